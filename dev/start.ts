@@ -1,0 +1,92 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { createDatabaseWithRoles } from './databases.ts'
+import { loadDemoTenant } from './demo-tenant.ts'
+import { startPostgres } from './postgres.ts'
+import { embeddedDatabases, embeddedEnvironment, readDevSettings, root } from './settings.ts'
+
+const settings = readDevSettings()
+const cleanUps: (() => Promise<unknown>)[] = []
+
+/** Stops what was started, last first. Twice is once. */
+const stopAll = async (): Promise<void> => {
+  for (let cleanUp = cleanUps.pop(); cleanUp; cleanUp = cleanUps.pop()) await cleanUp()
+}
+
+const refuseTakenPort = async (port: number, setting: string): Promise<void> => {
+  const server = createServer().listen(port, settings.HOST)
+  await once(server, 'listening').catch(error => {
+    throw new Error(`Port ${port} cannot be used (${error.code}). Set ${setting} to a free port.`)
+  })
+  server.close()
+}
+
+const startEmbeddedPostgres = async (): Promise<void> => {
+  const folder = join(settings.dataFolder, 'postgres')
+  const postgres = await startPostgres({ folder, port: settings.EMBEDDED_POSTGRES_PORT })
+  cleanUps.push(postgres.stop)
+  for (const name of embeddedDatabases) await createDatabaseWithRoles(postgres.url, name)
+}
+
+const startService = async (name: string, port: number): Promise<string> => {
+  const child = spawn(process.execPath, [join(root, 'services', name, 'main.ts')], { stdio: 'inherit' })
+  const ended = once(child, 'exit')
+  cleanUps.push(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
+  const host = settings.HOST === '0.0.0.0' ? '127.0.0.1' : settings.HOST
+  await waitUntilReady(name, `http://${host}:${port}/health/ready`, child)
+  ended.then(() => stop(1))
+  return `http://${host}:${port}`
+}
+
+const waitUntilReady = async (name: string, url: string, child: ChildProcess): Promise<void> => {
+  for (let tries = 0; tries < 600; tries++) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} ended: see its log above.`)
+    if (
+      await fetch(url).then(
+        answer => answer.ok,
+        () => false,
+      )
+    )
+      return
+    await delay(100)
+  }
+  throw new Error(`${name} was not ready after a minute.`)
+}
+
+const stop = async (status: number): Promise<void> => {
+  await stopAll()
+  process.exit(status)
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(0))
+
+try {
+  await refuseTakenPort(settings.ORDERS_PORT, 'ORDERS_PORT')
+  if (!settings.ORDERS_DATABASE_URL) {
+    await startEmbeddedPostgres()
+    Object.assign(process.env, embeddedEnvironment(settings.EMBEDDED_POSTGRES_PORT))
+  }
+  const orders = await startService('orders', settings.ORDERS_PORT)
+  const { email, password, token } = await loadDemoTenant(settings.dataFolder)
+  process.stdout.write(`
+orders     ${orders}   calls to try: ${orders}/docs
+merchant   ${email}   password ${password}
+token      ${token}
+
+Send a batch of 25 orders:
+
+curl -sS ${orders}/api/public/merchant/order/bulk \\
+  -H 'Authorization: Bearer ${token}' -H 'X-tenant: demo' \\
+  -H 'Content-Type: application/json' --data @${join(root, 'examples/batch.json')}
+
+courier is ready
+`)
+} catch (error) {
+  process.stderr.write(`${(error as Error).message}\n`)
+  await stop(1)
+}

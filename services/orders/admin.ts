@@ -1,0 +1,112 @@
+import { readFile } from 'node:fs/promises'
+import { print, printFaults, printJson, printTable, UsageError } from '@courier/shared/command-line.ts'
+import { loadConfigOrExit } from '@courier/shared/config.ts'
+import { createPool, isUnavailable } from '@courier/shared/database.ts'
+import { Type } from '@sinclair/typebox'
+import { Command } from 'commander'
+import type pg from 'pg'
+import { createTokenFor, listTokens, revokeTokenById, type TokenRequest } from './access/token-commands.ts'
+import { databaseSettings } from './config.ts'
+import { migrateOrders } from './database/migrate.ts'
+import { applyTenant } from './provisioning/apply.ts'
+import { checkFile } from './provisioning/check-file.ts'
+import { printChanges } from './provisioning/print-changes.ts'
+
+const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
+
+/** Runs a command with a pool of its own. */
+const withPool = async <Result>(action: (pool: pg.Pool) => Promise<Result>): Promise<Result> => {
+  const pool = createPool({ url: settings().ORDERS_DATABASE_URL, name: 'orders admin', connections: 2 })
+  try {
+    return await action(pool)
+  } finally {
+    await pool.end()
+  }
+}
+
+const program = new Command('orders').description("The operator's commands of the orders service.")
+
+program
+  .command('migrate')
+  .description('bring the database up to date')
+  .option('--json', 'print JSON', false)
+  .action(async ({ json }) => {
+    const applied = await migrateOrders(settings())
+    if (json) printJson({ applied })
+    else print(applied.join('\n') || 'The database is up to date.')
+  })
+
+program
+  .command('apply')
+  .description('make a tenant what a file says, and print what changed')
+  .argument('<file>', 'the tenant file, JSON')
+  .option('--dry-run', 'print the same, write nothing')
+  .option('--json', 'print JSON', false)
+  .action(async (path, { dryRun = false, json }) => {
+    const checked = checkFile(await readJson(path))
+    const result =
+      checked.kind === 'refused' ? checked : await withPool(pool => applyTenant(pool, checked.file, dryRun))
+    if (result.kind === 'applied') return printChanges(result.changes, { dryRun, json })
+    printFaults(path, result.faults, json)
+    process.exitCode = 1
+  })
+
+const token = program.command('token').description('the bearer tokens of merchants and staff')
+
+token
+  .command('create')
+  .description('make a token; it is shown this once')
+  .requiredOption('--tenant <id>', 'the tenant')
+  .option('--merchant <email>', 'the merchant it speaks for')
+  .option('--staff <name>', 'the member of staff it speaks for')
+  .option('--expires <iso>', 'when it ends, such as 2027-01-31T00:00:00Z')
+  .option('--json', 'print JSON', false)
+  .action(async ({ json, ...request }: TokenRequest & { json?: boolean }) => {
+    const created = await withPool(pool => createTokenFor(pool, request))
+    if (json) printJson(created)
+    else print(`${created.id}\n${created.token}\nKeep it now: it is not shown again.`)
+  })
+
+token
+  .command('list')
+  .description('all tokens, without their secrets')
+  .option('--tenant <id>', 'of that tenant alone')
+  .option('--json', 'print JSON', false)
+  .action(async ({ tenant, json }) => {
+    const tokens = await withPool(pool => listTokens(pool, tenant))
+    if (json) printJson(tokens)
+    else printTable(tokens, 'There are no tokens. Make one: orders token create --help')
+  })
+
+token
+  .command('revoke')
+  .description('end a token; within 5 seconds it is refused')
+  .argument('<id>', 'the token id, as `token list` shows it')
+  .option('--json', 'print JSON', false)
+  .action(async (id, { json }) => {
+    const tenant = await withPool(pool => revokeTokenById(pool, id))
+    if (json) printJson({ id, tenant, revoked: true })
+    else print(`${id} of tenant ${tenant} is revoked.`)
+  })
+
+const readJson = async (path: string): Promise<unknown> => {
+  const text = await readFile(path, 'utf8').catch(error => {
+    throw new UsageError(`cannot read ${path}: ${error.code}`)
+  })
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new UsageError(`${path} is not valid JSON: ${(error as Error).message}`)
+  }
+}
+
+try {
+  await program.parseAsync()
+} catch (error) {
+  if (!(error instanceof UsageError) && !isUnavailable(error)) throw error
+  const hint = isUnavailable(error)
+    ? 'Postgres cannot be reached. Start it (npm start) or set ORDERS_DATABASE_URL: '
+    : ''
+  process.stderr.write(`orders: ${hint}${(error as Error).message || String((error as { code?: string }).code)}\n`)
+  process.exitCode = 1
+}

@@ -1,0 +1,59 @@
+import { DomainError } from '@courier/shared/http/errors.ts'
+import { createServer } from '@courier/shared/http/server.ts'
+import { watchPool } from '@courier/shared/pool-metrics.ts'
+import rateLimit from '@fastify/rate-limit'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { Counter, Registry } from 'prom-client'
+import { merchantOf, requireMerchant } from './access/merchant.ts'
+import { createTokenReader } from './access/tokens.ts'
+import { createCatalogues } from './booking/catalogue.ts'
+import { booking } from './booking/routes.ts'
+import { createWaybillNumbers } from './booking/waybill-numbers.ts'
+
+export interface OrdersOptions {
+  pool: pg.Pool
+  logger: Logger
+  maxOrdersPerBatch: number
+  maxBodyBytes: number
+  callsPerMinute: number
+}
+
+const api = {
+  title: 'Courier orders',
+  version: '0.1.0',
+  description: 'Merchants push delivery orders in batches and get waybill numbers back.',
+}
+
+/** The HTTP application, in reading order. */
+export const createOrders = async ({ pool, logger, ...limits }: OrdersOptions) => {
+  const registry = new Registry()
+  const isReady = () => pool.query('select 1')
+  const app = await createServer({ api, logger, registry, bodyLimitBytes: limits.maxBodyBytes, isReady })
+
+  const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
+  watchPool(pool, registry)
+  const findCaller = createTokenReader(pool)
+  const desk = { pool, catalogues: createCatalogues(pool), takeWaybills: createWaybillNumbers(pool) }
+
+  await app.register(
+    async merchants => {
+      merchants.addHook('onRequest', requireMerchant(findCaller))
+      await merchants.register(rateLimit, {
+        hook: 'preParsing',
+        max: limits.callsPerMinute,
+        timeWindow: '1 minute',
+        keyGenerator: request => merchantOf(request).tokenId,
+        errorResponseBuilder: (_request, { ttl }) =>
+          new DomainError('too_many_requests', 'Too Many Attempts.', { retryAfterSeconds: Math.ceil(ttl / 1000) }),
+      })
+      await merchants.register(booking, {
+        desk,
+        maxOrdersPerBatch: limits.maxOrdersPerBatch,
+        onBooked: orders => booked.inc(orders),
+      })
+    },
+    { prefix: '/api/public/merchant' },
+  )
+  return app
+}

@@ -1,0 +1,25 @@
+import { createDatabase, inTenant } from '@courier/shared/database.ts'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { Tables, Tx } from '../database/tables.ts'
+import { deleteOldKeys } from './idempotency.ts'
+
+const hour = 3_600_000
+
+/** Deletes idempotency keys that are no longer kept, once an hour. `stop` waits for the deletion under way. */
+export const keepHouse = (pool: pg.Pool, logger: Logger): { stop: () => Promise<void> } => {
+  let running = Promise.resolve()
+  const clean = async (): Promise<void> => {
+    const tenants = await createDatabase<Tables>(pool).selectFrom('tenants').select('tenant_id').execute()
+    for (const { tenant_id } of tenants) await inTenant(pool, tenant_id, (tx: Tx) => deleteOldKeys(tx, tenant_id))
+  }
+  const timer = setInterval(() => {
+    running = clean().catch(err => logger.warn({ err }, 'housekeeping.failed'))
+  }, hour).unref()
+  return {
+    stop: () => {
+      clearInterval(timer)
+      return running
+    },
+  }
+}

@@ -1,0 +1,55 @@
+/** What each wildcard of a mask stands for; every other character stands for itself. */
+const wildcards: Record<string, string> = {
+  '#': '0123456789',
+  '@': 'ABCDEFGHIJKLMNOPQRSTUVWXYZ',
+  '*': '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ',
+}
+
+const meanings: Record<string, string> = {
+  '#': '# is a digit',
+  '@': '@ is a capital letter',
+  '*': '* is a digit or a capital letter',
+}
+
+/** A tenant's waybill mask, such as `DM########`. */
+export class WaybillFormat {
+  readonly mask: string
+  /** How many different waybills fit, at most 2^53 - 1. */
+  readonly capacity: number
+  readonly #pattern: RegExp
+
+  constructor(mask: string) {
+    this.mask = mask
+    const sets = [...mask].map(character => wildcards[character])
+    this.capacity = Math.min(
+      sets.reduce((product, set) => product * (set?.length ?? 1), 1),
+      Number.MAX_SAFE_INTEGER,
+    )
+    const parts = [...mask].map(character =>
+      wildcards[character] ? `[${wildcards[character]}]` : RegExp.escape(character),
+    )
+    this.#pattern = new RegExp(`^${parts.join('')}$`)
+  }
+
+  matches(waybill: string): boolean {
+    return this.#pattern.test(waybill)
+  }
+
+  /** The waybill of a number from 0 to `capacity - 1`; later numbers sort later. */
+  waybill(number: number): string {
+    let rest = number
+    let text = ''
+    for (const character of [...this.mask].reverse()) {
+      const set = wildcards[character]
+      text = (set ? set[rest % set.length] : character) + text
+      if (set) rest = Math.floor(rest / set.length)
+    }
+    return text
+  }
+
+  /** The mask in words, for an error: `DM##, where # is a digit`. */
+  get description(): string {
+    const used = Object.keys(meanings).filter(wildcard => this.mask.includes(wildcard))
+    return used.length ? `${this.mask}, where ${used.map(wildcard => meanings[wildcard]).join(' and ')}` : this.mask
+  }
+}

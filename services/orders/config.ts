@@ -1,0 +1,23 @@
+import { LogLevel, Port, PositiveInteger, PostgresUrl } from '@courier/shared/config.ts'
+import { type Static, Type } from '@sinclair/typebox'
+
+/** What the operator's commands read. */
+export const databaseSettings = {
+  ORDERS_DATABASE_URL: PostgresUrl('the database of orders, as a role that reads and writes but owns nothing'),
+  ORDERS_MIGRATE_DATABASE_URL: Type.Optional(
+    PostgresUrl('the same database as the role that owns the tables; without it ORDERS_DATABASE_URL is used'),
+  ),
+}
+
+/** Every environment variable that the process reads. */
+export const Settings = Type.Object({
+  ...databaseSettings,
+  HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
+  ORDERS_PORT: Port(3000, 'the port of orders'),
+  LOG_LEVEL: LogLevel,
+  DATABASE_CONNECTIONS: PositiveInteger(10, 'how many connections to Postgres the process may hold', 1000),
+  MAX_ORDERS_PER_BATCH: PositiveInteger(1000, 'how many orders one bulk call may carry', 100_000),
+  MAX_BODY_BYTES: PositiveInteger(5_242_880, 'how many bytes a request body may have', 104_857_600),
+  RATE_LIMIT_PER_MINUTE: PositiveInteger(6000, 'how many calls a token may make in a minute'),
+})
+export type Settings = Static<typeof Settings>

@@ -1,0 +1,108 @@
+import type { TenantTransaction } from '@courier/shared/database.ts'
+import type { ColumnType, Generated } from 'kysely'
+
+/** bigint and numeric come as text and are written as number or text. */
+type Bigint = ColumnType<string, number | string, number | string>
+type Decimal = ColumnType<string, number | string, number | string>
+
+export interface Tables {
+  tenants: {
+    tenant_id: string
+    name: string
+    currency: string
+    country: string
+    time_zone: string
+    waybill_mode: 'auto' | 'manual'
+    waybill_format: string
+    secondary_phone: boolean
+    version: ColumnType<string, number | string | undefined, number | string>
+  }
+  states: { tenant_id: string; state_id: number; name: string; is_active: boolean }
+  cities: {
+    tenant_id: string
+    city_id: number
+    state_id: number
+    name: string
+    postal_code: string | null
+    is_active: boolean
+  }
+  rate_cards: { tenant_id: string; rate_card: string }
+  zones: { tenant_id: string; rate_card: string; zone: string; is_elsewhere: boolean }
+  zone_cities: { tenant_id: string; rate_card: string; city_id: number; zone: string }
+  rates: {
+    tenant_id: string
+    rate_card: string
+    from_zone: string
+    to_zone: string
+    first_kg: Decimal
+    each_extra_kg: Decimal
+  }
+  merchants: {
+    tenant_id: string
+    merchant_id: Generated<string>
+    email: string
+    name: string
+    password_hash: string
+    rate_card: string | null
+  }
+  businesses: {
+    tenant_id: string
+    business_id: number
+    merchant_id: Bigint
+    name: string
+    is_default: boolean
+    is_active: boolean
+  }
+  tokens: {
+    tenant_id: string
+    token_id: string
+    hash: Buffer
+    merchant_id: Bigint | null
+    staff_name: string | null
+    created_at: Generated<Date>
+    expires_at: Date | null
+    revoked_at: Date | null
+    last_used_at: Date | null
+  }
+  orders: {
+    tenant_id: string
+    waybill_number: string
+    merchant_id: Bigint
+    business_id: number
+    order_no: string | null
+    status_key: string
+    customer_name: string
+    customer_address: string
+    customer_phone: string
+    customer_secondary_phone: string | null
+    customer_email: string | null
+    origin_city_id: number
+    destination_city_id: number
+    cod: number
+    weight: number
+    description: string | null
+    remark: string | null
+    delivery_charge: Decimal
+    created_at: Generated<Date>
+  }
+  order_events: {
+    tenant_id: string
+    waybill_number: string
+    event_id: Generated<string>
+    status_key: string
+    happened_at: Generated<Date>
+  }
+  waybill_counters: { tenant_id: string; next_number: Bigint }
+  idempotency_keys: {
+    tenant_id: string
+    merchant_id: Bigint
+    route: string
+    idempotency_key: string
+    fingerprint: Buffer
+    waybill_numbers: string[]
+    created_at: Generated<Date>
+  }
+}
+
+/** A query that takes one must run inside a transaction of its tenant. */
+export type Tx = TenantTransaction<Tables>

@@ -1,0 +1,33 @@
+import type { Tx } from '../database/tables.ts'
+import { type City, Places, type State } from './places.ts'
+
+export const findTenant = (tx: Tx, tenant: string) =>
+  tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant).executeTakeFirstOrThrow()
+
+/** The version of the tenant's settings, places, prices and businesses. */
+export const findVersion = async (tx: Tx, tenant: string): Promise<string> =>
+  (await tx.selectFrom('tenants').select('version').where('tenant_id', '=', tenant).executeTakeFirstOrThrow()).version
+
+/** The active places of a tenant. */
+export const findPlaces = async (tx: Tx, tenant: string): Promise<Places> => {
+  const [stateRows, cityRows] = await Promise.all([
+    tx
+      .selectFrom('states')
+      .select(['state_id', 'name'])
+      .where('tenant_id', '=', tenant)
+      .where('is_active', '=', true)
+      .execute(),
+    tx
+      .selectFrom('cities')
+      .select(['city_id', 'state_id', 'name'])
+      .where('tenant_id', '=', tenant)
+      .where('is_active', '=', true)
+      .execute(),
+  ])
+  const states = new Map<number, State>(stateRows.map(row => [row.state_id, { id: row.state_id, name: row.name }]))
+  const cities = cityRows.flatMap((row): City[] => {
+    const state = states.get(row.state_id)
+    return state ? [{ id: row.city_id, name: row.name, state }] : []
+  })
+  return new Places(states.values(), cities)
+}

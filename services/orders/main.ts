@@ -1,0 +1,46 @@
+import { loadConfigOrExit } from '@courier/shared/config.ts'
+import { bypassesRowSecurity, createPool } from '@courier/shared/database.ts'
+import { createLogger } from '@courier/shared/log.ts'
+import closeWithGrace from 'close-with-grace'
+import { createOrders } from './app.ts'
+import { keepHouse } from './booking/housekeeping.ts'
+import { Settings } from './config.ts'
+import { migrateOrders } from './database/migrate.ts'
+
+const settings = loadConfigOrExit(Settings, process.env)
+const logger = createLogger('orders', settings.LOG_LEVEL)
+
+const pool = createPool({
+  url: settings.ORDERS_DATABASE_URL,
+  name: 'orders',
+  connections: settings.DATABASE_CONNECTIONS,
+  onIdleError: err => logger.warn({ err }, 'database.connection_lost'),
+})
+const app = await createOrders({
+  pool,
+  logger,
+  maxOrdersPerBatch: settings.MAX_ORDERS_PER_BATCH,
+  maxBodyBytes: settings.MAX_BODY_BYTES,
+  callsPerMinute: settings.RATE_LIMIT_PER_MINUTE,
+})
+const house = keepHouse(pool, logger)
+
+closeWithGrace({ delay: 9_500, logger: false }, async ({ signal, err }) => {
+  if (err) logger.fatal({ err }, 'process.failed')
+  else logger.info({ signal }, 'process.stopping')
+  await app.close()
+  await house.stop()
+  await pool.end()
+  logger.info('process.stopped')
+})
+
+try {
+  const applied = await migrateOrders(settings)
+  if (applied.length > 0) logger.info({ applied }, 'database.migrated')
+  if (await bypassesRowSecurity(pool)) logger.warn('database.row_security_bypassed: connect as an ordinary role')
+  await app.listen({ host: settings.HOST, port: settings.ORDERS_PORT })
+} catch (err) {
+  const portTaken = (err as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  logger.fatal({ err }, portTaken ? 'process.cannot_start: set ORDERS_PORT to a free port' : 'process.cannot_start')
+  process.exit(1)
+}

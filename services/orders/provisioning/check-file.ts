@@ -1,0 +1,105 @@
+import type { Faults } from '@courier/shared/http/errors.ts'
+import { faultsOf } from '@courier/shared/http/faults.ts'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { nameKey } from '../directory/names.ts'
+import { TenantFile } from './tenant-file.ts'
+
+const check = TypeCompiler.Compile(TenantFile)
+
+export type CheckedFile = { kind: 'accepted'; file: TenantFile } | { kind: 'refused'; faults: Faults }
+
+/** Checks the shape of a tenant file, and that what it names exists in it once. Pure. */
+export const checkFile = (value: unknown): CheckedFile => {
+  if (!check.Check(value)) return { kind: 'refused', faults: faultsOf(check, value) }
+  const faults: Faults = {}
+  const add = (path: string, sentence: string): void => {
+    faults[path] = [...(faults[path] ?? []), sentence]
+  }
+  checkTimeZone(value, add)
+  checkPlaces(value, add)
+  checkRateCards(value, add)
+  checkMerchants(value, add)
+  return Object.keys(faults).length > 0 ? { kind: 'refused', faults } : { kind: 'accepted', file: value }
+}
+
+type Add = (path: string, sentence: string) => void
+
+const checkTimeZone = ({ tenant }: TenantFile, add: Add): void => {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: tenant.time_zone })
+  } catch {
+    add('tenant.time_zone', `There is no time zone ${tenant.time_zone}.`)
+  }
+}
+
+/** Tells of every value that came before: `once(path, value)` adds a fault at the later one. */
+const unique = (add: Add, what: string) => {
+  const seen = new Set<unknown>()
+  return (path: string, value: unknown): void => {
+    if (seen.has(value)) add(path, `The ${what} ${value} is there twice.`)
+    seen.add(value)
+  }
+}
+
+const checkPlaces = ({ states }: TenantFile, add: Add): void => {
+  const stateId = unique(add, 'state id')
+  const stateName = unique(add, 'state name')
+  const cityId = unique(add, 'city id')
+  for (const [s, state] of states.entries()) {
+    stateId(`states.${s}.id`, state.id)
+    stateName(`states.${s}.name`, nameKey(state.name))
+    const cityName = unique(add, 'city name')
+    for (const [c, city] of state.cities.entries()) {
+      cityId(`states.${s}.cities.${c}.id`, city.id)
+      cityName(`states.${s}.cities.${c}.name`, nameKey(city.name))
+    }
+  }
+}
+
+const checkRateCards = ({ states, rate_cards }: TenantFile, add: Add): void => {
+  const cities = new Set(states.flatMap(state => state.cities.map(city => city.id)))
+  const cardName = unique(add, 'rate card')
+  for (const [index, card] of rate_cards.entries()) {
+    const path = `rate_cards.${index}`
+    cardName(`${path}.name`, card.name)
+    checkZones(card, path, cities, add)
+    const pair = unique(add, 'pair of zones')
+    for (const [r, rate] of card.rates.entries()) {
+      for (const end of ['from', 'to'] as const)
+        if (!Object.hasOwn(card.zones, rate[end]))
+          add(`${path}.rates.${r}.${end}`, `The card has no zone ${rate[end]}.`)
+      for (const price of ['first_kg', 'each_extra_kg'] as const)
+        if (Number(rate[price].toFixed(2)) !== rate[price])
+          add(`${path}.rates.${r}.${price}`, 'The price has more than two decimals.')
+      pair(`${path}.rates.${r}`, `${rate.from} to ${rate.to}`)
+    }
+  }
+}
+
+const checkZones = (card: TenantFile['rate_cards'][number], path: string, cities: Set<number>, add: Add): void => {
+  const elsewhere = unique(add, 'zone of all other cities,')
+  const zoneCity = unique(add, 'city')
+  for (const [zone, members] of Object.entries(card.zones)) {
+    if (members === '*') elsewhere(`${path}.zones.${zone}`, '*')
+    else
+      for (const [c, city] of members.entries()) {
+        if (!cities.has(city)) add(`${path}.zones.${zone}.${c}`, `There is no city ${city} in this file.`)
+        zoneCity(`${path}.zones.${zone}.${c}`, city)
+      }
+  }
+}
+
+const checkMerchants = ({ rate_cards, merchants }: TenantFile, add: Add): void => {
+  const cards = new Set(rate_cards.map(card => card.name))
+  const email = unique(add, 'e-mail address')
+  const businessId = unique(add, 'business id')
+  for (const [m, merchant] of merchants.entries()) {
+    email(`merchants.${m}.email`, merchant.email.toLowerCase())
+    if (merchant.rate_card !== undefined && !cards.has(merchant.rate_card))
+      add(`merchants.${m}.rate_card`, `There is no rate card ${merchant.rate_card} in this file.`)
+    for (const [b, business] of merchant.businesses.entries())
+      businessId(`merchants.${m}.businesses.${b}.id`, business.id)
+    if (merchant.businesses.filter(business => business.default).length > 1)
+      add(`merchants.${m}.businesses`, 'A merchant has one default business at most.')
+  }
+}

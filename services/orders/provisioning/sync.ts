@@ -1,0 +1,74 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Tables, Tx } from '../database/tables.ts'
+
+export interface Change {
+  kind: string
+  id: string
+  change: 'added' | 'changed' | 'removed' | 'deactivated'
+}
+
+type Row = Record<string, string | number | boolean | null>
+
+export interface Sync {
+  tx: Tx
+  table: keyof Tables
+  /** What a row is called in the list of changes. */
+  kind: string
+  /** The columns that tell rows apart. tenant_id comes first. */
+  keys: readonly string[]
+  current: readonly Row[]
+  wanted: readonly Row[]
+  /** What becomes of rows that are not wanted any more. */
+  others: 'kept' | 'removed' | 'deactivated'
+}
+
+export interface Synced {
+  changes: Change[]
+  /** Removes what is gone; a separate step, because other tables may still point there. */
+  remove: () => Promise<void>
+}
+
+/** Makes the rows of a table what they should be, each statement for all rows at once, and tells what differs. */
+export const sync = async ({ tx, table, kind, keys, current, wanted, others }: Sync): Promise<Synced> => {
+  const keyOf = (row: Row): string => JSON.stringify(keys.map(key => row[key]))
+  const before = new Map(current.map(row => [keyOf(row), row]))
+  const after = new Set(wanted.map(keyOf))
+  const added = wanted.filter(row => !before.has(keyOf(row)))
+  const changed = wanted.filter(row => differs(before.get(keyOf(row)), row))
+  const gone = others === 'kept' ? [] : current.filter(row => !after.has(keyOf(row)) && row.is_active !== false)
+  const inactive = others === 'deactivated' ? gone.map(row => ({ ...row, is_active: false })) : []
+  await upsert(tx, table, keys, [...added, ...changed, ...inactive])
+
+  const tell = (rows: readonly Row[], change: Change['change']): Change[] =>
+    rows.map(row => ({ kind, id: (keys.length > 1 ? keys.slice(1) : keys).map(key => row[key]).join(' / '), change }))
+  const changes = [...tell(added, 'added'), ...tell(changed, 'changed')]
+  if (others !== 'kept') changes.push(...tell(gone, others))
+  return { changes, remove: () => remove(tx, table, keys, others === 'removed' ? gone : []) }
+}
+
+const differs = (before: Row | undefined, after: Row): boolean =>
+  before !== undefined && Object.entries(after).some(([column, value]) => String(before[column]) !== String(value))
+
+const upsert = async (tx: Tx, table: string, keys: readonly string[], rows: readonly Row[]): Promise<void> => {
+  if (rows.length === 0) return
+  const columns = Object.keys(rows[0] as Row)
+  const names = list(columns.map(sql.ref))
+  const rest = columns.filter(column => !keys.includes(column))
+  const updates = rest.map(column => sql`${sql.ref(column)} = ${sql.ref(`excluded.${column}`)}`)
+  const onConflict = rest.length > 0 ? sql`do update set ${list(updates)}` : sql`do nothing`
+  await sql`
+    insert into ${sql.table(table)} (${names})
+    select ${names} from jsonb_populate_recordset(null::${sql.table(table)}, ${JSON.stringify(rows)}::jsonb)
+    on conflict (${list(keys.map(sql.ref))}) ${onConflict}`.execute(tx)
+}
+
+const remove = async (tx: Tx, table: string, keys: readonly string[], rows: readonly Row[]): Promise<void> => {
+  if (rows.length === 0) return
+  const same = keys.map(key => sql`${sql.ref(`${table}.${key}`)} = ${sql.ref(`gone.${key}`)}`)
+  await sql`
+    delete from ${sql.table(table)}
+    using jsonb_populate_recordset(null::${sql.table(table)}, ${JSON.stringify(rows)}::jsonb) as gone
+    where ${sql.join(same, sql` and `)}`.execute(tx)
+}
+
+const list = (parts: RawBuilder<unknown>[]): RawBuilder<unknown> => sql.join(parts, sql`, `)

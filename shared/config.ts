@@ -1,0 +1,71 @@
+import type { Static, TObject, TSchema } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+
+/** The settings are wrong: `message` names every bad variable, one a line, and never shows the value of a secret. */
+export class ConfigError extends Error {
+  override name = 'ConfigError'
+}
+
+/** A TCP port; 0 lets the system choose one. */
+export const Port = (fallback: number, description: string) =>
+  Type.Integer({ minimum: 0, maximum: 65535, default: fallback, description, must: 'be a port number, 0 to 65535' })
+
+export const PositiveInteger = (fallback: number, description: string, maximum = 2147483647) =>
+  Type.Integer({ minimum: 1, maximum, default: fallback, description, must: `be a whole number, 1 to ${maximum}` })
+
+export const LogLevel = Type.Union(
+  ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'].map(level => Type.Literal(level)),
+  {
+    default: 'info',
+    description: 'how much is logged',
+    must: 'be one of trace, debug, info, warn, error, fatal, silent',
+  },
+)
+
+/** A setting whose value never appears in an error: it holds a password or a key. */
+export const PostgresUrl = (description: string) =>
+  Type.String({ pattern: '^postgres(ql)?://.+', description, secret: true, must: 'be a postgres:// address' })
+
+/**
+ * Reads the variables that `schema` names. An empty variable counts as missing.
+ * Throws ConfigError that lists all of the bad and missing ones together.
+ */
+export const loadConfig = <S extends TObject>(
+  schema: S,
+  environment: Record<string, string | undefined>,
+): Static<S> => {
+  const given: Record<string, unknown> = {}
+  for (const [name, property] of Object.entries(schema.properties)) {
+    const text = environment[name]?.trim() || undefined
+    const value = text === undefined ? property.default : Value.Convert(property, text)
+    if (value !== undefined) given[name] = value
+  }
+  const complaints = new Map<string, string>()
+  for (const error of Value.Errors(schema, given)) {
+    const name = error.path.split('/')[1] ?? ''
+    if (!complaints.has(name)) complaints.set(name, complaint(name, schema.properties[name] as TSchema, given[name]))
+  }
+  if (complaints.size > 0) throw new ConfigError([...complaints.values()].join('\n'))
+  return given as Static<S>
+}
+
+const complaint = (name: string, property: TSchema, value: unknown): string => {
+  if (value === undefined) return `${name} is missing: ${property.description}`
+  const shown = property.secret ? '' : `, not ${JSON.stringify(value)}`
+  return `${name} must ${property.must ?? `be a ${property.type}`}${shown} (${property.description})`
+}
+
+/** As `loadConfig`, for a process: prints the complaint and ends with status 1. */
+export const loadConfigOrExit = <S extends TObject>(
+  schema: S,
+  environment: Record<string, string | undefined>,
+): Static<S> => {
+  try {
+    return loadConfig(schema, environment)
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    process.stderr.write(`The settings are wrong, nothing was started:\n${error.message.replace(/^/gm, '  ')}\n`)
+    process.exit(1)
+  }
+}

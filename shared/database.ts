@@ -1,0 +1,130 @@
+import { readdir, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import { Migrator } from 'kysely/migration'
+import pg from 'pg'
+
+export interface PoolOptions {
+  url: string
+  /** Named in pg_stat_activity. */
+  name: string
+  connections: number
+  /** Told of connections that died while idle: without a listener they would end the process. */
+  onIdleError?: (error: Error) => void
+}
+
+/** A pool that waits at most 2 s for a connection and 5 s for a statement. int8 and numeric come as text. */
+export const createPool = ({ url, name, connections, onIdleError = () => {} }: PoolOptions): pg.Pool => {
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: name,
+    max: connections,
+    connectionTimeoutMillis: 2_000,
+    statement_timeout: 5_000,
+    query_timeout: 7_000,
+    idle_in_transaction_session_timeout: 10_000,
+    pipeline: true,
+  })
+  pool.on('error', onIdleError)
+  return pool
+}
+
+/** A transaction of one tenant: row-level security shows its rows alone. `client` is for prepared statements. */
+export type TenantTransaction<Tables> = Kysely<Tables> & { readonly client: pg.PoolClient }
+
+/**
+ * Runs `action` in a transaction in which row-level security shows the rows of `tenant` alone. Commits when `keeps`
+ * says so of the result, else rolls back; rolls back when `action` throws.
+ * `begin` and the setting are not waited for: they travel with the first query.
+ */
+export const inTenant = async <Tables, Result>(
+  pool: pg.Pool,
+  tenant: string,
+  action: (tx: TenantTransaction<Tables>) => Promise<Result>,
+  keeps: (result: Result) => boolean = () => true,
+): Promise<Result> => {
+  const client = await pool.connect()
+  try {
+    const opening = Promise.all([client.query('begin'), client.query(nameTenant, [tenant])])
+    opening.catch(() => {})
+    const result = await action(bind(client))
+    await opening
+    await client.query(keeps(result) ? 'commit' : 'rollback')
+    client.release()
+    return result
+  } catch (error) {
+    await client.query('rollback').then(
+      () => client.release(),
+      broken => client.release(broken),
+    )
+    throw error
+  }
+}
+
+const nameTenant = `select set_config('app.tenant', $1, true)`
+
+const bind = <Tables>(client: pg.PoolClient): TenantTransaction<Tables> => {
+  const borrowed = { query: client.query.bind(client), release: () => {} } as pg.PoolClient
+  const pool = { connect: async () => borrowed, end: async () => {}, options: {} }
+  return Object.assign(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }), { client })
+}
+
+/** A handle for queries on tables that are not under row-level security. */
+export const createDatabase = <Tables>(pool: pg.Pool): Kysely<Tables> =>
+  new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+
+/**
+ * Applies the `NNNN-name.sql` files of `folder` that this database has not seen, each in order, all under one lock:
+ * processes that start together wait for each other. Afterwards `appRole` holds the rights that the files grant.
+ * Returns the names of the files applied.
+ */
+export const migrate = async (url: string, folder: string, appRole: string): Promise<string[]> => {
+  const pool = new pg.Pool({
+    connectionString: url,
+    max: 1,
+    application_name: 'migrate',
+    connectionTimeoutMillis: 5_000,
+  })
+  const db = createDatabase<unknown>(pool)
+  try {
+    const migrator = new Migrator({ db, provider: { getMigrations: () => readMigrations(folder, appRole) } })
+    const { error, results = [] } = await migrator.migrateToLatest()
+    if (error) throw error
+    return results.map(result => result.migrationName)
+  } finally {
+    await db.destroy()
+  }
+}
+
+const readMigrations = async (folder: string, appRole: string) => {
+  const files = (await readdir(folder)).filter(file => file.endsWith('.sql')).sort()
+  const migrations = files.map(async file => {
+    const text = await readFile(join(folder, file), 'utf8')
+    const up = async (db: Kysely<unknown>): Promise<void> => {
+      await sql`select set_config('app.role', ${appRole}, true)`.execute(db)
+      await sql.raw(text).execute(db)
+    }
+    return [file.replace(/\.sql$/, ''), { up }] as const
+  })
+  return Object.fromEntries(await Promise.all(migrations))
+}
+
+const unavailableCodes =
+  /^(08...|57P0.|53...|57014|55P03|25P03|ECONN.*|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH)$/
+const unavailableWords = /connection terminated|timeout exceeded when trying to connect|not queryable|connection error/i
+
+/** Postgres cannot be reached, is starting or stopping, is out of connections, or took too long: try again later. */
+export const isUnavailable = (error: unknown): boolean => {
+  if (!(error instanceof Error)) return false
+  if (error instanceof AggregateError) return error.errors.some(isUnavailable)
+  const { code } = error as Error & { code?: unknown }
+  return unavailableCodes.test(String(code)) || unavailableWords.test(error.message)
+}
+
+/** True for a superuser and the like: row-level security would protect nothing. */
+export const bypassesRowSecurity = async (pool: pg.Pool): Promise<boolean> => {
+  const { rows } = await pool.query(
+    'select rolsuper or rolbypassrls as bypasses from pg_roles where rolname = current_user',
+  )
+  return rows[0].bypasses
+}

@@ -1,0 +1,26 @@
+import swagger from '@fastify/swagger'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
+
+export interface ApiDescription {
+  title: string
+  version: string
+  description: string
+}
+
+/** /openapi.json, made from the routes' schemas, and /docs, the same as a page where calls can be tried. */
+export const docs = async (app: FastifyInstance, info: ApiDescription): Promise<void> => {
+  await app.register(swagger, {
+    openapi: {
+      openapi: '3.1.0',
+      info,
+      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+    },
+  })
+  await app.register(swaggerUi, {
+    routePrefix: '/docs',
+    staticCSP: true,
+    uiConfig: { persistAuthorization: true, tryItOutEnabled: true, defaultModelsExpandDepth: 0 },
+  })
+  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
+}

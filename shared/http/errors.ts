@@ -1,0 +1,73 @@
+import { type Static, Type } from '@sinclair/typebox'
+
+/** Every code that the domain may throw, with the HTTP status it is answered with. */
+const statusOf = {
+  malformed: 400,
+  unauthenticated: 401,
+  not_found: 404,
+  method_not_allowed: 405,
+  conflict: 409,
+  too_large: 413,
+  unsupported_media_type: 415,
+  invalid: 422,
+  too_many_requests: 429,
+  internal: 500,
+  unavailable: 503,
+} as const
+
+export type ErrorCode = keyof typeof statusOf
+
+export const ErrorBody = Type.Object(
+  {
+    message: Type.String(),
+    errors: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Type.String()), {
+        description: 'Keys are field paths, each value lists what is wrong there.',
+      }),
+    ),
+    suggestions: Type.Optional(
+      Type.Record(
+        Type.String(),
+        Type.Array(Type.Object({ id: Type.Integer(), name: Type.String(), state: Type.String() })),
+        { description: 'For a name that was not found: up to three nearest names, under the same path.' },
+      ),
+    ),
+  },
+  { title: 'Error' },
+)
+export type ErrorBody = Static<typeof ErrorBody>
+
+export type ErrorDetails = Omit<ErrorBody, 'message'> & { retryAfterSeconds?: number; headers?: Record<string, string> }
+
+/** An answer other than success. `message` and `details` are shown to the caller: no inner text, no secret. */
+export class DomainError extends Error {
+  override name = 'DomainError'
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
+    super(message)
+    this.code = code
+    this.details = details
+  }
+
+  get status(): number {
+    return statusOf[this.code]
+  }
+
+  get body(): ErrorBody {
+    const { errors, suggestions } = this.details
+    return { message: this.message, ...(errors && { errors }), ...(suggestions && { suggestions }) }
+  }
+}
+
+/** Field path to sentences, the shape of `errors` (spec.md 2.5). */
+export type Faults = Record<string, string[]>
+
+/** A validation failure (spec.md 7). */
+export const invalid = (errors: Faults, suggestions?: ErrorBody['suggestions']): DomainError =>
+  new DomainError('invalid', 'The given data was invalid.', { errors, ...(suggestions && { suggestions }) })
+
+/** The `response` part of a route's schema for every error the route may answer. */
+export const errorAnswers = (...statuses: number[]): Record<number, typeof ErrorBody> =>
+  Object.fromEntries(statuses.map(status => [status, ErrorBody]))

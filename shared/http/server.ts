@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto'
+import helmet from '@fastify/helmet'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { answerErrors } from './answers.ts'
+import { type ApiDescription, docs } from './docs.ts'
+import { health } from './health.ts'
+import { metrics } from './metrics.ts'
+import { validator } from './validator.ts'
+
+export interface ServerOptions {
+  api: ApiDescription
+  logger: Logger
+  registry: Registry
+  bodyLimitBytes: number
+  isReady: () => Promise<unknown>
+}
+
+/** The part of an HTTP application that every service has: limits, errors, logs, docs, health and metrics. */
+export const createServer = async (options: ServerOptions) => {
+  const app = Fastify({
+    loggerInstance: options.logger as FastifyBaseLogger,
+    disableRequestLogging: true,
+    genReqId: () => randomUUID(),
+    bodyLimit: options.bodyLimitBytes,
+    // Without a short one, a busy keep-alive socket holds close() for 72 s.
+    keepAliveTimeout: 5_000,
+    // Together these three close a client that sends its headers or body too slowly.
+    requestTimeout: 5_000,
+    http: { headersTimeout: 3_000, connectionsCheckingInterval: 1_000 },
+    // What still arrives on open connections while closing is answered, with connection: close.
+    return503OnClosing: false,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 255 },
+  }).withTypeProvider<TypeBoxTypeProvider>()
+
+  app.setValidatorCompiler(validator)
+  answerErrors(app)
+  tellRequests(app)
+  await app.register(helmet, { contentSecurityPolicy: false })
+  await docs(app, options.api)
+  await metrics(app, { registry: options.registry })
+  await app.register(health, { isReady: options.isReady })
+  return app
+}
+
+/** One log line per answered request, without its query and body: those may name a person. */
+const tellRequests = (app: FastifyInstance): void => {
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    const route = request.routeOptions.url ?? 'none'
+    const level = route.startsWith('/health') || route === '/metrics' ? 'debug' : 'info'
+    const fact = { method: request.method, route, status: reply.statusCode, duration_ms: Math.round(reply.elapsedTime) }
+    request.log[level](fact, 'request.completed')
+  })
+}
