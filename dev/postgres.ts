@@ -12,6 +12,8 @@ export interface EmbeddedPostgres {
   /** As its superuser, database postgres. */
   url: string
   stop: () => Promise<void>
+  /** Stops it and deletes its data. */
+  remove: () => Promise<void>
 }
 
 export interface EmbeddedOptions {
@@ -57,12 +59,14 @@ export const startPostgres = async ({ folder, port, settings = {} }: EmbeddedOpt
       throw new Error(`Postgres did not start; its log is ${log}:\n${await tail(log)}`)
     })
   }
-  return {
-    url: `postgres://postgres:${embeddedPassword}@127.0.0.1:${port}/postgres`,
-    stop: async () => {
-      await control('stop', '-m', 'fast', '-w').catch(() => {})
-    },
+  const stop = async (): Promise<void> => {
+    await control('stop', '-m', 'fast', '-w').catch(() => {})
   }
+  const remove = async (): Promise<void> => {
+    await stop()
+    await rm(home.folder, { recursive: true, force: true })
+  }
+  return { url: `postgres://postgres:${embeddedPassword}@127.0.0.1:${port}/postgres`, stop, remove }
 }
 
 const findPrograms = async (): Promise<string> => {
@@ -92,17 +96,17 @@ const isOpenTo = async (...paths: string[]): Promise<boolean> => {
   return true
 }
 
-/** The user `postgres` cannot enter a folder such as /root: its data and a copy of the programs lie elsewhere then. */
+/** The user `postgres` cannot enter a folder such as /root: the data and a copy of the programs lie elsewhere then. */
 const moveOut = async (programs: string, folder: string) => {
-  const id = createHash('sha256').update(folder).digest('hex').slice(0, 12)
-  const moved = join('/var/tmp', `courier-${id}`)
-  const copy = join(moved, 'programs')
-  if (!(await stat(join(copy, 'complete')).catch(() => undefined))) {
-    await cp(programs, copy, { recursive: true, verbatimSymlinks: true })
-    await writeFile(join(copy, 'complete'), '')
+  const elsewhere = (path: string): string =>
+    join('/var/tmp', `courier-${createHash('sha256').update(path).digest('hex').slice(0, 12)}`)
+  const copy = elsewhere(programs)
+  if (!(await stat(copy).catch(() => undefined))) {
+    await cp(programs, `${copy}.new`, { recursive: true, verbatimSymlinks: true })
+    await rename(`${copy}.new`, copy)
   }
-  process.stderr.write(`The user postgres cannot enter ${folder}: its data lies in ${moved}.\n`)
-  return { programs: copy, folder: moved }
+  process.stderr.write(`The user postgres cannot enter ${folder}: its data lies in ${elsewhere(folder)}.\n`)
+  return { programs: copy, folder: elsewhere(folder) }
 }
 
 /** initdb into a new folder that gets its name when it is complete: a crash leaves no half a cluster. */

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto'
+import type { Socket } from 'node:net'
 import helmet from '@fastify/helmet'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
-import Fastify, { type FastifyBaseLogger, type FastifyInstance } from 'fastify'
+import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { answerErrors } from './answers.ts'
@@ -22,8 +23,12 @@ export interface ServerOptions {
 export const createServer = async (options: ServerOptions) => {
   const app = Fastify({
     loggerInstance: options.logger as FastifyBaseLogger,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: () => randomUUID(),
+    frameworkErrors: (_error, _request, reply: FastifyReply) => {
+      reply.code(400).send({ message: 'The address is malformed.' })
+    },
+    clientErrorHandler: answerBrokenRequest,
     bodyLimit: options.bodyLimitBytes,
     // Without a short one, a busy keep-alive socket holds close() for 72 s.
     keepAliveTimeout: 5_000,
@@ -56,4 +61,17 @@ const tellRequests = (app: FastifyInstance): void => {
     const fact = { method: request.method, route, status: reply.statusCode, duration_ms: Math.round(reply.elapsedTime) }
     request.log[level](fact, 'request.completed')
   })
+}
+
+/** What is not HTTP, or comes too slowly or with too large a head, gets a short JSON answer and a closed connection. */
+const answerBrokenRequest = (error: Error & { code?: string }, socket: Socket): void => {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  const answers: Record<string, string> = {
+    ERR_HTTP_REQUEST_TIMEOUT: '408 Request Timeout',
+    HPE_HEADER_OVERFLOW: '431 Request Header Fields Too Large',
+  }
+  const status = answers[error.code ?? ''] ?? '400 Bad Request'
+  const body = JSON.stringify({ message: `${status.slice(4)}.` })
+  const head = `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`
+  socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${body}`)
 }

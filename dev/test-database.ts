@@ -1,0 +1,49 @@
+import { randomBytes } from 'node:crypto'
+import pg from 'pg'
+import { migrateOrders } from '../services/orders/database/migrate.ts'
+import { createDatabaseWithRoles } from './databases.ts'
+import { embeddedPassword } from './settings.ts'
+
+/** A database of one test file: the roles' addresses, as a service gets them. */
+export interface TestDatabase {
+  url: string
+  ownerUrl: string
+}
+
+const addresses = (server: string, service: string, database: string): TestDatabase => {
+  const as = (role: string): string => {
+    const url = new URL(server)
+    url.username = role
+    url.password = embeddedPassword
+    url.pathname = database
+    return url.href
+  }
+  return { url: as(service), ownerUrl: as(`${service}_owner`) }
+}
+
+/** Makes a migrated database of each service, from which the tests clone theirs. */
+export const makeTemplates = async (server: string): Promise<void> => {
+  await createDatabaseWithRoles(server, 'orders')
+  const { url, ownerUrl } = addresses(server, 'orders', 'orders')
+  await migrateOrders({ ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl })
+}
+
+interface Teardown {
+  teardown: (cleanUp: () => unknown) => unknown
+}
+
+/** A fresh, migrated database of `service`, dropped when the test ends. Needs the server that `npm test` starts. */
+export const cloneDatabase = async (t: Teardown, service: 'orders'): Promise<TestDatabase> => {
+  const server = process.env.TEST_POSTGRES_URL
+  if (!server) throw new Error('run tests with `npm test -- FILE`: it starts the Postgres that they use')
+  const name = `test_${service}_${randomBytes(6).toString('hex')}`
+  await onServer(server, `create database ${name} template ${service} owner ${service}_owner`)
+  t.teardown(() => onServer(server, `drop database ${name} with (force)`))
+  return addresses(server, service, name)
+}
+
+const onServer = async (server: string, statement: string): Promise<void> => {
+  const client = new pg.Client({ connectionString: server })
+  await client.connect()
+  await client.query(statement).finally(() => client.end())
+}

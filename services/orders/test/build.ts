@@ -1,0 +1,82 @@
+import { createPool } from '@courier/shared/database.ts'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { cloneDatabase } from '../../../dev/test-database.ts'
+import { createTokenFor } from '../access/token-commands.ts'
+import { createOrders, type OrdersOptions } from '../app.ts'
+import { applyTenant } from '../provisioning/apply.ts'
+import type { TenantFile } from '../provisioning/tenant-file.ts'
+import { tenantFile } from './tenant.ts'
+
+export interface Answer {
+  status: number
+  headers: Record<string, unknown>
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came over the wire
+  body: any
+}
+
+export interface CallOptions {
+  token?: string
+  tenant?: string
+  query?: string
+  headers?: Record<string, string>
+}
+
+/** The orders application on a database of its own, with one tenant and a token of its first merchant. */
+export const build = async (
+  t: Test,
+  { file = tenantFile(), ...limits }: { file?: TenantFile } & Partial<OrdersOptions> = {},
+) => {
+  const database = await cloneDatabase(t, 'orders')
+  const pool = createPool({ url: database.url, name: 'test', connections: 10 })
+  const app = await createOrders({
+    pool,
+    logger: pino({ level: 'silent' }),
+    maxOrdersPerBatch: 1000,
+    maxBodyBytes: 5_242_880,
+    callsPerMinute: 1_000_000,
+    ...limits,
+  })
+  t.teardown(async () => {
+    await app.close()
+    await pool.end()
+  })
+
+  const apply = (changed: TenantFile) => applyTenant(pool, changed, false)
+  const tokenOf = async (merchant: string, tenant = file.tenant.id): Promise<string> =>
+    (await createTokenFor(pool, { tenant, merchant })).token
+  await apply(file)
+  const ownToken = await tokenOf(file.merchants[0]?.email ?? '')
+
+  /** Posts a batch, or a body as it is. */
+  const bulk = async (body: unknown, options: CallOptions = {}): Promise<Answer> => {
+    const answer = await app.inject({
+      method: 'POST',
+      url: `/api/public/merchant/order/bulk${options.query ?? ''}`,
+      headers: {
+        authorization: `Bearer ${options.token ?? ownToken}`,
+        'x-tenant': options.tenant ?? file.tenant.id,
+        'content-type': 'application/json',
+        ...options.headers,
+      },
+      payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
+    })
+    return { status: answer.statusCode, headers: answer.headers, body: answer.json() }
+  }
+
+  /** Rows as the superuser sees them: of all tenants. */
+  const rows = async (text: string, values: unknown[] = []) => {
+    const url = new URL(process.env.TEST_POSTGRES_URL ?? '')
+    url.pathname = new URL(database.url).pathname
+    const superuser = createPool({ url: url.href, name: 'test superuser', connections: 1 })
+    return superuser
+      .query(text, values)
+      .then(
+        result => result.rows,
+        error => Promise.reject(error),
+      )
+      .finally(() => superuser.end())
+  }
+
+  return { app, pool, database, token: ownToken, tokenOf, apply, bulk, rows }
+}

@@ -1,0 +1,82 @@
+import type { TenantFile } from '../provisioning/tenant-file.ts'
+
+/**
+ * A small tenant: metro is Kotte (1500) and Dehiwala (1501), outstation Galle (2100) and Hikkaduwa (2101); Jaffna
+ * (3000) has a zone of its own to which no rate leads. Lanka Shoes has the card, Ceylon Books has none.
+ */
+export const tenantFile = (settings: Partial<TenantFile['tenant']> = {}): TenantFile => ({
+  tenant: {
+    id: 'demo',
+    name: 'Demo Couriers',
+    currency: 'LKR',
+    country: 'LK',
+    time_zone: 'Asia/Colombo',
+    waybills: { mode: 'auto', format: 'DM########' },
+    secondary_phone: true,
+    ...settings,
+  },
+  states: [
+    {
+      id: 1,
+      name: 'Colombo',
+      cities: [
+        { id: 1500, name: 'Kotte', postal_code: '10100' },
+        { id: 1501, name: 'Dehiwala', postal_code: '10350' },
+      ],
+    },
+    {
+      id: 2,
+      name: 'Galle',
+      cities: [
+        { id: 2100, name: 'Galle' },
+        { id: 2101, name: 'Hikkaduwa' },
+      ],
+    },
+    { id: 3, name: 'Jaffna', cities: [{ id: 3000, name: 'Jaffna' }] },
+  ],
+  rate_cards: [
+    {
+      name: 'standard',
+      zones: { metro: [1500, 1501], north: [3000], outstation: '*' },
+      rates: [
+        { from: 'metro', to: 'metro', first_kg: 300, each_extra_kg: 50 },
+        { from: 'metro', to: 'outstation', first_kg: 450, each_extra_kg: 90.5 },
+      ],
+    },
+  ],
+  merchants: [
+    {
+      name: 'Lanka Shoes',
+      email: 'shop@example.com',
+      password: 'lanka-shoes-demo',
+      rate_card: 'standard',
+      businesses: [
+        { id: 7290, name: 'Lanka Shoes Online', default: true },
+        { id: 7291, name: 'Lanka Shoes Outlet' },
+      ],
+    },
+    {
+      name: 'Ceylon Books',
+      email: 'books@example.com',
+      password: 'ceylon-books-demo',
+      businesses: [{ id: 7300, name: 'Ceylon Books', default: true }],
+    },
+  ],
+})
+
+/** A correct order to Galle; `fields` replace or add some. */
+export const order = (fields: Record<string, unknown> = {}): Record<string, unknown> => ({
+  customer_name: 'Nimali Perera',
+  customer_address: '12 Temple Road, Galle',
+  customer_phone: '0770000101',
+  destination_city_id: 2100,
+  cod: 4500,
+  weight: 1.2,
+  ...fields,
+})
+
+/** A batch from Kotte of Lanka Shoes. */
+export const batch = (orders: unknown[] = [order()], general: Record<string, unknown> = {}) => ({
+  general_data: { merchant_business_id: '7290', origin_city_id: '1500', ...general },
+  order_data: orders,
+})
