@@ -2,11 +2,11 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { checkLint, checkTypes } from './checks.ts'
+import { freePort } from './free-port.ts'
 import { startPostgres } from './postgres.ts'
 import { root } from './settings.ts'
 import { makeTemplates } from './test-database.ts'
@@ -18,14 +18,6 @@ interface Counts {
 
 const files = process.argv.slice(2).filter(word => word !== '--compose')
 const withCompose = process.argv.includes('--compose')
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  return port
-}
 
 /** A Postgres for this run alone, without fsync, gone afterwards. ORDERS_DATABASE_URL in the environment wins. */
 const startTestPostgres = async () => {

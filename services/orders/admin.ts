@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { text as readText } from 'node:stream/consumers'
 import { print, printFaults, printJson, printTable, UsageError } from '@courier/shared/command-line.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { createPool, isUnavailable } from '@courier/shared/database.ts'
@@ -39,7 +40,7 @@ program
 program
   .command('apply')
   .description('make a tenant what a file says, and print what changed')
-  .argument('<file>', 'the tenant file, JSON')
+  .argument('<file>', 'the tenant file, JSON; - reads standard input')
   .option('--dry-run', 'print the same, write nothing')
   .option('--json', 'print JSON', false)
   .action(async (path, { dryRun = false, json }) => {
@@ -90,7 +91,8 @@ token
   })
 
 const readJson = async (path: string): Promise<unknown> => {
-  const text = await readFile(path, 'utf8').catch(error => {
+  const reading = path === '-' ? readText(process.stdin) : readFile(path, 'utf8')
+  const text = await reading.catch(error => {
     throw new UsageError(`cannot read ${path}: ${error.code}`)
   })
   try {

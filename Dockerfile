@@ -1,0 +1,12 @@
+# One image for every service: compose names the main.ts. Node runs the TypeScript as it is.
+FROM node:24-bookworm-slim
+WORKDIR /app
+ENV NODE_ENV=production
+COPY package.json package-lock.json ./
+COPY shared/package.json shared/
+COPY services/orders/package.json services/orders/
+RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
+COPY shared shared
+COPY services services
+USER node
+CMD ["node", "services/orders/main.ts"]

@@ -1,0 +1,109 @@
+import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { freePort } from '../dev/free-port.ts'
+import { root } from '../dev/settings.ts'
+
+const project = `courier-test-${process.pid}`
+const isPlugin = spawnSync('docker', ['compose', 'version']).status === 0
+const command = isPlugin ? ['docker', 'compose'] : ['docker-compose']
+
+t.test(
+  'docker-compose up runs the whole system',
+  { skip: !process.env.TEST_COMPOSE && 'npm test -- --compose' },
+  async t => {
+    t.setTimeout(600_000)
+    const port = String(await freePort())
+
+    const compose = (words: string[], input = ''): SpawnSyncReturns<string> => {
+      const [program = '', ...first] = [...command, '-p', project, ...words]
+      return spawnSync(program, first, {
+        cwd: root,
+        input,
+        encoding: 'utf8',
+        env: { ...process.env, ORDERS_PORT: port },
+      })
+    }
+    /** What the command printed; fails the test with its errors when it failed. */
+    const composed = (words: string[], input = ''): string => {
+      const { status, stdout, stderr } = compose(words, input)
+      t.equal(status, 0, `docker-compose ${words.join(' ')}\n${status === 0 ? '' : stderr}`)
+      return stdout
+    }
+    t.teardown(() => compose(['down', '-v', '--remove-orphans']))
+
+    const isReady = async (): Promise<boolean> => {
+      for (let tries = 0; tries < 240; tries++) {
+        if (
+          await fetch(`http://127.0.0.1:${port}/health/ready`)
+            .then(answer => answer.ok)
+            .catch(() => false)
+        )
+          return true
+        await new Promise(resolve => setTimeout(resolve, 250))
+      }
+      return false
+    }
+    const admin = (words: string[], input = '') =>
+      composed(['exec', '-T', 'orders', 'node', 'services/orders/admin.ts', ...words], input)
+    const countOrders = () =>
+      composed([
+        'exec',
+        '-T',
+        'postgres',
+        'psql',
+        '-U',
+        'postgres',
+        '-d',
+        'orders',
+        '-Atc',
+        'select count(*) from orders',
+      ])
+
+    composed(['up', '--build', '-d'])
+    t.ok(await isReady(), 'orders is ready')
+    admin(['apply', '-'], readFileSync(join(root, 'examples/demo-tenant.json'), 'utf8'))
+    const { token } = JSON.parse(
+      admin(['token', 'create', '--tenant', 'demo', '--merchant', 'shop@example.com', '--json']),
+    )
+    const body = readFileSync(join(root, 'examples/batch.json'))
+    const post = async () => {
+      const answer = await fetch(`http://127.0.0.1:${port}/api/public/merchant/order/bulk`, {
+        method: 'POST',
+        headers: {
+          authorization: `Bearer ${token}`,
+          'x-tenant': 'demo',
+          'content-type': 'application/json',
+          'idempotency-key': 'monday',
+        },
+        body,
+      })
+      return { status: answer.status, body: (await answer.json()) as { data: string[] } }
+    }
+
+    await t.test('a batch is made, kept over a restart, and made once', async t => {
+      const first = await post()
+      t.equal(first.status, 200)
+      t.equal(first.body.data.length, 25)
+      t.equal(countOrders().trim(), '25')
+      composed(['restart', 'orders'])
+      t.ok(await isReady(), 'orders is ready again')
+      t.same(await post(), first)
+      t.equal(countOrders().trim(), '25')
+    })
+
+    await t.test('the container runs as an ordinary user on a read-only file system', async t => {
+      t.equal(composed(['exec', '-T', 'orders', 'id', '-u']).trim(), '1000')
+      t.not(compose(['exec', '-T', 'orders', 'touch', '/app/anything']).status, 0)
+    })
+
+    await t.test('the role of orders owns nothing and may open its own database alone', async t => {
+      const url = 'postgres://orders:courier@127.0.0.1/orders'
+      const asOrders = (statement: string, address = url) =>
+        compose(['exec', '-T', 'postgres', 'psql', address, '-Atc', statement])
+      t.equal(asOrders('select count(*) from orders').stdout.trim(), '0', 'without a tenant it sees no row')
+      t.match(asOrders('drop table orders').stderr, /must be owner/)
+    })
+  },
+)

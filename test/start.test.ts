@@ -1,0 +1,103 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { freePort } from '../dev/free-port.ts'
+import { root } from '../dev/settings.ts'
+
+interface Run {
+  child: ChildProcess
+  output: () => string
+  ended: Promise<unknown[]>
+}
+
+/** `npm start` with ports and data of its own; it is ended with the test. */
+const prepare = async (t: Test) => {
+  const folder = await mkdtemp(join(tmpdir(), 'courier-start-'))
+  await chmod(folder, 0o755)
+  const { ORDERS_DATABASE_URL: _, ...environment } = process.env
+  const settings = {
+    DATA_DIR: folder,
+    ORDERS_PORT: String(await freePort()),
+    EMBEDDED_POSTGRES_PORT: String(await freePort()),
+  }
+  const npm = (script: string, words: string[] = [], changed: Record<string, string> = {}): Run => {
+    const child = spawn('npm', ['run', '-s', script, '--', ...words], {
+      cwd: root,
+      env: { ...environment, ...settings, ...changed },
+      detached: true,
+    })
+    let text = ''
+    child.stdout.on('data', chunk => (text += chunk))
+    child.stderr.on('data', chunk => (text += chunk))
+    return { child, output: () => text, ended: once(child, 'exit') }
+  }
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  return { npm, settings, orders: `http://127.0.0.1:${settings.ORDERS_PORT}` }
+}
+
+const isReady = async ({ output, child }: Run): Promise<boolean> => {
+  for (let tries = 0; tries < 600 && child.exitCode === null; tries++) {
+    if (output().trimEnd().endsWith('courier is ready')) return true
+    await new Promise(resolve => setTimeout(resolve, 100))
+  }
+  return false
+}
+
+const answers = (url: string): Promise<boolean> =>
+  fetch(url).then(
+    () => true,
+    () => false,
+  )
+
+t.test('npm start, the printed call, a crash, a second start', async t => {
+  const { npm, orders } = await prepare(t)
+  const first = npm('start')
+  t.ok(await isReady(first), first.output())
+  const call = first.output().match(/^curl [\s\S]*?batch\.json$/m)?.[0] ?? ''
+  const answer = JSON.parse(execFileSync('bash', ['-c', call], { encoding: 'utf8' }))
+  t.equal(answer.message, 'Orders Created Successfully')
+  t.equal(answer.data.length, 25)
+
+  const list = npm('orders', ['token', 'list', '--json'])
+  await list.ended
+  t.match(JSON.parse(list.output()), [{ tenant_id: 'demo', email: 'shop@example.com' }])
+
+  process.kill(-(first.child.pid ?? 0), 'SIGKILL')
+  await first.ended
+  const second = npm('start')
+  t.ok(await isReady(second), second.output())
+  const demo = npm('demo')
+  await demo.ended
+  t.match(demo.output(), /Orders Created Successfully/)
+  t.notMatch(demo.output(), answer.data[0], 'the waybills of the first start are not given again')
+
+  second.child.kill('SIGTERM')
+  t.same(await second.ended, [0, null])
+  t.notOk(await answers(`${orders}/health/live`), 'nothing is left running')
+})
+
+t.test('a taken port is named with its setting, and nothing is left running', async t => {
+  const { npm, settings } = await prepare(t)
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as { port: number }
+  for (const setting of ['ORDERS_PORT', 'EMBEDDED_POSTGRES_PORT']) {
+    const run = npm('start', [], { [setting]: String(port) })
+    const [status] = await run.ended
+    t.equal(status, 1)
+    t.match(run.output(), new RegExp(`Port ${port} .*Set ${setting}`))
+  }
+  t.notOk(await answers(`http://127.0.0.1:${settings.EMBEDDED_POSTGRES_PORT}`), 'no Postgres is left running')
+})
+
+t.test('demo without a running stack says what to do', async t => {
+  const { npm } = await prepare(t)
+  const run = npm('demo')
+  t.same(await run.ended, [1, null])
+  t.match(run.output(), /npm start/)
+})
