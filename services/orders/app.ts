@@ -23,6 +23,7 @@ const api = {
   title: 'Courier orders',
   version: '0.1.0',
   description: 'Merchants push delivery orders in batches and get waybill numbers back.',
+  tags: [{ name: 'orders', description: 'The calls of merchants. Each carries a bearer token and X-tenant.' }],
 }
 
 /** The HTTP application, in reading order. */

@@ -6,14 +6,17 @@ export interface ApiDescription {
   title: string
   version: string
   description: string
+  /** The groups of calls, in the order in which the page shows them. */
+  tags: { name: string; description: string }[]
 }
 
 /** /openapi.json, made from the routes' schemas, and /docs, the same as a page where calls can be tried. */
-export const docs = async (app: FastifyInstance, info: ApiDescription): Promise<void> => {
+export const docs = async (app: FastifyInstance, { tags, ...info }: ApiDescription): Promise<void> => {
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
       info,
+      tags: [...tags, { name: 'operations', description: 'Health and figures of the process.' }],
       components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
     },
   })

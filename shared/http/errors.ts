@@ -68,6 +68,34 @@ export type Faults = Record<string, string[]>
 export const invalid = (errors: Faults, suggestions?: ErrorBody['suggestions']): DomainError =>
   new DomainError('invalid', 'The given data was invalid.', { errors, ...(suggestions && { suggestions }) })
 
-/** The `response` part of a route's schema for every error the route may answer. */
+/** What an error status means to the caller, for the documentation. */
+const meanings: Record<number, string> = {
+  400: 'The X-tenant header is missing, or the body is not JSON.',
+  401: 'The token is unknown, expired or revoked, or belongs to another tenant. Message: "Unauthenticated."',
+  404: 'There is no such thing.',
+  405: 'Another method is needed: the Allow header names it.',
+  409: 'A call with the same Idempotency-Key is running: repeat after Retry-After seconds for its answer.',
+  413: 'The body is too large.',
+  415: 'The body must come as application/json.',
+  422: 'The given data was invalid: `errors` says everything that is wrong, and nothing was made.',
+  429: 'Too many calls: repeat after Retry-After seconds.',
+  503: 'The service is unavailable for a moment and nothing was made: repeat after Retry-After seconds.',
+}
+
+const examples: Record<number, ErrorBody> = {
+  401: { message: 'Unauthenticated.' },
+  422: {
+    message: 'The given data was invalid.',
+    errors: { 'order_data.0.destination_city_name': ['The selected destination city name is invalid.'] },
+    suggestions: { 'order_data.0.destination_city_name': [{ id: 2100, name: 'Galle', state: 'Galle' }] },
+  },
+}
+
+/** The `response` part of a route's schema for every error that the route may answer. */
 export const errorAnswers = (...statuses: number[]): Record<number, typeof ErrorBody> =>
-  Object.fromEntries(statuses.map(status => [status, ErrorBody]))
+  Object.fromEntries(
+    statuses.map(status => {
+      const example = examples[status] ?? { message: meanings[status] ?? '' }
+      return [status, { ...ErrorBody, description: meanings[status] ?? '', examples: [example] }]
+    }),
+  )

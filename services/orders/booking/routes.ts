@@ -29,7 +29,7 @@ const BulkQuery = Type.Object({
 })
 
 const BulkHeaders = Type.Object({
-  'x-tenant': Type.Optional(Type.String({ description: 'The tenant. Required.' })),
+  'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }),
   'idempotency-key': Type.Optional(
     Type.String({
       pattern: '^[\\x20-\\x7e]{1,255}$',
@@ -61,7 +61,10 @@ export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
         headers: BulkHeaders,
         querystring: BulkQuery,
         body: bulkBody(maxOrdersPerBatch),
-        response: { 200: Type.Union([Created, Quoted]), ...errorAnswers(400, 401, 405, 409, 413, 415, 422, 429, 503) },
+        response: {
+          200: Type.Union([Created, Quoted], { description: 'Every order was made.' }),
+          ...errorAnswers(400, 401, 405, 409, 413, 415, 422, 429, 503),
+        },
       },
       serializerCompiler: () => JSON.stringify,
     },
