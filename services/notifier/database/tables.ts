@@ -1,0 +1,128 @@
+import type { TenantTransaction } from '@courier/shared/database.ts'
+import type { ColumnType, Generated } from 'kysely'
+import type { MessageStatus } from '../messages/status.ts'
+import type { MessageTemplate } from '../messages/schema.ts'
+
+/** bigint comes as text. */
+type Bigint = ColumnType<string, number | string, number | string>
+/** jsonb is written as its text. */
+type Json<T> = ColumnType<T, string, string>
+
+export interface Tables {
+  tenants: {
+    tenant_id: string
+    country: string
+    stop_words: string[]
+    start_words: string[]
+    resends_unknown: boolean
+  }
+  channels: {
+    tenant_id: string
+    phone_number_id: string
+    name: string
+    plan: 'free' | 'paid'
+    is_default: boolean
+    waba_id: string | null
+    verify_token_hash: Buffer
+    state: Generated<'active' | 'paused'>
+    paused_reason: string | null
+    paused_code: number | null
+    registered_at: Date | null
+    checked_at: Date | null
+    rate: number
+    budget: Generated<number>
+    budget_at: Generated<Date>
+    slowed_rate: number | null
+    slowed_at: Date | null
+    not_before: Date | null
+    served_at: Generated<Date>
+    created_at: Generated<Date>
+  }
+  secrets: {
+    tenant_id: string
+    phone_number_id: string
+    kind: 'access_token' | 'app_secret' | 'pin'
+    slot: 'current' | 'next'
+    key_id: string
+    sealed: Buffer
+    last4: string
+    created_at: Generated<Date>
+  }
+  registrations: {
+    tenant_id: string
+    registration_id: Generated<string>
+    phone_number_id: string
+    called_at: Generated<Date>
+  }
+  templates: {
+    tenant_id: string
+    waba_id: string
+    name: string
+    language: string
+    template_id: string | null
+    status: string
+    category: string | null
+    parameter_format: string
+    components: Json<unknown>
+    held_at: Date | null
+    held_code: number | null
+    synced_at: Generated<Date>
+  }
+  messages: {
+    tenant_id: string
+    message_id: string
+    phone_number_id: string
+    recipient: string
+    template: Json<MessageTemplate>
+    waybill_number: string | null
+    status: MessageStatus
+    provider_message_id: string | null
+    error_code: number | null
+    error_meaning: string | null
+    attempts: Generated<number>
+    created_at: Generated<Date>
+    send_at: Date | null
+    due_at: Date
+    expires_at: Date
+    is_paced: Generated<boolean>
+    fence: Generated<Bigint>
+    status_at: Generated<Date>
+  }
+  message_events: {
+    tenant_id: string
+    message_id: string
+    event_id: Generated<string>
+    status: MessageStatus
+    happened_at: Generated<Date>
+    detail: string | null
+  }
+  recipients: { tenant_id: string; phone_number_id: string; recipient: string; next_send_at: Date }
+  conversations: {
+    tenant_id: string
+    phone_number_id: string
+    recipient: string
+    last_inbound_at: Date | null
+    opted_out_at: Date | null
+  }
+  tokens: {
+    tenant_id: string
+    token_id: string
+    hash: Buffer
+    staff_name: string
+    created_at: Generated<Date>
+    expires_at: Date | null
+    revoked_at: Date | null
+    last_used_at: Date | null
+  }
+  idempotency_keys: {
+    tenant_id: string
+    route: string
+    idempotency_key: string
+    fingerprint: Buffer
+    message_ids: string[]
+    created_at: Generated<Date>
+  }
+}
+
+/** A query that takes one must run inside a transaction of its tenant, or of '*' for the queue and the webhooks. */
+export type Tx = TenantTransaction<Tables>
