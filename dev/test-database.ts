@@ -1,8 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import { migrate } from '@courier/shared/database.ts'
 import pg from 'pg'
-import { migrateOrders } from '../services/orders/database/migrate.ts'
 import { createDatabaseWithRoles } from './databases.ts'
-import { embeddedPassword } from './settings.ts'
+import { embeddedPassword, root } from './settings.ts'
+
+const services = ['orders', 'notifier'] as const
+type Service = (typeof services)[number]
 
 /** A database of one test file: the roles' addresses, as a service gets them. */
 export interface TestDatabase {
@@ -23,9 +27,11 @@ const addresses = (server: string, service: string, database: string): TestDatab
 
 /** Makes a migrated database of each service, from which the tests clone theirs. */
 export const makeTemplates = async (server: string): Promise<void> => {
-  await createDatabaseWithRoles(server, 'orders')
-  const { url, ownerUrl } = addresses(server, 'orders', 'orders')
-  await migrateOrders({ ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl })
+  for (const service of services) {
+    await createDatabaseWithRoles(server, service)
+    const { ownerUrl } = addresses(server, service, service)
+    await migrate(ownerUrl, join(root, 'services', service, 'database/migrations'), service)
+  }
 }
 
 interface Teardown {
@@ -33,7 +39,7 @@ interface Teardown {
 }
 
 /** A fresh, migrated database of `service`, dropped when the test ends. Needs the server that `npm test` starts. */
-export const cloneDatabase = async (t: Teardown, service: 'orders'): Promise<TestDatabase> => {
+export const cloneDatabase = async (t: Teardown, service: Service): Promise<TestDatabase> => {
   const server = process.env.TEST_POSTGRES_URL
   if (!server) throw new Error('run tests with `npm test -- FILE`: it starts the Postgres that they use')
   const name = `test_${service}_${randomBytes(6).toString('hex')}`
