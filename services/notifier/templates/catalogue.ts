@@ -1,0 +1,122 @@
+/** A template of an account, as the API's list tells it (messaging-api 6). */
+export interface ListedTemplate {
+  readonly name: string
+  /** In the form of a send: en_US. */
+  readonly language: string
+  readonly templateId: string | undefined
+  /** In capitals. */
+  readonly status: string
+  readonly category: string | undefined
+  readonly parameterFormat: 'POSITIONAL' | 'NAMED'
+  /** As the API wrote them. */
+  readonly components: readonly unknown[]
+}
+
+/** A listed template, and whether the API refused it since. */
+export interface CatalogueTemplate extends ListedTemplate {
+  readonly heldAt: Date | null
+  readonly heldCode: number | null
+}
+
+/** What a template takes and what else it has, read from its components. */
+export interface Anatomy {
+  /** The variables of the text header: `1`, `2`, … or names. */
+  readonly header: readonly string[]
+  readonly body: readonly string[]
+  /** What we could not fill in, such as "an image header". */
+  readonly obstacle: string | undefined
+}
+
+type Json = Record<string, unknown>
+const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+const capitals = (value: unknown): string | undefined => (typeof value === 'string' ? value.toUpperCase() : undefined)
+
+/** A template of the API's list; undefined for what is none. */
+export const readTemplate = (value: unknown): ListedTemplate | undefined => {
+  if (!isObject(value)) return undefined
+  const { name, language } = value
+  const status = capitals(value.status)
+  if (typeof name !== 'string' || !/^[a-z0-9_]{1,512}$/.test(name)) return undefined
+  if (typeof language !== 'string' || !isLanguage(language)) return undefined
+  if (!status || !isStatus(status)) return undefined
+  return {
+    name,
+    language: normaliseLanguage(language),
+    templateId: readTemplateId(value.id),
+    status,
+    category: typeof value.category === 'string' ? value.category.slice(0, 100) : undefined,
+    parameterFormat: capitals(value.parameter_format) === 'NAMED' ? 'NAMED' : 'POSITIONAL',
+    components: list(value.components),
+  }
+}
+
+export const isStatus = (text: string): boolean => /^[A-Z_]{1,50}$/.test(text)
+export const isLanguage = (text: string): boolean => /^[A-Za-z]{2,3}([_-][A-Za-z]{2,4})?$/.test(text)
+
+/** Template events write en-US, sends and the list en_US. */
+export const normaliseLanguage = (language: string): string => {
+  const [tongue = '', region] = language.split(/[_-]/)
+  return region === undefined ? tongue.toLowerCase() : `${tongue.toLowerCase()}_${region.toUpperCase()}`
+}
+
+/** Digits; undefined for a number that JSON.parse has already rounded. */
+export const readTemplateId = (value: unknown): string | undefined => {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined
+  return typeof value === 'string' && /^\d{1,30}$/.test(value) ? value : undefined
+}
+
+/** What a send of the template must fill in. */
+export const anatomyOf = ({ components, parameterFormat }: ListedTemplate): Anatomy => {
+  const known = components.filter(isObject)
+  const textOf = (type: string): string =>
+    known
+      .filter(component => capitals(component.type) === type)
+      .map(({ text }) => (typeof text === 'string' ? text : ''))
+      .join('\n')
+  return {
+    header: variables(textOf('HEADER'), parameterFormat),
+    body: variables(textOf('BODY'), parameterFormat),
+    obstacle: known.map(obstacleOf).find(obstacle => obstacle !== undefined),
+  }
+}
+
+const variable = {
+  POSITIONAL: /\{\{\s*([0-9]{1,3})\s*\}\}/g,
+  NAMED: /\{\{\s*([A-Za-z0-9_]{1,100})\s*\}\}/g,
+}
+
+/** The distinct variables of a text, in order. */
+const variables = (text: string, format: ListedTemplate['parameterFormat']): string[] => [
+  ...new Set([...text.matchAll(variable[format])].map(match => match[1] ?? '')),
+]
+
+/** A send of ours carries texts for the header and the body, nothing else (spec.md 2.6). */
+const obstacleOf = (component: Json): string | undefined => {
+  const type = capitals(component.type) ?? ''
+  switch (type) {
+    case 'HEADER':
+      return obstacleOfHeader(capitals(component.format) ?? 'TEXT')
+    case 'BUTTONS':
+      return list(component.buttons)
+        .filter(isObject)
+        .map(obstacleOfButton)
+        .find(obstacle => obstacle !== undefined)
+    case 'BODY':
+    case 'FOOTER':
+      return undefined
+    default:
+      return `a part of the kind ${describe(type)}`
+  }
+}
+
+const obstacleOfHeader = (format: string): string | undefined =>
+  format === 'TEXT' ? undefined : `a header of the kind ${describe(format)}`
+
+const obstacleOfButton = ({ type, url }: Json): string | undefined => {
+  const kind = capitals(type) ?? ''
+  if (kind === 'URL') return typeof url === 'string' && url.includes('{{') ? 'a URL button with a variable' : undefined
+  return ['COPY_CODE', 'OTP', 'MPM', 'SPM'].includes(kind) ? `a button of the kind ${describe(kind)}` : undefined
+}
+
+const describe = (kind: string): string => (isStatus(kind) ? kind.toLowerCase().replaceAll('_', ' ') : 'unknown')

@@ -1,0 +1,125 @@
+import type { Faults } from '@courier/shared/http/errors.ts'
+import type { MessageTemplate } from '../messages/schema.ts'
+import { anatomyOf, type CatalogueTemplate } from './catalogue.ts'
+
+type Kind = MessageTemplate['components'][number]['type']
+
+/**
+ * What is wrong with a message by its account's catalogue: `known` holds the templates of its name, in any language.
+ * Paths begin with `prefix`.
+ */
+export const checkTemplate = (
+  known: readonly CatalogueTemplate[],
+  message: MessageTemplate,
+  prefix = 'template.',
+): Faults => {
+  const { name, language } = message
+  const template = known.find(other => other.name === name && other.language === language.code)
+  if (template) return checkParameters(template, message, prefix)
+  const languages = known.filter(other => other.name === name).map(other => other.language)
+  if (languages.length === 0)
+    return { [`${prefix}name`]: [`There is no template ${name} in the catalogue. If it is new, sync the templates.`] }
+  const others = languages.sort().join(', ')
+  return { [`${prefix}language.code`]: [`The template ${name} does not exist in ${language.code}, only in ${others}.`] }
+}
+
+/** Whether a template may be sent, and gets the parameters that it takes (messaging-api 1.2, 6). */
+export const checkParameters = (
+  template: CatalogueTemplate,
+  message: MessageTemplate,
+  prefix = 'template.',
+): Faults => {
+  const refusal = whyNotSendable(template)
+  if (refusal) return { [`${prefix}name`]: [refusal] }
+  const findings = new Findings(prefix, message)
+  const { header, body } = anatomyOf(template)
+  for (const [kind, variables] of [['header', header] as const, ['body', body] as const]) {
+    const part = { kind, variables, template: template.name }
+    if (template.parameterFormat === 'NAMED') findings.checkNames(part)
+    else findings.checkCount(part)
+    findings.refuseSecond(kind)
+  }
+  return findings.faults
+}
+
+const whyNotSendable = (template: CatalogueTemplate): string | undefined => {
+  const title = `The template ${template.name} (${template.language})`
+  const { obstacle } = anatomyOf(template)
+  if (obstacle) return `${title} has ${obstacle}, which cannot be sent from here: only texts for header and body can.`
+  if (template.status !== 'APPROVED') return `${title} is ${template.status}: only an APPROVED one may be sent.`
+  if (template.heldAt)
+    return `${title} is held: the messaging API refused it with code ${template.heldCode} on ${template.heldAt.toISOString()}. It is free again once a sync finds it APPROVED.`
+  return undefined
+}
+
+interface Part {
+  readonly kind: Kind
+  readonly variables: readonly string[]
+  /** The template's name. */
+  readonly template: string
+}
+
+class Findings {
+  readonly faults: Faults = {}
+  readonly #prefix: string
+  readonly #components: MessageTemplate['components']
+
+  constructor(prefix: string, { components }: MessageTemplate) {
+    this.#prefix = prefix
+    this.#components = components
+  }
+
+  #add(path: string, sentence: string): void {
+    this.faults[this.#prefix + path] = [...(this.faults[this.#prefix + path] ?? []), sentence]
+  }
+
+  #given(kind: Kind) {
+    const index = this.#components.findIndex(component => component.type === kind)
+    const path = index < 0 ? 'components' : `components.${index}.parameters`
+    return { path, parameters: this.#components[index]?.parameters ?? [] }
+  }
+
+  checkCount({ kind, variables, template }: Part): void {
+    const { path, parameters } = this.#given(kind)
+    if (parameters.length !== variables.length)
+      this.#add(path, `The ${kind} of ${template} ${takes(variables.length)}, ${wereGiven(parameters.length)}.`)
+    const named = parameters.findIndex(({ parameter_name }) => parameter_name !== undefined)
+    if (named >= 0)
+      this.#add(`${path}.${named}.parameter_name`, `The parameters of ${template} have no names, only an order.`)
+  }
+
+  checkNames({ kind, variables, template }: Part): void {
+    const { path, parameters } = this.#given(kind)
+    const seen = new Set<string>()
+    for (const [index, { parameter_name: name }] of parameters.entries()) {
+      if (name === undefined)
+        this.#add(
+          `${path}.${index}.parameter_name`,
+          `The parameters of ${template} have names: this one needs its own.`,
+        )
+      else if (seen.has(name)) this.#add(`${path}.${index}.parameter_name`, `The parameter ${name} was given twice.`)
+      else if (!variables.includes(name))
+        this.#add(`${path}.${index}.parameter_name`, `The ${kind} of ${template} has no parameter ${name}.`)
+      if (name !== undefined) seen.add(name)
+    }
+    const missing = variables.filter(name => !seen.has(name))
+    if (missing.length > 0)
+      this.#add(
+        path,
+        `The ${kind} of ${template} takes ${variables.join(', ')}; ${missing.join(', ')} ${missing.length === 1 ? 'was' : 'were'} not given.`,
+      )
+  }
+
+  refuseSecond(kind: Kind): void {
+    const second = this.#components.findLastIndex(component => component.type === kind)
+    if (second > this.#components.findIndex(component => component.type === kind))
+      this.#add(`components.${second}.type`, `The ${kind} was given twice.`)
+  }
+}
+
+const takes = (count: number): string => {
+  if (count === 0) return 'takes no parameters'
+  return count === 1 ? 'takes 1 parameter' : `takes ${count} parameters`
+}
+
+const wereGiven = (count: number): string => (count === 1 ? '1 was given' : `${count} were given`)

@@ -1,0 +1,139 @@
+import { sql } from 'kysely'
+import type { Tx } from '../database/tables.ts'
+import type { CatalogueTemplate } from './catalogue.ts'
+
+const columns = [
+  'waba_id',
+  'name',
+  'language',
+  'template_id',
+  'status',
+  'category',
+  'parameter_format',
+  'components',
+  'held_at',
+  'held_code',
+  'synced_at',
+] as const
+
+/** The templates of these names, in every language; undefined when the account's catalogue was never synced. */
+export const findTemplates = async (
+  tx: Tx,
+  tenant: string,
+  wabaId: string,
+  names: readonly string[],
+): Promise<CatalogueTemplate[] | undefined> => {
+  const ofAccount = tx.selectFrom('templates').where('tenant_id', '=', tenant).where('waba_id', '=', wabaId)
+  const [rows, any] = await Promise.all([
+    ofAccount.select(columns).where('name', '=', sql<string>`any(${names}::text[])`).execute(),
+    ofAccount.select('name').limit(1).executeTakeFirst(),
+  ])
+  return any && rows.map(toTemplate)
+}
+
+const toTemplate = (row: Omit<TemplateRow, 'waba_id' | 'synced_at'>): CatalogueTemplate => ({
+  name: row.name,
+  language: row.language,
+  templateId: row.template_id ?? undefined,
+  status: row.status,
+  category: row.category ?? undefined,
+  parameterFormat: row.parameter_format === 'NAMED' ? 'NAMED' : 'POSITIONAL',
+  components: Array.isArray(row.components) ? row.components : [],
+  heldAt: row.held_at,
+  heldCode: row.held_code,
+})
+
+export interface TemplateFilter {
+  readonly name?: string | undefined
+  readonly status?: string | undefined
+  readonly language?: string | undefined
+}
+
+/** The key of the last row of a page. */
+export type TemplateKey = readonly [wabaId: string, name: string, language: string]
+
+export type TemplateRow = Awaited<ReturnType<typeof listTemplates>>[number]
+
+/** A page of the tenant's templates, those after a key, by account, name and language. */
+export const listTemplates = (tx: Tx, tenant: string, filter: TemplateFilter, after: TemplateKey, limit: number) => {
+  let query = tx
+    .selectFrom('templates')
+    .select(columns)
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`(waba_id, name, language) > (${after[0]}, ${after[1]}, ${after[2]})`)
+  for (const column of ['name', 'status', 'language'] as const) {
+    const wanted = filter[column]
+    if (wanted !== undefined) query = query.where(column, '=', wanted)
+  }
+  return query.orderBy('waba_id').orderBy('name').orderBy('language').limit(limit).execute()
+}
+
+/** No message with the template leaves until the catalogue says that it is approved again. False: it is not there. */
+export const holdTemplate = async (
+  tx: Tx,
+  tenant: string,
+  phoneNumberId: string,
+  name: string,
+  language: string,
+  code: number,
+): Promise<boolean> => {
+  const { numUpdatedRows } = await tx
+    .updateTable('templates')
+    .set({ held_at: sql<Date>`now()`, held_code: code })
+    .where('tenant_id', '=', tenant)
+    .where('waba_id', '=', eb =>
+      eb
+        .selectFrom('channels')
+        .select('waba_id')
+        .where('tenant_id', '=', tenant)
+        .where('phone_number_id', '=', phoneNumberId),
+    )
+    .where('name', '=', name)
+    .where('language', '=', language)
+    .executeTakeFirst()
+  return numUpdatedRows > 0n
+}
+
+/** What a webhook told of a template. */
+export interface TemplateReport {
+  readonly tenant: string
+  readonly wabaId: string
+  readonly name: string
+  readonly language: string
+  readonly status: string
+  readonly templateId?: string | undefined
+  readonly at: Date
+}
+
+/** Stores the newest report of each template; one older than what is known changes nothing. Returns how many did. */
+export const reportTemplates = async (tx: Tx, reports: readonly TemplateReport[]): Promise<number> => {
+  const sorted = [...reports].sort((a, b) => a.at.getTime() - b.at.getTime())
+  const newest = new Map(
+    sorted.map(report => [JSON.stringify([report.tenant, report.wabaId, report.name, report.language]), report]),
+  )
+  const rows = [...newest.values()]
+  const { numAffectedRows } = await sql`
+    with reported as (
+      select * from unnest(${rows.map(row => row.tenant)}::text[], ${rows.map(row => row.wabaId)}::text[],
+        ${rows.map(row => row.name)}::text[], ${rows.map(row => row.language)}::text[],
+        ${rows.map(row => row.status)}::text[], ${rows.map(row => row.templateId ?? null)}::text[],
+        ${rows.map(row => row.at)}::timestamptz[])
+        as reported (tenant_id, waba_id, name, language, status, template_id, at)
+    ), locked as (
+      select t.tenant_id, t.waba_id, t.name, t.language from templates t
+      join reported using (tenant_id, waba_id, name, language)
+      order by t.tenant_id, t.waba_id, t.name, t.language
+      for update of t
+    )
+    update templates t set
+      status = r.status,
+      status_at = r.at,
+      template_id = coalesce(r.template_id, t.template_id),
+      held_at = case when r.status = 'APPROVED' and t.held_at < r.at + interval '1 second' then null else t.held_at end,
+      held_code = case when r.status = 'APPROVED' and t.held_at < r.at + interval '1 second' then null else t.held_code end
+    from locked join reported r using (tenant_id, waba_id, name, language)
+    where (t.tenant_id, t.waba_id, t.name, t.language)
+        = (locked.tenant_id, locked.waba_id, locked.name, locked.language)
+      and (t.status_at is null or date_trunc('second', t.status_at) <= r.at)`.execute(tx)
+  return Number(numAffectedRows ?? 0)
+}

@@ -1,0 +1,86 @@
+import { sql } from 'kysely'
+import type { Tx } from '../database/tables.ts'
+import type { ListedTemplate } from './catalogue.ts'
+
+export interface CatalogueCounts {
+  readonly templates: number
+  readonly added: number
+  readonly changed: number
+  readonly removed: number
+}
+
+/**
+ * Makes the catalogue of an account what the API listed at `readAt`. What a webhook told after that stays; the hold of a
+ * template that is approved ends, unless the API refused it since.
+ */
+export const replaceCatalogue = async (
+  tx: Tx,
+  tenant: string,
+  wabaId: string,
+  templates: readonly ListedTemplate[],
+  readAt: Date,
+): Promise<CatalogueCounts> => {
+  await lockCatalogue(tx, tenant, wabaId)
+  const { rows } = await sql<{ is_new: boolean; is_changed: boolean }>`
+    insert into templates as t (tenant_id, waba_id, name, language, template_id, status, status_at, category,
+      parameter_format, components)
+    select ${tenant}, ${wabaId}, name, language, template_id, status, ${readAt}, category, parameter_format, components
+    from jsonb_to_recordset(${storable(templates.map(toRow))}::jsonb) as given (name text, language text,
+      template_id text, status text, category text, parameter_format text, components jsonb)
+    order by name collate "C", language collate "C"
+    on conflict (tenant_id, waba_id, name, language) do update set
+      template_id = excluded.template_id,
+      status = case when t.status_at > excluded.status_at then t.status else excluded.status end,
+      status_at = greatest(t.status_at, excluded.status_at),
+      category = excluded.category,
+      parameter_format = excluded.parameter_format,
+      components = excluded.components,
+      held_at = case when excluded.status = 'APPROVED' and t.held_at <= ${readAt} then null else t.held_at end,
+      held_code = case when excluded.status = 'APPROVED' and t.held_at <= ${readAt} then null else t.held_code end,
+      synced_at = excluded.synced_at
+    returning old.name is null as is_new,
+      (old.template_id, old.status, old.category, old.parameter_format, old.components, old.held_at) is distinct from
+      (new.template_id, new.status, new.category, new.parameter_format, new.components, new.held_at) as is_changed
+  `.execute(tx)
+  const { numDeletedRows } = await tx
+    .deleteFrom('templates')
+    .where('tenant_id', '=', tenant)
+    .where('waba_id', '=', wabaId)
+    .where('synced_at', '<>', sql<Date>`now()`)
+    .where(sql<boolean>`status_at <= ${readAt}`)
+    .executeTakeFirst()
+  const added = rows.filter(row => row.is_new).length
+  const changed = rows.filter(row => row.is_changed).length - added
+  return { templates: rows.length, added, changed, removed: Number(numDeletedRows) }
+}
+
+/** One sync of an account at a time; its rows in the order in which the webhooks lock them. */
+const lockCatalogue = async (tx: Tx, tenant: string, wabaId: string): Promise<void> => {
+  const account = JSON.stringify(['templates', tenant, wabaId])
+  await sql`select pg_advisory_xact_lock(hashtextextended(${account}, 0))`.execute(tx)
+  await tx
+    .selectFrom('templates')
+    .select('name')
+    .where('tenant_id', '=', tenant)
+    .where('waba_id', '=', wabaId)
+    .orderBy('name')
+    .orderBy('language')
+    .forUpdate()
+    .execute()
+}
+
+const toRow = (template: ListedTemplate) => ({
+  name: template.name,
+  language: template.language,
+  template_id: template.templateId,
+  status: template.status,
+  category: template.category,
+  parameter_format: template.parameterFormat,
+  components: template.components,
+})
+
+/** JSON without what jsonb does not take: null characters and halves of surrogate pairs. */
+const storable = (value: unknown): string =>
+  JSON.stringify(value).replace(/\\(?:\\|u0000|ud[89a-f][0-9a-f]{2})/g, character =>
+    character === '\\\\' ? character : '\\ufffd',
+  )
