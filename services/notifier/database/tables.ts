@@ -82,6 +82,7 @@ export interface Tables {
     attempts: Generated<number>
     created_at: Generated<Date>
     send_at: Date | null
+    holds_until_open: Generated<boolean>
     due_at: Date
     expires_at: Date
     is_paced: Generated<boolean>

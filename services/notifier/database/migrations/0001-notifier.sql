@@ -106,6 +106,8 @@ create table messages (
   attempts integer not null default 0,
   created_at timestamptz not null default now(),
   send_at timestamptz,
+  -- On plan free: waits for the customer to write instead of failing.
+  holds_until_open boolean not null default false,
   -- When it is looked at next. queued: it is sent then; a claim moves it on, so that a dead worker's claim ends by
   -- itself. sending: its answer is overdue then. unknown: waiting for a webhook ends then. held: it expires then.
   due_at timestamptz not null,

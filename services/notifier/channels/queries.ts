@@ -1,0 +1,80 @@
+import { sql } from 'kysely'
+import type { Tx } from '../database/tables.ts'
+import type { SendingChannel } from '../messages/check.ts'
+
+/** The numbers of a tenant, as messages are checked against them. */
+export const findSendingChannels = async (tx: Tx, tenant: string): Promise<SendingChannel[]> => {
+  const rows = await tx
+    .selectFrom('channels')
+    .select(['phone_number_id', 'name', 'plan', 'is_default', 'waba_id'])
+    .where('tenant_id', '=', tenant)
+    .orderBy('phone_number_id')
+    .execute()
+  return rows.map(row => ({
+    phoneNumberId: row.phone_number_id,
+    name: row.name,
+    plan: row.plan,
+    isDefault: row.is_default,
+    wabaId: row.waba_id,
+  }))
+}
+
+export const findChannel = (tx: Tx, tenant: string, phoneNumberId: string) =>
+  tx
+    .selectFrom('channels')
+    .selectAll()
+    .where('tenant_id', '=', tenant)
+    .where('phone_number_id', '=', phoneNumberId)
+    .executeTakeFirst()
+
+export const findChannels = (tx: Tx, tenant: string) =>
+  tx.selectFrom('channels').selectAll().where('tenant_id', '=', tenant).orderBy('phone_number_id').execute()
+
+/** Stops a number's sending; its messages stay queued. A pause that is there already keeps its reason. */
+export const pauseChannel = (tx: Tx, tenant: string, phoneNumberId: string, code: number | null, reason: string) =>
+  tx
+    .updateTable('channels')
+    .set({ state: 'paused', paused_code: code, paused_reason: reason })
+    .where('tenant_id', '=', tenant)
+    .where('phone_number_id', '=', phoneNumberId)
+    .where('state', '=', 'active')
+    .returning('phone_number_id')
+    .execute()
+
+export const resumeChannel = (tx: Tx, tenant: string, phoneNumberId: string) =>
+  tx
+    .updateTable('channels')
+    .set({ state: 'active', paused_code: null, paused_reason: null, not_before: null })
+    .where('tenant_id', '=', tenant)
+    .where('phone_number_id', '=', phoneNumberId)
+    .returning('phone_number_id')
+    .execute()
+
+/** No send of the number before that time. */
+export const restChannel = (tx: Tx, tenant: string, phoneNumberId: string, seconds: number) =>
+  tx
+    .updateTable('channels')
+    .set({ not_before: sql<Date>`greatest(not_before, now() + make_interval(secs => ${seconds}))` })
+    .where('tenant_id', '=', tenant)
+    .where('phone_number_id', '=', phoneNumberId)
+    .execute()
+
+/** Halves the number's rate and lets it rest a moment (130429); the rate comes back by itself. */
+export const slowChannel = (
+  tx: Tx,
+  tenant: string,
+  phoneNumberId: string,
+  { slowedRate, restSeconds }: { slowedRate: number; restSeconds: number },
+) =>
+  tx
+    .updateTable('channels')
+    .set({
+      slowed_rate: slowedRate,
+      slowed_at: sql<Date>`now()`,
+      not_before: sql<Date>`now() + make_interval(secs => ${restSeconds})`,
+    })
+    .where('tenant_id', '=', tenant)
+    .where('phone_number_id', '=', phoneNumberId)
+    // One storm of refusals slows it once: those sent before the rest began tell nothing new.
+    .where(({ eb, or }) => or([eb('not_before', 'is', null), eb('not_before', '<=', sql<Date>`now()`)]))
+    .execute()

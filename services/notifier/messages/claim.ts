@@ -1,0 +1,135 @@
+import { inTenant } from '@courier/shared/database.ts'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { allowance } from './budget.ts'
+import { reservePlaces } from './pacing.ts'
+import type { MessageTemplate } from './schema.ts'
+
+/** A message that this process may send, until its claim ends. */
+export interface ClaimedMessage {
+  readonly tenant: string
+  readonly id: string
+  readonly phoneNumberId: string
+  readonly recipient: string
+  readonly template: MessageTemplate
+  readonly attempts: number
+  readonly fence: string
+  readonly isPaced: boolean
+  /** The API refused its template; the message waits until the catalogue approves it again. */
+  readonly isTemplateHeld: boolean
+}
+
+export interface ClaimOptions {
+  /** How many messages at most. */
+  readonly room: number
+  /** How long a claim lasts when the process dies. */
+  readonly claimSeconds: number
+  /** Seconds between two messages to one recipient; 0: no limit. */
+  readonly pairSeconds: number
+}
+
+interface Channel {
+  readonly tenant: string
+  readonly phoneNumberId: string
+  /** What the number may send now, a fraction too. */
+  readonly allowed: number
+}
+
+/**
+ * Claims due messages, in turn from every number that has any: a number with few is not kept waiting by one with many.
+ * The rows of the numbers are locked meanwhile, so that rates hold across processes; another process takes others.
+ */
+export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<ClaimedMessage[]> =>
+  inTenant(pool, '*', async (tx: Tx) => {
+    const channels = await lockChannels(tx)
+    if (channels.length === 0) return []
+    const share = Math.max(1, Math.floor(options.room / channels.length))
+    const counts = channels.map(({ allowed }) => Math.min(Math.floor(allowed), share))
+    const claimed = await claimDue(tx, channels, counts, options.claimSeconds)
+    const ready = await reservePlaces(tx, claimed, options.pairSeconds)
+    await spend(tx, channels, ready)
+    return ready
+  })
+
+/** The numbers that have due messages and may send, those that waited longest first. */
+const lockChannels = async (tx: Tx): Promise<Channel[]> => {
+  const { rows } = await tx.client.query({
+    name: 'lock_channels',
+    text: `
+      select c.tenant_id, c.phone_number_id, c.rate, c.budget, c.budget_at, c.slowed_rate, c.slowed_at, now() as now
+      from channels c
+      where c.state = 'active' and (c.not_before is null or c.not_before <= now())
+        and exists (
+          select from messages m
+          where m.tenant_id = c.tenant_id and m.phone_number_id = c.phone_number_id
+            and m.status = 'queued' and m.due_at <= now() and m.expires_at > now()
+        )
+      order by c.served_at
+      limit 64
+      for update of c skip locked`,
+  })
+  return rows
+    .map(row => ({
+      tenant: row.tenant_id,
+      phoneNumberId: row.phone_number_id,
+      allowed: allowance(
+        { rate: row.rate, budget: row.budget, at: row.budget_at, slowedRate: row.slowed_rate, slowedAt: row.slowed_at },
+        row.now,
+      ),
+    }))
+    .filter(({ allowed }) => allowed >= 1)
+}
+
+const claimDue = async (
+  tx: Tx,
+  channels: readonly Channel[],
+  counts: readonly number[],
+  claimSeconds: number,
+): Promise<ClaimedMessage[]> => {
+  const { rows } = await tx.client.query({
+    name: 'claim_due',
+    text: `
+      with allowed as (
+        select * from unnest($1::text[], $2::text[], $3::integer[]) as allowed (tenant_id, phone_number_id, count)
+      ), due as (
+        select candidate.* from allowed cross join lateral (
+          select m.tenant_id, m.message_id from messages m
+          where m.tenant_id = allowed.tenant_id and m.phone_number_id = allowed.phone_number_id
+            and m.status = 'queued' and m.due_at <= now() and m.expires_at > now()
+          order by m.due_at
+          limit allowed.count
+          for update skip locked
+        ) candidate
+      )
+      update messages m set due_at = now() + make_interval(secs => $4), fence = m.fence + 1
+      from due
+      where m.tenant_id = due.tenant_id and m.message_id = due.message_id
+      returning m.tenant_id as tenant, m.message_id as id, m.phone_number_id as "phoneNumberId", m.recipient,
+        m.template, m.attempts, m.fence, m.is_paced as "isPaced",
+        exists (
+          select from channels c join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
+          where c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
+            and t.name = m.template ->> 'name' and t.language = m.template -> 'language' ->> 'code'
+            and t.held_at is not null
+        ) as "isTemplateHeld"`,
+    values: [channels.map(c => c.tenant), channels.map(c => c.phoneNumberId), counts, claimSeconds],
+  })
+  return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+/** Takes what leaves off the numbers' budgets and puts them at the end of the turn. */
+const spend = async (tx: Tx, channels: readonly Channel[], ready: readonly ClaimedMessage[]): Promise<void> => {
+  const sent = Map.groupBy(ready, message => message.phoneNumberId)
+  await tx.client.query({
+    name: 'spend_budgets',
+    text: `
+      update channels c set budget = spent.budget, budget_at = now(), served_at = clock_timestamp()
+      from unnest($1::text[], $2::text[], $3::double precision[]) as spent (tenant_id, phone_number_id, budget)
+      where c.tenant_id = spent.tenant_id and c.phone_number_id = spent.phone_number_id`,
+    values: [
+      channels.map(c => c.tenant),
+      channels.map(c => c.phoneNumberId),
+      channels.map(c => c.allowed - (sent.get(c.phoneNumberId)?.length ?? 0)),
+    ],
+  })
+}

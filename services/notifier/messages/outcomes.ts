@@ -1,0 +1,100 @@
+import { inTenant } from '@courier/shared/database.ts'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import type { ClaimedMessage } from './claim.ts'
+import type { MessageStatus } from './status.ts'
+
+/** What became of a send. */
+export interface Outcome {
+  readonly message: ClaimedMessage
+  readonly status: Extract<MessageStatus, 'accepted' | 'queued' | 'failed' | 'unknown'>
+  readonly providerMessageId?: string
+  readonly code?: number
+  readonly meaning?: string
+  /** Whether it counts as a failed attempt. */
+  readonly isAttempt: boolean
+  /** When it is looked at next: to send again, or to stop waiting for a webhook. */
+  readonly dueAt?: Date
+  readonly detail?: string
+}
+
+/**
+ * Commits that these messages are about to be written. Returns the ids of those that still may be: not cancelled, not
+ * claimed by another process meanwhile.
+ */
+export const markSending = (
+  pool: pg.Pool,
+  messages: readonly ClaimedMessage[],
+  sendingSeconds: number,
+): Promise<Set<string>> =>
+  inTenant(pool, '*', async (tx: Tx) => {
+    const { rows } = await tx.client.query({
+      name: 'mark_sending',
+      text: `
+        update messages m set status = 'sending', status_at = now(), due_at = now() + make_interval(secs => $4)
+        from unnest($1::text[], $2::text[], $3::bigint[]) as mine (tenant_id, message_id, fence)
+        where m.tenant_id = mine.tenant_id and m.message_id = mine.message_id and m.fence = mine.fence
+          and m.status = 'queued'
+        returning m.message_id`,
+      values: [messages.map(m => m.tenant), messages.map(m => m.id), messages.map(m => m.fence), sendingSeconds],
+    })
+    return new Set(rows.map(row => row.message_id))
+  })
+
+/**
+ * Stores outcomes, each with its place in the timeline. One that comes late, after the message was claimed anew or a
+ * webhook told more, changes nothing but a missing message id of the API.
+ */
+export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Promise<void> =>
+  inTenant(pool, '*', async (tx: Tx) => {
+    await tx.client.query({
+      name: 'store_outcomes',
+      text: `
+        with outcome as (
+          select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::integer[], $7::text[],
+            $8::integer[], $9::timestamptz[], $10::text[]) as outcome
+            (tenant_id, message_id, fence, status, provider_message_id, code, meaning, failed, due_at, detail)
+        ), updated as (
+          update messages m set
+            provider_message_id = coalesce(o.provider_message_id, m.provider_message_id),
+            status = case when m.status in ('sending', 'unknown') then o.status else m.status end,
+            status_at = case when m.status in ('sending', 'unknown') then now() else m.status_at end,
+            error_code = case when m.status in ('sending', 'unknown') then o.code else m.error_code end,
+            error_meaning = case when m.status in ('sending', 'unknown') then o.meaning else m.error_meaning end,
+            attempts = m.attempts + o.failed,
+            due_at = coalesce(o.due_at, m.due_at),
+            is_paced = false
+          from outcome o
+          where m.tenant_id = o.tenant_id and m.message_id = o.message_id and m.fence = o.fence
+          returning m.tenant_id, m.message_id, old.status as was, new.status as status, o.detail
+        )
+        insert into message_events (tenant_id, message_id, status, detail)
+        select tenant_id, message_id, status, detail from updated where was <> status`,
+      values: [
+        outcomes.map(o => o.message.tenant),
+        outcomes.map(o => o.message.id),
+        outcomes.map(o => o.message.fence),
+        outcomes.map(o => o.status),
+        outcomes.map(o => o.providerMessageId ?? null),
+        outcomes.map(o => o.code ?? null),
+        outcomes.map(o => o.meaning ?? null),
+        outcomes.map(o => Number(o.isAttempt)),
+        outcomes.map(o => o.dueAt ?? null),
+        outcomes.map(o => o.detail ?? null),
+      ],
+    })
+  })
+
+/** Gives claimed messages back before anything was written. Waiting does not count as an attempt. */
+export const giveBack = (pool: pg.Pool, messages: readonly ClaimedMessage[], afterSeconds: number): Promise<void> =>
+  inTenant(pool, '*', async (tx: Tx) => {
+    await tx.client.query({
+      name: 'give_back',
+      text: `
+        update messages m set due_at = now() + make_interval(secs => $4)
+        from unnest($1::text[], $2::text[], $3::bigint[]) as mine (tenant_id, message_id, fence)
+        where m.tenant_id = mine.tenant_id and m.message_id = mine.message_id and m.fence = mine.fence
+          and m.status = 'queued'`,
+      values: [messages.map(m => m.tenant), messages.map(m => m.id), messages.map(m => m.fence), afterSeconds],
+    })
+  })

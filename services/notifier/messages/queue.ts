@@ -1,0 +1,160 @@
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { type ClaimedMessage, claimMessages } from './claim.ts'
+import { giveBack, markSending, type Outcome, storeOutcomes } from './outcomes.ts'
+import { sweep } from './sweep.ts'
+
+export interface QueueOptions {
+  readonly pool: pg.Pool
+  readonly logger: Logger
+  /** Sends one message; never rejects. */
+  readonly send: (message: ClaimedMessage) => Promise<Outcome>
+  /** How many sends may be under way at once. */
+  readonly window: number
+  /** Seconds between two messages to one recipient; 0: no limit. */
+  readonly pairSeconds: number
+  /** A send is answered or given up within this time. */
+  readonly sendSeconds: number
+}
+
+/** How often the table is looked at when nothing told of new messages. */
+const pollMilliseconds = 50
+const idlePollMilliseconds = 250
+const sweepMilliseconds = 1_000
+
+/** A dead process's claim ends after this long; a claimed message is written or given back well before. */
+const claimSeconds = 10
+
+/**
+ * Sends what is due: claims ahead of need, commits `sending` for as many as there are free places, writes those, and
+ * stores what became of them, each step for many messages at once. Any number of processes may run one.
+ */
+export class Queue {
+  readonly #options: QueueOptions
+  readonly #claimed: ClaimedMessage[] = []
+  readonly #outcomes: Outcome[] = []
+  #sending = 0
+  #isClaiming = false
+  #isMarking = false
+  #isStoring = false
+  #isStopping = false
+  #hasMore = false
+  #timer: NodeJS.Timeout | undefined
+  #sweeper: NodeJS.Timeout | undefined
+
+  constructor(options: QueueOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#poll()
+    this.#sweeper = setInterval(() => this.#sweep(), sweepMilliseconds)
+  }
+
+  /** Looks for due messages now. */
+  wake(): void {
+    this.#hasMore = true
+    this.#fill()
+  }
+
+  /**
+   * Claims nothing more, gives back what was not written, and waits until every send is answered and stored. A send
+   * that is cut off after all becomes `unknown`.
+   */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    clearTimeout(this.#timer)
+    clearInterval(this.#sweeper)
+    while (this.#isClaiming || this.#isMarking) await soon()
+    await this.#guard('queue.give_back_failed', () => this.#giveBack())
+    while (this.#sending > 0 || this.#outcomes.length > 0 || this.#isStoring) await soon()
+  }
+
+  #poll(): void {
+    if (this.#isStopping) return
+    this.#fill()
+    this.#timer = setTimeout(() => this.#poll(), this.#hasMore ? pollMilliseconds : idlePollMilliseconds)
+  }
+
+  /** Claims when less than half of what the window takes is at hand. */
+  async #fill(): Promise<void> {
+    const { pool, window, pairSeconds } = this.#options
+    const room = window * 2 - this.#claimed.length
+    if (this.#isClaiming || this.#isStopping || room < window) return
+    this.#isClaiming = true
+    await this.#guard('queue.claim_failed', async () => {
+      const messages = await claimMessages(pool, { room, claimSeconds, pairSeconds })
+      this.#hasMore = messages.length > 0
+      this.#claimed.push(...messages)
+    })
+    this.#isClaiming = false
+    this.#advance()
+  }
+
+  /** Starts as many claimed messages as there are free places. */
+  async #advance(): Promise<void> {
+    const { pool, window, sendSeconds } = this.#options
+    const free = window - this.#sending
+    if (this.#isMarking || this.#isStopping || free === 0 || this.#claimed.length === 0) return
+    this.#isMarking = true
+    const batch = this.#claimed.splice(0, free)
+    await this.#guard('queue.mark_failed', async () => {
+      // Twice the time of a send: the overdue answer of a live process must not be taken for a dead one's.
+      const mine = await markSending(pool, batch, sendSeconds * 2)
+      for (const message of batch) if (mine.has(message.id)) this.#send(message)
+    })
+    this.#isMarking = false
+    if (this.#hasMore) this.#fill()
+    if (this.#claimed.length > 0) this.#advance()
+  }
+
+  async #send(message: ClaimedMessage): Promise<void> {
+    this.#sending++
+    const outcome = await this.#options.send(message)
+    this.#sending--
+    this.#outcomes.push(outcome)
+    this.#store()
+    this.#advance()
+  }
+
+  /** Stores all outcomes at hand at once; what comes meanwhile goes with the next. Tries until the database takes them. */
+  async #store(): Promise<void> {
+    if (this.#isStoring) return
+    this.#isStoring = true
+    // What else is answered in this turn of the event loop goes along.
+    await new Promise(setImmediate)
+    while (this.#outcomes.length > 0) {
+      const batch = this.#outcomes.splice(0, 500)
+      const isStored = await this.#guard('queue.store_failed', () => storeOutcomes(this.#options.pool, batch))
+      if (isStored) continue
+      this.#outcomes.unshift(...batch)
+      await new Promise(resolve => setTimeout(resolve, 500))
+    }
+    this.#isStoring = false
+  }
+
+  async #giveBack(): Promise<void> {
+    const messages = this.#claimed.splice(0)
+    if (messages.length > 0) await giveBack(this.#options.pool, messages, 0)
+  }
+
+  async #sweep(): Promise<void> {
+    await this.#guard('queue.sweep_failed', async () => {
+      const { overdue, resent, expired } = await sweep(this.#options.pool)
+      if (overdue + resent + expired > 0) this.#options.logger.info({ overdue, resent, expired }, 'queue.swept')
+    })
+  }
+
+  /** A database that is away delays the work; claims end by themselves, so nothing is lost. */
+  async #guard(fact: string, action: () => Promise<unknown>): Promise<boolean> {
+    try {
+      await action()
+      return true
+    } catch (err) {
+      this.#options.logger.warn({ err }, fact)
+      return false
+    }
+  }
+}
+
+const soon = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 5))

@@ -1,0 +1,63 @@
+import type { Logger } from 'pino'
+import type { createTokenKeeper } from '../channels/secrets.ts'
+import type { Accepted, Failed } from '../messaging-api/answers.ts'
+import { classify } from '../messaging-api/classify.ts'
+import type { MessagingApi } from '../messaging-api/client.ts'
+import type { ClaimedMessage } from './claim.ts'
+import { decide } from './decide.ts'
+import type { createEffects } from './effects.ts'
+import type { Outcome } from './outcomes.ts'
+
+export interface SenderOptions {
+  readonly api: MessagingApi
+  readonly tokens: ReturnType<typeof createTokenKeeper>
+  readonly effects: ReturnType<typeof createEffects>
+  readonly logger: Logger
+}
+
+/** Sends one claimed message and says what became of it. Never rejects: a fault of ours leaves the message `unknown`. */
+export const createSender = (options: SenderOptions) => {
+  const { effects, logger } = options
+  return async (message: ClaimedMessage): Promise<Outcome> => {
+    try {
+      const result = await write(options, message)
+      const { outcome, effects: following } = decide(message, result, new Date(), Math.random)
+      if (result.kind === 'accepted') effects.succeeded(message)
+      await effects.carryOut(message, following).catch(err => logger.error({ err }, 'message.effect_failed'))
+      tell(logger, outcome, result)
+      return outcome
+    } catch (err) {
+      logger.error({ err, message_id: message.id }, 'message.send_failed')
+      return decide(message, { kind: 'no_answer', reason: 'a fault of ours' }, new Date(), Math.random).outcome
+    }
+  }
+}
+
+/** With a new token the first send tries it; refused, the send is repeated with the old one, which is safe. */
+const write = async ({ api, tokens, logger }: SenderOptions, message: ClaimedMessage): Promise<Accepted | Failed> => {
+  const { tenant, phoneNumberId, recipient, template, id } = message
+  const found = await tokens.find(tenant, phoneNumberId).catch(err => {
+    logger.error({ err, tenant, phone_number_id: phoneNumberId }, 'credential.not_read')
+  })
+  if (!found) return { kind: 'not_written', reason: 'the access token could not be read' }
+  const { current, next } = found
+  const send = (accessToken: string) =>
+    api.sendTemplate({ accessToken }, phoneNumberId, { to: recipient, template, callbackData: id })
+  if (!next) return current ? send(current) : { kind: 'not_written', reason: 'the channel has no access token' }
+  const result = await send(next)
+  const isRefused = result.kind === 'refused' && classify(result).class === 'pause_channel'
+  if (isRefused && current) {
+    logger.warn({ tenant, phone_number_id: phoneNumberId, code: result.code }, 'credential.new_token_refused')
+    return send(current)
+  }
+  if (result.kind === 'accepted')
+    await tokens.promote(tenant, phoneNumberId).catch(err => logger.warn({ err }, 'credential.not_promoted'))
+  return result
+}
+
+const tell = (logger: Logger, outcome: Outcome, result: Accepted | Failed): void => {
+  const { tenant, id, phoneNumberId, attempts } = outcome.message
+  const fact = { tenant, message_id: id, phone_number_id: phoneNumberId, attempts, code: outcome.code }
+  if (outcome.status === 'accepted') logger.debug(fact, 'message.accepted')
+  else logger.warn({ ...fact, answer: result.kind, meaning: outcome.meaning }, `message.${outcome.status}`)
+}

@@ -1,0 +1,59 @@
+import { inTenant } from '@courier/shared/database.ts'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { unknownMinutes } from './retry.ts'
+
+/** How many messages each step of a sweep moved on. */
+export interface Swept {
+  readonly overdue: number
+  readonly resent: number
+  readonly expired: number
+}
+
+/**
+ * Moves on what waits for a time: an answer that is overdue makes a message unknown (its process died, or the answer was
+ * lost); an unknown one is sent once more where the tenant asked for it, else left to staff; what has not left in time
+ * expires. Several processes may sweep at once.
+ */
+export const sweep = (pool: pg.Pool): Promise<Swept> =>
+  inTenant(pool, '*', async (tx: Tx) => ({
+    overdue: await move(tx, 'sweep_overdue', overdue, [unknownMinutes]),
+    resent: await move(tx, 'sweep_unknown', unknown),
+    expired: await move(tx, 'sweep_expired', expired),
+  }))
+
+const move = async (tx: Tx, name: string, moving: string, values: unknown[] = []): Promise<number> => {
+  const text = `
+    with moved as (${moving})
+    insert into message_events (tenant_id, message_id, status, detail)
+    select tenant_id, message_id, status, detail from moved where detail is not null`
+  return (await tx.client.query({ name, text, values })).rowCount ?? 0
+}
+
+const due = (where: string): string => `(
+  select tenant_id, message_id from messages where ${where} limit 1000 for update skip locked
+)`
+
+const overdue = `
+  update messages m set status = 'unknown', status_at = now(), due_at = now() + make_interval(mins => $1::integer)
+  from ${due("status = 'sending' and due_at <= now()")} late
+  where m.tenant_id = late.tenant_id and m.message_id = late.message_id
+  returning m.tenant_id, m.message_id, m.status, 'no answer: it may have been sent' as detail`
+
+/** Only a first unknown is sent again by itself: a second one would make a third message possible. */
+const unknown = `
+  update messages m set
+    status = case when t.resends_unknown and m.attempts = 0 then 'queued' else m.status end,
+    attempts = case when t.resends_unknown and m.attempts = 0 then 1 else m.attempts end,
+    fence = m.fence + 1,
+    due_at = case when t.resends_unknown and m.attempts = 0 then now() else 'infinity' end
+  from ${due("status = 'unknown' and due_at <= now()")} late join tenants t on t.tenant_id = late.tenant_id
+  where m.tenant_id = late.tenant_id and m.message_id = late.message_id
+  returning m.tenant_id, m.message_id, m.status,
+    case when m.status = 'queued' then 'sent again by itself: a duplicate is possible' end as detail`
+
+const expired = `
+  update messages m set status = 'expired', status_at = now()
+  from ${due("status in ('queued', 'held') and expires_at <= now()")} late
+  where m.tenant_id = late.tenant_id and m.message_id = late.message_id
+  returning m.tenant_id, m.message_id, m.status, 'it could not be sent in time' as detail`
