@@ -1,0 +1,118 @@
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+
+export const secretKinds = ['access_token', 'app_secret', 'pin'] as const
+export type SecretKind = (typeof secretKinds)[number]
+
+/** Whose secret it is. A sealed secret opens in its own place alone. */
+export interface Place {
+  readonly tenant: string
+  readonly phoneNumberId: string
+  readonly kind: SecretKind
+}
+
+/** The keys of CREDENTIALS_KEYS: what is sealed now gets the newest, what was sealed before opens with its own. */
+export interface Keyring {
+  readonly newest: string
+  /** By key id. A KeyObject shows nothing of its key when it is printed. */
+  readonly keys: ReadonlyMap<string, KeyObject>
+}
+
+export interface Sealed {
+  readonly keyId: string
+  /** 12 bytes of IV, 16 of tag, then the ciphertext. */
+  readonly sealed: Buffer
+}
+
+/** `message` shows neither a secret nor a key. */
+export class VaultError extends Error {
+  override name = 'VaultError'
+  readonly code: 'bad_keyring' | 'unknown_key' | 'not_opened'
+
+  constructor(code: VaultError['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+const algorithm = 'aes-256-gcm'
+const keyBytes = 32
+const ivBytes = 12
+const tagBytes = 16
+
+/**
+ * Reads CREDENTIALS_KEYS: `id:key` pairs separated by commas, the newest first, each key 32 bytes in base64.
+ * Throws VaultError that says which pair is wrong and how.
+ */
+export const readKeyring = (setting: string): Keyring => {
+  const keys = new Map<string, KeyObject>()
+  for (const [index, pair] of setting.split(',').entries()) {
+    const [id, key] = readPair(pair.trim(), index + 1)
+    if (keys.has(id)) throw badKeyring(index + 1, 'has an id that an earlier one has')
+    keys.set(id, key)
+  }
+  const [newest = ''] = keys.keys()
+  return { newest, keys }
+}
+
+const readPair = (pair: string, number: number): [string, KeyObject] => {
+  if (pair === '') throw badKeyring(number, 'is empty')
+  const colon = pair.indexOf(':')
+  if (colon === -1) throw badKeyring(number, 'has no id: write id:key')
+  const id = pair.slice(0, colon)
+  if (!/^[A-Za-z0-9_.-]{1,32}$/.test(id))
+    throw badKeyring(number, 'has a wrong id: 1 to 32 letters, digits, dots, hyphens and underscores')
+  const key = Buffer.from(pair.slice(colon + 1), 'base64')
+  // Buffer.from skips what is not base64: only a key that is written the same again was read whole.
+  if (plain(key.toString('base64')) !== plain(pair.slice(colon + 1))) throw badKeyring(number, 'is not base64')
+  if (key.length !== keyBytes) throw badKeyring(number, `has ${key.length} bytes instead of ${keyBytes}`)
+  return [id, createSecretKey(key)]
+}
+
+const plain = (base64: string): string => base64.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '')
+
+/** Names the key by its place: what stands before the colon may be a key too, written where its id belongs. */
+const badKeyring = (number: number, fault: string): VaultError =>
+  new VaultError('bad_keyring', `key ${number} of CREDENTIALS_KEYS ${fault}`)
+
+/** Seals with the newest key under a random IV: two seals of one text differ. */
+export const seal = ({ newest, keys }: Keyring, place: Place, text: string): Sealed => {
+  const key = keys.get(newest)
+  if (!key) throw unknownKey(newest)
+  const iv = randomBytes(ivBytes)
+  const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagBytes })
+  cipher.setAAD(boundTo(place, newest))
+  const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return { keyId: newest, sealed: Buffer.concat([iv, cipher.getAuthTag(), ciphertext]) }
+}
+
+/** Throws VaultError for a key that the keyring lacks, and for what was altered or sealed for another place. */
+export const open = ({ keys }: Keyring, place: Place, keyId: string, sealed: Buffer): string => {
+  const key = keys.get(keyId)
+  if (!key) throw unknownKey(keyId)
+  if (sealed.length < ivBytes + tagBytes) throw notOpened()
+  const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, ivBytes), { authTagLength: tagBytes })
+  decipher.setAAD(boundTo(place, keyId))
+  decipher.setAuthTag(sealed.subarray(ivBytes, ivBytes + tagBytes))
+  const text = decipher.update(sealed.subarray(ivBytes + tagBytes))
+  try {
+    return Buffer.concat([text, decipher.final()]).toString('utf8')
+  } catch {
+    throw notOpened()
+  }
+}
+
+/** The associated data. JSON keeps the parts apart: ("a", "bc") and ("ab", "c") differ. */
+const boundTo = ({ tenant, phoneNumberId, kind }: Place, keyId: string): Buffer =>
+  Buffer.from(JSON.stringify(['courier credentials 1', tenant, phoneNumberId, kind, keyId]))
+
+const unknownKey = (keyId: string): VaultError =>
+  new VaultError('unknown_key', `CREDENTIALS_KEYS has no key ${keyId}: add it again to read what it sealed`)
+
+const notOpened = (): VaultError =>
+  new VaultError('not_opened', 'a sealed secret was altered, or belongs to another tenant, channel, kind or key')
+
+/** True for what another key than the newest sealed. */
+export const needsRotation = ({ newest }: Keyring, keyId: string): boolean => keyId !== newest
+
+/** The end of a secret, to recognise it by; empty for one so short, a PIN, that its end gives it away. */
+export const last4 = (text: string): string => (text.length < 16 ? '' : text.slice(-4))

@@ -1,0 +1,121 @@
+import { list, record, text, words } from './read-json.ts'
+
+/** What the API says of a number (messaging-api.md 7). Words are the API's own; null where it says nothing. */
+export interface PhoneNumber {
+  readonly id: string
+  readonly displayPhoneNumber: string | null
+  readonly verifiedName: string | null
+  /** GREEN, YELLOW, RED, UNKNOWN. */
+  readonly qualityRating: string | null
+  readonly codeVerificationStatus: string | null
+  readonly nameStatus: string | null
+  /** CONNECTED, or it cannot send. */
+  readonly status: string | null
+  readonly throughput: string | null
+  /** AVAILABLE, LIMITED, BLOCKED. */
+  readonly canSendMessage: string | null
+  /** Why it is limited or blocked. */
+  readonly healthProblems: readonly string[]
+}
+
+export const phoneNumberFields =
+  'id,display_phone_number,verified_name,quality_rating,code_verification_status,name_status,status,platform_type,throughput,health_status'
+
+export const readPhoneNumber = (body: unknown): PhoneNumber | undefined => {
+  const fields = record(body)
+  const id = text(fields.id, idForm)
+  if (id === undefined) return undefined
+  const health = record(fields.health_status)
+  return {
+    id,
+    displayPhoneNumber: words(fields.display_phone_number),
+    verifiedName: words(fields.verified_name),
+    qualityRating: words(fields.quality_rating),
+    codeVerificationStatus: words(fields.code_verification_status),
+    nameStatus: words(fields.name_status),
+    status: words(fields.status),
+    throughput: words(record(fields.throughput).level),
+    canSendMessage: words(health.can_send_message),
+    healthProblems: list(health.entities).flatMap(entity => problemsOf(record(entity))),
+  }
+}
+
+const problemsOf = ({ entity_type, errors, additional_info }: Record<string, unknown>): string[] => {
+  const problems = [...list(errors).map(error => record(error).error_description), ...list(additional_info)]
+  return problems.flatMap(problem => words(problem) ?? []).map(problem => `${words(entity_type) ?? 'API'}: ${problem}`)
+}
+
+/** What a token may do, and until when (messaging-api.md 7). */
+export interface TokenInfo {
+  readonly isValid: boolean
+  readonly appId: string | null
+  /** null: never. */
+  readonly expiresAt: Date | null
+  readonly scopes: readonly string[]
+  /** targetIds: the accounts that the scope is for; null: all. */
+  readonly granularScopes: readonly { readonly scope: string; readonly targetIds: readonly string[] | null }[]
+}
+
+export const readTokenInfo = (body: unknown): TokenInfo | undefined => {
+  const { is_valid, app_id, expires_at, scopes, granular_scopes } = record(record(body).data)
+  if (typeof is_valid !== 'boolean') return undefined
+  return {
+    isValid: is_valid,
+    appId: words(app_id),
+    expiresAt: typeof expires_at === 'number' && expires_at > 0 ? new Date(expires_at * 1000) : null,
+    scopes: list(scopes).flatMap(scope => words(scope) ?? []),
+    granularScopes: list(granular_scopes).flatMap(entry => {
+      const { scope, target_ids } = record(entry)
+      const targetIds = Array.isArray(target_ids) ? target_ids.map(String) : null
+      return typeof scope === 'string' ? [{ scope, targetIds }] : []
+    }),
+  }
+}
+
+/** A template of the account's catalogue (messaging-api.md 6). */
+export interface CatalogueTemplate {
+  readonly id: string | null
+  readonly name: string
+  /** As in sends: en_US. */
+  readonly language: string
+  /** In capitals; only APPROVED may be sent. */
+  readonly status: string
+  readonly category: string | null
+  readonly parameterFormat: 'POSITIONAL' | 'NAMED'
+  /** As the API has them, types in capitals. */
+  readonly components: readonly unknown[]
+}
+
+export interface TemplatePage {
+  readonly templates: readonly CatalogueTemplate[]
+  /** The cursor of the next page; null on the last one, undefined where one is due and missing. */
+  readonly after: string | null | undefined
+}
+
+export const readTemplatePage = (body: unknown): TemplatePage | undefined => {
+  const { data, paging } = record(body)
+  if (!Array.isArray(data)) return undefined
+  const { next, cursors } = record(paging)
+  const after = typeof next === 'string' ? text(record(cursors).after, /^[\x21-\x7e]{1,2048}$/) : null
+  return { templates: data.flatMap(readTemplate), after }
+}
+
+const readTemplate = (value: unknown): CatalogueTemplate[] => {
+  const fields = record(value)
+  const name = text(fields.name, /^[a-z0-9_]{1,512}$/)
+  const language = text(fields.language, /^[A-Za-z]{2,3}([_-][A-Za-z]{2,4})?$/)
+  if (name === undefined || language === undefined) return []
+  return [
+    {
+      id: text(String(fields.id), idForm) ?? null,
+      name,
+      language: language.replace('-', '_'),
+      status: (words(fields.status) ?? 'UNKNOWN').toUpperCase(),
+      category: words(fields.category),
+      parameterFormat: String(fields.parameter_format).toUpperCase() === 'NAMED' ? 'NAMED' : 'POSITIONAL',
+      components: list(fields.components),
+    },
+  ]
+}
+
+const idForm = /^\d{1,64}$/

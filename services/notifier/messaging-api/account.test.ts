@@ -1,0 +1,164 @@
+import t from 'tap'
+import { answer, clientOf, credentials, startServer } from './test-server.ts'
+
+const entry = (name: string, more: object = {}) => ({
+  id: '1387372356726668',
+  name,
+  language: 'en_US',
+  status: 'APPROVED',
+  category: 'UTILITY',
+  parameter_format: 'POSITIONAL',
+  components: [{ type: 'BODY', text: 'Hi {{1}}', example: { body_text: [['Asha']] } }],
+  ...more,
+})
+
+t.test('the health of a number is asked and read', async t => {
+  const body = {
+    id: '106540352242922',
+    display_phone_number: '+94 77 000 0100',
+    verified_name: 'Demo Couriers',
+    quality_rating: 'GREEN',
+    code_verification_status: 'VERIFIED',
+    name_status: 'APPROVED',
+    status: 'CONNECTED',
+    platform_type: 'CLOUD_API',
+    throughput: { level: 'STANDARD' },
+    health_status: {
+      can_send_message: 'LIMITED',
+      entities: [
+        { entity_type: 'PHONE_NUMBER', id: '1', can_send_message: 'LIMITED', additional_info: ['Name is pending'] },
+        { entity_type: 'WABA', id: '2', errors: [{ error_code: 141006, error_description: 'No payment method' }] },
+        { entity_type: 'BUSINESS', id: '3', can_send_message: 'AVAILABLE' },
+      ],
+    },
+  }
+  const { url, arrived } = await startServer(t, {
+    onRequest: ({ socket }, index) => answer(socket, 200, index === 0 ? JSON.stringify(body) : '{"id":"7"}'),
+  })
+  const api = clientOf(t, url)
+  t.same(await api.phoneNumber(credentials, '106540352242922'), {
+    kind: 'answered',
+    servedVersion: null,
+    value: {
+      id: '106540352242922',
+      displayPhoneNumber: '+94 77 000 0100',
+      verifiedName: 'Demo Couriers',
+      qualityRating: 'GREEN',
+      codeVerificationStatus: 'VERIFIED',
+      nameStatus: 'APPROVED',
+      status: 'CONNECTED',
+      throughput: 'STANDARD',
+      canSendMessage: 'LIMITED',
+      healthProblems: ['PHONE_NUMBER: Name is pending', 'WABA: No payment method'],
+    },
+  })
+  t.match(arrived[0]?.line, /^GET \/v17\.0\/106540352242922\?fields=id,display_phone_number,.*,health_status HTTP/)
+  t.equal(arrived[0]?.headers.get('authorization'), 'Bearer EAAG-secret-token')
+  t.match(await api.phoneNumber(credentials, '7'), { kind: 'answered', value: { status: null, healthProblems: [] } })
+})
+
+t.test('a token is asked about itself', async t => {
+  const data = {
+    app_id: '138483919580948',
+    type: 'SYSTEM_USER',
+    is_valid: true,
+    expires_at: 0,
+    scopes: ['whatsapp_business_management', 'whatsapp_business_messaging'],
+    granular_scopes: [
+      { scope: 'whatsapp_business_management', target_ids: ['102290129340398'] },
+      { scope: 'whatsapp_business_messaging' },
+    ],
+  }
+  const bodies = [{ data }, { data: { is_valid: false, expires_at: 1_763_719_200 } }, { data: {} }]
+  const { url, arrived } = await startServer(t, {
+    onRequest: ({ socket }, index) => answer(socket, 200, JSON.stringify(bodies[index])),
+  })
+  const api = clientOf(t, url)
+  const common = { kind: 'answered', servedVersion: null }
+  t.same(await api.debugToken(credentials), {
+    ...common,
+    value: {
+      isValid: true,
+      appId: '138483919580948',
+      expiresAt: null,
+      scopes: data.scopes,
+      granularScopes: [
+        { scope: 'whatsapp_business_management', targetIds: ['102290129340398'] },
+        { scope: 'whatsapp_business_messaging', targetIds: null },
+      ],
+    },
+  })
+  t.equal(arrived[0]?.line, 'GET /debug_token?input_token=EAAG-secret-token HTTP/1.1')
+  t.match(await api.debugToken(credentials), {
+    value: { isValid: false, expiresAt: new Date('2025-11-21T10:00:00Z'), scopes: [], granularScopes: [] },
+  })
+  t.match(await api.debugToken(credentials), { kind: 'no_answer' })
+})
+
+t.test('the catalogue is read page by page by the cursor, and never by the address that the answer names', async t => {
+  const elsewhere = await startServer(t, { onRequest: ({ socket }) => answer(socket, 200, '{"data":[]}') })
+  const next = `${elsewhere.url}/v17.0/102290129340398/message_templates?access_token=x`
+  const pages = [
+    {
+      data: [entry('one'), entry('two', { language: 'en-GB', status: 'paused' })],
+      paging: { cursors: { after: 'A&=' }, next },
+    },
+    {
+      data: [entry('three', { id: 99, parameter_format: 'named', components: null })],
+      paging: { cursors: { after: 'B' }, next },
+    },
+    { data: [entry('four'), entry('No Name'), null], paging: { cursors: { before: 'B', after: 'C' } } },
+  ]
+  const { url, arrived } = await startServer(t, {
+    onRequest: ({ socket }, index) =>
+      answer(socket, 200, JSON.stringify(pages[index]), { 'facebook-api-version': 'v22.0' }),
+  })
+  const got = await clientOf(t, url).templates(credentials, '102290129340398')
+  const components = entry('').components
+  const common = {
+    language: 'en_US',
+    status: 'APPROVED',
+    category: 'UTILITY',
+    parameterFormat: 'POSITIONAL',
+    components,
+  }
+  t.same(got, {
+    kind: 'answered',
+    servedVersion: 'v22.0',
+    value: [
+      { ...common, id: '1387372356726668', name: 'one' },
+      { ...common, id: '1387372356726668', name: 'two', language: 'en_GB', status: 'PAUSED' },
+      { ...common, id: '99', name: 'three', parameterFormat: 'NAMED', components: [] },
+      { ...common, id: '1387372356726668', name: 'four' },
+    ],
+  })
+  const path =
+    '/v17.0/102290129340398/message_templates?fields=id,name,language,status,category,parameter_format,components&limit=25'
+  t.same(
+    arrived.map(({ line }) => line),
+    [`GET ${path} HTTP/1.1`, `GET ${path}&after=A%26%3D HTTP/1.1`, `GET ${path}&after=B HTTP/1.1`],
+  )
+  t.equal(elsewhere.connections(), 0)
+})
+
+t.test('a catalogue that breaks off is a failure and not a shorter catalogue', async t => {
+  const first = JSON.stringify({ data: [entry('one')], paging: { cursors: { after: 'A' }, next: 'x' } })
+  const { url } = await startServer(t, {
+    onRequest: ({ socket }, index) =>
+      answer(socket, index % 2 ? 400 : 200, index % 2 ? '{"error":{"code":131059}}' : first),
+  })
+  t.match(await clientOf(t, url).templates(credentials, '1'), { kind: 'refused', code: 131059 })
+  const lost = await startServer(t, {
+    onRequest: ({ socket }, index) => (index === 0 ? answer(socket, 200, first) : socket.destroy()),
+  })
+  t.match(await clientOf(t, lost.url).templates(credentials, '1'), { kind: 'no_answer' })
+})
+
+t.test('cursors that run in a circle or are missing end the reading', async t => {
+  for (const cursors of [{ after: 'A' }, {}, { after: 7 }]) {
+    const page = JSON.stringify({ data: [entry('one')], paging: { cursors, next: 'x' } })
+    const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => answer(socket, 200, page) })
+    t.match(await clientOf(t, url).templates(credentials, '1'), { kind: 'no_answer', reason: /cursors/ })
+    t.ok(arrived.length <= 2)
+  }
+})

@@ -1,0 +1,19 @@
+import { isIPv4 } from 'node:net'
+
+/**
+ * Why the messaging API must not be called at `url`; undefined when it may. Tokens travel with every call, so plain http
+ * is for loopback and the hosts named here (those of docker-compose) only. The sentence does not repeat the URL.
+ */
+export const baseUrlProblem = (url: string, allowPlainHttpHosts: readonly string[] = []): string | undefined => {
+  if (!URL.canParse(url)) return 'must be a URL such as https://graph.facebook.com'
+  const { protocol, hostname, username, password, search, hash } = new URL(url)
+  if (protocol !== 'https:' && protocol !== 'http:') return 'must be an https URL'
+  if (username || password) return 'must have no user name or password in it'
+  if (search || hash) return 'must have no query and no fragment'
+  if (protocol === 'http:' && !isLoopback(hostname) && !allowPlainHttpHosts.includes(hostname))
+    return 'must be https: plain http is for loopback and the hosts of docker-compose'
+  return undefined
+}
+
+const isLoopback = (hostname: string): boolean =>
+  hostname === 'localhost' || hostname === '[::1]' || (isIPv4(hostname) && hostname.startsWith('127.'))

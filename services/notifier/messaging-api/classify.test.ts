@@ -1,0 +1,170 @@
+import t from 'tap'
+import { classify, type Failure } from './classify.ts'
+import { errorClasses, errorTable, findError } from './errors.ts'
+
+const failed = (failure: Partial<Failure>): Failure => ({
+  status: 400,
+  code: null,
+  subcode: null,
+  isTransient: false,
+  retryAfterSeconds: null,
+  ...failure,
+})
+
+/** messaging-api.md 3.3 in its own letters: R retry, D delay, P permanent, T hold the template, C pause the channel. */
+const sheet: Record<string, number[]> = {
+  R: [1, 2, 130429, 131000, 131016, 131059, 133004],
+  D: [4, 17, 80007, 80008, 131056, 131057, 132069, 133008, 133009, 133015, 133016, 134101, 2494100],
+  P: [
+    100, 130403, 130472, 130497, 131008, 131009, 131021, 131026, 131030, 131047, 131049, 131050, 131051, 131052, 131053,
+    131055, 131062, 132005, 132018, 133000, 133005, 133006, 134100, 134102, 135000, 137000,
+  ],
+  T: [131063, 132000, 132001, 132007, 132012, 132015, 132016, 132068],
+  C: [
+    0, 3, 10, 33, 104, 190, 200, 201, 250, 299, 368, 803, 131005, 131031, 131037, 131042, 131045, 131048, 131064,
+    133010, 134011,
+  ],
+}
+const classOf = { R: 'retry', D: 'delay', P: 'permanent', T: 'hold_template', C: 'pause_channel' } as const
+
+t.test('every code of the facts sheet has its class, whatever the HTTP status', async t => {
+  for (const [letter, codes] of Object.entries(sheet))
+    for (const code of codes)
+      for (const status of [null, 200, 400, 401, 403, 404, 429, 500, 503])
+        t.equal(classify(failed({ code, status })).class, classOf[letter as keyof typeof classOf], `${code}, ${status}`)
+})
+
+t.test('the table has no other codes, and none twice', async t => {
+  const known = new Set(Object.values(sheet).flat())
+  t.same(
+    errorTable.map(entry => entry.code).filter(code => !known.has(code)),
+    [],
+  )
+  const keys = errorTable.map(({ code, subcode }) => `${code} ${subcode}`)
+  t.same(keys, [...new Set(keys)])
+  t.equal(errorTable.length, known.size - 3 + 1)
+})
+
+t.test('every line says in one sentence each what it means and what to do', async t => {
+  for (const { code, meaning, advice, class: errorClass } of errorTable) {
+    t.match(meaning, /^[A-Z][^.]{10,90}\.$/, `${code}`)
+    t.match(advice, /^[A-Z].{10,110}\.$/, `${code}`)
+    t.ok(errorClasses.includes(errorClass))
+  }
+})
+
+t.test('code 100 pauses the channel when its subcode says that the number is not there', async t => {
+  t.equal(classify(failed({ code: 100, subcode: 33 })).class, 'pause_channel')
+  t.equal(classify(failed({ code: 100, subcode: 34 })).class, 'permanent')
+  t.equal(classify(failed({ code: 190, subcode: 463 })).class, 'pause_channel')
+})
+
+t.test('the edges of the permission codes', async t => {
+  t.equal(findError(199), undefined)
+  t.equal(findError(300), undefined)
+  t.equal(findError(200), findError(299))
+})
+
+t.test('delays are those of the sheet', async t => {
+  const delays: [number, number[]][] = [
+    [4, [900, 1800, 3600, 3600]],
+    [17, [900, 1800, 3600, 3600]],
+    [80007, [900, 1800, 3600, 3600]],
+    [80008, [900, 1800, 3600, 3600]],
+    [131056, [1, 4, 16, 64, 256, 256]],
+    [131057, [60, 60]],
+    [132069, [3600, 3600]],
+    [133008, [3600]],
+    [133009, [3600]],
+    [133015, [300]],
+    [133016, [259_200]],
+    [134101, [600]],
+    [2494100, [300]],
+    [131016, []],
+  ]
+  for (const [code, seconds] of delays)
+    for (const [retries, delaySeconds] of seconds.entries())
+      t.equal(classify(failed({ code }), retries).delaySeconds, delaySeconds, `${code} after ${retries}`)
+  for (const { code, class: errorClass } of errorTable)
+    if (errorClass === 'delay') t.ok(classify(failed({ code })).delaySeconds, `${code} has a delay`)
+})
+
+t.test('what the API asks for comes before the delay of the table', async t => {
+  t.equal(classify(failed({ code: 80007, retryAfterSeconds: 420 })).delaySeconds, 420)
+  t.equal(classify(failed({ code: 131016, retryAfterSeconds: 30 })).delaySeconds, 30)
+  t.equal(classify(failed({ code: 555, status: 503, retryAfterSeconds: 30 })).delaySeconds, 30)
+  t.equal(classify(failed({ code: 131016 })).delaySeconds, null)
+})
+
+t.test('a retry that is limited becomes permanent when it is used up', async t => {
+  const limits: [number, number | null][] = [
+    [1, 3],
+    [131000, 5],
+    [133004, 3],
+    [2, null],
+    [131016, null],
+  ]
+  for (const [code, maxRetries] of limits) {
+    t.equal(classify(failed({ code })).maxRetries, maxRetries)
+    if (maxRetries !== null) {
+      t.equal(classify(failed({ code }), maxRetries - 1).class, 'retry')
+      t.equal(classify(failed({ code }), maxRetries).class, 'permanent')
+    } else t.equal(classify(failed({ code }), 99).class, 'retry')
+  }
+})
+
+t.test('what slows, what holds a number and what pauses for a day', async t => {
+  const codesWith = (property: 'slows' | 'holdsNumber' | 'pauseSeconds', value: unknown): number[] =>
+    errorTable
+      .filter(({ code, subcode = null }) => classify(failed({ code, subcode }))[property] === value)
+      .map(e => e.code)
+  t.same(codesWith('slows', 'number'), [130429])
+  t.same(codesWith('slows', 'recipient'), [131056])
+  t.same(codesWith('holdsNumber', true), [4, 17, 80007, 80008, 131057, 2494100])
+  t.same(codesWith('pauseSeconds', 86_400), [131048, 131064])
+})
+
+t.test('a pause comes at once for the codes that mean one', async t => {
+  for (const { code, class: errorClass, subcode = null } of errorTable) {
+    const pausesAfter = errorClass === 'pause_channel' ? 1 : null
+    t.equal(classify(failed({ code, subcode })).pausesAfter, pausesAfter, `${code}`)
+  }
+})
+
+t.test('codes that are not in the table go by the HTTP status', async t => {
+  const rows: [Partial<Failure>, string, number | null][] = [
+    [{ status: 400 }, 'permanent', null],
+    [{ status: 404 }, 'permanent', null],
+    [{ status: 302 }, 'permanent', null],
+    [{ status: null }, 'permanent', null],
+    [{ status: 400, isTransient: true }, 'retry', null],
+    [{ status: null, isTransient: true }, 'retry', null],
+    [{ status: 429 }, 'retry', null],
+    [{ status: 500 }, 'retry', null],
+    [{ status: 503 }, 'retry', null],
+    [{ status: 599 }, 'retry', null],
+    [{ status: 401 }, 'retry', 3],
+    [{ status: 403 }, 'retry', 3],
+    [{ status: 401, isTransient: true }, 'retry', null],
+  ]
+  for (const [failure, errorClass, pausesAfter] of rows)
+    for (const code of [null, 999_999, 132_017, -1]) {
+      const got = classify(failed({ ...failure, code }))
+      t.equal(got.class, errorClass, JSON.stringify({ ...failure, code }))
+      t.equal(got.pausesAfter, pausesAfter)
+      t.equal(got.code, code)
+    }
+})
+
+t.test('only a gateway that answers for the API leaves it open whether the message was taken', async t => {
+  for (const status of [502, 504]) t.equal(classify(failed({ status })).mayHaveBeenSent, true)
+  for (const status of [null, 400, 401, 429, 500, 503]) t.equal(classify(failed({ status })).mayHaveBeenSent, false)
+  t.equal(classify(failed({ status: 502, code: 131000 })).mayHaveBeenSent, false)
+  t.equal(classify(failed({ status: 502, code: 77 })).mayHaveBeenSent, false)
+})
+
+t.test('the sentences for what is not in the table', async t => {
+  t.equal(classify(failed({ status: 502 })).meaning, 'The API failed or was too busy, without a code (HTTP 502).')
+  t.equal(classify(failed({ code: 77 })).meaning, 'The API refused it, with a code that is not known (HTTP 400).')
+  t.equal(classify(failed({ code: 77, status: null })).meaning, 'The API refused it, with a code that is not known.')
+})

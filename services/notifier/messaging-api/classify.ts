@@ -1,0 +1,95 @@
+import { type Delay, type ErrorClass, type ErrorEntry, findError } from './errors.ts'
+
+/** What the API said of a failure, in its answer or in a webhook (which has no HTTP status: null). */
+export interface Failure {
+  readonly status: number | null
+  /** null: the answer had none. */
+  readonly code: number | null
+  readonly subcode: number | null
+  /** The API itself says that it passes. */
+  readonly isTransient: boolean
+  /** What its headers ask for. */
+  readonly retryAfterSeconds: number | null
+}
+
+export interface Classification {
+  readonly class: ErrorClass
+  readonly code: number | null
+  readonly meaning: string
+  readonly advice: string
+  /** Not again before so many seconds; null: the queue's own schedule alone. */
+  readonly delaySeconds: number | null
+  /** The delay is for everything that the number sends. */
+  readonly holdsNumber: boolean
+  /** null: as many as the queue's schedule has. `class` is `permanent` already when they are used up. */
+  readonly maxRetries: number | null
+  readonly slows: 'number' | 'recipient' | null
+  /** The channel is paused after so many such failures in a row; null: never because of this. */
+  readonly pausesAfter: number | null
+  /** The pause ends by itself after so many seconds; null: an operator or a green check ends it. */
+  readonly pauseSeconds: number | null
+  /** A gateway answered in place of the API, which may have taken the message: sending again may send it twice. */
+  readonly mayHaveBeenSent: boolean
+}
+
+/** What to do about a failure of a message that was sent again `retries` times already. Pure. */
+export const classify = (failure: Failure, retries = 0): Classification => {
+  const { code, subcode } = failure
+  const entry = code === null ? undefined : findError(code, subcode)
+  return entry ? known(entry, failure, retries) : unknown(failure)
+}
+
+const known = (entry: ErrorEntry, { code, retryAfterSeconds }: Failure, retries: number): Classification => {
+  const { maxRetries = null, slows = null, pauseSeconds = null, holdsNumber = false, delay } = entry
+  const isUsedUp = maxRetries !== null && retries >= maxRetries
+  return {
+    class: isUsedUp ? 'permanent' : entry.class,
+    code,
+    meaning: entry.meaning,
+    advice: entry.advice,
+    delaySeconds: retryAfterSeconds ?? (delay === undefined ? null : seconds(delay, retries)),
+    holdsNumber,
+    maxRetries,
+    slows,
+    pausesAfter: entry.class === 'pause_channel' ? 1 : null,
+    pauseSeconds,
+    mayHaveBeenSent: false,
+  }
+}
+
+const seconds = (delay: Delay, retries: number): number => {
+  switch (delay) {
+    case 'usage_header':
+      return 900 * 2 ** Math.min(retries, 2)
+    case 'powers_of_four':
+      return 4 ** Math.min(retries, 4)
+    case 'named_in_details':
+      return 3_600
+    default:
+      return delay
+  }
+}
+
+const passing = 'Nothing to do: it is tried again by itself.'
+const lookUp = "Look the code up in the API's own list of errors."
+
+/** A code that is not in the table, or none at all: the HTTP status has to do. */
+const unknown = ({ status, code, isTransient, retryAfterSeconds }: Failure): Classification => {
+  const name = code === null ? 'without a code' : 'with a code that is not known'
+  const isDenied = !isTransient && (status === 401 || status === 403)
+  const passes = isTransient || status === 429 || (status ?? 0) >= 500
+  return {
+    // A denial may be the token's fault or the message's: only a row of them tells. Until then nothing is given up.
+    class: passes || isDenied ? 'retry' : 'permanent',
+    code,
+    meaning: `The API ${passes ? 'failed or was too busy' : 'refused it'}, ${name}${status ? ` (HTTP ${status})` : ''}.`,
+    advice: isDenied ? 'Run the check of the channel.' : passes ? passing : lookUp,
+    delaySeconds: retryAfterSeconds,
+    holdsNumber: status === 429,
+    maxRetries: null,
+    slows: null,
+    pausesAfter: isDenied ? 3 : null,
+    pauseSeconds: null,
+    mayHaveBeenSent: code === null && (status === 502 || status === 504),
+  }
+}

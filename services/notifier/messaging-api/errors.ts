@@ -1,0 +1,187 @@
+/**
+ * What the queue does with a failed message: send it again later by its own schedule; send it again only after a delay;
+ * give it up; give it up and hold its template; pause its channel and keep it, with all others, until the channel resumes.
+ */
+export const errorClasses = ['retry', 'delay', 'permanent', 'hold_template', 'pause_channel'] as const
+export type ErrorClass = (typeof errorClasses)[number]
+
+/**
+ * Seconds, or a rule: the time that the API's headers name, else 15, 30, 60 minutes; 1, 4, 16, 64, 256 seconds;
+ * the time that the text of the refusal names, else an hour.
+ */
+export type Delay = number | 'usage_header' | 'powers_of_four' | 'named_in_details'
+
+/** One line of the table of messaging-api.md 3.3. */
+export interface ErrorEntry {
+  readonly code: number
+  /** The end of a range that starts with `code`. */
+  readonly lastCode?: number
+  /** The line is for this subcode of the code alone. */
+  readonly subcode?: number
+  readonly class: ErrorClass
+  readonly meaning: string
+  /** What an operator does. */
+  readonly advice: string
+  /** Of class `delay`. */
+  readonly delay?: Delay
+  /** After so many retries it is permanent. */
+  readonly maxRetries?: number
+  /** The number's rate is halved, or the recipient's row of messages is stretched. */
+  readonly slows?: 'number' | 'recipient'
+  /** The delay is for everything that the number sends, not for this message alone. */
+  readonly holdsNumber?: true
+  /** A pause that ends by itself after so many seconds. */
+  readonly pauseSeconds?: number
+}
+
+const line = (
+  code: number,
+  errorClass: ErrorClass,
+  meaning: string,
+  advice: string,
+  more: Pick<
+    ErrorEntry,
+    'lastCode' | 'subcode' | 'delay' | 'maxRetries' | 'slows' | 'holdsNumber' | 'pauseSeconds'
+  > = {},
+): ErrorEntry => ({ code, class: errorClass, meaning, advice, ...more })
+
+const wait = 'Nothing to do: it is tried again by itself.'
+const limited = 'Wait; if it comes often, spread the calls or ask the API for a higher limit.'
+const token = 'Store a valid access token for the channel, then run its check.'
+const rights = 'Give the system user full control of app and account with both scopes, then run the check.'
+const account = 'Clear it up in the business suite, then resume the channel.'
+const request = 'Correct the message and send it again.'
+const parameters = 'Sync the templates, give the parameters that this one has and send again.'
+const template = 'Correct the template in the business suite, wait for its approval and sync the templates.'
+const support = 'Send it again; if it stays, report it to the support of the API.'
+const recipient = 'Reach this person in another way.'
+const number = 'Check that the phone number id is right and its account is assigned to the system user.'
+const registerAgain = 'Register the number again after the wait; every call counts towards 10 in 72 hours.'
+const marketing = 'Send an approved utility template by the ordinary call.'
+
+const usage = { delay: 'usage_header', holdsNumber: true } as const
+const hours24 = { pauseSeconds: 86_400 } as const
+
+/** Every code that the API is known to answer or to report by webhook (messaging-api.md 3.3). */
+export const errorTable: readonly ErrorEntry[] = [
+  line(0, 'pause_channel', 'The access token has expired or the app lost its access.', token),
+  line(1, 'retry', 'The request was wrong or the API failed; it does not say which.', support, { maxRetries: 3 }),
+  line(2, 'retry', 'The API is down or overloaded.', wait),
+  line(3, 'pause_channel', 'The app lacks the capability or permission for this call.', rights),
+  line(4, 'delay', 'The app has made too many calls.', limited, usage),
+  line(10, 'pause_channel', 'A permission was not granted or was taken away.', rights),
+  line(17, 'delay', 'The system user has made too many calls.', limited, usage),
+  line(33, 'pause_channel', 'The sending number was deleted.', 'Add a number to the account and set up its channel.'),
+  line(100, 'permanent', 'A parameter is unknown, misspelled, too long or of the wrong form.', request),
+  line(100, 'pause_channel', 'The number does not exist, or the token may not use it.', number, { subcode: 33 }),
+  line(104, 'pause_channel', 'The call came without an access token.', token),
+  line(190, 'pause_channel', 'The access token is expired, invalid or revoked.', token),
+  line(200, 'pause_channel', 'The token has no permission for this account.', rights, { lastCode: 299 }),
+  line(368, 'pause_channel', 'The account is restricted or disabled for breaking the policy.', account),
+  line(803, 'pause_channel', 'The number or account was not found.', number),
+  line(80007, 'delay', 'The account has made too many calls.', limited, usage),
+  line(80008, 'delay', 'The account has made too many template calls.', limited, usage),
+  line(130403, 'permanent', 'Our own business has blocked this person.', 'Unblock the person, then send it again.'),
+  line(130429, 'retry', 'The number sends faster than its throughput allows.', wait, { slows: 'number' }),
+  line(130472, 'permanent', 'The person is in an experiment that gets no marketing messages.', recipient),
+  line(130497, 'permanent', 'The account may not message people in this country.', 'Send nothing to this country.'),
+  line(131000, 'retry', 'The API failed and gives no reason.', support, { maxRetries: 5 }),
+  line(131005, 'pause_channel', 'Access was denied: a permission is missing.', rights),
+  line(131008, 'permanent', 'A required parameter is missing.', request),
+  line(131009, 'permanent', 'The value of a parameter is invalid.', request),
+  line(131016, 'retry', 'A part of the API is down for a moment.', wait),
+  line(131021, 'permanent', 'The recipient is the sending number itself.', 'Send it to another number.'),
+  line(131026, 'permanent', 'The person cannot be reached: not on the app, or on one too old.', recipient),
+  line(131030, 'permanent', 'The sender is a test number and the person not on its list.', 'Use a real number.'),
+  line(131031, 'pause_channel', 'The account is locked, or the PIN was wrong.', account),
+  line(131037, 'pause_channel', 'The display name of the number is not approved.', account),
+  line(131042, 'pause_channel', 'There is a problem with the payment method.', account),
+  line(
+    131045,
+    'pause_channel',
+    'The number is not registered properly.',
+    'Register the number, then resume the channel.',
+  ),
+  line(131047, 'permanent', 'The 24 hours since the last message of the person are over.', 'Send a template instead.'),
+  line(
+    131048,
+    'pause_channel',
+    'Too many people blocked or reported the number.',
+    'Send less and only what is wanted.',
+    hours24,
+  ),
+  line(
+    131049,
+    'permanent',
+    'The person gets enough marketing messages.',
+    'Send it once more after a day, or not at all.',
+  ),
+  line(
+    131050,
+    'permanent',
+    'The person wants no marketing messages from us.',
+    'Send this person no marketing messages.',
+  ),
+  line(131051, 'permanent', 'This type of message is not supported.', request),
+  line(
+    131052,
+    'permanent',
+    'The media of an inbound message could not be fetched.',
+    'Ask the person to send it again.',
+  ),
+  line(131053, 'permanent', 'Our media could not be fetched.', 'Check that the link works, then send it again.'),
+  line(131055, 'permanent', 'The call is not allowed for this message.', marketing),
+  line(131056, 'delay', 'Too many messages to this person in a short time.', wait, {
+    delay: 'powers_of_four',
+    slows: 'recipient',
+  }),
+  line(131057, 'delay', 'The account is in maintenance for about a minute.', wait, { delay: 60, holdsNumber: true }),
+  line(131059, 'retry', 'The cursor of a list has become invalid.', 'Start the sync again from the first page.'),
+  line(131062, 'permanent', 'This message needs a phone number as its recipient.', request),
+  line(131063, 'hold_template', 'Marketing templates are switched off for this call.', marketing),
+  line(131064, 'pause_channel', 'The account is limited for templates of a wrong category.', template, hours24),
+  line(132000, 'hold_template', 'The number of parameters differs from the template.', parameters),
+  line(132001, 'hold_template', 'The template is missing in this language or not approved.', parameters),
+  line(132005, 'permanent', 'The text with its parameters is too long.', 'Shorten the parameters and send it again.'),
+  line(132007, 'hold_template', 'The content of the template breaks the policy.', template),
+  line(132012, 'hold_template', 'A parameter is of another kind than the template wants.', parameters),
+  line(132015, 'hold_template', 'The template is paused because of its low quality.', template),
+  line(132016, 'hold_template', 'The template is disabled for good.', 'Make a new template with other content.'),
+  line(132018, 'permanent', 'A parameter is not allowed: a line break, a tab or too many blanks.', request),
+  line(132068, 'hold_template', 'The flow of the template is blocked.', template),
+  line(132069, 'delay', 'The flow of the template is throttled.', template, { delay: 3_600 }),
+  line(
+    133000,
+    'permanent',
+    'An earlier deregistration is not complete.',
+    'Deregister the number, then register it again.',
+  ),
+  line(133004, 'retry', 'The registration server is down for a moment.', registerAgain, { maxRetries: 3 }),
+  line(133005, 'permanent', 'The PIN is wrong.', 'Find out or reset the PIN of the number before the next try.'),
+  line(
+    133006,
+    'permanent',
+    'The number has to be verified again.',
+    'Verify the number in the manager, then register it.',
+  ),
+  line(133008, 'delay', 'The PIN was wrong too often.', registerAgain, { delay: 'named_in_details' }),
+  line(133009, 'delay', 'The PIN was entered too fast.', registerAgain, { delay: 'named_in_details' }),
+  line(133010, 'pause_channel', 'The number is not registered.', 'Register the number, then resume the channel.'),
+  line(133015, 'delay', 'The number was deleted a moment ago.', registerAgain, { delay: 300 }),
+  line(133016, 'delay', 'The number was registered or deregistered 10 times in 72 hours.', registerAgain, {
+    delay: 259_200,
+  }),
+  line(134011, 'pause_channel', 'The terms for payments are not accepted.', account),
+  line(134100, 'permanent', 'Only marketing messages may go by this call.', marketing),
+  line(134101, 'delay', 'The template is still being copied for this call.', wait, { delay: 600 }),
+  line(134102, 'permanent', 'The template cannot be used by this call.', marketing),
+  line(135000, 'permanent', 'The API refused the parameters and gives no reason.', request),
+  line(137000, 'permanent', 'The identity of the person has changed.', 'Have the person confirm the new phone first.'),
+  line(2494100, 'delay', 'The number is in maintenance.', wait, { delay: 300, holdsNumber: true }),
+]
+
+/** The line for a code: the one of its subcode if there is one. undefined for a code that is not in the table. */
+export const findError = (code: number, subcode: number | null = null): ErrorEntry | undefined => {
+  const lines = errorTable.filter(entry => entry.code <= code && code <= (entry.lastCode ?? entry.code))
+  return lines.find(entry => entry.subcode === subcode) ?? lines.find(entry => entry.subcode === undefined)
+}

@@ -1,0 +1,35 @@
+import t from 'tap'
+import type { Dispatcher } from 'undici'
+import { Exchange } from './exchange.ts'
+
+const controller = (onAbort: () => void): Dispatcher.DispatchController => ({
+  aborted: false,
+  paused: false,
+  reason: null,
+  abort: onAbort,
+  pause: () => {},
+  resume: () => {},
+})
+
+t.test('a request that is about to be written a second time is stopped, and the doubt stays', async t => {
+  let aborts = 0
+  const exchange = new Exchange(1_000)
+  exchange.onRequestStart(controller(() => aborts++))
+  exchange.markWritten()
+  t.equal(aborts, 0)
+  const second = controller(() => {
+    aborts++
+    exchange.onResponseError(second, new Error('aborted'))
+  })
+  exchange.onRequestStart(second)
+  t.equal(aborts, 1)
+  t.same(await exchange.result, { kind: 'no_answer', reason: 'failure of the connection' })
+})
+
+t.test('a request that was given up while it waited is stopped when its turn comes', async t => {
+  let aborts = 0
+  const exchange = new Exchange(10)
+  t.same(await exchange.result, { kind: 'not_written', reason: 'no connection in time' })
+  exchange.onRequestStart(controller(() => aborts++))
+  t.equal(aborts, 1)
+})

@@ -1,0 +1,87 @@
+import type { AddressInfo, Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import type { MessagingApi } from './client.ts'
+import {
+  type Arrived,
+  answer,
+  type Behaviour,
+  clientOf,
+  credentials,
+  message,
+  startServer,
+  taken,
+} from './test-server.ts'
+
+const rounds = 5
+const callsPerRound = 200
+
+/** The same numbers for the same seed (mulberry32). */
+const randomOf = (seed: number) => (): number => {
+  seed = (seed + 0x6d2b79f5) | 0
+  let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+  mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+}
+
+const idOf = ({ line }: Arrived): string => line.split('/')[2] ?? ''
+
+/** Kills connections at every moment: new, after the first bytes, before, within and after an answer, idle. */
+const killer = (random: () => number): Behaviour => {
+  const kill = (socket: Socket): void => void (random() < 0.5 ? socket.destroy() : socket.resetAndDestroy())
+  return {
+    onConnect: socket => void (random() < 0.05 && kill(socket)),
+    onBytes: socket => void (random() < 0.05 && kill(socket)),
+    onRequest: request => {
+      const { socket } = request
+      if (random() < 0.1) return kill(socket)
+      if (random() < 0.05)
+        return void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"messages"', () => kill(socket))
+      answer(socket, 200, taken(`wamid.${idOf(request)}`))
+      if (random() < 0.3) setTimeout(() => kill(socket), random() * 5)
+    },
+  }
+}
+
+const sendAll = (api: MessagingApi, ids: string[], random: () => number) =>
+  Promise.all(
+    ids.map(async id => {
+      await sleep(random() * 150)
+      return { id, got: await api.sendTemplate(credentials, id, message) }
+    }),
+  )
+
+for (let seed = 1; seed <= rounds; seed++)
+  t.test(
+    `${callsPerRound} calls at once on dying connections: not_written are only those of which no byte came (${seed})`,
+    async t => {
+      const random = randomOf(seed)
+      const { url, server, arrived, bytes } = await startServer(t, killer(random))
+      const { port } = server.address() as AddressInfo
+      const api = clientOf(t, url, { connections: 50, callMilliseconds: 2_000 })
+      const ids = Array.from({ length: callsPerRound }, (_, index) => String(9_000_000 + index))
+      const calls = sendAll(api, ids, random)
+      // Meanwhile nobody listens for a while, and another undici, that of fetch, makes requests of its own.
+      for (const _ of Array(4)) {
+        await sleep(15)
+        fetch(`${url}/v17.0/0/other`).catch(() => {})
+        server.close()
+        await sleep(15)
+        server.listen(port, '127.0.0.1')
+      }
+      const results = await calls
+      await sleep(50)
+
+      const came = bytes()
+      const counts = Object.groupBy(results, ({ got }) => got.kind)
+      for (const { id } of counts.not_written ?? []) t.notOk(came.includes(`/${id}/`), `${id} was not written`)
+      for (const { id, got } of counts.accepted ?? []) t.match(got, { providerMessageId: `wamid.${id}` })
+      for (const id of ids) t.ok(came.split(`/${id}/`).length <= 2, `${id} came at most once`)
+      t.ok(counts.not_written && counts.no_answer && counts.accepted, 'every kind occurred')
+      t.equal(results.length, callsPerRound)
+      t.comment(
+        `${arrived.length} came whole`,
+        Object.entries(counts).map(([kind, { length }]) => `${length} ${kind}`),
+      )
+    },
+  )

@@ -1,0 +1,51 @@
+import t from 'tap'
+import { retryAfterSeconds } from './retry-after.ts'
+
+const now = new Date('2026-11-21T10:00:00Z')
+const usage = (...minutes: unknown[]): string =>
+  JSON.stringify({ 1: minutes.map(estimated_time_to_regain_access => ({ estimated_time_to_regain_access })) })
+
+t.test('Retry-After is read as seconds and as a date', async t => {
+  const rows: [string, number | null][] = [
+    ['5', 5],
+    [' 120 ', 120],
+    ['0', null],
+    ['-5', null],
+    ['1.5', null],
+    ['soon', null],
+    ['', null],
+    ['Sat, 21 Nov 2026 10:00:30 GMT', 30],
+    ['Sat, 21 Nov 2026 09:59:00 GMT', null],
+    ['Xyz, nothing', null],
+    ['999999999', 259_200],
+    ['99999999999999999999', null],
+  ]
+  for (const [header, seconds] of rows) t.equal(retryAfterSeconds({ 'retry-after': header }, now), seconds, header)
+})
+
+t.test('the time to regain access is the longest of the minutes, in seconds', async t => {
+  const rows: [string, number | null][] = [
+    [usage(0), null],
+    [usage(7), 420],
+    [usage(0, 12, 3), 720],
+    [usage('9', null, {}), null],
+    ['{"1":[{"type":"whatsapp"}],"2":[{"estimated_time_to_regain_access":1}]}', 60],
+    [usage(1e9), 259_200],
+    [usage(-4), null],
+    ['{}', null],
+    ['[]', null],
+    ['null', null],
+    ['{"1":null}', null],
+    ['{"1":"x"}', null],
+    ['not json', null],
+    ['', null],
+  ]
+  for (const [header, seconds] of rows)
+    t.equal(retryAfterSeconds({ 'x-business-use-case-usage': header }, now), seconds, header)
+})
+
+t.test('of both, the longer wait counts', async t => {
+  t.equal(retryAfterSeconds({}, now), null)
+  t.equal(retryAfterSeconds({ 'retry-after': '30', 'x-business-use-case-usage': usage(1) }, now), 60)
+  t.equal(retryAfterSeconds({ 'retry-after': '90', 'x-business-use-case-usage': [usage(1), 'x'] }, now), 90)
+})

@@ -1,0 +1,210 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { answer, type Behaviour, clientOf, credentials, message, startServer, taken } from './test-server.ts'
+
+const halfAnswer = 'HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{"messages":[{"id":"wamid.1"}]'
+
+/** What one send gives on a server that behaves so, and how long it took; that the server saw it at most once. */
+const send = async (t: Test, behaviour: Behaviour, callMilliseconds = 500, seen = 1) => {
+  const { url, arrived } = await startServer(t, behaviour)
+  const api = clientOf(t, url, { callMilliseconds })
+  const began = performance.now()
+  const got = await api.sendTemplate(credentials, '1', message)
+  const took = performance.now() - began
+  await sleep(50)
+  t.equal(arrived.length, seen)
+  t.notMatch(JSON.stringify(got), /EAAG|9477|Nimali/)
+  return { got, took }
+}
+
+/** The address of nobody: a port that was free a moment ago. */
+const nobody = async (): Promise<string> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return `http://127.0.0.1:${port}`
+}
+
+t.test('a refused connection wrote nothing', async t => {
+  const got = await clientOf(t, await nobody()).sendTemplate(credentials, '1', message)
+  t.same(got, { kind: 'not_written', reason: 'connection refused' })
+})
+
+t.test('a host without an address wrote nothing', async t => {
+  const got = await clientOf(t, 'http://nowhere.invalid').sendTemplate(credentials, '1', message)
+  t.match(got, { kind: 'not_written', reason: /^host not found/ })
+})
+
+t.test('a server that takes the request and never answers leaves doubt, in time', async t => {
+  for (const callMilliseconds of [300, 5_000]) {
+    const { got, took } = await send(t, {}, callMilliseconds)
+    t.same(got, { kind: 'no_answer', reason: 'no answer in time' })
+    t.ok(took < (callMilliseconds === 300 ? 900 : 4_000), `${took} ms`)
+  }
+})
+
+t.test('a connection that ends after the first bytes leaves doubt', async t => {
+  const { got } = await send(t, { onBytes: socket => socket.destroy() })
+  t.match(got, { kind: 'no_answer', reason: /^connection (closed|reset)$/ })
+})
+
+t.test('a connection that ends as it begins leaves doubt, unless that was known before the first byte', async t => {
+  const { got } = await send(t, { onConnect: socket => socket.resetAndDestroy() }, 500, 0)
+  t.match(got, { kind: /^(no_answer|not_written)$/, reason: /^connection (closed|reset)$/ })
+  const closed = await send(t, { onConnect: socket => socket.end() })
+  t.match(closed.got, { kind: 'no_answer', reason: /^connection (closed|reset)$/ })
+})
+
+t.test('a connection that ends after the whole request leaves doubt', async t => {
+  const { got } = await send(t, { onRequest: ({ socket }) => socket.end() })
+  t.same(got, { kind: 'no_answer', reason: 'connection closed' })
+  const reset = await send(t, { onRequest: ({ socket }) => socket.resetAndDestroy() })
+  t.match(reset.got, { kind: 'no_answer', reason: /^connection (closed|reset)$/ })
+})
+
+t.test('half a success leaves doubt, though the id may be in it', async t => {
+  const { got } = await send(t, { onRequest: ({ socket }) => socket.end(halfAnswer) })
+  t.match(got, { kind: 'no_answer' })
+  const stalled = await send(t, { onRequest: ({ socket }) => socket.write(halfAnswer) }, 5_000)
+  t.same(stalled.got, { kind: 'no_answer', reason: 'the answer stopped' })
+})
+
+t.test('half a refusal is a refusal that may be repeated', async t => {
+  const half = halfAnswer.replace('200 OK', '400 Bad')
+  const { got } = await send(t, { onRequest: ({ socket }) => socket.end(half) })
+  t.match(got, { kind: 'refused', status: 400, code: null, isTransient: true })
+})
+
+t.test('an answer that drips for ever is given up in time', async t => {
+  const { got, took } = await send(t, {
+    onRequest: ({ socket }) => {
+      socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n')
+      const drip = setInterval(() => socket.write(' '), 20)
+      socket.on('close', () => clearInterval(drip))
+    },
+  })
+  t.same(got, { kind: 'no_answer', reason: 'no answer in time' })
+  t.ok(took < 1_500, `${took} ms`)
+})
+
+t.test('an answer beyond 256 KiB is not read', async t => {
+  const large = (status: number) => send(t, { onRequest: ({ socket }) => answer(socket, status, ' '.repeat(262_145)) })
+  t.same((await large(200)).got, { kind: 'no_answer', reason: 'the answer is too large' })
+  t.match((await large(500)).got, { kind: 'refused', status: 500, code: null })
+  const fits = taken().padEnd(262_144)
+  t.match((await send(t, { onRequest: ({ socket }) => answer(socket, 200, fits) })).got, { kind: 'accepted' })
+})
+
+t.test('what is not HTTP leaves doubt', async t => {
+  const { got } = await send(t, { onRequest: ({ socket }) => socket.end('220 mail.example ESMTP\r\n') })
+  t.match(got, { kind: 'no_answer', reason: 'the answer is not HTTP' })
+})
+
+t.test('redirects are refusals and are not followed', async t => {
+  const elsewhere = await startServer(t, { onRequest: ({ socket }) => answer(socket, 200, taken()) })
+  for (const status of [301, 302, 303, 307, 308]) {
+    const location = `${elsewhere.url}/v17.0/1/messages`
+    const { got } = await send(t, { onRequest: ({ socket }) => answer(socket, status, '', { location }) })
+    t.match(got, { kind: 'refused', status, code: null })
+  }
+  t.equal(elsewhere.connections(), 0)
+})
+
+t.test('what a server says before its answer is passed over', async t => {
+  const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'
+  const { got } = await send(t, {
+    onRequest: ({ socket }) => {
+      socket.write(hints)
+      answer(socket, 200, taken())
+    },
+  })
+  t.match(got, { kind: 'accepted', providerMessageId: 'wamid.HBgL' })
+})
+
+t.test('a slow answer within the deadlines is an answer', async t => {
+  const { got } = await send(t, { onRequest: ({ socket }) => setTimeout(() => answer(socket, 200, taken()), 120) })
+  t.match(got, { kind: 'accepted' })
+})
+
+t.test('a call that found no free connection in time was not written, and never is', async t => {
+  const { url, arrived, bytes } = await startServer(t, {
+    onRequest: ({ socket }) => setTimeout(() => answer(socket, 200, taken()), 300),
+  })
+  const api = clientOf(t, url, { connections: 1, callMilliseconds: 150 })
+  const patient = clientOf(t, url, { connections: 1 })
+  const first = api.sendTemplate(credentials, '1', message)
+  const second = api.sendTemplate(credentials, '1', { ...message, callbackData: 'ntf_2' })
+  t.same(await first, { kind: 'no_answer', reason: 'no answer in time' })
+  t.same(await second, { kind: 'not_written', reason: 'no connection in time' })
+  t.match(await patient.sendTemplate(credentials, '1', message), { kind: 'accepted' })
+  t.equal(arrived.length, 2)
+  t.notMatch(bytes(), 'ntf_2')
+})
+
+t.test('calls beyond the connections wait and are then written, each once', async t => {
+  const { url, arrived, connections } = await startServer(t, {
+    onRequest: ({ socket }) => setTimeout(() => answer(socket, 200, taken()), 10),
+  })
+  const api = clientOf(t, url, { connections: 2 })
+  const calls = Array.from({ length: 20 }, () => api.sendTemplate(credentials, '1', message))
+  t.ok((await Promise.all(calls)).every(({ kind }) => kind === 'accepted'))
+  t.equal(arrived.length, 20)
+  t.equal(connections(), 2)
+})
+
+t.test('a waiting call whose turn comes leaves doubt like any other when its answer is lost', async t => {
+  const { url } = await startServer(t, {
+    onRequest: ({ socket }, index) => (index === 0 ? answer(socket, 200, taken()) : socket.destroy()),
+  })
+  const api = clientOf(t, url, { connections: 1 })
+  const got = await Promise.all([1, 2, 3].map(() => api.sendTemplate(credentials, '1', message)))
+  t.same(
+    got.map(({ kind }) => kind),
+    ['accepted', 'no_answer', 'no_answer'],
+  )
+})
+
+t.test('a connection that the server closed while idle is replaced', async t => {
+  const { url, connections } = await startServer(t, { onRequest: ({ socket }) => answer(socket, 200, taken()) })
+  const closing = await startServer(t, {
+    onRequest: ({ socket }) => {
+      answer(socket, 200, taken())
+      socket.end()
+    },
+  })
+  const [kept, closed] = [clientOf(t, url), clientOf(t, closing.url)]
+  for (let call = 0; call < 3; call++) {
+    t.match(await kept.sendTemplate(credentials, '1', message), { kind: 'accepted' })
+    t.match(await closed.sendTemplate(credentials, '1', message), { kind: 'accepted' })
+    await sleep(20)
+  }
+  t.equal(connections(), 1)
+  t.equal(closing.connections(), 3)
+})
+
+t.test('a token that no header can hold is not written, and not shown', async t => {
+  const { url, arrived } = await startServer(t, {})
+  const api = clientOf(t, url)
+  for (const accessToken of ['two\r\nlines', 'ключ'])
+    t.same(await api.sendTemplate({ accessToken }, '1', message), {
+      kind: 'not_written',
+      reason: 'a request that cannot be written as HTTP',
+    })
+  t.equal(arrived.length, 0)
+})
+
+t.test('closing waits for the calls that are on their way and refuses later ones', async t => {
+  const { url } = await startServer(t, {
+    onRequest: ({ socket }) => setTimeout(() => answer(socket, 200, taken()), 100),
+  })
+  const api = clientOf(t, url)
+  const onItsWay = api.sendTemplate(credentials, '1', message)
+  await sleep(20)
+  await api.close()
+  t.match(await onItsWay, { kind: 'accepted' })
+  t.same(await api.sendTemplate(credentials, '1', message), { kind: 'not_written', reason: 'shutting down' })
+})
