@@ -1,0 +1,86 @@
+import { inTenant } from '@courier/shared/database.ts'
+import { errorAnswers, type Faults, invalid } from '@courier/shared/http/errors.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { normalisePhone } from '../messages/check.ts'
+import { conversationOf, findCountry, findNumber } from './queries.ts'
+import { expiresAt, isOpen } from './window.ts'
+
+export interface ConversationsOptions {
+  pool: pg.Pool
+  staffOf: (request: FastifyRequest) => { tenant: string; name: string }
+}
+
+const timeOrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+
+const Conversation = Type.Object(
+  {
+    data: Type.Object({
+      open: Type.Boolean({ description: 'Whether a message may be sent on plan free now.' }),
+      last_inbound_at: timeOrNull('When the person last wrote.'),
+      expires_at: timeOrNull('24 hours after that.'),
+      opted_out: Type.Boolean({ description: 'Whether the person asked for no more messages.' }),
+    }),
+  },
+  { title: 'Conversation' },
+)
+
+/** What is known of a person in front of one of the tenant's numbers. */
+export const conversations: FastifyPluginAsyncTypebox<ConversationsOptions> = async (app, { pool, staffOf }) => {
+  app.get(
+    '/api/conversations/:phone',
+    {
+      schema: {
+        tags: ['conversations'],
+        summary: 'Tell whether a conversation is open',
+        security: [{ token: [] }],
+        params: Type.Object({ phone: Type.String({ description: 'Phone number, in any usual spelling.' }) }),
+        querystring: Type.Object({
+          channel: Type.Optional(
+            Type.String({ maxLength: 64, description: 'Phone number id; without it the default channel.' }),
+          ),
+        }),
+        response: { 200: Conversation, ...errorAnswers(400, 401, 422, 503) },
+      },
+    },
+    async request => tell(pool, staffOf(request).tenant, request.params.phone, request.query.channel, new Date()),
+  )
+}
+
+const tell = (
+  pool: pg.Pool,
+  tenant: string,
+  phone: string,
+  wanted: string | undefined,
+  now: Date,
+): Promise<Static<typeof Conversation>> =>
+  inTenant(pool, tenant, async (tx: Tx) => {
+    const [country, phoneNumberId] = await Promise.all([findCountry(tx, tenant), findNumber(tx, tenant, wanted)])
+    const recipient = normalisePhone(phone, country)
+    if (phoneNumberId === undefined || recipient === undefined)
+      throw invalid(faultsOf(wanted, phoneNumberId, recipient))
+    const known = (await conversationOf(tx, tenant, phoneNumberId, [recipient])).get(recipient)
+    const { lastInboundAt = null, optedOutAt = null } = known ?? {}
+    return {
+      data: {
+        open: isOpen(lastInboundAt, now),
+        last_inbound_at: lastInboundAt?.toISOString() ?? null,
+        expires_at: expiresAt(lastInboundAt)?.toISOString() ?? null,
+        opted_out: optedOutAt !== null,
+      },
+    }
+  })
+
+const faultsOf = (
+  wanted: string | undefined,
+  phoneNumberId: string | undefined,
+  recipient: string | undefined,
+): Faults => ({
+  ...(phoneNumberId === undefined && {
+    channel: [wanted ? 'The selected channel is invalid.' : 'Name a channel: there is no default one.'],
+  }),
+  ...(recipient === undefined && { phone: ['The phone field must be a phone number, such as +94770000101.'] }),
+})
