@@ -1,0 +1,114 @@
+import t from 'tap'
+import { isForward, messageStatuses, reportedStatuses } from '../messages/status.ts'
+import { envelope, minutesAgo, stage, status } from './webhooks-stage.ts'
+
+t.test('a report moves a message on, and stands in its timeline with its own time', async t => {
+  const { call, addMessages, messageOf, rows } = await stage(t)
+  await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
+  const answer = await call(envelope({ statuses: [status({ timestamp: minutesAgo(5) })] }))
+  t.equal(answer.statusCode, 200)
+  t.same(answer.json(), {})
+  t.match(await messageOf('m'), { status: 'sent', error_code: null })
+  const [event] = await rows('select status, happened_at, detail from message_events')
+  t.same(event, { status: 'sent', happened_at: new Date(Number(minutesAgo(5)) * 1000), detail: null })
+})
+
+t.test('a report is about the message that it carries the id of, before the one that the API calls so', async t => {
+  const { call, addMessages, messageOf } = await stage(t)
+  await addMessages([
+    { id: 'carried', status: 'unknown' },
+    { id: 'called', status: 'accepted', providerMessageId: 'wamid.1' },
+    { id: 'by name', status: 'accepted', providerMessageId: 'wamid.2' },
+  ])
+  await call(
+    envelope({
+      statuses: [
+        status({ biz_opaque_callback_data: 'carried' }),
+        status({ id: 'wamid.2', biz_opaque_callback_data: 'of another program' }),
+      ],
+    }),
+  )
+  t.match(await messageOf('carried'), { status: 'sent', provider_message_id: 'wamid.1' })
+  t.match(await messageOf('called'), { status: 'accepted' })
+  t.match(await messageOf('by name'), { status: 'sent' })
+})
+
+t.test('every report settles a message whose sending is in doubt, one being sent and one sent again', async t => {
+  const { call, addMessages, messageOf, timelineOf } = await stage(t)
+  for (const from of ['unknown', 'sending', 'queued'])
+    for (const to of reportedStatuses) {
+      const id = `${from} ${to}`
+      await addMessages([{ id, status: from }])
+      await call(envelope({ statuses: [status({ id: `wamid ${id}`, status: to, biz_opaque_callback_data: id })] }))
+      t.match(await messageOf(id), { status: to, provider_message_id: `wamid ${id}` }, id)
+      t.same(await timelineOf(id), [to])
+    }
+})
+
+t.test('what a report does in the database is what isForward says, from every status to every other', async t => {
+  const { call, addMessages, messageOf, timelineOf } = await stage(t)
+  for (const from of messageStatuses)
+    for (const to of reportedStatuses) {
+      const id = `${from} ${to}`
+      await addMessages([{ id, status: from, providerMessageId: `wamid ${id}` }])
+      await call(envelope({ statuses: [status({ id: `wamid ${id}`, status: to })] }))
+      t.equal((await messageOf(id)).status, isForward(from, to) ? to : from, id)
+      t.equal((await timelineOf(id)).length, isForward(from, to) ? 1 : 0, id)
+    }
+})
+
+t.test('the reports of one call leave the fullest timeline, whatever their order', async t => {
+  const { call, addMessages, messageOf, timelineOf } = await stage(t)
+  await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
+  const statuses = ['failed', 'read', 'delivered', 'sent', 'read'].map(name => status({ status: name }))
+  await call(envelope({ statuses }))
+  t.equal((await messageOf('m')).status, 'read')
+  t.same(await timelineOf('m'), ['sent', 'delivered', 'read'])
+})
+
+t.test('a failure keeps code and title and nothing personal; a delivery after all clears it', async t => {
+  const { call, addMessages, messageOf, rows } = await stage(t)
+  await addMessages([{ id: 'm', status: 'sent', providerMessageId: 'wamid.1' }])
+  const errors = [{ code: 131026, title: 'Message undeliverable', error_data: { details: '+94770000101 is away' } }]
+  await call(envelope({ statuses: [status({ status: 'failed', errors })] }))
+  t.match(await messageOf('m'), { status: 'failed', error_code: 131026, error_meaning: 'Message undeliverable' })
+  t.same(await rows('select detail from message_events'), [{ detail: '131026: Message undeliverable' }])
+  await call(envelope({ statuses: [status({ status: 'delivered' })] }))
+  t.match(await messageOf('m'), { status: 'delivered', error_code: null, error_meaning: null })
+})
+
+t.test('a failure without a reason is a failure', async t => {
+  const { call, addMessages, messageOf } = await stage(t)
+  await addMessages([{ id: 'm', status: 'sent', providerMessageId: 'wamid.1' }])
+  await call(envelope({ statuses: [status({ status: 'failed', errors: 'none' })] }))
+  t.match(await messageOf('m'), { status: 'failed', error_code: null, error_meaning: String })
+})
+
+t.test('repeated reports of a failed sending do not touch its second sending; a new report does', async t => {
+  const { call, addMessages, messageOf, timelineOf, rows } = await stage(t)
+  await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
+  const first = envelope({
+    statuses: [status({ timestamp: minutesAgo(9) }), status({ status: 'failed', timestamp: minutesAgo(8) })],
+  })
+  await call(first)
+  await rows(`update messages set status = 'queued'`)
+  await call(first)
+  t.equal((await messageOf('m')).status, 'queued')
+  t.same(await timelineOf('m'), ['sent', 'failed'])
+  const second = { id: 'wamid.2', biz_opaque_callback_data: 'm', timestamp: minutesAgo(1) }
+  await call(envelope({ statuses: [status(second)] }))
+  t.equal((await messageOf('m')).status, 'sent')
+})
+
+t.test('failures are told before the commit', async t => {
+  const told: unknown[] = []
+  const onFailures = async (_tx: unknown, failures: readonly unknown[]) => void told.push(...failures)
+  const { call, addMessages } = await stage(t, { onFailures })
+  await addMessages([{ id: 'm', status: 'sent', providerMessageId: 'wamid.1' }])
+  const failed = envelope({ statuses: [status({ status: 'failed', errors: [{ code: 132015 }] })] })
+  await call(failed)
+  await call(failed)
+  t.same(told, [
+    { tenant: 'demo', phoneNumberId: '100', messageId: 'm', code: 132015, templateName: 'hello', language: 'en_US' },
+  ])
+})

@@ -1,0 +1,150 @@
+import { type ReportedStatus, reportedStatuses } from '../messages/status.ts'
+import { isLanguage, isStatus, normaliseLanguage, readTemplateId } from '../templates/catalogue.ts'
+import { id, integer, type Json, list, object, text, time } from './json.ts'
+
+/** What became of a message. */
+export interface StatusFact {
+  readonly kind: 'status'
+  readonly phoneNumberId: string
+  readonly providerMessageId: string
+  /** What we sent along: the message's id. */
+  readonly callbackData?: string | undefined
+  readonly status: ReportedStatus
+  readonly at: Date
+  readonly errors?: readonly { code?: number | undefined; title?: string | undefined }[] | undefined
+}
+
+/** A person wrote, or tapped a button. */
+export interface InboundFact {
+  readonly kind: 'inbound'
+  readonly phoneNumberId: string
+  /** Digits, as the API spells the number. */
+  readonly from: string
+  readonly messageId: string
+  readonly at: Date
+  readonly text?: string | undefined
+  readonly button?: string | undefined
+}
+
+/** The status of a template. */
+export interface TemplateFact {
+  readonly kind: 'template'
+  readonly wabaId: string
+  readonly name: string
+  readonly language: string
+  readonly status: string
+  readonly reason?: string | undefined
+  readonly templateId?: string | undefined
+  readonly at: Date
+}
+
+export type Fact = StatusFact | InboundFact | TemplateFact
+
+/** Whom a call claims to be about: all that is read before its signature is checked. */
+export interface Origins {
+  readonly phoneNumberIds: string[]
+  /** Accounts, of the changes that name no number. */
+  readonly wabaIds: string[]
+}
+
+/** The API sends at most 1,000 updates a call. */
+const maxOrigins = 1000
+
+interface Change {
+  readonly wabaId: string | undefined
+  readonly at: unknown
+  readonly field: unknown
+  readonly value: Json
+  readonly phoneNumberId: string | undefined
+}
+
+function* changesOf(document: unknown): Generator<Change> {
+  for (const entry of list(object(document).entry).map(object))
+    for (const change of list(entry.changes).map(object)) {
+      const value = object(change.value)
+      const phoneNumberId = id(object(value.metadata).phone_number_id)
+      yield { wabaId: id(entry.id), at: entry.time, field: change.field, value, phoneNumberId }
+    }
+}
+
+export const originsOf = (document: unknown): Origins => {
+  const phoneNumberIds = new Set<string>()
+  const wabaIds = new Set<string>()
+  for (const { phoneNumberId, wabaId } of changesOf(document)) {
+    if (phoneNumberId !== undefined) phoneNumberIds.add(phoneNumberId)
+    else if (wabaId !== undefined) wabaIds.add(wabaId)
+    if (phoneNumberIds.size + wabaIds.size >= maxOrigins) break
+  }
+  return { phoneNumberIds: [...phoneNumberIds], wabaIds: [...wabaIds] }
+}
+
+/** What a call says, as far as we know such sayings (messaging-api 4.4 to 4.6); the rest is left out. Never throws. */
+export const factsOf = (document: unknown, now: Date): Fact[] => {
+  const facts: (Fact | undefined)[] = []
+  for (const { wabaId, at, field, value, phoneNumberId } of changesOf(document)) {
+    if (field === 'message_template_status_update') facts.push(readTemplateEvent(wabaId, value, time(at, now)))
+    if (field !== 'messages' || phoneNumberId === undefined) continue
+    for (const status of list(value.statuses)) facts.push(readStatus(phoneNumberId, object(status), now))
+    for (const message of list(value.messages)) facts.push(readInbound(phoneNumberId, object(message), now))
+  }
+  return facts.filter(fact => fact !== undefined)
+}
+
+const readStatus = (phoneNumberId: string, value: Json, now: Date): StatusFact | undefined => {
+  const providerMessageId = id(value.id)
+  const status = reportedStatuses.find(known => known === value.status)
+  if (providerMessageId === undefined || status === undefined) return undefined
+  const callbackData = text(value.biz_opaque_callback_data, 512)
+  const errors = list(value.errors)
+    .map(object)
+    .map(error => ({ code: integer(error.code), title: text(error.title, 200) }))
+  return {
+    kind: 'status',
+    phoneNumberId,
+    providerMessageId,
+    callbackData,
+    status,
+    at: time(value.timestamp, now),
+    errors,
+  }
+}
+
+const readInbound = (phoneNumberId: string, value: Json, now: Date): InboundFact | undefined => {
+  const from = /^\+?(\d{5,20})$/.exec(id(value.from) ?? '')?.[1]
+  const messageId = id(value.id)
+  // A system message tells of a person who changed the number; the person did not write.
+  if (from === undefined || messageId === undefined || value.type === 'system') return undefined
+  const interactive = object(value.interactive)
+  const tapped = [object(value.button).text, object(value.button).payload, object(interactive.button_reply).title]
+  return {
+    kind: 'inbound',
+    phoneNumberId,
+    from,
+    messageId,
+    at: time(value.timestamp, now),
+    text: text(object(value.text).body, 5000),
+    button: tapped.map(label => text(label, 500)).find(label => label !== undefined),
+  }
+}
+
+/** Events that leave a template in the status APPROVED, and those that leave its status as it is. */
+const approvals = ['APPROVED', 'REINSTATED']
+const remarks = ['FLAGGED', 'UNARCHIVED']
+
+const readTemplateEvent = (wabaId: string | undefined, value: Json, at: Date): TemplateFact | undefined => {
+  const name = text(value.message_template_name, 512)
+  const language = text(value.message_template_language, 20)
+  const event = text(value.event, 50)?.toUpperCase()
+  if (wabaId === undefined || name === undefined || language === undefined || event === undefined) return undefined
+  if (!isLanguage(language) || !isStatus(event) || remarks.includes(event)) return undefined
+  return {
+    kind: 'template',
+    wabaId,
+    name,
+    language: normaliseLanguage(language),
+    status: approvals.includes(event) ? 'APPROVED' : event,
+    reason: text(value.reason, 200),
+    templateId: readTemplateId(value.message_template_id),
+    at,
+  }
+}
