@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
-import { isUnavailable } from '../database.ts'
+import { CommitInDoubt, isUnavailable } from '../database.ts'
 import { DomainError } from './errors.ts'
 
 /** Makes every answer other than success a JSON body `{message, errors?}` (spec.md 2.5), in this one place. */
@@ -31,6 +31,7 @@ const send = (request: FastifyRequest, reply: FastifyReply, answer: DomainError,
 
 const asDomainError = (error: FastifyError): DomainError => {
   if (error instanceof DomainError) return error
+  if (error instanceof CommitInDoubt) return new DomainError('unavailable', inDoubt, { retryAfterSeconds: 1 })
   if (isUnavailable(error)) return new DomainError('unavailable', unavailable, { retryAfterSeconds: 1 })
   switch (error.statusCode) {
     case 413:
@@ -45,9 +46,12 @@ const asDomainError = (error: FastifyError): DomainError => {
 
 const unavailable = 'The service is unavailable for a moment. Nothing was changed; repeat the call.'
 
+const inDoubt =
+  'The service lost its database while it finished: the call may have been done. With an Idempotency-Key repeat it, it is done once; without one look first.'
+
 /** Which methods a path has routes for: Fastify itself answers 404 to a wrong method. */
 const collectMethods = (app: FastifyInstance): ((path: string) => string[]) => {
-  const router = findMyWay()
+  const router = findMyWay({ ignoreTrailingSlash: true })
   const methods = new Set<HTTPMethod>()
   app.addHook('onRoute', ({ method, url }) => {
     for (const verb of [method].flat() as HTTPMethod[]) {

@@ -5,8 +5,9 @@ import type { Faults } from './errors.ts'
 /** An answer lists at most this many sentences. */
 export const maxSentences = 1000
 
-/** `order_data.3.customer_name` reads "customer name" in a sentence. */
-export const label = (path: string): string => (path.split('.').at(-1) ?? '').replaceAll('_', ' ')
+/** `order_data.3.customer_name` reads "customer name" in a sentence, `order_data.3` stays as it is. */
+export const label = (path: string): string =>
+  /\d$/.test(path) ? path : (path.split('.').at(-1) ?? '').replaceAll('_', ' ')
 
 export const required = (path: string): string => `The ${label(path)} field is required.`
 export const selectedInvalid = (path: string): string => `The selected ${label(path)} is invalid.`
@@ -32,8 +33,8 @@ export const faultsOf = (check: TypeCheck<TSchema>, value: unknown, prefix = '')
 
 const sentence = (path: string, schema: TSchema, value: unknown): string => {
   const isEmptyList = Array.isArray(value) && value.length === 0
-  if (isBlank(value) || isEmptyList) return required(path)
   if (schema.sentence) return schema.sentence
+  if (isBlank(value) || isEmptyList) return required(path)
   return `The ${label(path)} field must ${demand(schema, value)}.`
 }
 

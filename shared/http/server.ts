@@ -25,8 +25,8 @@ export const createServer = async (options: ServerOptions) => {
     loggerInstance: options.logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: () => randomUUID(),
-    frameworkErrors: (_error, _request, reply: FastifyReply) => {
-      reply.code(400).send({ message: 'The address is malformed.' })
+    frameworkErrors: (_error, request, reply: FastifyReply) => {
+      reply.header('x-request-id', request.id).code(400).send({ message: 'The address is malformed.' })
     },
     clientErrorHandler: answerBrokenRequest,
     bodyLimit: options.bodyLimitBytes,

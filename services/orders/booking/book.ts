@@ -47,7 +47,6 @@ export const bookOrders = async (desk: BookingDesk, booking: Booking): Promise<B
     const catalogue = tries === 0 ? await desk.catalogues.current(tenant) : await desk.catalogues.reload(tenant)
     const verdict = checkBatch(batch, catalogue, booking.merchantId)
     const waybills = verdict.kind === 'accepted' ? await giveWaybills(desk, batch.orders, catalogue, tries > 0) : []
-    if (!waybills) return noneLeft(catalogue)
     const result = await inTenant<Tables, Booked | Overtaken>(
       desk.pool,
       tenant,
@@ -56,6 +55,7 @@ export const bookOrders = async (desk: BookingDesk, booking: Booking): Promise<B
         if (claim?.kind === 'finished') return { kind: 'booked', waybills: claim.waybills, replayed: true }
         if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
         if (verdict.kind === 'refused') return confirmRefusal(tx, catalogue, batch.orders, verdict)
+        if (!waybills) return confirmRefusal(tx, catalogue, batch.orders, noneLeft(catalogue))
         return write(tx, booking, catalogue, verdict.batch, waybills)
       },
       ({ kind }) => kind === 'booked',
@@ -141,7 +141,8 @@ const giveWaybills = async (
   const fresh: string[] = []
   for (let stride = 1; fresh.length < orders.length - own.size; stride *= 2) {
     const missing = orders.length - own.size - fresh.length
-    const numbers = await takeWaybills(tenant, format, missing * (collided ? stride : 1))
+    let numbers = await takeWaybills(tenant, format, missing * (collided ? stride : 1))
+    if (!numbers && collided) numbers = await takeWaybills(tenant, format, missing)
     if (!numbers) return undefined
     const taken = collided ? await inTenant(pool, tenant, (tx: Tx) => findTaken(tx, tenant, numbers)) : own
     fresh.push(...numbers.filter(number => !own.has(number) && !taken.has(number)))

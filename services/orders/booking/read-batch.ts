@@ -56,7 +56,9 @@ const mayHoldBadText = /\\u(0000|[dD][89a-fA-F])/
 const badText = /\0|\p{Surrogate}/u
 
 /** JSON.parse quotes the body in its message; a caller needs only the place, a log must not have more. */
-const position = (error: unknown): string => /at position \d+.*$/.exec(String(error))?.[0] ?? 'it ends too early.'
+const position = (error: unknown): string =>
+  /at position \d+.*$/.exec(String(error))?.[0] ??
+  (/end of JSON input/.test(String(error)) ? 'it ends too early.' : 'a value in it is not JSON.')
 
 type Json = Record<string, unknown>
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -118,7 +120,7 @@ const toBatch = ({ general_data: general, order_data: items }: BulkBody): Batch 
 
 const toOrder = (item: Static<typeof OrderData>): Order => ({
   waybill: given(item.waybill_number),
-  statusKey: item.initial_status_key || 'key_1',
+  statusKey: (given(item.initial_status_key) as InitialStatusKey | undefined) ?? 'key_1',
   orderNo: given(item.order_no),
   customerName: item.customer_name.trim(),
   customerAddress: item.customer_address.trim(),

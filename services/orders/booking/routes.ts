@@ -48,6 +48,7 @@ export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
 
   // The body stays bytes until the handler: its fingerprint is of the bytes, and its check is not the framework's.
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
+  app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
 
   app.post(
@@ -107,7 +108,7 @@ const created = (result: Booked, reply: FastifyReply): Static<typeof Created> =>
       })
     case 'other_body':
       throw invalid({
-        'Idempotency-Key': ['This Idempotency-Key came with another body before. Use a new key for a new batch.'],
+        'idempotency-key': ['This Idempotency-Key came with another body before. Use a new key for a new batch.'],
       })
   }
 }

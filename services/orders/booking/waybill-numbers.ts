@@ -31,8 +31,8 @@ export const createWaybillNumbers = (pool: pg.Pool): TakeWaybills => {
       const block = blocks.get(tenant)
       if (block && block.end - block.next >= count) {
         const first = block.next
+        if (first + count > format.capacity) return undefined
         block.next += count
-        if (block.next > format.capacity) return undefined
         return Array.from({ length: count }, (_, index) => format.waybill(first + index))
       }
       const running = refills.get(tenant) ?? refill(tenant, format, count).finally(() => refills.delete(tenant))
