@@ -3,6 +3,9 @@ import findMyWay, { type HTTPMethod } from 'find-my-way'
 import { CommitInDoubt, isUnavailable } from '../database.ts'
 import { DomainError } from './errors.ts'
 
+/** How paths are read, here and by Fastify. */
+export const routerOptions = { ignoreTrailingSlash: true, maxParamLength: 255 }
+
 /** Makes every answer other than success a JSON body `{message, errors?}` (spec.md 2.5), in this one place. */
 export const answerErrors = (app: FastifyInstance): void => {
   const allowedMethods = collectMethods(app)
@@ -51,7 +54,7 @@ const inDoubt =
 
 /** Which methods a path has routes for: Fastify itself answers 404 to a wrong method. */
 const collectMethods = (app: FastifyInstance): ((path: string) => string[]) => {
-  const router = findMyWay({ ignoreTrailingSlash: true })
+  const router = findMyWay(routerOptions)
   const methods = new Set<HTTPMethod>()
   app.addHook('onRoute', ({ method, url }) => {
     for (const verb of [method].flat() as HTTPMethod[]) {

@@ -5,7 +5,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { answerErrors } from './answers.ts'
+import { answerErrors, routerOptions } from './answers.ts'
 import { type ApiDescription, docs } from './docs.ts'
 import { health } from './health.ts'
 import { metrics } from './metrics.ts'
@@ -37,12 +37,13 @@ export const createServer = async (options: ServerOptions) => {
     http: { headersTimeout: 3_000, connectionsCheckingInterval: 1_000 },
     // What still arrives on open connections while closing is answered, with connection: close.
     return503OnClosing: false,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 255 },
+    routerOptions,
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   app.setValidatorCompiler(validator)
   answerErrors(app)
   tellRequests(app)
+  endConnectionsWhileClosing(app)
   await app.register(helmet, { contentSecurityPolicy: false })
   await docs(app, options.api)
   await metrics(app, { registry: options.registry })
@@ -60,6 +61,17 @@ const tellRequests = (app: FastifyInstance): void => {
     const level = route.startsWith('/health') || route === '/metrics' ? 'debug' : 'info'
     const fact = { method: request.method, route, status: reply.statusCode, duration_ms: Math.round(reply.elapsedTime) }
     request.log[level](fact, 'request.completed')
+  })
+}
+
+/** A connection that was busy when close() began would otherwise hold it until the keep-alive ends. */
+const endConnectionsWhileClosing = (app: FastifyInstance): void => {
+  let isClosing = false
+  app.addHook('preClose', async () => {
+    isClosing = true
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    if (isClosing) reply.header('connection', 'close')
   })
 }
 

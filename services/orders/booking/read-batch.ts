@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Faults } from '@courier/shared/http/errors.ts'
-import { faultsOf, isBlank, label, maxSentences, required } from '@courier/shared/http/faults.ts'
+import { badText, faultsOf, isBadText, isBlank, label, maxSentences, required } from '@courier/shared/http/faults.ts'
 import type { Static } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { PlaceReference } from '../directory/places.ts'
@@ -51,9 +51,8 @@ export const batchReader = (maxOrders: number): ((bytes: Buffer) => ReadBatch) =
   }
 }
 
-/** Postgres takes neither U+0000 nor lone surrogates, and valid UTF-8 can hold them only as escapes. */
+/** Valid UTF-8 can hold text that Postgres does not take only as escapes. */
 const mayHoldBadText = /\\u(0000|[dD][89a-fA-F])/
-const badText = /\0|\p{Surrogate}/u
 
 /** JSON.parse quotes the body in its message; a caller needs only the place, a log must not have more. */
 const position = (error: unknown): string =>
@@ -106,8 +105,7 @@ const refuseNumbers = ({ cod, weight }: Json, path: string, faults: Faults): voi
 
 const refuseBadText = (record: Json, path: string, faults: Faults): void => {
   for (const [name, value] of Object.entries(record))
-    if (knownFields.has(name) && typeof value === 'string' && badText.test(value))
-      faults[path + name] = [`The ${label(name)} field must not contain a null character or half of a surrogate pair.`]
+    if (knownFields.has(name) && typeof value === 'string' && isBadText(value)) faults[path + name] = [badText(name)]
 }
 
 const knownFields = new Set([...Object.keys(GeneralData.properties), ...Object.keys(OrderData.properties)])

@@ -2,7 +2,7 @@ import { inTenant } from '@courier/shared/database.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
 import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
-import { applyMerchants, findForeignBusinesses } from './apply-merchants.ts'
+import { applyMerchants, findForeignBusinesses, hashPasswords } from './apply-merchants.ts'
 import { applyRateCards } from './apply-rate-cards.ts'
 import { type Change, sync } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
@@ -14,8 +14,9 @@ export type Applied = { kind: 'applied'; changes: Change[] } | { kind: 'refused'
  * longer names are deactivated, zones and rates of its cards removed; merchants and cards that it does not name stay.
  * With `dryRun` the same is done and rolled back.
  */
-export const applyTenant = (pool: pg.Pool, file: TenantFile, dryRun: boolean): Promise<Applied> =>
-  inTenant<Tables, Applied>(
+export const applyTenant = async (pool: pg.Pool, file: TenantFile, dryRun: boolean): Promise<Applied> => {
+  const hashes = await hashPasswords(pool, file)
+  return inTenant<Tables, Applied>(
     pool,
     file.tenant.id,
     async tx => {
@@ -25,13 +26,14 @@ export const applyTenant = (pool: pg.Pool, file: TenantFile, dryRun: boolean): P
         ...(await applySettings(tx, file)),
         ...(await applyPlaces(tx, file)),
         ...(await applyRateCards(tx, file)),
-        ...(await applyMerchants(tx, file)),
+        ...(await applyMerchants(tx, file, hashes)),
       ]
       if (changes.length > 0) await raiseVersion(tx, file.tenant.id)
       return { kind: 'applied', changes }
     },
     ({ kind }) => kind === 'applied' && !dryRun,
   )
+}
 
 const applySettings = async (tx: Tx, { tenant }: TenantFile): Promise<Change[]> => {
   const current = await tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant.id).forUpdate().execute()

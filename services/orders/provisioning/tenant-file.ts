@@ -43,9 +43,10 @@ const State = Type.Object({ id: Id, name: Name, cities: Type.Array(City) }, stri
 const RateCard = Type.Object(
   {
     name: Name,
-    zones: Type.Record(Type.String({ minLength: 1, maxLength: 255 }), Type.Union([Type.Array(Id), Type.Literal('*')]), {
-      must: 'name each zone with its city ids, or with "*"',
-    }),
+    zones: Type.Record(
+      Type.String(),
+      Type.Union([Type.Array(Id), Type.Literal('*')], { must: 'list city ids, or be "*" for all other cities' }),
+    ),
     rates: Type.Array(Type.Object({ from: Name, to: Name, first_kg: Price, each_extra_kg: Price }, strict)),
   },
   strict,
