@@ -1,13 +1,13 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createPool } from '@courier/shared/database.ts'
 import pg from 'pg'
 import { createDatabaseWithRoles } from '../dev/databases.ts'
+import { freePort } from '../dev/ports.ts'
 import { startPostgres } from '../dev/postgres.ts'
 import { embeddedPassword, root } from '../dev/settings.ts'
 import { createTokenFor } from '../services/orders/access/token-commands.ts'
@@ -62,15 +62,6 @@ const startDatabase = async (cleanUps: AsyncDisposableStack) => {
   })
   await createDatabaseWithRoles((await starting).url, 'orders')
   return (role: string, database: string) => `postgres://${role}:${embeddedPassword}@127.0.0.1:${port}/${database}`
-}
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 const loadTenant = async (url: string): Promise<{ tenant: string; token: string }> => {

@@ -17,8 +17,10 @@ const buildTwo = async (t: Test, connections: number) => {
   await apply(tenantFile({ id: 'other' }))
   const pool = createPool({ url: database.url, name: 'two tenants', connections })
   t.teardown(() => pool.end())
-  return { pool, rows }
+  return { pool, role: userOf(database.url), rows }
 }
+
+const userOf = (address: string): string => new URL(address).username
 
 const addState = (tx: Tx, id: number) =>
   tx
@@ -100,6 +102,19 @@ t.test('a row of another tenant cannot be written', async t => {
   t.strictSame(await rows(`select count(*)::integer as rows from states where tenant_id = 'demo'`), [{ rows: 3 }])
 })
 
+t.test('the list of tenants is open, and each changes its own row alone', async t => {
+  const { pool, rows } = await buildTwo(t, 1)
+  const list = `select tenant_id, name from tenants order by tenant_id`
+  const rename = `update tenants set name = 'Renamed'`
+  t.equal((await pool.query(list)).rowCount, 2)
+  t.equal((await pool.query(rename)).rowCount, 0)
+  t.equal(await inTenant(pool, 'other', async (tx: Tx) => (await tx.client.query(rename)).rowCount), 1)
+  t.strictSame(await rows(list), [
+    { tenant_id: 'demo', name: 'Demo Couriers' },
+    { tenant_id: 'other', name: 'Renamed' },
+  ])
+})
+
 t.test('without a tenant nothing is visible, also on a connection that had one', async t => {
   const { pool } = await buildTwo(t, 1)
   t.strictSame((await pool.query(countStates)).rows, [{ states: 0 }])
@@ -153,14 +168,15 @@ t.test('a connection that dies inside a transaction is replaced', async t => {
 })
 
 t.test('the role of the service owns no table, bypasses nothing and sees no table without a policy', async t => {
-  const { pool, rows } = await buildTwo(t, 1)
+  const { pool, role, rows } = await buildTwo(t, 1)
   t.equal(await bypassesRowSecurity(pool), false)
-  t.strictSame(await rows(`select 1 from pg_class where relowner = 'orders'::regrole`), [])
-  t.strictSame(await rows(`select 1 from pg_auth_members where member = 'orders'::regrole`), [])
-  const open = await rows(`select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
-    and has_table_privilege('orders', oid, 'select, insert, update, delete')
-    and not (relrowsecurity and relforcerowsecurity)`)
-  t.strictSame(open, [{ relname: 'tenants' }])
+  t.strictSame(await rows(`select 1 from pg_class where relowner = $1::regrole`, [role]), [])
+  t.strictSame(await rows(`select 1 from pg_auth_members where member = $1::regrole`, [role]), [])
+  const reached = `select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
+    and has_table_privilege($1, oid, 'select, insert, update, delete')`
+  t.equal((await rows(reached, [role])).length, 14)
+  const open = await rows(`${reached} and not (relrowsecurity and relforcerowsecurity)`, [role])
+  t.strictSame(open, [])
   await t.rejects(pool.query('create table mine (id integer)'), { code: '42501' })
   await t.rejects(pool.query('alter table states disable row level security'), { code: '42501' })
 })
@@ -172,28 +188,27 @@ t.test('a superuser is known to bypass row-level security', async t => {
 })
 
 t.test('migrating again does nothing', async t => {
-  const { ownerUrl } = await cloneDatabase(t, 'orders')
-  t.strictSame(await migrate(ownerUrl, migrations, 'orders'), [])
+  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+  t.strictSame(await migrate(ownerUrl, migrations, userOf(url)), [])
 })
 
 /** The owner's address of a database without a table. */
-const createEmpty = async (t: Test): Promise<URL> => {
+const createEmpty = async (t: Test) => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const server = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL })
   await server.connect()
   const name = `test_empty_${randomBytes(6).toString('hex')}`
-  await server.query(`create database ${name} template template0 owner orders_owner`)
+  await server.query(`create database ${name} template template0 owner ${userOf(ownerUrl)}`)
   t.teardown(async () => {
     await server.query(`drop database ${name} with (force)`)
     await server.end()
   })
-  const url = new URL((await cloneDatabase(t, 'orders')).ownerUrl)
-  url.pathname = name
-  return url
+  return { href: ownerUrl.replace(/[^/]+$/, name), role: userOf(url) }
 }
 
 t.test('processes that migrate an empty database at the same time all succeed, and one of them did it', async t => {
-  const { href } = await createEmpty(t)
-  const results = await Promise.all(Array.from({ length: 4 }, () => migrate(href, migrations, 'orders')))
+  const { href, role } = await createEmpty(t)
+  const results = await Promise.all(Array.from({ length: 4 }, () => migrate(href, migrations, role)))
   const applied = results.filter(names => names.length > 0)
   t.equal(applied.length, 1)
   t.match(applied[0], ['0001-directory', '0002-pricing', '0003-access', '0004-booking'])

@@ -117,5 +117,5 @@ function tell(error: Error & { code?: string; severity?: string }): string | und
   if (isUnavailable(error))
     return `Postgres cannot be reached. Start it (npm start) or set ORDERS_DATABASE_URL: ${error.message || error.code}`
   if (error.code === '42P01') return 'the database has no tables yet: run orders migrate first'
-  return error.severity && error.code?.startsWith('28') ? error.message : undefined
+  return error.severity && /^(28|3D)/.test(error.code ?? '') ? error.message : undefined
 }

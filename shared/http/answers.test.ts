@@ -34,7 +34,12 @@ const start = async (t: Test) => {
   })
   app.get('/orders/:waybill', async () => ({}))
   app.put('/orders/:waybill', async () => ({}))
-  app.post('/orders', { schema: { body: Type.Object({ cod: Type.Integer() }) } }, async () => ({}))
+  await app.register(async bodies => {
+    bodies.removeAllContentTypeParsers()
+    const parser = bodies.getDefaultJsonParser('error', 'error')
+    bodies.addContentTypeParser('application/json', { parseAs: 'string' }, parser)
+    bodies.post('/orders', { schema: { body: Type.Object({ cod: Type.Integer() }) } }, async () => ({}))
+  })
   app.get('/fails/:how', async request => {
     throw failures[(request.params as { how: string }).how]
   })
@@ -74,6 +79,19 @@ t.test('a wrong method is 405 and tells the right ones', async t => {
     const { status, headers, body } = await call('DELETE', url)
     t.strictSame([status, headers.allow], [405, allow], url.slice(0, 30))
     t.strictSame(body, { message: `The DELETE method is not supported here; use ${allow}.` })
+  }
+})
+
+t.test('a wrong address or method is told whatever body comes with it', async t => {
+  const { call } = await start(t)
+  const bodies: [string, string][] = [
+    ['{"cod":', 'application/json'],
+    ['', 'application/json'],
+    ['cod=1', 'text/plain'],
+  ]
+  for (const [body, type] of bodies) {
+    t.equal((await call('POST', '/nothing', body, type)).status, 404, type)
+    t.equal((await call('DELETE', '/orders', body, type)).status, 405, type)
   }
 })
 

@@ -41,6 +41,7 @@ export const createServer = async (options: ServerOptions) => {
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   app.setValidatorCompiler(validator)
+  acceptAnyBody(app)
   answerErrors(app)
   tellRequests(app)
   endConnectionsWhileClosing(app)
@@ -49,6 +50,17 @@ export const createServer = async (options: ServerOptions) => {
   await metrics(app, { registry: options.registry })
   await app.register(health, { isReady: options.isReady })
   return app
+}
+
+/** A body that no route asked for is read and forgotten: a wrong address or method is the fault to tell. */
+const acceptAnyBody = (app: FastifyInstance): void => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, payload, done) => {
+    payload
+      .resume()
+      .on('end', () => done(null))
+      .on('error', done)
+  })
 }
 
 /** One log line per answered request, without its query and body: those may name a person. */
@@ -64,11 +76,15 @@ const tellRequests = (app: FastifyInstance): void => {
   })
 }
 
-/** A connection that was busy when close() began would otherwise hold it until the keep-alive ends. */
+/**
+ * While closing, a busy connection ends with its answer, not with its keep-alive. One that sends nothing, or half a
+ * request, is cut after six seconds: no time-out ends it once the server is closing.
+ */
 const endConnectionsWhileClosing = (app: FastifyInstance): void => {
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
+    setTimeout(() => app.server.closeAllConnections(), 6_000).unref()
   })
   app.addHook('onSend', async (_request, reply) => {
     if (isClosing) reply.header('connection', 'close')

@@ -40,7 +40,7 @@ export const batchReader = (maxOrders: number): ((bytes: Buffer) => ReadBatch) =
   const check = TypeCompiler.Compile(bulkBody(maxOrders))
   return bytes => {
     if (!isUtf8(bytes)) return { kind: 'malformed', message: 'The body is not valid UTF-8.' }
-    const text = bytes.toString('utf8')
+    const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
     let body: unknown
     try {
       body = JSON.parse(text)
@@ -73,6 +73,7 @@ const readBody = (check: TypeCheck<ReturnType<typeof bulkBody>>, body: unknown, 
 
 /** The rules that the schema cannot say. They are tried on bodies that failed it too: one answer lists everything. */
 const addRuleFaults = (body: Json, mayBeBad: boolean, faults: Faults): void => {
+  let room = maxSentences
   const { general_data: general, order_data: items } = body
   if (isObject(general)) {
     requireNames(general, 'general_data.', 'origin', faults)
@@ -82,10 +83,14 @@ const addRuleFaults = (body: Json, mayBeBad: boolean, faults: Faults): void => {
   for (const [index, item] of items.entries()) {
     if (!isObject(item)) continue
     const path = `order_data.${index}.`
-    requireNames(item, path, 'destination', faults)
-    refuseNumbers(item, path, faults)
-    if (mayBeBad) refuseBadText(item, path, faults)
-    if (Object.keys(faults).length >= maxSentences) return
+    const ofItem: Faults = {}
+    requireNames(item, path, 'destination', ofItem)
+    refuseNumbers(item, path, ofItem)
+    if (mayBeBad) refuseBadText(item, path, ofItem)
+    for (const [field, sentences] of Object.entries(ofItem)) {
+      if (room-- <= 0) return
+      faults[field] ??= sentences
+    }
   }
 }
 

@@ -36,10 +36,17 @@ export const OrderData = Type.Object({
     "The order's waybill number, in the courier company's format and unique; required when the company uses manual waybills.",
   ),
   initial_status_key: Type.Optional(
-    Type.Union([...initialStatusKeys.map(key => Type.Literal(key)), Type.String({ pattern: '^\\s*$' }), Type.Null()], {
-      description: 'key_1 (draft, the default) or key_2 (confirmed).',
-      sentence: 'The selected initial status key is invalid.',
-    }),
+    Type.Union(
+      [
+        ...initialStatusKeys.map(key => Type.Literal(key)),
+        Type.String({ pattern: `^\\s*(${initialStatusKeys.join('|')})?\\s*$`, maxLength: 40 }),
+        Type.Null(),
+      ],
+      {
+        description: 'key_1 (draft, the default) or key_2 (confirmed).',
+        sentence: 'The selected initial status key is invalid.',
+      },
+    ),
   ),
   order_no: optionalText(100, "The merchant's own order number."),
   customer_name: text(255, 'Name of the recipient.'),
@@ -126,4 +133,3 @@ export const Quoted = Type.Object(
   },
   { title: 'Quoted', description: 'The answer to a dry run: nothing was made.' },
 )
-export type Quote = Static<typeof Quoted>['data'][number]

@@ -1,5 +1,6 @@
 import { inTenant } from '@courier/shared/database.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
 import { applyMerchants, findForeignBusinesses, hashPasswords } from './apply-merchants.ts'
@@ -20,6 +21,7 @@ export const applyTenant = async (pool: pg.Pool, file: TenantFile, dryRun: boole
     pool,
     file.tenant.id,
     async tx => {
+      await lockTenant(tx, file.tenant.id)
       const faults = await findForeignBusinesses(tx, file)
       if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
       const changes = [
@@ -36,7 +38,7 @@ export const applyTenant = async (pool: pg.Pool, file: TenantFile, dryRun: boole
 }
 
 const applySettings = async (tx: Tx, { tenant }: TenantFile): Promise<Change[]> => {
-  const current = await tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant.id).forUpdate().execute()
+  const current = await tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant.id).execute()
   const wanted = {
     tenant_id: tenant.id,
     name: tenant.name,
@@ -46,7 +48,6 @@ const applySettings = async (tx: Tx, { tenant }: TenantFile): Promise<Change[]> 
     waybill_mode: tenant.waybills.mode,
     waybill_format: tenant.waybills.format,
     secondary_phone: tenant.secondary_phone ?? false,
-    version: current[0]?.version ?? '1',
   }
   const { changes } = await sync({
     tx,
@@ -59,6 +60,10 @@ const applySettings = async (tx: Tx, { tenant }: TenantFile): Promise<Change[]> 
   })
   return changes
 }
+
+/** One apply of a tenant at a time, also of one that is not there yet. */
+const lockTenant = (tx: Tx, tenant: string) =>
+  sql`select pg_advisory_xact_lock(hashtextextended(${tenant}, 0))`.execute(tx)
 
 const raiseVersion = (tx: Tx, tenant: string) =>
   tx

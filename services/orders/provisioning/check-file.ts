@@ -105,7 +105,7 @@ const checkMerchants = ({ rate_cards, merchants }: TenantFile, add: Add): void =
   const businessId = unique(add, 'business id')
   for (const [m, merchant] of merchants.entries()) {
     email(`merchants.${m}.email`, merchant.email.toLowerCase())
-    if (merchant.rate_card !== undefined && !cards.has(merchant.rate_card))
+    if (merchant.rate_card && !cards.has(merchant.rate_card))
       add(`merchants.${m}.rate_card`, `There is no rate card ${merchant.rate_card} in this file.`)
     for (const [b, business] of merchant.businesses.entries())
       businessId(`merchants.${m}.businesses.${b}.id`, business.id)

@@ -59,7 +59,7 @@ const Merchant = Type.Object(
     name: Name,
     email: Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', maxLength: 255, must: 'be an e-mail address' }),
     password: Type.String({ minLength: 8, maxLength: 255, must: 'be 8 to 255 characters long' }),
-    rate_card: Type.Optional(Name),
+    rate_card: Type.Optional(Type.Union([Name, Type.Null()])),
     businesses: Type.Array(Business),
   },
   strict,

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { writeFileSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
@@ -23,7 +24,8 @@ type Run = (...words: string[]) => ReturnType<typeof run>
 const start = async (t: Test) => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const orders: Run = (...words) => run({ ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }, ...words)
-  const folder = t.testdir({})
+  const folder = mkdtempSync(join(tmpdir(), 'courier-admin-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
   const save = (content: unknown): string => {
     const path = join(folder, 'tenant.json')
     writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
@@ -48,7 +50,7 @@ const createEmpty = async (t: Test, { url, ownerUrl }: { url: string; ownerUrl: 
   const server = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL })
   await server.connect()
   const name = `test_empty_${randomBytes(6).toString('hex')}`
-  await server.query(`create database ${name} template template0 owner orders_owner`)
+  await server.query(`create database ${name} template template0 owner ${new URL(ownerUrl).username}`)
   t.teardown(async () => {
     await server.query(`drop database ${name} with (force)`)
     await server.end()

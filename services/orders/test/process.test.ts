@@ -266,7 +266,7 @@ t.test('SIGTERM lets the calls in flight finish, then the process ends', async t
     t.match(answer(), /^HTTP\/1\.1 200 OK\r\n/)
     t.match(answer(), /"message":"Orders Created Successfully","data":\["DM0000000[12]"\]/)
   }
-  t.equal(logs().at(-1)?.msg, 'process.stopped')
+  t.ok(logs().some(line => line.msg === 'process.stopped'))
 })
 
 t.test('SIGTERM ends the process within 10 seconds also when a call waits for Postgres in vain', async t => {
@@ -280,7 +280,7 @@ t.test('SIGTERM ends the process within 10 seconds also when a call waits for Po
   const seconds = (performance.now() - signalled) / 1000
   t.ok(seconds < 10, `ended after ${seconds} s`)
   t.match(waits.answer(), /^HTTP\/1\.1 503 Service Unavailable\r\n/)
-  t.equal(logs().at(-1)?.msg, 'process.stopped')
+  t.ok(logs().some(line => line.msg === 'process.stopped'))
 })
 
 t.test('the log is JSON lines with request ids, without persons and tokens, also of calls that fail', async t => {

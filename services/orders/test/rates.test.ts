@@ -125,16 +125,18 @@ t.test('a dry run finds every fault that a real call would', async t => {
   t.strictSame(await rows('select count(*)::int from orders'), [{ count: 1 }])
 })
 
-t.test('only true and 1 make a call dry, and what is neither yes nor no is refused', async t => {
+t.test('true, 1 and the bare word make a call dry, and what is neither yes nor no is refused', async t => {
   const { bulk, rows } = await build(t)
-  for (const query of ['?dry_run=false', '?dry_run=0', '?dry_run=', '?dry_run', '?other=1'])
+  for (const query of ['?dry_run=', '?dry_run'])
+    t.strictSame((await bulk(batch(), { query })).body.message, 'Nothing was created: this was a dry run', query)
+  for (const query of ['?dry_run=false', '?dry_run=0', '?other=1'])
     t.strictSame((await bulk(batch(), { query })).body.message, 'Orders Created Successfully', query)
   for (const query of ['?dry_run=x', '?dry_run=TRUE', '?dry_run=true&dry_run=false']) {
     const answer = await bulk(batch(), { query })
     t.equal(answer.status, 422)
     t.strictSame(answer.body, refused({ dry_run: ['The dry run field must be true or false.'] }), query)
   }
-  t.strictSame(await rows('select count(*)::int from orders'), [{ count: 5 }])
+  t.strictSame(await rows('select count(*)::int from orders'), [{ count: 3 }])
 })
 
 const changed = (change: (file: TenantFile) => unknown): TenantFile => {

@@ -132,7 +132,11 @@ t.test('two tenants may have the same waybill', async t => {
 })
 
 const noneLeft = (mask: string) =>
-  refused({ errors: [`No waybill number of the format ${mask} is left. Ask the courier company for a longer format.`] })
+  refused({
+    errors: [
+      `Fewer waybill numbers of the format ${mask} are left than the batch needs. Ask the courier company for a longer format.`,
+    ],
+  })
 
 t.test('a format that has no number left makes nothing', async t => {
   const { post, count } = await tenantWith('short', 'Z#')
