@@ -256,6 +256,7 @@ const broken: Record<string, [status: number, message: string | RegExp, headers:
     { 'content-type': 'application/x-www-form-urlencoded' },
   ],
   'text as body': [415, 'Send the body as application/json.', { 'content-type': 'text/plain' }],
+  'a packed body': [415, 'Send the body without content-encoding.', { 'content-encoding': 'gzip' }],
   'a body of no type': [415, 'Send the body as application/json.', { 'content-type': undefined }],
 }
 for (const [name, [status, message, headers, target]] of Object.entries(broken))
@@ -295,4 +296,17 @@ t.test('a call above the rate of its token is answered 429 with a pause', async 
   t.match(answer.headers, { 'content-type': /^application\/json/, 'x-request-id': /./ })
   t.equal((await slow.bulk(batch(), { token: await slow.tokenOf('shop@example.com') })).status, 200)
   t.strictSame(await slow.rows('select count(*)::int as orders from orders'), [{ orders: 2 }])
+})
+
+for (const method of ['PUT', 'PATCH', 'DELETE'] as const)
+  t.test(`a wrong method is told before a wrong body: ${method}`, async t => {
+    for (const payload of ['', '{"a'])
+      t.equal(
+        (await app.inject({ method, url, headers: { 'content-type': 'application/json' }, payload })).statusCode,
+        405,
+      )
+  })
+
+t.test('a byte order mark before the body is passed over', async t => {
+  t.equal((await call(t, {}, { payload: `\uFEFF${JSON.stringify(batch())}` })).status, 200)
 })

@@ -178,3 +178,15 @@ t.test('two processes never give the same number', async t => {
   )
   t.equal(new Set(answers.flatMap(({ data }) => data)).size, 600)
 })
+
+t.test('numbers that a call did not use are the next ones', async t => {
+  const { options } = await tenantWith('spare', 'S#')
+  const post = (body: unknown, key?: string) =>
+    bulk(body, { ...options, ...(key && { headers: { 'idempotency-key': key } }) })
+  const one = batch([order()])
+  t.strictSame((await post(one, 'first')).body, created('S1'))
+  for (let turn = 0; turn < 30; turn++) t.equal((await post(one, 'first')).headers['idempotency-replayed'], 'true')
+  for (let turn = 0; turn < 30; turn++)
+    t.equal((await post(batch([order({ waybill_number: 'S1' }), order()]))).status, 422)
+  for (let number = 2; number <= 9; number++) t.strictSame((await post(one)).body, created(`S${number}`))
+})
