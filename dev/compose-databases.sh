@@ -14,4 +14,6 @@ grant connect on database :"name" to :"name";
 SQL
 }
 
+psql -v ON_ERROR_STOP=1 --username "${POSTGRES_USER:-postgres}" --dbname postgres \
+  -c 'revoke connect on database postgres, template1 from public'
 make_database orders "$ORDERS_PASSWORD" "$ORDERS_OWNER_PASSWORD"

@@ -23,3 +23,10 @@ export const createDatabaseWithRoles = async (superuserUrl: string, name: string
 
 const exists = async (client: pg.Client, text: string, name: string): Promise<boolean> =>
   ((await client.query(text, [name])).rowCount ?? 0) > 0
+
+/** No role but the superuser may connect to the databases that came with the cluster. */
+export const closeOtherDatabases = async (superuserUrl: string): Promise<void> => {
+  const client = new pg.Client({ connectionString: superuserUrl })
+  await client.connect()
+  await client.query('revoke connect on database postgres, template1 from public').finally(() => client.end())
+}

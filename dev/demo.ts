@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readToken } from './demo-tenant.ts'
+import { addressOf } from './ports.ts'
 import { readDevSettings, root } from './settings.ts'
 
 const fail = (message: string): never => {
@@ -10,8 +11,7 @@ const fail = (message: string): never => {
 }
 
 const settings = readDevSettings()
-const host = settings.HOST === '0.0.0.0' ? '127.0.0.1' : settings.HOST
-const orders = `http://${host}:${settings.ORDERS_PORT}`
+const orders = addressOf(settings.HOST, settings.ORDERS_PORT)
 const kept = (await readToken(settings.dataFolder)) ?? fail(`${settings.dataFolder} has no token: run npm start first.`)
 
 const body = await readFile(join(root, 'examples/batch.json'))

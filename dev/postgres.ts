@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { chown, cp, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
-import { connect } from 'node:net'
 import { dirname, join } from 'node:path'
 import { promisify } from 'node:util'
+import { refuseTakenPort } from './ports.ts'
 import { embeddedPassword } from './settings.ts'
 
 const run = promisify(execFile)
@@ -51,7 +51,7 @@ export const startPostgres = async ({ folder, port, settings = {} }: EmbeddedOpt
   )
   if (runningPort !== undefined && runningPort !== port) await control('stop', '-m', 'fast', '-w')
   if (runningPort !== port) {
-    await refuseTakenPort(port)
+    await refuseTakenPort(port, '127.0.0.1', 'EMBEDDED_POSTGRES_PORT')
     const flags = { port, listen_addresses: '127.0.0.1', unix_socket_directories: '', ...settings }
     const options = Object.entries(flags).map(([name, value]) => `-c ${name}='${value}'`)
     const log = join(home.folder, 'postgres.log')
@@ -100,7 +100,8 @@ const isOpenTo = async (...paths: string[]): Promise<boolean> => {
 const moveOut = async (programs: string, folder: string) => {
   const elsewhere = (path: string): string =>
     join('/var/tmp', `courier-${createHash('sha256').update(path).digest('hex').slice(0, 12)}`)
-  const copy = elsewhere(programs)
+  const { mtimeMs } = await stat(join(programs, 'bin/postgres'))
+  const copy = elsewhere(`${programs} ${mtimeMs}`)
   if (!(await stat(copy).catch(() => undefined))) {
     await cp(programs, `${copy}.new`, { recursive: true, verbatimSymlinks: true })
     await rename(`${copy}.new`, copy)
@@ -129,16 +130,6 @@ const initialise = async (programs: string, cluster: string, account: Account | 
 
 const portOf = async (cluster: string): Promise<number> =>
   Number((await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[3])
-
-const refuseTakenPort = (port: number): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const socket = connect({ port, host: '127.0.0.1' })
-    socket.once('error', () => resolve())
-    socket.once('connect', () => {
-      socket.destroy()
-      reject(new Error(`Port ${port} is taken. Set EMBEDDED_POSTGRES_PORT to a free port.`))
-    })
-  })
 
 const tail = async (path: string): Promise<string> => {
   const file = await open(path).catch(() => undefined)

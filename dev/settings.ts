@@ -1,5 +1,5 @@
 import { resolve } from 'node:path'
-import { loadConfigOrExit, Port, PostgresUrl } from '@courier/shared/config.ts'
+import { loadConfigOrExit, PositiveInteger, PostgresUrl } from '@courier/shared/config.ts'
 import { Type } from '@sinclair/typebox'
 
 export const root = resolve(import.meta.dirname, '..')
@@ -9,8 +9,8 @@ export const embeddedPassword = 'courier'
 
 const Settings = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on' }),
-  ORDERS_PORT: Port(3000, 'the port of orders'),
-  EMBEDDED_POSTGRES_PORT: Port(54329, 'the port of the embedded Postgres'),
+  ORDERS_PORT: PositiveInteger(3000, 'the port of orders', 65535),
+  EMBEDDED_POSTGRES_PORT: PositiveInteger(54329, 'the port of the embedded Postgres', 65535),
   DATA_DIR: Type.String({ default: '.data', description: 'where the embedded Postgres keeps its data' }),
   ORDERS_DATABASE_URL: Type.Optional(PostgresUrl('a Postgres to use instead of the embedded one')),
 })

@@ -1,10 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createDatabaseWithRoles } from './databases.ts'
+import { closeOtherDatabases, createDatabaseWithRoles } from './databases.ts'
 import { loadDemoTenant } from './demo-tenant.ts'
+import { addressOf, refuseTakenPort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { embeddedDatabases, embeddedEnvironment, readDevSettings, root } from './settings.ts'
 
@@ -16,12 +17,23 @@ const stopAll = async (): Promise<void> => {
   for (let cleanUp = cleanUps.pop(); cleanUp; cleanUp = cleanUps.pop()) await cleanUp()
 }
 
-const refuseTakenPort = async (port: number, setting: string): Promise<void> => {
-  const server = createServer().listen(port, settings.HOST)
-  await once(server, 'listening').catch(error => {
-    throw new Error(`Port ${port} cannot be used (${error.code}). Set ${setting} to a free port.`)
-  })
-  server.close()
+/** One start at a time for a data folder: a second one would stop the first one's Postgres when it ends. */
+const lockFolder = async (): Promise<void> => {
+  const path = join(settings.dataFolder, 'start.pid')
+  await mkdir(settings.dataFolder, { recursive: true })
+  const pid = Number(await readFile(path, 'utf8').catch(() => '0'))
+  if (pid > 0 && isStart(pid))
+    throw new Error(`npm start runs already for ${settings.dataFolder} (process ${pid}). Stop it, or set DATA_DIR.`)
+  await writeFile(path, String(process.pid))
+  cleanUps.push(() => rm(path, { force: true }))
+}
+
+const isStart = (pid: number): boolean => {
+  try {
+    return spawnSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).stdout.includes('dev/start.ts')
+  } catch {
+    return false
+  }
 }
 
 const startEmbeddedPostgres = async (): Promise<void> => {
@@ -29,6 +41,7 @@ const startEmbeddedPostgres = async (): Promise<void> => {
   const postgres = await startPostgres({ folder, port: settings.EMBEDDED_POSTGRES_PORT })
   cleanUps.push(postgres.stop)
   for (const name of embeddedDatabases) await createDatabaseWithRoles(postgres.url, name)
+  await closeOtherDatabases(postgres.url)
 }
 
 const startService = async (name: string, port: number): Promise<string> => {
@@ -38,10 +51,10 @@ const startService = async (name: string, port: number): Promise<string> => {
     child.kill('SIGTERM')
     await ended
   })
-  const host = settings.HOST === '0.0.0.0' ? '127.0.0.1' : settings.HOST
-  await waitUntilReady(name, `http://${host}:${port}/health/ready`, child)
+  const address = addressOf(settings.HOST, port)
+  await waitUntilReady(name, `${address}/health/ready`, child)
   ended.then(() => stop(1))
-  return `http://${host}:${port}`
+  return address
 }
 
 const waitUntilReady = async (name: string, url: string, child: ChildProcess): Promise<void> => {
@@ -66,7 +79,8 @@ const stop = async (status: number): Promise<void> => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(0))
 
 try {
-  await refuseTakenPort(settings.ORDERS_PORT, 'ORDERS_PORT')
+  await refuseTakenPort(settings.ORDERS_PORT, settings.HOST, 'ORDERS_PORT')
+  await lockFolder()
   if (!settings.ORDERS_DATABASE_URL) {
     await startEmbeddedPostgres()
     Object.assign(process.env, embeddedEnvironment(settings.EMBEDDED_POSTGRES_PORT))
@@ -82,7 +96,7 @@ Send a batch of 25 orders:
 
 curl -sS ${orders}/api/public/merchant/order/bulk \\
   -H 'Authorization: Bearer ${token}' -H 'X-tenant: demo' \\
-  -H 'Content-Type: application/json' --data @${join(root, 'examples/batch.json')}
+  -H 'Content-Type: application/json' --data '@${join(root, 'examples/batch.json')}'
 
 courier is ready
 `)

@@ -22,15 +22,18 @@ const addresses = (server: string, service: string, database: string): TestDatab
     url.pathname = database
     return url.href
   }
-  return { url: as(service), ownerUrl: as(`${service}_owner`) }
+  return { url: as(testName(service)), ownerUrl: as(`${testName(service)}_owner`) }
 }
+
+/** The roles and the template of the tests: never those of a service, on whatever server the tests run. */
+const testName = (service: string): string => `courier_test_${service}`
 
 /** Makes a migrated database of each service, from which the tests clone theirs. */
 export const makeTemplates = async (server: string): Promise<void> => {
   for (const service of services) {
-    await createDatabaseWithRoles(server, service)
-    const { ownerUrl } = addresses(server, service, service)
-    await migrate(ownerUrl, join(root, 'services', service, 'database/migrations'), service)
+    await createDatabaseWithRoles(server, testName(service))
+    const { ownerUrl } = addresses(server, service, testName(service))
+    await migrate(ownerUrl, join(root, 'services', service, 'database/migrations'), testName(service))
   }
 }
 
@@ -42,8 +45,8 @@ interface Teardown {
 export const cloneDatabase = async (t: Teardown, service: Service): Promise<TestDatabase> => {
   const server = process.env.TEST_POSTGRES_URL
   if (!server) throw new Error('run tests with `npm test -- FILE`: it starts the Postgres that they use')
-  const name = `test_${service}_${randomBytes(6).toString('hex')}`
-  await onServer(server, `create database ${name} template ${service} owner ${service}_owner`)
+  const name = `${testName(service)}_${randomBytes(6).toString('hex')}`
+  await onServer(server, `create database ${name} template ${testName(service)} owner ${testName(service)}_owner`)
   t.teardown(() => onServer(server, `drop database ${name} with (force)`))
   return addresses(server, service, name)
 }

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { checkLint, checkTypes } from './checks.ts'
-import { freePort } from './free-port.ts'
+import { freePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { root } from './settings.ts'
 import { makeTemplates } from './test-database.ts'
@@ -57,7 +57,7 @@ const runTap = async (environment: Record<string, string>): Promise<Counts> => {
   return status === 0 || counts.fail > 0 ? counts : { ...counts, fail: 1 }
 }
 
-process.stdout.write('Types and lint ...\n')
+if (files.length === 0) process.stdout.write('Types and lint ...\n')
 const checks = files.length > 0 ? [] : [checkTypes(), checkLint()]
 const postgres = await startTestPostgres()
 for (const signal of ['SIGINT', 'SIGTERM'] as const)

@@ -25,7 +25,13 @@ export const LogLevel = Type.Union(
 
 /** A setting whose value never appears in an error: it holds a password or a key. */
 export const PostgresUrl = (description: string) =>
-  Type.String({ pattern: '^postgres(ql)?://.+', description, secret: true, must: 'be a postgres:// address' })
+  Type.String({
+    pattern: '^postgres(ql)?://.+',
+    description,
+    secret: true,
+    isUrl: true,
+    must: 'be a postgres:// address',
+  })
 
 /**
  * Reads the variables that `schema` names. An empty variable counts as missing.
@@ -38,7 +44,7 @@ export const loadConfig = <S extends TObject>(
   const given: Record<string, unknown> = {}
   for (const [name, property] of Object.entries(schema.properties)) {
     const text = environment[name]?.trim() || undefined
-    const value = text === undefined ? property.default : Value.Convert(property, text)
+    const value = text === undefined ? property.default : convert(property, text)
     if (value !== undefined) given[name] = value
   }
   const complaints = new Map<string, string>()
@@ -46,9 +52,16 @@ export const loadConfig = <S extends TObject>(
     const name = error.path.split('/')[1] ?? ''
     if (!complaints.has(name)) complaints.set(name, complaint(name, schema.properties[name] as TSchema, given[name]))
   }
+  for (const [name, property] of Object.entries(schema.properties))
+    if (property.isUrl && typeof given[name] === 'string' && !URL.canParse(given[name]))
+      complaints.set(name, complaint(name, property, given[name]))
   if (complaints.size > 0) throw new ConfigError([...complaints.values()].join('\n'))
   return given as Static<S>
 }
+
+/** Only digits are a whole number: `1e3` and `true` stay text, and fail. */
+const convert = (property: TSchema, text: string): unknown =>
+  property.type === 'integer' && /^\d+$/.test(text) ? Number(text) : text
 
 const complaint = (name: string, property: TSchema, value: unknown): string => {
   if (value === undefined) return `${name} is missing: ${property.description}`

@@ -26,7 +26,18 @@ export const createPool = ({ url, name, connections, onIdleError = () => {} }: P
     pipeline: true,
   })
   pool.on('error', onIdleError)
+  // A busy connection that dies rejects its queries and emits an error too: unheard, that would end the process.
+  pool.on('connect', client => client.on('error', () => {}))
   return pool
+}
+
+/** The connection ended while Postgres was committing: whether it did is not known. */
+export class CommitInDoubt extends Error {
+  override name = 'CommitInDoubt'
+
+  constructor(options: ErrorOptions) {
+    super('the connection ended during commit', options)
+  }
 }
 
 /** A transaction of one tenant: row-level security shows its rows alone. `client` is for prepared statements. */
@@ -34,7 +45,8 @@ export type TenantTransaction<Tables> = Kysely<Tables> & { readonly client: pg.P
 
 /**
  * Runs `action` in a transaction in which row-level security shows the rows of `tenant` alone. Commits when `keeps`
- * says so of the result, else rolls back; rolls back when `action` throws.
+ * says so of the result, else rolls back; rolls back when `action` throws. Throws CommitInDoubt when the connection ends
+ * during commit.
  * `begin` and the setting are not waited for: they travel with the first query.
  */
 export const inTenant = async <Tables, Result>(
@@ -45,11 +57,15 @@ export const inTenant = async <Tables, Result>(
 ): Promise<Result> => {
   const client = await pool.connect()
   try {
-    const opening = Promise.all([client.query('begin'), client.query(nameTenant, [tenant])])
+    const opening = client.query(`begin; select set_config('app.tenant', ${client.escapeLiteral(tenant)}, true)`)
     opening.catch(() => {})
     const result = await action(bind(client))
     await opening
-    await client.query(keeps(result) ? 'commit' : 'rollback')
+    const isKept = keeps(result)
+    const { command } = await client.query(isKept ? 'commit' : 'rollback').catch(error => {
+      throw isKept ? new CommitInDoubt({ cause: error }) : error
+    })
+    if (isKept && command !== 'COMMIT') throw new Error('Postgres rolled back what was to be committed')
     client.release()
     return result
   } catch (error) {
@@ -60,8 +76,6 @@ export const inTenant = async <Tables, Result>(
     throw error
   }
 }
-
-const nameTenant = `select set_config('app.tenant', $1, true)`
 
 const bind = <Tables>(client: pg.PoolClient): TenantTransaction<Tables> => {
   const borrowed = { query: client.query.bind(client), release: () => {} } as pg.PoolClient
@@ -111,7 +125,8 @@ const readMigrations = async (folder: string, appRole: string) => {
 
 const unavailableCodes =
   /^(08...|57P0.|53...|57014|55P03|25P03|ECONN.*|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH)$/
-const unavailableWords = /connection terminated|timeout exceeded when trying to connect|not queryable|connection error/i
+const unavailableWords =
+  /connection terminated|timeout exceeded when trying to connect|not queryable|connection error|query read timeout/i
 
 /** Postgres cannot be reached, is starting or stopping, is out of connections, or took too long: try again later. */
 export const isUnavailable = (error: unknown): boolean => {

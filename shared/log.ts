@@ -1,4 +1,4 @@
-import { type Logger, pino, stdSerializers } from 'pino'
+import { type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
 
 /** JSON lines on standard output, readable ones on a terminal. */
@@ -9,14 +9,27 @@ export const createLogger = (service: string, level: string): Logger =>
   )
 
 /**
- * An error as it may stand in a log. Postgres puts values of rows into `detail`, `where` and, for data exceptions
- * (SQLSTATE class 22), into the message itself: those are left out.
+ * An error as it may stand in a log, with its causes. Postgres puts values of rows into `detail`, `where` and, for data
+ * exceptions (SQLSTATE class 22), into the message itself: those are left out.
  */
-export const describeError = (error: Error): Record<string, unknown> => {
-  const { code, severity, table, constraint, routine } = error as Error & Record<string, unknown>
-  if (typeof severity !== 'string') return stdSerializers.err(error)
-  const showsValues = typeof code === 'string' && code.startsWith('22')
-  const frames = error.stack?.slice(error.stack.indexOf('\n    at '))
-  const message = showsValues ? 'data exception' : error.message
-  return { type: 'DatabaseError', code, message, table, constraint, routine, stack: frames }
+export const describeError = (error: unknown): Record<string, unknown> => {
+  if (!(error instanceof Error)) return { type: typeof error }
+  const { code, severity, table, constraint, routine, cause, errors } = error as Error & Record<string, unknown>
+  const isOfPostgres = typeof severity === 'string'
+  const showsValues = isOfPostgres && typeof code === 'string' && code.startsWith('22')
+  return {
+    type: isOfPostgres ? 'DatabaseError' : error.name,
+    code,
+    message: showsValues ? 'data exception' : error.message,
+    ...(isOfPostgres && { table, constraint, routine }),
+    stack: frames(error),
+    ...(cause !== undefined && { cause: describeError(cause) }),
+    ...(Array.isArray(errors) && { errors: errors.map(describeError) }),
+  }
+}
+
+/** The stack without the message in front of it. */
+const frames = ({ stack = '', message }: Error): string => {
+  const end = stack.indexOf(message) + message.length
+  return stack.slice(Math.max(0, stack.indexOf('\n    at ', end)))
 }

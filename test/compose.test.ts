@@ -2,7 +2,7 @@ import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { freePort } from '../dev/free-port.ts'
+import { freePort } from '../dev/ports.ts'
 import { root } from '../dev/settings.ts'
 
 const project = `courier-test-${process.pid}`
@@ -104,6 +104,7 @@ t.test(
         compose(['exec', '-T', 'postgres', 'psql', address, '-Atc', statement])
       t.equal(asOrders('select count(*) from orders').stdout.trim(), '0', 'without a tenant it sees no row')
       t.match(asOrders('drop table orders').stderr, /must be owner/)
+      t.match(asOrders('select 1', url.replace(/orders$/, 'postgres')).stderr, /permission denied for database/)
     })
   },
 )

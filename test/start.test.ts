@@ -5,7 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { freePort } from '../dev/free-port.ts'
+import { freePort } from '../dev/ports.ts'
 import { root } from '../dev/settings.ts'
 
 interface Run {
@@ -57,7 +57,7 @@ t.test('npm start, the printed call, a crash, a second start', async t => {
   const { npm, orders } = await prepare(t)
   const first = npm('start')
   t.ok(await isReady(first), first.output())
-  const call = first.output().match(/^curl [\s\S]*?batch\.json$/m)?.[0] ?? ''
+  const call = first.output().match(/^curl [\s\S]*?batch\.json'$/m)?.[0] ?? ''
   const answer = JSON.parse(execFileSync('bash', ['-c', call], { encoding: 'utf8' }))
   t.equal(answer.message, 'Orders Created Successfully')
   t.equal(answer.data.length, 25)

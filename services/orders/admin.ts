@@ -105,10 +105,17 @@ const readJson = async (path: string): Promise<unknown> => {
 try {
   await program.parseAsync()
 } catch (error) {
-  if (!(error instanceof UsageError) && !isUnavailable(error)) throw error
-  const hint = isUnavailable(error)
-    ? 'Postgres cannot be reached. Start it (npm start) or set ORDERS_DATABASE_URL: '
-    : ''
-  process.stderr.write(`orders: ${hint}${(error as Error).message || String((error as { code?: string }).code)}\n`)
+  const told = tell(error as Error & { code?: string; severity?: string })
+  if (told === undefined) throw error
+  process.stderr.write(`orders: ${told}\n`)
   process.exitCode = 1
+}
+
+/** What the operator can do about it; undefined for a fault of ours. */
+function tell(error: Error & { code?: string; severity?: string }): string | undefined {
+  if (error instanceof UsageError) return error.message
+  if (isUnavailable(error))
+    return `Postgres cannot be reached. Start it (npm start) or set ORDERS_DATABASE_URL: ${error.message || error.code}`
+  if (error.code === '42P01') return 'the database has no tables yet: run orders migrate first'
+  return error.severity && /^(28|3D)/.test(error.code ?? '') ? error.message : undefined
 }

@@ -35,7 +35,7 @@ export const createOrders = async ({ pool, logger, ...limits }: OrdersOptions) =
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   watchPool(pool, registry)
   const findCaller = createTokenReader(pool)
-  const desk = { pool, catalogues: createCatalogues(pool), takeWaybills: createWaybillNumbers(pool) }
+  const desk = { pool, catalogues: createCatalogues(pool), numbers: createWaybillNumbers(pool) }
 
   await app.register(
     async merchants => {

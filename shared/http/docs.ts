@@ -23,6 +23,8 @@ export const docs = async (app: FastifyInstance, { tags, ...info }: ApiDescripti
   await app.register(swaggerUi, {
     routePrefix: '/docs',
     staticCSP: true,
+    // Where the service is reached over plain http, the page's own files are too.
+    transformStaticCSP: csp => csp.replace('upgrade-insecure-requests;', ''),
     uiConfig: { persistAuthorization: true, tryItOutEnabled: true, defaultModelsExpandDepth: 0 },
   })
   app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())

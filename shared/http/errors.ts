@@ -79,11 +79,19 @@ const meanings: Record<number, string> = {
   415: 'The body must come as application/json.',
   422: 'The given data was invalid: `errors` says everything that is wrong, and nothing was made.',
   429: 'Too many calls: repeat after Retry-After seconds.',
-  503: 'The service is unavailable for a moment and nothing was made: repeat after Retry-After seconds.',
+  503: 'The service is unavailable for a moment. With Retry-After nothing was done; without it that is not known.',
 }
 
 const examples: Record<number, ErrorBody> = {
+  400: { message: 'The X-tenant header is required.' },
   401: { message: 'Unauthenticated.' },
+  404: { message: 'There is nothing at this address.' },
+  405: { message: 'The GET method is not supported here; use POST.' },
+  409: { message: 'A call with this Idempotency-Key is running. Repeat it for its answer.' },
+  413: { message: 'The body is too large. Send fewer orders in one call.' },
+  415: { message: 'Send the body as application/json.' },
+  429: { message: 'Too Many Attempts.' },
+  503: { message: 'The service is unavailable for a moment. Nothing was changed; repeat the call.' },
   422: {
     message: 'The given data was invalid.',
     errors: { 'order_data.0.destination_city_name': ['The selected destination city name is invalid.'] },

@@ -1,15 +1,22 @@
 import type { TSchema } from '@sinclair/typebox'
 import type { TypeCheck } from '@sinclair/typebox/compiler'
+import { ValueErrorType } from '@sinclair/typebox/errors'
 import type { Faults } from './errors.ts'
 
 /** An answer lists at most this many sentences. */
 export const maxSentences = 1000
 
-/** `order_data.3.customer_name` reads "customer name" in a sentence. */
-export const label = (path: string): string => (path.split('.').at(-1) ?? '').replaceAll('_', ' ')
+/** `order_data.3.customer_name` reads "customer name" in a sentence, `order_data.3` stays as it is. */
+export const label = (path: string): string =>
+  /\d$/.test(path) ? path : (path.split('.').at(-1) ?? '').replaceAll('_', ' ')
 
 export const required = (path: string): string => `The ${label(path)} field is required.`
 export const selectedInvalid = (path: string): string => `The selected ${label(path)} is invalid.`
+
+/** Postgres takes neither U+0000 nor lone surrogates. */
+export const isBadText = (text: string): boolean => /\0|\p{Surrogate}/u.test(text)
+export const badText = (path: string): string =>
+  `The ${label(path)} field must not contain a null character or half of a surrogate pair.`
 
 export const isBlank = (value: unknown): boolean =>
   value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
@@ -22,18 +29,23 @@ export const faultsOf = (check: TypeCheck<TSchema>, value: unknown, prefix = '')
   const faults: Faults = {}
   let count = 0
   for (const error of check.Errors(value)) {
-    const path = prefix + error.path.slice(1).replaceAll('/', '.')
+    const path = prefix + error.path.split('/').slice(1).map(readPointer).join('.')
     if (faults[path]) continue
-    faults[path] = [sentence(path, error.schema, error.value)]
+    const isUnknown = error.type === ValueErrorType.ObjectAdditionalProperties
+    faults[path] = [isUnknown ? `The ${label(path)} field is not known.` : sentence(path, error.schema, error.value)]
     if (++count === maxSentences) break
   }
   return faults
 }
 
+/** A JSON pointer writes / and ~ of a name as ~1 and ~0. */
+const readPointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')
+
 const sentence = (path: string, schema: TSchema, value: unknown): string => {
   const isEmptyList = Array.isArray(value) && value.length === 0
-  if (isBlank(value) || isEmptyList) return required(path)
   if (schema.sentence) return schema.sentence
+  if (path === '') return 'The data must be an object.'
+  if (isBlank(value) || isEmptyList) return required(path)
   return `The ${label(path)} field must ${demand(schema, value)}.`
 }
 

@@ -5,7 +5,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
-import { answerErrors } from './answers.ts'
+import { answerErrors, routerOptions } from './answers.ts'
 import { type ApiDescription, docs } from './docs.ts'
 import { health } from './health.ts'
 import { metrics } from './metrics.ts'
@@ -25,8 +25,8 @@ export const createServer = async (options: ServerOptions) => {
     loggerInstance: options.logger as FastifyBaseLogger,
     logController: new LogController({ disableRequestLogging: true, requestIdLogLabel: 'request_id' }),
     genReqId: () => randomUUID(),
-    frameworkErrors: (_error, _request, reply: FastifyReply) => {
-      reply.code(400).send({ message: 'The address is malformed.' })
+    frameworkErrors: (_error, request, reply: FastifyReply) => {
+      reply.header('x-request-id', request.id).code(400).send({ message: 'The address is malformed.' })
     },
     clientErrorHandler: answerBrokenRequest,
     bodyLimit: options.bodyLimitBytes,
@@ -37,17 +37,30 @@ export const createServer = async (options: ServerOptions) => {
     http: { headersTimeout: 3_000, connectionsCheckingInterval: 1_000 },
     // What still arrives on open connections while closing is answered, with connection: close.
     return503OnClosing: false,
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 255 },
+    routerOptions,
   }).withTypeProvider<TypeBoxTypeProvider>()
 
   app.setValidatorCompiler(validator)
+  acceptAnyBody(app)
   answerErrors(app)
   tellRequests(app)
+  endConnectionsWhileClosing(app)
   await app.register(helmet, { contentSecurityPolicy: false })
   await docs(app, options.api)
   await metrics(app, { registry: options.registry })
   await app.register(health, { isReady: options.isReady })
   return app
+}
+
+/** A body that no route asked for is read and forgotten: a wrong address or method is the fault to tell. */
+const acceptAnyBody = (app: FastifyInstance): void => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', (_request, payload, done) => {
+    payload
+      .resume()
+      .on('end', () => done(null))
+      .on('error', done)
+  })
 }
 
 /** One log line per answered request, without its query and body: those may name a person. */
@@ -60,6 +73,21 @@ const tellRequests = (app: FastifyInstance): void => {
     const level = route.startsWith('/health') || route === '/metrics' ? 'debug' : 'info'
     const fact = { method: request.method, route, status: reply.statusCode, duration_ms: Math.round(reply.elapsedTime) }
     request.log[level](fact, 'request.completed')
+  })
+}
+
+/**
+ * While closing, a busy connection ends with its answer, not with its keep-alive. One that sends nothing, or half a
+ * request, is cut after six seconds: no time-out ends it once the server is closing.
+ */
+const endConnectionsWhileClosing = (app: FastifyInstance): void => {
+  let isClosing = false
+  app.addHook('preClose', async () => {
+    isClosing = true
+    setTimeout(() => app.server.closeAllConnections(), 6_000).unref()
+  })
+  app.addHook('onSend', async (_request, reply) => {
+    if (isClosing) reply.header('connection', 'close')
   })
 }
 

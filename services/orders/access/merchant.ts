@@ -12,6 +12,9 @@ export interface Merchant {
   readonly tokenId: string
 }
 
+/** What a tenant file may call a tenant. */
+const isTenantId = /^[a-z0-9][a-z0-9_-]{0,62}$/
+
 const merchants = new WeakMap<FastifyRequest, Merchant>()
 
 /** An onRequest hook: lets only requests with a merchant's token pass (spec.md 5.1), before any body is read. */
@@ -21,7 +24,7 @@ export const requireMerchant =
     const tenant = request.headers['x-tenant']
     if (typeof tenant !== 'string' || tenant === '')
       throw new DomainError('malformed', 'The X-tenant header is required.')
-    const token = bearerToken(request.headers.authorization)
+    const token = isTenantId.test(tenant) ? bearerToken(request.headers.authorization) : undefined
     const caller = token === undefined ? undefined : await findCaller(tenant, token)
     if (!caller?.merchantId) throw new DomainError('unauthenticated', 'Unauthenticated.')
     merchants.set(request, { tenant, merchantId: caller.merchantId, tokenId: caller.tokenId })

@@ -14,12 +14,13 @@ export interface TokenRequest {
   expires?: string
 }
 
+const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/
+
 /** Throws UsageError for an unknown tenant or merchant and for a wrong time. */
 export const createTokenFor = async (pool: pg.Pool, request: TokenRequest): Promise<{ id: string; token: string }> => {
   const { tenant, merchant, staff, expires } = request
-  if ((merchant === undefined) === (staff === undefined))
-    throw new UsageError('name one holder: --merchant EMAIL or --staff NAME')
-  const expiresAt = expires === undefined ? null : new Date(expires)
+  if (!merchant?.trim() === !staff?.trim()) throw new UsageError('name one holder: --merchant EMAIL or --staff NAME')
+  const expiresAt = expires === undefined ? null : new Date(isoTime.test(expires) ? expires : Number.NaN)
   if (expiresAt && !(expiresAt.getTime() > Date.now()))
     throw new UsageError(`--expires must be a time to come, such as 2027-01-31T00:00:00Z, not ${expires}`)
   const tenants = await findTenantIds(pool)

@@ -27,10 +27,8 @@ const hashToken = (token: string): Buffer => createHash('sha256').update(token).
 
 /** Whom a token speaks for. */
 export interface Caller {
-  readonly tenant: string
   readonly tokenId: string
   readonly merchantId: string | null
-  readonly staffName: string | null
   readonly expiresAt: Date | null
 }
 
@@ -53,13 +51,5 @@ export const createTokenReader = (pool: pg.Pool) => {
 const readCaller = (pool: pg.Pool, tenant: string, hash: Buffer): Promise<Caller | undefined> =>
   inTenant(pool, tenant, async (tx: Tx) => {
     const row = await findLiveToken(tx, tenant, hash)
-    return (
-      row && {
-        tenant,
-        tokenId: row.token_id,
-        merchantId: row.merchant_id,
-        staffName: row.staff_name,
-        expiresAt: row.expires_at,
-      }
-    )
+    return row && { tokenId: row.token_id, merchantId: row.merchant_id, expiresAt: row.expires_at }
   })

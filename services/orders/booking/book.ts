@@ -6,16 +6,17 @@ import type { Tables, Tx } from '../database/tables.ts'
 import { findVersion } from '../directory/queries.ts'
 import type { Catalogue, Catalogues } from './catalogue.ts'
 import { type CheckedBatch, checkBatch, type Refusal } from './check-batch.ts'
+import { giveWaybills, tooFewLeft } from './give-waybills.ts'
 import { claimKey, type IdempotencyKey, insertKey } from './idempotency.ts'
 import { findTaken, insertBatch } from './insert-batch.ts'
 import type { Batch, Order } from './read-batch.ts'
-import type { TakeWaybills } from './waybill-numbers.ts'
+import type { WaybillNumbers } from './waybill-numbers.ts'
 
 /** What booking needs. */
 export interface BookingDesk {
   readonly pool: pg.Pool
   readonly catalogues: Catalogues
-  readonly takeWaybills: TakeWaybills
+  readonly numbers: WaybillNumbers
 }
 
 /** A batch, whose it is, and the key under which its answer is kept. */
@@ -35,19 +36,21 @@ export type Booked =
   /** The Idempotency-Key came with another body before. */
   | { kind: 'other_body' }
 
-/** Something came between check and write: the catalogue changed, or a number just given was taken. */
-type Overtaken = { kind: 'overtaken' }
+/** Something came between check and write. */
+type Overtaken = { kind: 'catalogue_changed' } | { kind: 'number_taken' }
 
 const maxTries = 20
 
 /** Makes all orders of a batch, or none and says everything that is wrong (spec.md 4.1, 7). One transaction a try. */
 export const bookOrders = async (desk: BookingDesk, booking: Booking): Promise<Booked> => {
-  const { tenant, batch } = booking
+  const { tenant, merchantId, batch } = booking
+  let catalogue = await desk.catalogues.current(tenant)
   for (let tries = 0; tries < maxTries; tries++) {
-    const catalogue = tries === 0 ? await desk.catalogues.current(tenant) : await desk.catalogues.reload(tenant)
-    const verdict = checkBatch(batch, catalogue, booking.merchantId)
-    const waybills = verdict.kind === 'accepted' ? await giveWaybills(desk, batch.orders, catalogue, tries > 0) : []
-    if (!waybills) return noneLeft(catalogue)
+    const verdict = checkBatch(batch, catalogue, merchantId)
+    const isAccepted = verdict.kind === 'accepted'
+    const given = isAccepted
+      ? await giveWaybills(desk.pool, desk.numbers, batch.orders, catalogue, tries > 0)
+      : undefined
     const result = await inTenant<Tables, Booked | Overtaken>(
       desk.pool,
       tenant,
@@ -56,31 +59,36 @@ export const bookOrders = async (desk: BookingDesk, booking: Booking): Promise<B
         if (claim?.kind === 'finished') return { kind: 'booked', waybills: claim.waybills, replayed: true }
         if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
         if (verdict.kind === 'refused') return confirmRefusal(tx, catalogue, batch.orders, verdict)
-        return write(tx, booking, catalogue, verdict.batch, waybills)
+        if (!given) return confirmRefusal(tx, catalogue, batch.orders, tooFewLeft(catalogue))
+        return write(tx, booking, catalogue, verdict.batch, given.waybills)
       },
       ({ kind }) => kind === 'booked',
     )
-    if (result.kind !== 'overtaken') return result
+    const isUsed = result.kind === 'number_taken' || (result.kind === 'booked' && !result.replayed)
+    if (given && !isUsed) desk.numbers.giveBack(tenant, catalogue.waybills.format, given.fresh)
+    if (result.kind === 'catalogue_changed') catalogue = await desk.catalogues.reload(tenant)
+    else if (result.kind !== 'number_taken') return result
   }
   throw new Error('the batch was overtaken at every try')
 }
 
-/** All checks of `bookOrders`, and the prices; writes nothing. */
+/** All checks of `bookOrders`, and the prices; writes nothing, takes no number. */
 export const quoteOrders = async (
   desk: BookingDesk,
   { tenant, merchantId, batch }: Omit<Booking, 'key'>,
 ): Promise<{ kind: 'quoted'; batch: CheckedBatch; currency: string } | Refusal> => {
+  let catalogue = await desk.catalogues.current(tenant)
   for (let tries = 0; tries < maxTries; tries++) {
-    const catalogue = tries === 0 ? await desk.catalogues.current(tenant) : await desk.catalogues.reload(tenant)
     const verdict = checkBatch(batch, catalogue, merchantId)
-    const blank: Refusal = { kind: 'refused', faults: {}, suggestions: undefined }
-    const refusal = await inTenant(desk.pool, tenant, (tx: Tx) =>
-      confirmRefusal(tx, catalogue, batch.orders, verdict.kind === 'refused' ? verdict : blank),
+    const faults = verdict.kind === 'refused' ? verdict.faults : {}
+    const suggestions = verdict.kind === 'refused' ? verdict.suggestions : undefined
+    const confirmed = await inTenant(desk.pool, tenant, (tx: Tx) =>
+      confirmRefusal(tx, catalogue, batch.orders, { kind: 'refused', faults, suggestions }),
     )
-    if (refusal.kind === 'overtaken') continue
-    if (verdict.kind === 'accepted' && Object.keys(refusal.faults).length === 0)
+    if (confirmed.kind === 'refused' && Object.keys(confirmed.faults).length > 0) return confirmed
+    if (confirmed.kind === 'refused' && verdict.kind === 'accepted')
       return { kind: 'quoted', batch: verdict.batch, currency: catalogue.currency }
-    return refusal
+    catalogue = await desk.catalogues.reload(tenant)
   }
   throw new Error('the batch was overtaken at every try')
 }
@@ -93,12 +101,14 @@ const write = async (
   waybills: readonly string[],
 ): Promise<Booked | Overtaken> => {
   const { version, onlyWritten } = await insertBatch(tx, tenant, merchantId, checked, waybills)
-  if (version !== catalogue.version) return { kind: 'overtaken' }
+  if (version !== catalogue.version) return { kind: 'catalogue_changed' }
   if (onlyWritten) {
     const written = new Set(onlyWritten)
     const taken = new Set(waybills.filter(waybill => !written.has(waybill)))
     const faults = addTaken({}, batch.orders, taken)
-    return Object.keys(faults).length > 0 ? { kind: 'refused', faults, suggestions: undefined } : { kind: 'overtaken' }
+    return Object.keys(faults).length > 0
+      ? { kind: 'refused', faults, suggestions: undefined }
+      : { kind: 'number_taken' }
   }
   if (key) await insertKey(tx, tenant, key, [...waybills])
   return { kind: 'booked', waybills, replayed: false }
@@ -113,7 +123,7 @@ const confirmRefusal = async (
 ): Promise<Refusal | Overtaken> => {
   const given = orders.flatMap(({ waybill }) => waybill ?? [])
   const [now, taken] = await Promise.all([findVersion(tx, tenant), findTaken(tx, tenant, given)])
-  if (now !== version) return { kind: 'overtaken' }
+  if (now !== version) return { kind: 'catalogue_changed' }
   return { ...refusal, faults: addTaken(refusal.faults, orders, taken) }
 }
 
@@ -125,32 +135,4 @@ const addTaken = (faults: Faults, orders: readonly Order[], taken: ReadonlySet<s
     all[`order_data.${index}.waybill_number`] ??= ['The waybill number has already been taken.']
   }
   return all
-}
-
-/**
- * The waybill of each order: its own, or the next number. After a collision with a waybill that a merchant chose, the
- * numbers are looked up before they are used. undefined when the format has none left.
- */
-const giveWaybills = async (
-  { pool, takeWaybills }: BookingDesk,
-  orders: readonly Order[],
-  { tenant, waybills: { format } }: Catalogue,
-  collided: boolean,
-): Promise<string[] | undefined> => {
-  const own = new Set(orders.flatMap(({ waybill }) => waybill ?? []))
-  const fresh: string[] = []
-  for (let stride = 1; fresh.length < orders.length - own.size; stride *= 2) {
-    const missing = orders.length - own.size - fresh.length
-    const numbers = await takeWaybills(tenant, format, missing * (collided ? stride : 1))
-    if (!numbers) return undefined
-    const taken = collided ? await inTenant(pool, tenant, (tx: Tx) => findTaken(tx, tenant, numbers)) : own
-    fresh.push(...numbers.filter(number => !own.has(number) && !taken.has(number)))
-  }
-  let next = 0
-  return orders.map(({ waybill }) => waybill ?? (fresh[next++] as string))
-}
-
-const noneLeft = ({ waybills: { format } }: Catalogue): Refusal => {
-  const sentence = `No waybill number of the format ${format.mask} is left. Ask the courier company for a longer format.`
-  return { kind: 'refused', faults: { errors: [sentence] }, suggestions: undefined }
 }

@@ -61,7 +61,7 @@ const priceOrders = (
   orders: readonly Order[],
   origin: City | undefined,
   destinations: readonly (City | undefined)[],
-  { rateCards }: Catalogue,
+  { rateCards, secondaryPhone }: Catalogue,
   merchantId: string,
   findings: Findings,
 ): PricedOrder[] => {
@@ -71,14 +71,15 @@ const priceOrders = (
     return []
   }
   if (!origin) return []
-  const missing = new Set<City>()
+  const missing = new Set<string>()
   const priced = orders.flatMap((order, index) => {
     const destination = destinations[index]
     const rate = destination && card.find(origin.id, destination.id)
-    if (destination && !rate) missing.add(destination)
-    return rate ? [{ order, destination, charge: charge(rate, order.weightKg) }] : []
+    if (destination && !rate) missing.add(destination.name)
+    const kept = secondaryPhone ? order : { ...order, customerSecondaryPhone: undefined }
+    return rate ? [{ order: kept, destination, charge: charge(rate, order.weightKg) }] : []
   })
-  for (const { name } of missing)
+  for (const name of missing)
     findings.add(
       'rate_card.destination_city_id',
       `No rate card is assigned for the combination ${origin.name} to ${name}.`,

@@ -9,9 +9,14 @@ const hour = 3_600_000
 /** Deletes idempotency keys that are no longer kept, once an hour. `stop` waits for the deletion under way. */
 export const keepHouse = (pool: pg.Pool, logger: Logger): { stop: () => Promise<void> } => {
   let running = Promise.resolve()
+  /** In slices: each is over before a statement times out. */
+  const forget = async (tenant: string): Promise<void> => {
+    while ((await inTenant(pool, tenant, (tx: Tx) => deleteOldKeys(tx, tenant))) > 0);
+  }
   const clean = async (): Promise<void> => {
     const tenants = await createDatabase<Tables>(pool).selectFrom('tenants').select('tenant_id').execute()
-    for (const { tenant_id } of tenants) await inTenant(pool, tenant_id, (tx: Tx) => deleteOldKeys(tx, tenant_id))
+    for (const { tenant_id } of tenants)
+      await forget(tenant_id).catch(err => logger.warn({ err, tenant: tenant_id }, 'housekeeping.failed'))
   }
   const timer = setInterval(() => {
     running = clean().catch(err => logger.warn({ err }, 'housekeeping.failed'))

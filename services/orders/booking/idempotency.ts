@@ -38,24 +38,31 @@ export const claimKey = async (tx: Tx, tenant: string, claimed: IdempotencyKey):
 
 const lockNumber = (name: string): string => createHash('sha256').update(name).digest().readBigInt64BE().toString()
 
-const ofKey = (tx: Tx, tenant: string, { merchantId, route, key }: IdempotencyKey) =>
+const findKey = (tx: Tx, tenant: string, { merchantId, route, key }: IdempotencyKey) =>
   tx
     .selectFrom('idempotency_keys')
+    .select(['fingerprint', 'waybill_numbers'])
     .where('tenant_id', '=', tenant)
     .where('merchant_id', '=', merchantId)
     .where('route', '=', route)
     .where('idempotency_key', '=', key)
-
-const findKey = (tx: Tx, tenant: string, key: IdempotencyKey) =>
-  ofKey(tx, tenant, key)
-    .select(['fingerprint', 'waybill_numbers'])
-    .where('created_at', '>', sql<Date>`now() - make_interval(hours => ${keptHours})`)
+    .where(sql<boolean>`not (${isOld})`)
     .executeTakeFirst()
+
+/** A key whose answer is no longer kept is free. */
+const ofOldKey = (tx: Tx, tenant: string, { merchantId, route, key }: IdempotencyKey) =>
+  tx
+    .deleteFrom('idempotency_keys')
+    .where('tenant_id', '=', tenant)
+    .where('merchant_id', '=', merchantId)
+    .where('route', '=', route)
+    .where('idempotency_key', '=', key)
+    .where(isOld)
 
 /** Keeps the answer under the key, in the batch's own transaction: a crash leaves neither. */
 export const insertKey = async (tx: Tx, tenant: string, key: IdempotencyKey, waybills: string[]): Promise<void> => {
-  await deleteOldKeys(tx, tenant, key)
   const { merchantId, route, fingerprint } = key
+  await ofOldKey(tx, tenant, key).execute()
   await tx
     .insertInto('idempotency_keys')
     .values({
@@ -69,16 +76,15 @@ export const insertKey = async (tx: Tx, tenant: string, key: IdempotencyKey, way
     .execute()
 }
 
-/** Deletes keys whose answer is no longer kept: that one key, or all of the tenant. */
-export const deleteOldKeys = async (tx: Tx, tenant: string, only?: IdempotencyKey): Promise<void> => {
-  let query = tx
+const isOld = sql<boolean>`created_at <= now() - make_interval(hours => ${keptHours})`
+
+/** Deletes up to 10,000 keys of the tenant whose answers are no longer kept; returns how many. */
+export const deleteOldKeys = async (tx: Tx, tenant: string): Promise<number> => {
+  const old = tx.selectFrom('idempotency_keys').select(sql`ctid`.as('row')).where('tenant_id', '=', tenant).where(isOld)
+  const { numDeletedRows } = await tx
     .deleteFrom('idempotency_keys')
     .where('tenant_id', '=', tenant)
-    .where('created_at', '<=', sql<Date>`now() - make_interval(hours => ${keptHours})`)
-  if (only)
-    query = query
-      .where('merchant_id', '=', only.merchantId)
-      .where('route', '=', only.route)
-      .where('idempotency_key', '=', only.key)
-  await query.execute()
+    .where(sql`ctid`, 'in', old.limit(10_000))
+    .executeTakeFirst()
+  return Number(numDeletedRows)
 }

@@ -70,7 +70,8 @@ const statement = `
     select $1, waybill_number, status_key from given
   )
   select (select version from tenants where tenant_id = $1) as version,
-    (select array_agg(waybill_number) from written having count(*) < (select count(*) from given)) as only_written`
+    case when (select count(*) from written) < (select count(*) from given)
+      then array(select waybill_number from written) end as only_written`
 
 /** A Postgres array as text: writing it here costs a fraction of the driver's own way. */
 const arrayLiteral = (cells: Cell[]): string => `{${cells.map(element).join(',')}}`

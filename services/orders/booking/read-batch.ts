@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Faults } from '@courier/shared/http/errors.ts'
-import { faultsOf, isBlank, label, maxSentences, required } from '@courier/shared/http/faults.ts'
+import { badText, faultsOf, isBadText, isBlank, label, maxSentences, required } from '@courier/shared/http/faults.ts'
 import type { Static } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { PlaceReference } from '../directory/places.ts'
@@ -40,7 +40,7 @@ export const batchReader = (maxOrders: number): ((bytes: Buffer) => ReadBatch) =
   const check = TypeCompiler.Compile(bulkBody(maxOrders))
   return bytes => {
     if (!isUtf8(bytes)) return { kind: 'malformed', message: 'The body is not valid UTF-8.' }
-    const text = bytes.toString('utf8')
+    const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
     let body: unknown
     try {
       body = JSON.parse(text)
@@ -51,12 +51,13 @@ export const batchReader = (maxOrders: number): ((bytes: Buffer) => ReadBatch) =
   }
 }
 
-/** Postgres takes neither U+0000 nor lone surrogates, and valid UTF-8 can hold them only as escapes. */
+/** Valid UTF-8 can hold text that Postgres does not take only as escapes. */
 const mayHoldBadText = /\\u(0000|[dD][89a-fA-F])/
-const badText = /\0|\p{Surrogate}/u
 
 /** JSON.parse quotes the body in its message; a caller needs only the place, a log must not have more. */
-const position = (error: unknown): string => /at position \d+.*$/.exec(String(error))?.[0] ?? 'it ends too early.'
+const position = (error: unknown): string =>
+  /at position \d+.*$/.exec(String(error))?.[0] ??
+  (/end of JSON input/.test(String(error)) ? 'it ends too early.' : 'a value in it is not JSON.')
 
 type Json = Record<string, unknown>
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -72,6 +73,7 @@ const readBody = (check: TypeCheck<ReturnType<typeof bulkBody>>, body: unknown, 
 
 /** The rules that the schema cannot say. They are tried on bodies that failed it too: one answer lists everything. */
 const addRuleFaults = (body: Json, mayBeBad: boolean, faults: Faults): void => {
+  let room = maxSentences
   const { general_data: general, order_data: items } = body
   if (isObject(general)) {
     requireNames(general, 'general_data.', 'origin', faults)
@@ -81,10 +83,14 @@ const addRuleFaults = (body: Json, mayBeBad: boolean, faults: Faults): void => {
   for (const [index, item] of items.entries()) {
     if (!isObject(item)) continue
     const path = `order_data.${index}.`
-    requireNames(item, path, 'destination', faults)
-    refuseNumbers(item, path, faults)
-    if (mayBeBad) refuseBadText(item, path, faults)
-    if (Object.keys(faults).length >= maxSentences) return
+    const ofItem: Faults = {}
+    requireNames(item, path, 'destination', ofItem)
+    refuseNumbers(item, path, ofItem)
+    if (mayBeBad) refuseBadText(item, path, ofItem)
+    for (const [field, sentences] of Object.entries(ofItem)) {
+      if (room-- <= 0) return
+      faults[field] ??= sentences
+    }
   }
 }
 
@@ -104,8 +110,7 @@ const refuseNumbers = ({ cod, weight }: Json, path: string, faults: Faults): voi
 
 const refuseBadText = (record: Json, path: string, faults: Faults): void => {
   for (const [name, value] of Object.entries(record))
-    if (knownFields.has(name) && typeof value === 'string' && badText.test(value))
-      faults[path + name] = [`The ${label(name)} field must not contain a null character or half of a surrogate pair.`]
+    if (knownFields.has(name) && typeof value === 'string' && isBadText(value)) faults[path + name] = [badText(name)]
 }
 
 const knownFields = new Set([...Object.keys(GeneralData.properties), ...Object.keys(OrderData.properties)])
@@ -118,7 +123,7 @@ const toBatch = ({ general_data: general, order_data: items }: BulkBody): Batch 
 
 const toOrder = (item: Static<typeof OrderData>): Order => ({
   waybill: given(item.waybill_number),
-  statusKey: item.initial_status_key || 'key_1',
+  statusKey: (given(item.initial_status_key) as InitialStatusKey | undefined) ?? 'key_1',
   orderNo: given(item.order_no),
   customerName: item.customer_name.trim(),
   customerAddress: item.customer_address.trim(),

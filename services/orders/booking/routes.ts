@@ -48,7 +48,11 @@ export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
 
   // The body stays bytes until the handler: its fingerprint is of the bytes, and its check is not the framework's.
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
+    const isPacked = (request.headers['content-encoding'] ?? 'identity') !== 'identity'
+    done(isPacked ? new DomainError('unsupported_media_type', 'Send the body without content-encoding.') : null, bytes)
+  })
 
   app.post(
     '/order/bulk',
@@ -62,7 +66,7 @@ export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
         querystring: BulkQuery,
         body: bulkBody(maxOrdersPerBatch),
         response: {
-          200: Type.Union([Created, Quoted], { description: 'Every order was made.' }),
+          200: Type.Union([Created, Quoted], { description: 'The waybills of the orders; in a dry run their prices.' }),
           ...errorAnswers(400, 401, 405, 409, 413, 415, 422, 429, 503),
         },
       },
@@ -72,8 +76,7 @@ export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
       const merchant = merchantOf(request)
       const bytes = (request.body ?? Buffer.alloc(0)) as unknown as Buffer
       const batch = accepted(readBatch(bytes))
-      if (request.query.dry_run === 'true' || request.query.dry_run === '1')
-        return quoted(await quoteOrders(desk, { ...merchant, batch }))
+      if (isTrue(request.query.dry_run)) return quoted(await quoteOrders(desk, { ...merchant, batch }))
       const key = idempotencyKey(merchant.merchantId, request.headers['idempotency-key'], bytes)
       const result = await bookOrders(desk, { ...merchant, batch, key })
       if (result.kind === 'booked' && !result.replayed) {
@@ -84,6 +87,9 @@ export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
     },
   )
 }
+
+/** A bare `?dry_run` is true too. */
+const isTrue = (flag: string | undefined): boolean => flag !== undefined && flag !== 'false' && flag !== '0'
 
 const idempotencyKey = (merchantId: string, key: string | undefined, bytes: Buffer): IdempotencyKey | undefined =>
   key === undefined ? undefined : { merchantId, route, key, fingerprint: fingerprint(bytes) }
@@ -107,7 +113,7 @@ const created = (result: Booked, reply: FastifyReply): Static<typeof Created> =>
       })
     case 'other_body':
       throw invalid({
-        'Idempotency-Key': ['This Idempotency-Key came with another body before. Use a new key for a new batch.'],
+        'idempotency-key': ['This Idempotency-Key came with another body before. Use a new key for a new batch.'],
       })
   }
 }

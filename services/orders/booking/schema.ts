@@ -11,8 +11,7 @@ const optionalText = (maxLength: number, description: string) => optional(Type.S
 /** A number or its digits: both name the same record. */
 const id = (options: object) => [Type.String({ maxLength: 64, ...options }), Type.Number()] as [TString, TNumber]
 
-const optionalId = (description: string) =>
-  Type.Optional(Type.Union([...id({}), Type.Null()], { description, must: 'be a string' }))
+const optionalId = (description: string) => Type.Optional(Type.Union([...id({}), Type.Null()], { description }))
 
 export const maxCod = 2147483647
 export const maxWeightKg = 1000
@@ -23,7 +22,6 @@ export const GeneralData = Type.Object(
   {
     merchant_business_id: Type.Union(id({ pattern: '\\S' }), {
       description: 'Business ID of the merchant on whose behalf the orders are created.',
-      must: 'be a string',
     }),
     origin_city_id: optionalId('ID of the origin city.'),
     origin_city_name: optionalText(255, 'Name of the origin city; required when origin_city_id is absent.'),
@@ -38,10 +36,17 @@ export const OrderData = Type.Object({
     "The order's waybill number, in the courier company's format and unique; required when the company uses manual waybills.",
   ),
   initial_status_key: Type.Optional(
-    Type.Union([...initialStatusKeys.map(key => Type.Literal(key)), Type.Literal(''), Type.Null()], {
-      description: 'key_1 (draft, the default) or key_2 (confirmed).',
-      sentence: 'The selected initial status key is invalid.',
-    }),
+    Type.Union(
+      [
+        ...initialStatusKeys.map(key => Type.Literal(key)),
+        Type.String({ pattern: `^\\s*(${initialStatusKeys.join('|')})?\\s*$`, maxLength: 40 }),
+        Type.Null(),
+      ],
+      {
+        description: 'key_1 (draft, the default) or key_2 (confirmed).',
+        sentence: 'The selected initial status key is invalid.',
+      },
+    ),
   ),
   order_no: optionalText(100, "The merchant's own order number."),
   customer_name: text(255, 'Name of the recipient.'),
@@ -128,4 +133,3 @@ export const Quoted = Type.Object(
   },
   { title: 'Quoted', description: 'The answer to a dry run: nothing was made.' },
 )
-export type Quote = Static<typeof Quoted>['data'][number]

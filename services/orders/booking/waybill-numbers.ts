@@ -4,41 +4,63 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { WaybillFormat } from './waybill-format.ts'
 
-/** Hands out a tenant's next waybills; undefined when the format has no more than are left. */
-export type TakeWaybills = (tenant: string, format: WaybillFormat, count: number) => Promise<string[] | undefined>
+export interface WaybillNumbers {
+  /** A tenant's next waybills; undefined when fewer than `count` are left of the format. */
+  take(tenant: string, format: WaybillFormat, count: number): Promise<string[] | undefined>
+  /** Waybills that were taken and not used: they are the next ones. */
+  giveBack(tenant: string, format: WaybillFormat, waybills: readonly string[]): void
+}
 
-interface Block {
+interface Stock {
+  /** The block that this process counts up: from `next` to before `end`. */
   next: number
   end: number
+  readonly spare: string[]
+  refill?: Promise<void> | undefined
 }
 
 /**
  * Numbers come in blocks that belong to one process, each taken in a transaction of its own: batches never wait for
  * each other's numbers. What a process has left when it ends is never used: gaps are fine.
  */
-export const createWaybillNumbers = (pool: pg.Pool): TakeWaybills => {
-  const blocks = new Map<string, Block>()
-  const refills = new Map<string, Promise<void>>()
-
-  const refill = async (tenant: string, format: WaybillFormat, count: number): Promise<void> => {
-    const size = Math.max(count, blockSize(format))
-    const next = await inTenant(pool, tenant, (tx: Tx) => takeNumbers(tx, tenant, size))
-    blocks.set(tenant, { next, end: next + size })
+export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
+  const stocks = new Map<string, Stock>()
+  const stockOf = (tenant: string, { mask }: WaybillFormat): Stock => {
+    const key = `${tenant} ${mask}`
+    const stock = stocks.get(key) ?? { next: 0, end: 0, spare: [] }
+    stocks.set(key, stock)
+    return stock
   }
 
-  return async (tenant, format, count) => {
-    for (;;) {
-      const block = blocks.get(tenant)
-      if (block && block.end - block.next >= count) {
-        const first = block.next
-        block.next += count
-        if (block.next > format.capacity) return undefined
-        return Array.from({ length: count }, (_, index) => format.waybill(first + index))
+  const refill = async (stock: Stock, tenant: string, format: WaybillFormat, count: number): Promise<void> => {
+    const size = Math.max(count, blockSize(format))
+    const next = await inTenant(pool, tenant, (tx: Tx) => takeNumbers(tx, tenant, size))
+    const end = Math.min(stock.end, format.capacity)
+    for (let number = stock.next; number < end; number++) stock.spare.push(format.waybill(number))
+    Object.assign(stock, { next, end: next + size })
+  }
+
+  return {
+    take: async (tenant, format, count) => {
+      const stock = stockOf(tenant, format)
+      for (;;) {
+        const fresh = Math.max(0, count - stock.spare.length)
+        if (fresh > 0 && stock.end > 0 && stock.next + fresh > format.capacity) return undefined
+        if (stock.end - stock.next >= fresh) {
+          const first = stock.next
+          stock.next += fresh
+          const numbers = Array.from({ length: fresh }, (_, index) => format.waybill(first + index))
+          return [...stock.spare.splice(0, count - fresh), ...numbers]
+        }
+        stock.refill ??= refill(stock, tenant, format, fresh).finally(() => {
+          stock.refill = undefined
+        })
+        await stock.refill
       }
-      const running = refills.get(tenant) ?? refill(tenant, format, count).finally(() => refills.delete(tenant))
-      refills.set(tenant, running)
-      await running
-    }
+    },
+    giveBack: (tenant, format, waybills) => {
+      stockOf(tenant, format).spare.push(...waybills)
+    },
   }
 }
 

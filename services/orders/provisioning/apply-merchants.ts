@@ -1,39 +1,57 @@
+import { inTenant } from '@courier/shared/database.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
+import type pg from 'pg'
 import { hashPassword, isPassword } from '../access/passwords.ts'
 import type { Tx } from '../database/tables.ts'
 import { type Change, sync } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
 
-export const applyMerchants = async (tx: Tx, { tenant, merchants }: TenantFile): Promise<Change[]> => {
-  const tenant_id = tenant.id
-  const current = await tx
+/**
+ * The password hash of each merchant of the file, by e-mail address. Hashing takes long on purpose, so it comes before
+ * the transaction. The hash that is there is kept while it is of that password: a new one would look like a change.
+ */
+export const hashPasswords = async (pool: pg.Pool, { tenant, merchants }: TenantFile): Promise<Map<string, string>> => {
+  const current = await inTenant(pool, tenant.id, (tx: Tx) => findCurrent(tx, tenant.id))
+  const hashes = new Map(current.map(row => [row.email, row.password_hash]))
+  const wanted = merchants.map(async ({ email, password }) => {
+    const hash = hashes.get(email.toLowerCase())
+    const isKept = hash !== undefined && (await isPassword(password, hash))
+    return [email.toLowerCase(), isKept ? hash : await hashPassword(password)] as const
+  })
+  return new Map(await Promise.all(wanted))
+}
+
+const findCurrent = (tx: Tx, tenant: string) =>
+  tx
     .selectFrom('merchants')
     .select(['tenant_id', 'email', 'name', 'password_hash', 'rate_card'])
-    .where('tenant_id', '=', tenant_id)
+    .where('tenant_id', '=', tenant)
     .execute()
-  const hashes = new Map(current.map(row => [row.email, row.password_hash]))
-  const wanted = merchants.map(async ({ email, name, password, rate_card = null }) => ({
-    tenant_id,
-    email: email.toLowerCase(),
-    name,
-    password_hash: await hashOf(password, hashes.get(email.toLowerCase())),
-    rate_card,
-  }))
+
+/** `hashes` are of `hashPasswords`. */
+export const applyMerchants = async (
+  tx: Tx,
+  { tenant, merchants }: TenantFile,
+  hashes: ReadonlyMap<string, string>,
+): Promise<Change[]> => {
+  const tenant_id = tenant.id
   const ofMerchants = await sync({
     tx,
     table: 'merchants',
     kind: 'merchant',
     keys: ['tenant_id', 'email'],
-    current,
-    wanted: await Promise.all(wanted),
+    current: await findCurrent(tx, tenant_id),
+    wanted: merchants.map(({ email, name, rate_card = null }) => ({
+      tenant_id,
+      email: email.toLowerCase(),
+      name,
+      password_hash: hashes.get(email.toLowerCase()) ?? null,
+      rate_card,
+    })),
     others: 'kept',
   })
   return [...ofMerchants.changes, ...(await applyBusinesses(tx, tenant_id, merchants))]
 }
-
-/** The hash that is there, while it is the hash of that password: a new one would look like a change. */
-const hashOf = async (password: string, current: string | undefined): Promise<string> =>
-  current && (await isPassword(password, current)) ? current : hashPassword(password)
 
 const applyBusinesses = async (tx: Tx, tenant_id: string, merchants: TenantFile['merchants']): Promise<Change[]> => {
   const owners = await findOwners(tx, tenant_id, merchants)

@@ -1,5 +1,5 @@
 import type { Tx } from '../database/tables.ts'
-import { type Change, sync } from './sync.ts'
+import { type Change, type Synced, sync } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
 
 /** Zones that lose their last city or rate go last: cities and rates point at them. */
@@ -21,44 +21,17 @@ export const applyRateCards = async (tx: Tx, { tenant, rate_cards }: TenantFile)
     ofTenant('rates'),
   ])
   const key = ['tenant_id', 'rate_card']
-  const common = { tx, others: 'removed' } as const
-  const ofCards = await sync({
-    ...common,
-    table: 'rate_cards',
-    kind: 'rate card',
-    keys: key,
-    current: currentCards,
-    wanted: wanted.cards,
-    others: 'kept',
-  })
-  const ofZones = await sync({
-    ...common,
-    table: 'zones',
-    kind: 'zone',
-    keys: [...key, 'zone'],
-    current: zones,
-    wanted: wanted.zones,
-  })
-  const ofCities = await sync({
-    ...common,
-    table: 'zone_cities',
-    kind: 'zone of city',
-    keys: [...key, 'city_id'],
-    current: cities,
-    wanted: wanted.cities,
-  })
-  const ofRates = await sync({
-    ...common,
-    table: 'rates',
-    kind: 'rate',
-    keys: [...key, 'from_zone', 'to_zone'],
-    current: rates,
-    wanted: wanted.rates,
-  })
-  await ofRates.remove()
-  await ofCities.remove()
-  await ofZones.remove()
-  return [ofCards, ofZones, ofCities, ofRates].flatMap(({ changes }) => changes)
+  const steps = [
+    { table: 'rate_cards', kind: 'rate card', keys: key, current: currentCards, wanted: wanted.cards },
+    { table: 'zones', kind: 'zone', keys: [...key, 'zone'], current: zones, wanted: wanted.zones },
+    { table: 'zone_cities', kind: 'zone of city', keys: [...key, 'city_id'], current: cities, wanted: wanted.cities },
+    { table: 'rates', kind: 'rate', keys: [...key, 'from_zone', 'to_zone'], current: rates, wanted: wanted.rates },
+  ] as const
+  const synced: Synced[] = []
+  for (const step of steps)
+    synced.push(await sync({ tx, ...step, others: step.table === 'rate_cards' ? 'kept' : 'removed' }))
+  for (const { remove } of synced.toReversed()) await remove()
+  return synced.flatMap(({ changes }) => changes)
 }
 
 const rowsOf = (tenant_id: string, rateCards: TenantFile['rate_cards']) => ({

@@ -1,8 +1,9 @@
 import { inTenant } from '@courier/shared/database.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
-import { applyMerchants, findForeignBusinesses } from './apply-merchants.ts'
+import { applyMerchants, findForeignBusinesses, hashPasswords } from './apply-merchants.ts'
 import { applyRateCards } from './apply-rate-cards.ts'
 import { type Change, sync } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
@@ -14,27 +15,30 @@ export type Applied = { kind: 'applied'; changes: Change[] } | { kind: 'refused'
  * longer names are deactivated, zones and rates of its cards removed; merchants and cards that it does not name stay.
  * With `dryRun` the same is done and rolled back.
  */
-export const applyTenant = (pool: pg.Pool, file: TenantFile, dryRun: boolean): Promise<Applied> =>
-  inTenant<Tables, Applied>(
+export const applyTenant = async (pool: pg.Pool, file: TenantFile, dryRun: boolean): Promise<Applied> => {
+  const hashes = await hashPasswords(pool, file)
+  return inTenant<Tables, Applied>(
     pool,
     file.tenant.id,
     async tx => {
+      await lockTenant(tx, file.tenant.id)
       const faults = await findForeignBusinesses(tx, file)
       if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
       const changes = [
         ...(await applySettings(tx, file)),
         ...(await applyPlaces(tx, file)),
         ...(await applyRateCards(tx, file)),
-        ...(await applyMerchants(tx, file)),
+        ...(await applyMerchants(tx, file, hashes)),
       ]
       if (changes.length > 0) await raiseVersion(tx, file.tenant.id)
       return { kind: 'applied', changes }
     },
     ({ kind }) => kind === 'applied' && !dryRun,
   )
+}
 
 const applySettings = async (tx: Tx, { tenant }: TenantFile): Promise<Change[]> => {
-  const current = await tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant.id).forUpdate().execute()
+  const current = await tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant.id).execute()
   const wanted = {
     tenant_id: tenant.id,
     name: tenant.name,
@@ -44,7 +48,6 @@ const applySettings = async (tx: Tx, { tenant }: TenantFile): Promise<Change[]> 
     waybill_mode: tenant.waybills.mode,
     waybill_format: tenant.waybills.format,
     secondary_phone: tenant.secondary_phone ?? false,
-    version: current[0]?.version ?? '1',
   }
   const { changes } = await sync({
     tx,
@@ -57,6 +60,10 @@ const applySettings = async (tx: Tx, { tenant }: TenantFile): Promise<Change[]> 
   })
   return changes
 }
+
+/** One apply of a tenant at a time, also of one that is not there yet. */
+const lockTenant = (tx: Tx, tenant: string) =>
+  sql`select pg_advisory_xact_lock(hashtextextended(${tenant}, 0))`.execute(tx)
 
 const raiseVersion = (tx: Tx, tenant: string) =>
   tx

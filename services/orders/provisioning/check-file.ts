@@ -1,5 +1,5 @@
 import type { Faults } from '@courier/shared/http/errors.ts'
-import { faultsOf } from '@courier/shared/http/faults.ts'
+import { badText, faultsOf, isBadText } from '@courier/shared/http/faults.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { nameKey } from '../directory/names.ts'
 import { TenantFile } from './tenant-file.ts'
@@ -15,6 +15,7 @@ export const checkFile = (value: unknown): CheckedFile => {
   const add = (path: string, sentence: string): void => {
     faults[path] = [...(faults[path] ?? []), sentence]
   }
+  checkTexts(value, '', add)
   checkTimeZone(value, add)
   checkPlaces(value, add)
   checkRateCards(value, add)
@@ -23,6 +24,12 @@ export const checkFile = (value: unknown): CheckedFile => {
 }
 
 type Add = (path: string, sentence: string) => void
+
+const checkTexts = (value: unknown, path: string, add: Add): void => {
+  if (typeof value === 'string' && isBadText(value)) add(path, badText(path))
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, inner] of Object.entries(value)) checkTexts(inner, path ? `${path}.${name}` : name, add)
+}
 
 const checkTimeZone = ({ tenant }: TenantFile, add: Add): void => {
   try {
@@ -80,7 +87,10 @@ const checkZones = (card: TenantFile['rate_cards'][number], path: string, cities
   const elsewhere = unique(add, 'zone of all other cities,')
   const zoneCity = unique(add, 'city')
   for (const [zone, members] of Object.entries(card.zones)) {
-    if (members === '*') elsewhere(`${path}.zones.${zone}`, '*')
+    // A name with a line break is one that the schema passes over.
+    if (!/^\S.{0,254}$/.test(zone) || isBadText(zone))
+      add(`${path}.zones.${zone}`, 'The name of a zone must be a text of 1 to 255 characters in one line.')
+    else if (members === '*') elsewhere(`${path}.zones.${zone}`, '*')
     else
       for (const [c, city] of members.entries()) {
         if (!cities.has(city)) add(`${path}.zones.${zone}.${c}`, `There is no city ${city} in this file.`)
@@ -95,7 +105,7 @@ const checkMerchants = ({ rate_cards, merchants }: TenantFile, add: Add): void =
   const businessId = unique(add, 'business id')
   for (const [m, merchant] of merchants.entries()) {
     email(`merchants.${m}.email`, merchant.email.toLowerCase())
-    if (merchant.rate_card !== undefined && !cards.has(merchant.rate_card))
+    if (merchant.rate_card && !cards.has(merchant.rate_card))
       add(`merchants.${m}.rate_card`, `There is no rate card ${merchant.rate_card} in this file.`)
     for (const [b, business] of merchant.businesses.entries())
       businessId(`merchants.${m}.businesses.${b}.id`, business.id)

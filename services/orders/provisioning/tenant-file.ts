@@ -43,9 +43,10 @@ const State = Type.Object({ id: Id, name: Name, cities: Type.Array(City) }, stri
 const RateCard = Type.Object(
   {
     name: Name,
-    zones: Type.Record(Type.String({ minLength: 1, maxLength: 255 }), Type.Union([Type.Array(Id), Type.Literal('*')]), {
-      must: 'name each zone with its city ids, or with "*"',
-    }),
+    zones: Type.Record(
+      Type.String(),
+      Type.Union([Type.Array(Id), Type.Literal('*')], { must: 'list city ids, or be "*" for all other cities' }),
+    ),
     rates: Type.Array(Type.Object({ from: Name, to: Name, first_kg: Price, each_extra_kg: Price }, strict)),
   },
   strict,
@@ -58,7 +59,7 @@ const Merchant = Type.Object(
     name: Name,
     email: Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', maxLength: 255, must: 'be an e-mail address' }),
     password: Type.String({ minLength: 8, maxLength: 255, must: 'be 8 to 255 characters long' }),
-    rate_card: Type.Optional(Name),
+    rate_card: Type.Optional(Type.Union([Name, Type.Null()])),
     businesses: Type.Array(Business),
   },
   strict,

@@ -20,7 +20,7 @@ create table orders (
   weight double precision not null,
   description text,
   remark text,
-  delivery_charge numeric(12, 2) not null,
+  delivery_charge numeric(16, 2) not null,
   created_at timestamptz not null default now(),
   constraint orders_pkey primary key (tenant_id, waybill_number)
 );
@@ -54,6 +54,7 @@ create table idempotency_keys (
   created_at timestamptz not null default now(),
   constraint idempotency_keys_pkey primary key (tenant_id, merchant_id, route, idempotency_key)
 );
+create index idempotency_keys_age on idempotency_keys (tenant_id, created_at);
 
 alter table orders enable row level security;
 alter table orders force row level security;

@@ -1,0 +1,34 @@
+import { readFile } from 'node:fs/promises'
+import type pg from 'pg'
+import { sum } from './figures.ts'
+
+/** CPU that a service has taken since it started. */
+export const serviceCpuSeconds = async (url: string): Promise<number> => {
+  const text = await (await fetch(`${url}/metrics`)).text()
+  const seconds = /^process_cpu_seconds_total (\S+)/m.exec(text)?.[1]
+  if (seconds === undefined) throw new Error(`${url}/metrics has no process_cpu_seconds_total`)
+  return Number(seconds)
+}
+
+/** What `getconf CLK_TCK` says on every Linux that Node runs on. */
+const ticksPerSecond = 100
+
+/** CPU that all processes of a local Postgres have taken since it started. NaN where there is no /proc. */
+export const postgresCpuSeconds = async (superuser: pg.Client): Promise<number> => {
+  const { rows } = await superuser.query<{ pid: number }>('select pid from pg_stat_activity')
+  const processes = await Promise.all(rows.map(({ pid }) => readStat(pid)))
+  const [running] = processes.flatMap(({ parent }) => parent ?? [])
+  if (running === undefined) return Number.NaN
+  const postmaster = await readStat(running)
+  const ticks = sum(processes.map(({ own }) => own)) + postmaster.own + postmaster.ofEndedChildren
+  return ticks / ticksPerSecond
+}
+
+/** CPU of a process in ticks; zeros when it has ended. */
+const readStat = async (pid: number): Promise<{ parent?: number; own: number; ofEndedChildren: number }> => {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined)
+  if (stat === undefined) return { own: 0, ofEndedChildren: 0 }
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  const ticks = (first: number): number => Number(fields[first]) + Number(fields[first + 1])
+  return { parent: Number(fields[1]), own: ticks(11), ofEndedChildren: ticks(13) }
+}

@@ -1,0 +1,43 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+
+type Answer<Result> = { result: Result } | { error: string }
+
+/** A process of its own that runs one task at a time. Rejects with what the task threw, or when the process ends. */
+export type RunTask<Task, Result> = (task: Task) => Promise<Result>
+
+/** Starts a file of this folder that calls `runTasks`. */
+export const startTaskProcess = <Task extends object, Result>(
+  file: string,
+  cleanUps: AsyncDisposableStack,
+): RunTask<Task, Result> => {
+  const child = fork(join(import.meta.dirname, file), { stdio: ['ignore', 2, 2, 'ipc'] })
+  const ended = once(child, 'exit')
+  const failed = ended.then(([status, signal]) => {
+    throw new Error(`bench/${file} ended with ${signal ?? status}`)
+  })
+  failed.catch(() => {})
+  cleanUps.defer(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  return async task => {
+    child.send(task)
+    const [answer] = (await Promise.race([once(child, 'message'), failed])) as [Answer<Result>]
+    if ('error' in answer) throw new Error(`bench/${file}: ${answer.error}`)
+    return answer.result
+  }
+}
+
+/** The other end: runs each task that comes and answers it. Ends when the process that started this one ends. */
+export const runTasks = <Task, Result>(run: (task: Task) => Promise<Result>): void => {
+  process.on('message', async task => {
+    const answer: Answer<Result> = await run(task as Task).then(
+      result => ({ result }),
+      error => ({ error: error instanceof Error ? error.message : String(error) }),
+    )
+    process.send?.(answer)
+  })
+  process.on('disconnect', () => process.exit())
+}

@@ -1,0 +1,86 @@
+// npm run bench [-- NAME ...]: the benchmarks; without a name all of them. --help explains.
+import { parseArgs } from 'node:util'
+import { print, printJson, printTable } from '@courier/shared/command-line.ts'
+import type { Bench, BenchOptions, TableRow } from './bench.ts'
+import { bulk } from './bulk.ts'
+
+const benches: Record<string, Bench> = { bulk }
+
+const help = `npm run bench -- [NAME ...] [OPTION ...]     Measures; without a name all of these:
+
+${Object.entries(benches)
+  .map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`)
+  .join('\n')}
+
+  --rounds N            rounds of each cell, ours and the floor in turn; medians are printed (default 5)
+  --seconds N           length of one measurement (default 1.4)
+  --batch N,N           only these batch sizes
+  --connections N,N     only these numbers of connections
+  --profile FOLDER      writes a CPU profile of the service into FOLDER (slows it)
+  --json                prints JSON
+
+ratio is ours by floor, p50 and p99 are of our calls, the columns in us are CPU per order: of the service, of Postgres, of
+the process that calls. Each run has processes of its own, gone afterwards; settings of the service may stand in the
+environment, such as DATABASE_CONNECTIONS=16. Only ratios travel from one machine to another.`
+
+const readArguments = () => {
+  const text = { type: 'string' } as const
+  const flag = { type: 'boolean', default: false } as const
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: { rounds: text, seconds: text, batch: text, connections: text, profile: text, json: flag, help: flag },
+  })
+  const unknown = positionals.filter(name => !Object.hasOwn(benches, name))
+  if (unknown.length > 0)
+    throw new Error(`there is no bench ${unknown.join(', ')}; there are: ${Object.keys(benches).join(', ')}`)
+  const options: BenchOptions = {
+    rounds: wholeNumber('rounds', values.rounds ?? '5'),
+    seconds: Number(values.seconds ?? '1.4'),
+    batches: values.batch?.split(',').map(text => wholeNumber('batch', text)),
+    connections: values.connections?.split(',').map(text => wholeNumber('connections', text)),
+    profileFolder: values.profile,
+  }
+  if (!(options.seconds > 0 && options.seconds <= 600))
+    throw new Error(`--seconds must be a number above 0 and at most 600, not ${values.seconds}`)
+  return { names: positionals.length > 0 ? positionals : Object.keys(benches), options, ...values }
+}
+
+const wholeNumber = (name: string, text: string): number => {
+  if (!/^[1-9]\d{0,5}$/.test(text)) throw new Error(`--${name} must be a whole number from 1, not ${text}`)
+  return Number(text)
+}
+
+const fail = (error: unknown): void => {
+  process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
+  process.exitCode = 1
+}
+
+const cleanUps = new AsyncDisposableStack()
+let cleaning: Promise<void> | undefined
+const cleanUp = (): Promise<void> => {
+  cleaning ??= cleanUps.disposeAsync()
+  return cleaning
+}
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, async () => {
+    process.stderr.write('stopping ...\n')
+    await cleanUp().catch(fail)
+    process.exit(130)
+  })
+
+try {
+  const { names, options, json, help: isHelp } = readArguments()
+  const tables: Record<string, TableRow[]> = {}
+  for (const name of isHelp ? [] : names) {
+    const ofBench = cleanUps.use(new AsyncDisposableStack())
+    tables[name] = (await benches[name]?.run(options, ofBench)) ?? []
+    await ofBench.disposeAsync()
+    if (!json) printTable(tables[name], 'Nothing was measured.')
+  }
+  if (isHelp) print(help)
+  else if (json) printJson(tables)
+} catch (error) {
+  if (!cleaning) fail(error)
+} finally {
+  await cleanUp().catch(fail)
+}

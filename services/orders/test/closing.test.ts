@@ -1,0 +1,37 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import t, { type Test } from 'tap'
+import { cloneDatabase } from '../../../dev/test-database.ts'
+
+/** The service as a process, when it listens. */
+const start = async (t: Test): Promise<{ child: ChildProcess; port: number }> => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+  const environment = { ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl, ORDERS_PORT: '0' }
+  const main = join(import.meta.dirname, '../main.ts')
+  const child = spawn(process.execPath, [main], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  for await (const line of createInterface({ input: child.stdout })) {
+    const port = /listening at http:\/\/127\.0\.0\.1:(\d+)/.exec(line)?.[1]
+    if (port) return { child, port: Number(port) }
+  }
+  throw new Error('it ended before it listened')
+}
+
+for (const [what, bytes] of [
+  ['that sends nothing', ''],
+  ['that sent half a request', 'POST /api/public/merchant/order/bulk HTTP/1.1\r\nhost: x\r\ncontent-le'],
+] as const)
+  t.test(`a connection ${what} does not hold the end of the process`, async t => {
+    const { child, port } = await start(t)
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    t.teardown(() => socket.destroy())
+    await once(socket, 'connect')
+    socket.write(bytes)
+    const signalled = performance.now()
+    child.kill('SIGTERM')
+    t.same(await once(child, 'exit'), [0, null])
+    t.ok(performance.now() - signalled < 9_000)
+  })

@@ -1,0 +1,190 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { build } from './build.ts'
+import { batch, order, tenantFile } from './tenant.ts'
+
+const file = tenantFile()
+for (const merchant of file.merchants) merchant.rate_card = 'standard'
+const { apply, bulk, database, rows, tokenOf } = await build(t, { file })
+
+const keyed = (key: string, options: { token?: string; tenant?: string } = {}) => ({
+  ...options,
+  headers: { 'idempotency-key': key },
+})
+const refused = (errors: Record<string, string[]>) => ({ message: 'The given data was invalid.', errors })
+const otherBody = refused({
+  'idempotency-key': ['This Idempotency-Key came with another body before. Use a new key for a new batch.'],
+})
+const named = (order_no: string) => batch([order({ order_no }), order({ order_no })])
+const countOf = async (order_no: string): Promise<number> =>
+  (await rows('select count(*)::int from orders where order_no = $1', [order_no]))[0].count
+
+t.test('a repeated call gets the first answer again and makes no second batch', async t => {
+  const first = await bulk(named('repeated'), keyed('repeated'))
+  t.equal(first.status, 200)
+  t.equal(first.headers['idempotency-replayed'], undefined)
+  for (let repeat = 0; repeat < 2; repeat++) {
+    const again = await bulk(named('repeated'), keyed('repeated'))
+    t.equal(again.status, 200)
+    t.equal(again.headers['idempotency-replayed'], 'true')
+    t.strictSame(again.body, first.body)
+  }
+  t.equal(await countOf('repeated'), 2)
+})
+
+t.test('a call without a key is never a repetition', async t => {
+  const answers = [await bulk(named('free')), await bulk(named('free'))]
+  t.strictSame(
+    answers.map(({ headers }) => headers['idempotency-replayed']),
+    [undefined, undefined],
+  )
+  t.equal(await countOf('free'), 4)
+})
+
+t.test('a key that came with another body is refused, even if only its blanks differ', async t => {
+  await bulk(named('body'), keyed('body'))
+  for (const body of [batch(), JSON.stringify(named('body'), null, 1)]) {
+    const answer = await bulk(body, keyed('body'))
+    t.equal(answer.status, 422)
+    t.strictSame(answer.body, otherBody)
+  }
+  t.equal(await countOf('body'), 2)
+})
+
+t.test('the answer stays the same after the numbers ran out and the prices changed', async t => {
+  const short = tenantFile({ id: 'short', waybills: { mode: 'auto', format: 'Z#' } })
+  await apply(short)
+  const options = keyed('K', { tenant: 'short', token: await tokenOf('shop@example.com', 'short') })
+  const body = batch(Array.from({ length: 9 }, () => order()))
+  const first = await bulk(body, options)
+  t.equal(first.status, 200)
+  t.strictSame((await bulk(body, options)).body, first.body)
+  for (const card of short.rate_cards) card.rates = []
+  await apply(short)
+  t.strictSame((await bulk(body, options)).body, first.body)
+})
+
+t.test('a refused batch leaves its key free', async t => {
+  const refusals = [
+    batch([order({ customer_name: '' })]),
+    batch([order({ destination_city_id: 9 })]),
+    batch([order({ waybill_number: 'nonsense' })]),
+  ]
+  for (const body of refusals) t.equal((await bulk(body, keyed('fixed'))).status, 422)
+  const fixed = await bulk(named('fixed'), keyed('fixed'))
+  t.equal(fixed.status, 200)
+  t.equal(fixed.headers['idempotency-replayed'], undefined)
+  t.equal(await countOf('fixed'), 2)
+})
+
+t.test('a key belongs to one merchant of one tenant', async t => {
+  await apply({ ...file, tenant: { ...file.tenant, id: 'other' } })
+  const books = await tokenOf('books@example.com')
+  const abroad = { tenant: 'other', token: await tokenOf('shop@example.com', 'other') }
+  const ofBooks = batch([order({ order_no: 'scope' })], { merchant_business_id: 7300 })
+  const ofShop = batch([order({ order_no: 'scope' })])
+  const calls = [
+    await bulk(ofShop, keyed('scope')),
+    await bulk(ofBooks, keyed('scope', { token: books })),
+    await bulk(ofShop, keyed('scope', abroad)),
+  ]
+  t.strictSame(
+    calls.map(({ status, headers }) => [status, headers['idempotency-replayed']]),
+    [1, 2, 3].map(() => [200, undefined]),
+  )
+  const again = await bulk(ofShop, keyed('scope', { token: await tokenOf('shop@example.com') }))
+  t.equal(again.headers['idempotency-replayed'], 'true')
+  t.equal(await countOf('scope'), 3)
+})
+
+const sentence = 'The Idempotency-Key header must be 1 to 255 printable ASCII characters.'
+t.test('a key is 1 to 255 printable ASCII characters', async t => {
+  for (const key of ['k'.repeat(255), 'a', '!~ {}"\\']) t.equal((await bulk(batch(), keyed(key))).status, 200)
+  for (const key of ['k'.repeat(256), '', 'é', 'a\tb']) {
+    const answer = await bulk(named('bad key'), keyed(key))
+    t.equal(answer.status, 422)
+    t.strictSame(Object.values(answer.body.errors), [[sentence]], JSON.stringify(key))
+  }
+  t.equal(await countOf('bad key'), 0)
+})
+
+t.test('a key is free again after 24 hours', async t => {
+  const age = (interval: string) =>
+    rows(`update idempotency_keys set created_at = now() - $1::interval where idempotency_key = 'old'`, [interval])
+  await bulk(named('old'), keyed('old'))
+  await age('23 hours 59 minutes')
+  t.equal((await bulk(named('old'), keyed('old'))).headers['idempotency-replayed'], 'true')
+  await age('24 hours 1 second')
+  const later = await bulk(named('older'), keyed('old'))
+  t.equal(later.status, 200)
+  t.equal(later.headers['idempotency-replayed'], undefined)
+  t.strictSame((await bulk(named('old'), keyed('old'))).body, otherBody)
+  t.strictSame([await countOf('old'), await countOf('older')], [2, 2])
+})
+
+/** Makes a call wait in the middle: an uncommitted row holds its waybill until `release`. */
+const hold = async (t: Test, waybill: string) => {
+  const url = new URL(process.env.TEST_POSTGRES_URL ?? '')
+  url.pathname = new URL(database.url).pathname
+  const holder = new pg.Client({ connectionString: url.href })
+  await holder.connect()
+  t.teardown(() => holder.end())
+  await holder.query('begin')
+  await holder.query(
+    `insert into orders values ('demo', $1, 1, 1, null, 'key_1', '', '', '', null, null, 1, 1, 1, 1, null, null, 1)`,
+    [waybill],
+  )
+  const blocked = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  const waiting = async () => {
+    while ((await holder.query(`select 1 ${blocked}`)).rowCount === 0) await delay(10)
+  }
+  const kill = () => holder.query(`select pg_terminate_backend(pid) ${blocked}`)
+  return { waiting, kill, release: () => holder.query('rollback') }
+}
+
+t.test('a call whose key is in use is told to repeat, then gets the answer', async t => {
+  const { waiting, release } = await hold(t, 'DM00900000')
+  const body = batch([order({ waybill_number: 'DM00900000' })])
+  const first = bulk(body, keyed('held'))
+  await waiting()
+  for (const same of [body, batch()]) {
+    const answer = await bulk(same, keyed('held'))
+    t.equal(answer.status, 409)
+    t.equal(String(answer.headers['retry-after']), '1')
+    t.strictSame(answer.body, {
+      message: 'A call with this Idempotency-Key is running. Repeat it for its answer.',
+    })
+  }
+  t.equal((await bulk(named('elsewhere'), keyed('not held'))).status, 200)
+  await release()
+  const created = { message: 'Orders Created Successfully', data: ['DM00900000'] }
+  t.strictSame((await first).body, created)
+  const again = await bulk(body, keyed('held'))
+  t.strictSame([again.headers['idempotency-replayed'], again.body], ['true', created])
+})
+
+t.test('20 calls at once with one key make one batch', async t => {
+  const answers = await Promise.all(Array.from({ length: 20 }, () => bulk(named('at once'), keyed('at once'))))
+  const successes = answers.filter(({ status }) => status === 200)
+  t.ok(successes.length > 0)
+  t.equal(successes.length + answers.filter(({ status }) => status === 409).length, 20)
+  t.equal(successes.filter(({ headers }) => headers['idempotency-replayed'] === undefined).length, 1)
+  t.equal(new Set(successes.map(({ body }) => JSON.stringify(body))).size, 1)
+  t.equal(await countOf('at once'), 2)
+})
+
+t.test('a call that dies in the middle leaves neither orders nor its key', async t => {
+  const { waiting, kill, release } = await hold(t, 'DM00900001')
+  const body = batch([order({ order_no: 'died' }), order({ order_no: 'died', waybill_number: 'DM00900001' })])
+  const first = bulk(body, keyed('died'))
+  await waiting()
+  await kill()
+  t.equal((await first).status, 503)
+  await release()
+  t.equal(await countOf('died'), 0)
+  const again = await bulk(body, keyed('died'))
+  t.equal(again.status, 200)
+  t.equal(again.headers['idempotency-replayed'], undefined)
+  t.equal(await countOf('died'), 2)
+})

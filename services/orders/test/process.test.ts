@@ -1,0 +1,333 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createPool } from '@courier/shared/database.ts'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { startProxy } from '../../../dev/tcp-proxy.ts'
+import { cloneDatabase } from '../../../dev/test-database.ts'
+import { createTokenFor } from '../access/token-commands.ts'
+import { applyTenant } from '../provisioning/apply.ts'
+import { batch, order, tenantFile } from './tenant.ts'
+
+const main = fileURLToPath(new URL('../main.ts', import.meta.url))
+
+/** The service as a process of its own, in an environment of these variables alone. */
+const launch = (t: Test, environment: Record<string, string>) => {
+  const child = spawn(process.execPath, [main], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
+  const lines: string[] = []
+  const reader = createInterface({ input: child.stdout }).on('line', line => lines.push(line))
+  let stderr = ''
+  child.stderr.on('data', chunk => {
+    stderr += chunk
+  })
+  const ended = Promise.all([once(child, 'close'), once(reader, 'close')]).then(([[status]]) => status as number | null)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const logs = (): Record<string, unknown>[] => lines.map(line => JSON.parse(line))
+  return { child, ended, lines, logs, stderr: () => stderr }
+}
+
+/** For `pg_locks`, which shows the locks of all databases. */
+const ofThisDatabase = 'database = (select oid from pg_database where datname = current_database()) and not granted'
+
+const waitUntil = async (what: string, isSo: () => unknown, seconds = 10): Promise<void> => {
+  const end = performance.now() + seconds * 1000
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
+    await delay(20)
+  }
+}
+
+/** A database with the small tenant and a token, and a connection of its owner. */
+const provide = async (t: Test) => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+  const pool = createPool({ url, name: 'test', connections: 2 })
+  await applyTenant(pool, tenantFile(), false)
+  const { token } = await createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
+  await pool.end()
+  const owner = new pg.Client({ connectionString: ownerUrl })
+  await owner.connect()
+  t.teardown(() => owner.end())
+  return { url, ownerUrl, token, owner }
+}
+
+/** The service, ready, with a way to its Postgres that can be cut. */
+const start = async (t: Test) => {
+  const provided = await provide(t)
+  const url = new URL(provided.url)
+  const proxy = await startProxy({ port: Number(url.port), host: url.hostname })
+  t.teardown(proxy.close)
+  url.port = String(proxy.port)
+  const service = launch(t, {
+    ORDERS_DATABASE_URL: url.href,
+    ORDERS_MIGRATE_DATABASE_URL: provided.ownerUrl,
+    ORDERS_PORT: '0',
+  })
+  const listening = () => service.lines.map(line => /listening at (http:[^"]+)/.exec(line)?.[1]).find(Boolean)
+  await waitUntil('it listens', listening)
+  const address = listening() ?? ''
+  const get = (path: string) => fetch(`${address}${path}`)
+  const bulk = async (body: unknown = batch(), token = provided.token) => {
+    const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
+    const payload = typeof body === 'string' ? body : JSON.stringify(body)
+    const answer = await fetch(`${address}/api/public/merchant/order/bulk`, {
+      method: 'POST',
+      headers,
+      body: payload,
+    })
+    const { status } = answer
+    // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came over the wire
+    return { status, headers: answer.headers, body: (await answer.json()) as any }
+  }
+  return { ...provided, ...service, proxy, address, get, bulk }
+}
+
+/** Keeps every new order waiting until `release`. */
+const holdOrders = async (owner: pg.Client) => {
+  await owner.query('begin')
+  await owner.query('lock table orders in access exclusive mode')
+  const waiting = `select 1 from pg_locks where relation = 'orders'::regclass and ${ofThisDatabase}`
+  return {
+    untilOneWaits: () => waitUntil('a call waits', async () => (await owner.query(waiting)).rowCount),
+    release: () => owner.query('rollback'),
+  }
+}
+
+t.test('wrong settings stop the process before it listens, all of them named', async t => {
+  const { ended, stderr, lines } = launch(t, {
+    ORDERS_DATABASE_URL: 'mysql://orders:s3cret@there',
+    ORDERS_PORT: 'http',
+    LOG_LEVEL: 'loud',
+    MAX_ORDERS_PER_BATCH: '0',
+  })
+  t.equal(await ended, 1)
+  t.match(stderr(), /^The settings are wrong, nothing was started:\n/)
+  for (const name of ['ORDERS_DATABASE_URL', 'ORDERS_PORT', 'LOG_LEVEL', 'MAX_ORDERS_PER_BATCH'])
+    t.match(stderr(), new RegExp(`^  ${name} must be `, 'm'))
+  t.notMatch(stderr(), /s3cret/)
+  t.strictSame(lines, [])
+})
+
+t.test('an address of Postgres that no client can read stops the process, without its password', async t => {
+  const { ended, stderr, lines } = launch(t, { ORDERS_DATABASE_URL: 'postgres://orders:s3cret@there:port/orders' })
+  t.equal(await ended, 1)
+  t.match(stderr(), /ORDERS_DATABASE_URL must be a postgres:\/\/ address/)
+  t.notMatch(stderr() + lines.join(''), /s3cret/)
+})
+
+t.test('a port that is taken stops the process and names the setting', async t => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { ended, logs, stderr } = launch(t, {
+    ORDERS_DATABASE_URL: url,
+    ORDERS_MIGRATE_DATABASE_URL: ownerUrl,
+    ORDERS_PORT: String((server.address() as AddressInfo).port),
+  })
+  t.equal(await ended, 1)
+  t.match(logs().at(-1), { level: 60, err: { code: 'EADDRINUSE' }, msg: /ORDERS_PORT/ })
+  t.equal(stderr(), '')
+})
+
+t.test('Postgres that is away at the start stops the process', async t => {
+  const { ended, logs } = launch(t, {
+    ORDERS_DATABASE_URL: 'postgres://orders:s3cret@127.0.0.1:1/orders',
+    ORDERS_PORT: '0',
+  })
+  t.equal(await ended, 1)
+  t.match(logs().at(-1), { level: 60, err: { code: 'ECONNREFUSED' }, msg: 'process.cannot_start' })
+  t.notMatch(JSON.stringify(logs()), /s3cret/)
+})
+
+t.test('the process tells its health, its figures and its calls', async t => {
+  const { get, bulk } = await start(t)
+  for (const path of ['/health/live', '/health/ready']) {
+    const answer = await get(path)
+    t.strictSame([answer.status, await answer.json()], [200, { status: 'ok' }], path)
+  }
+  t.equal((await bulk(batch([order(), order()]))).status, 200)
+  const figures = await (await get('/metrics')).text()
+  t.match(figures, /^orders_booked_total 2$/m)
+  const call = 'method="POST",route="/api/public/merchant/order/bulk",status="200"'
+  t.ok(figures.includes(`http_request_duration_seconds_count{${call}} 1`))
+  t.match(figures, /^database_connections\{state="waiting"\} 0$/m)
+
+  // biome-ignore lint/suspicious/noExplicitAny: a document of another format
+  const api = (await (await get('/openapi.json')).json()) as any
+  const { post } = api.paths['/api/public/merchant/order/bulk']
+  t.strictSame(Object.keys(post.responses), ['200', '400', '401', '405', '409', '413', '415', '422', '429', '503'])
+  t.match(post.requestBody.content['application/json'].schema, { required: ['general_data', 'order_data'] })
+  for (const path of ['/docs', '/docs/']) {
+    const page = await get(path)
+    t.match([page.status, page.headers.get('content-type')], [200, /^text\/html/], path)
+    t.match(await page.text(), /swagger-ui/)
+  }
+})
+
+t.test('without Postgres the process lives, is not ready and answers 503, and recovers by itself', async t => {
+  const { proxy, get, bulk, child } = await start(t)
+  const answer = { message: 'The service is unavailable for a moment. Nothing was changed; repeat the call.' }
+  t.equal((await bulk()).status, 200)
+  await proxy.cut()
+  for (const token of [undefined, `courier_${'x'.repeat(43)}`]) {
+    const started = performance.now()
+    const { status, headers, body } = await bulk(batch(), token)
+    t.strictSame([status, headers.get('retry-after'), body], [503, '1', answer])
+    t.ok(performance.now() - started < 5_000)
+  }
+  const ready = await get('/health/ready')
+  t.strictSame([ready.status, await ready.json()], [503, { message: 'The database cannot be reached.' }])
+  t.equal((await get('/health/live')).status, 200)
+  await proxy.restore()
+  await waitUntil('it is ready', async () => (await get('/health/ready')).ok, 5)
+  t.equal((await bulk()).status, 200)
+  t.equal(child.exitCode, null)
+})
+
+t.test('a connection that is cut under a running call costs that call alone', async t => {
+  const { proxy, get, bulk, child, owner } = await start(t)
+  const { untilOneWaits, release } = await holdOrders(owner)
+  const calls = [bulk(), bulk(), bulk()]
+  await untilOneWaits()
+  await proxy.cut()
+  for (const { status, headers } of await Promise.all(calls))
+    t.strictSame([status, headers.get('retry-after')], [503, '1'])
+  await release()
+  await proxy.restore()
+  await waitUntil('it is ready', async () => (await get('/health/ready')).ok, 5)
+  t.equal((await bulk()).status, 200)
+  t.equal(child.exitCode, null)
+})
+
+t.test('an answer promises that nothing was changed only when that is known', async t => {
+  const { proxy, bulk, owner } = await start(t)
+  await owner.query(`create function wait() returns trigger language plpgsql as
+    $$ begin perform pg_advisory_xact_lock(1); return null; end $$`)
+  await owner.query(`create constraint trigger slow_commit after insert on orders deferrable initially deferred
+    for each row execute function wait()`)
+  await owner.query('select pg_advisory_lock(1)')
+  const call = bulk()
+  const committing = `select 1 from pg_locks where locktype = 'advisory' and ${ofThisDatabase}`
+  await waitUntil('it commits', async () => (await owner.query(committing)).rowCount)
+  await proxy.cut()
+  const { status, body } = await call
+  t.equal(status, 503)
+  await owner.query('select pg_advisory_unlock(1)')
+  await owner.query(`select set_config('app.tenant', 'demo', false)`)
+  await waitUntil('the order is there after all', async () => (await owner.query('select 1 from orders')).rowCount)
+  t.notMatch(body.message, /nothing was changed/i)
+})
+
+/** A call over a connection that its client keeps open; `rest` is sent later, by `finish`. */
+const callOverOpenConnection = (t: Test, address: string, token: string, rest: number) => {
+  const body = JSON.stringify(batch())
+  const headers = [
+    'POST /api/public/merchant/order/bulk HTTP/1.1',
+    `host: ${new URL(address).host}`,
+    `authorization: Bearer ${token}`,
+    'x-tenant: demo',
+    'content-type: application/json',
+    `content-length: ${body.length}`,
+  ]
+  const socket = connect(Number(new URL(address).port), '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.write(`${headers.join('\r\n')}\r\n\r\n${body.slice(0, body.length - rest)}`)
+  let answer = ''
+  socket.on('data', chunk => {
+    answer += chunk
+  })
+  return { finish: () => socket.write(body.slice(body.length - rest)), answer: () => answer }
+}
+
+t.test('SIGTERM lets the calls in flight finish, then the process ends', async t => {
+  const { child, ended, logs, owner, token, get, address } = await start(t)
+  const { untilOneWaits, release } = await holdOrders(owner)
+  const waits = callOverOpenConnection(t, address, token, 0)
+  const arrives = callOverOpenConnection(t, address, token, 10)
+  await untilOneWaits()
+  const signalled = performance.now()
+  child.kill('SIGTERM')
+  await waitUntil('it stops', () => logs().some(line => line.msg === 'process.stopping'))
+  await t.rejects(get('/health/live'), 'it takes no new connection')
+  t.equal(child.exitCode, null)
+  arrives.finish()
+  await release()
+  t.equal(await ended, 0)
+  const seconds = (performance.now() - signalled) / 1000
+  t.ok(seconds < 10, `ended after ${seconds} s`)
+  for (const { answer } of [waits, arrives]) {
+    t.match(answer(), /^HTTP\/1\.1 200 OK\r\n/)
+    t.match(answer(), /"message":"Orders Created Successfully","data":\["DM0000000[12]"\]/)
+  }
+  t.ok(logs().some(line => line.msg === 'process.stopped'))
+})
+
+t.test('SIGTERM ends the process within 10 seconds also when a call waits for Postgres in vain', async t => {
+  const { child, ended, owner, token, logs, address } = await start(t)
+  const { untilOneWaits } = await holdOrders(owner)
+  const waits = callOverOpenConnection(t, address, token, 0)
+  await untilOneWaits()
+  const signalled = performance.now()
+  child.kill('SIGTERM')
+  t.equal(await ended, 0)
+  const seconds = (performance.now() - signalled) / 1000
+  t.ok(seconds < 10, `ended after ${seconds} s`)
+  t.match(waits.answer(), /^HTTP\/1\.1 503 Service Unavailable\r\n/)
+  t.ok(logs().some(line => line.msg === 'process.stopped'))
+})
+
+t.test('the log is JSON lines with request ids, without persons and tokens, also of calls that fail', async t => {
+  const { bulk, get, lines, logs, owner, token } = await start(t)
+  const person = {
+    customer_name: 'Zebulon Quixote',
+    customer_address: '77 Xylophone Lane',
+    customer_phone: '0779998887',
+    customer_secondary_phone: '0776665554',
+    customer_email: 'zebulon@example.com',
+    description: 'A brass kazoo',
+    remark: 'Ring the gong',
+  }
+  const ids: (string | null)[] = []
+  const expectStatus = async (expected: number, call: Promise<{ status: number; headers: Headers }>): Promise<void> => {
+    const { status, headers } = await call
+    t.equal(status, expected)
+    ids.push(headers.get('x-request-id'))
+  }
+  const failing = async (constraint: string): Promise<void> => {
+    await owner.query(`alter table orders add constraint failing check (${constraint}) not valid`)
+    await expectStatus(500, bulk(batch([order(person)])))
+    await owner.query('alter table orders drop constraint failing')
+  }
+  await expectStatus(200, bulk(batch([order(person)])))
+  await expectStatus(422, bulk(batch([order({ ...person, destination_city_id: 9 })])))
+  await expectStatus(422, bulk(batch([order({ ...person, cod: person.customer_name })])))
+  await expectStatus(400, bulk(`{"customer_name": "${person.customer_name}", ${person.customer_phone}`))
+  await expectStatus(401, bulk(batch([order(person)]), `${token}x`))
+  await expectStatus(404, get(`/${encodeURIComponent(person.customer_name)}?phone=${person.customer_phone}`))
+  await failing('length(customer_name) < 3')
+  await failing('customer_name::integer > 0')
+
+  const completed = () => logs().filter(line => line.msg === 'request.completed')
+  await waitUntil('every call is logged', () => completed().length === ids.length)
+  t.strictSame(
+    completed().map(line => line.request_id),
+    ids,
+  )
+  t.equal(new Set(ids).size, 8)
+  const failed = logs().filter(line => line.msg === 'request.failed')
+  t.match(failed, [
+    { request_id: ids[6], level: 50, err: { code: '23514', constraint: 'failing' } },
+    { request_id: ids[7], level: 50, err: { code: '22P02' } },
+  ])
+  const log = lines.join('\n')
+  for (const [field, text] of Object.entries(person)) t.notOk(log.includes(text), field)
+  t.notMatch(log, /Zebulon|Quixote|Xylophone/i)
+  t.notOk(log.includes(token) || log.includes(token.slice('courier_'.length)))
+})

@@ -1,0 +1,187 @@
+import { createPool } from '@courier/shared/database.ts'
+import t, { type Test } from 'tap'
+import { charge, RateCard } from '../pricing/rate-card.ts'
+import { applyTenant } from '../provisioning/apply.ts'
+import type { TenantFile } from '../provisioning/tenant-file.ts'
+import { build } from './build.ts'
+import { batch, order, tenantFile } from './tenant.ts'
+
+const refused = (errors: Record<string, string[]>) => ({ message: 'The given data was invalid.', errors })
+const quoted = (...data: unknown[]) => ({ message: 'Nothing was created: this was a dry run', data })
+const quote = (delivery_charge: number, fields: Record<string, unknown> = {}) => ({
+  order_no: null,
+  destination_city: 'Galle',
+  destination_state: 'Galle',
+  delivery_charge,
+  currency: 'LKR',
+  ...fields,
+})
+const dry = { query: '?dry_run=true' }
+
+const charges: [weightKg: number, hundredths: number][] = [
+  [0.001, 45_000],
+  [1, 45_000],
+  [1.0001, 54_050],
+  [1.2, 54_050],
+  [2, 54_050],
+  [2.000001, 63_100],
+  [10, 126_450],
+  [999.5, 9_085_950],
+  [1000, 9_085_950],
+]
+for (const [weightKg, hundredths] of charges)
+  t.test(`a parcel of ${weightKg} kg costs the first kilogram and each one after it that is started`, async t => {
+    t.equal(charge({ firstKg: 45_000, eachExtraKg: 9_050 }, weightKg), hundredths)
+  })
+
+t.test('a card finds the rate of the zones of two cities, in that direction', async t => {
+  const card = new RateCard('elsewhere')
+  card.addCity(1, 'metro')
+  card.addCity(2, 'north')
+  const [near, far, back] = [1, 2, 3].map(firstKg => ({ firstKg, eachExtraKg: 0 })) as [Rate, Rate, Rate]
+  card.addRate('metro', 'metro', near)
+  card.addRate('metro', 'elsewhere', far)
+  card.addRate('elsewhere', 'metro', back)
+  const found: [from: number, to: number, rate: Rate | undefined][] = [
+    [1, 1, near],
+    [1, 77, far],
+    [77, 1, back],
+    [1, 2, undefined],
+    [2, 1, undefined],
+    [77, 78, undefined],
+  ]
+  for (const [from, to, rate] of found) t.equal(card.find(from, to), rate, `${from} to ${to}`)
+})
+type Rate = Parameters<typeof charge>[0]
+
+t.test('a card without the zone "*" has no rate for a city that no zone names', async t => {
+  const card = new RateCard()
+  card.addCity(1, 'metro')
+  card.addRate('metro', 'metro', { firstKg: 1, eachExtraKg: 1 })
+  t.strictSame(card.find(1, 1), { firstKg: 1, eachExtraKg: 1 })
+  t.equal(card.find(1, 2), undefined)
+  t.equal(card.find(2, 1), undefined)
+})
+
+t.test('the price is stored with the order', async t => {
+  const { bulk, rows } = await build(t)
+  const parcels = [
+    { weight: 1 },
+    { weight: '1.2' },
+    { weight: 3.5 },
+    { weight: 1000 },
+    { weight: 2.1, destination_city_id: 1501 },
+  ]
+  t.equal((await bulk(batch(parcels.map(order)))).status, 200)
+  const orders = await rows('select weight, delivery_charge as charge from orders order by waybill_number')
+  t.strictSame(orders, [
+    { weight: 1, charge: '450.00' },
+    { weight: 1.2, charge: '540.50' },
+    { weight: 3.5, charge: '721.50' },
+    { weight: 1000, charge: '90859.50' },
+    { weight: 2.1, charge: '400.00' },
+  ])
+})
+
+t.test('a dry run answers the prices and writes nothing', async t => {
+  const { bulk, rows } = await build(t)
+  const body = batch([order({ order_no: 'A', weight: 3 }), order({ destination_city_id: 1501, cod: 0 })])
+  const options = { ...dry, headers: { 'idempotency-key': 'K' } }
+  for (const query of ['?dry_run=true', '?dry_run=1']) {
+    const answer = await bulk(body, { ...options, query })
+    t.equal(answer.status, 200)
+    t.strictSame(
+      answer.body,
+      quoted(quote(631, { order_no: 'A' }), quote(350, { destination_city: 'Dehiwala', destination_state: 'Colombo' })),
+    )
+  }
+  for (const table of ['orders', 'order_events', 'waybill_counters', 'idempotency_keys'])
+    t.strictSame(await rows(`select count(*)::int from ${table}`), [{ count: 0 }], table)
+  const real = await bulk(batch(), { headers: { 'idempotency-key': 'K' } })
+  t.strictSame(real.body.data, ['DM00000001'])
+})
+
+t.test('a dry run finds every fault that a real call would', async t => {
+  const { bulk, rows, tokenOf } = await build(t)
+  await bulk(batch([order({ waybill_number: 'DM00000500' })]))
+  const known = order({ waybill_number: 'DM00000500' })
+  const taken = { 'order_data.1.waybill_number': ['The waybill number has already been taken.'] }
+  const lacks = ['No rate card is assigned for the combination Kotte to Jaffna.']
+  const bodies: [unknown, Record<string, string[]>, string?][] = [
+    [batch([order({ customer_name: '' })]), { 'order_data.0.customer_name': ['The customer name field is required.'] }],
+    [batch([order(), known]), taken],
+    [batch([order({ destination_city_id: 3000 }), known]), { 'rate_card.destination_city_id': lacks, ...taken }],
+    [
+      batch([order()], { merchant_business_id: 7300 }),
+      { merchant_rate_card: ['Please assign a rate card to the merchant.'] },
+      await tokenOf('books@example.com'),
+    ],
+  ]
+  for (const [body, errors, token] of bodies) {
+    const answer = await bulk(body, { ...dry, ...(token && { token }) })
+    t.equal(answer.status, 422)
+    t.strictSame(answer.body, refused(errors))
+  }
+  t.strictSame(await rows('select count(*)::int from orders'), [{ count: 1 }])
+})
+
+t.test('true, 1 and the bare word make a call dry, and what is neither yes nor no is refused', async t => {
+  const { bulk, rows } = await build(t)
+  for (const query of ['?dry_run=', '?dry_run'])
+    t.strictSame((await bulk(batch(), { query })).body.message, 'Nothing was created: this was a dry run', query)
+  for (const query of ['?dry_run=false', '?dry_run=0', '?other=1'])
+    t.strictSame((await bulk(batch(), { query })).body.message, 'Orders Created Successfully', query)
+  for (const query of ['?dry_run=x', '?dry_run=TRUE', '?dry_run=true&dry_run=false']) {
+    const answer = await bulk(batch(), { query })
+    t.equal(answer.status, 422)
+    t.strictSame(answer.body, refused({ dry_run: ['The dry run field must be true or false.'] }), query)
+  }
+  t.strictSame(await rows('select count(*)::int from orders'), [{ count: 3 }])
+})
+
+const changed = (change: (file: TenantFile) => unknown): TenantFile => {
+  const file = tenantFile()
+  change(file)
+  return file
+}
+const operatorOf = (t: Test, url: string) => {
+  const pool = createPool({ url, name: 'operator', connections: 1 })
+  t.teardown(() => pool.end())
+  return (file: TenantFile) => applyTenant(pool, file, false)
+}
+const withPrice = (first_kg: number) =>
+  changed(file => {
+    for (const rate of file.rate_cards[0]?.rates ?? []) rate.first_kg = first_kg
+  })
+
+t.test('the very next batch and dry run see the prices that an operator changed elsewhere', async t => {
+  const { bulk, database, rows } = await build(t)
+  const apply = operatorOf(t, database.url)
+  const kilogram = batch([order({ weight: 1 })])
+  for (const price of [500, 600.25, 700]) {
+    await apply(withPrice(price))
+    const { body } = await bulk(kilogram)
+    t.strictSame(await rows('select delivery_charge from orders where waybill_number = $1', body.data), [
+      { delivery_charge: price.toFixed(2) },
+    ])
+    await apply(withPrice(price + 1))
+    t.strictSame((await bulk(kilogram, dry)).body, quoted(quote(price + 1)))
+  }
+  await apply(changed(file => file.rate_cards[0]?.rates.pop()))
+  const lacks = ['No rate card is assigned for the combination Kotte to Galle.']
+  t.strictSame((await bulk(kilogram)).body, refused({ 'rate_card.destination_city_id': lacks }))
+})
+
+t.test('a city is known as soon as it is applied, and unknown as soon as it is gone', async t => {
+  const { bulk, database } = await build(t)
+  const apply = operatorOf(t, database.url)
+  const toNewCity = batch([order({ destination_city_id: 2102 })])
+  const unknown = refused({ 'order_data.0.destination_city_id': ['The selected destination city id is invalid.'] })
+  for (let turn = 0; turn < 2; turn++) {
+    t.strictSame((await bulk(toNewCity)).body, unknown)
+    await apply(changed(file => file.states[1]?.cities.push({ id: 2102, name: 'Ambalangoda' })))
+    t.equal((await bulk(toNewCity)).status, 200)
+    await apply(tenantFile())
+  }
+  t.strictSame((await bulk(toNewCity)).body, unknown)
+})

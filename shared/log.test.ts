@@ -1,0 +1,114 @@
+import { once } from 'node:events'
+import { PassThrough } from 'node:stream'
+import pg from 'pg'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { cloneDatabase } from '../dev/test-database.ts'
+import { describeError } from './log.ts'
+
+/** What Postgres answers to a wrong statement, after a table of people was made. */
+const failureOf = async (t: Test, text: string, values: unknown[] = []): Promise<pg.DatabaseError> => {
+  const { url } = await cloneDatabase(t, 'orders')
+  const client = new pg.Client({ connectionString: url })
+  await client.connect()
+  try {
+    await client.query(`create temporary table people (
+      name text constraint people_name_key unique not null,
+      age integer constraint people_age_check check (age < 200)
+    )`)
+    await client.query(`insert into people values ('Nimali Perera', 41)`)
+    await client.query(text, values)
+    throw new Error('the statement did not fail')
+  } catch (error) {
+    if (!(error instanceof pg.DatabaseError)) throw error
+    return error
+  } finally {
+    await client.end()
+  }
+}
+
+/** The line that a logger writes of it. */
+const logged = async (err: Error): Promise<string> => {
+  const stream = new PassThrough()
+  const line = once(stream, 'data')
+  pino({ serializers: { err: describeError } }, stream).error({ err }, 'request.failed')
+  return String((await line)[0])
+}
+
+t.test('a unique violation is logged without the row, with its code, table and constraint', async t => {
+  const error = await failureOf(t, 'insert into people values ($1, 20)', ['Nimali Perera'])
+  t.match(error.detail, /Nimali Perera/, 'Postgres itself tells the row')
+  const line = await logged(error)
+  t.notMatch(line, /Nimali|Perera/)
+  t.match(JSON.parse(line), {
+    msg: 'request.failed',
+    err: {
+      type: 'DatabaseError',
+      code: '23505',
+      table: 'people',
+      constraint: 'people_name_key',
+      message: 'duplicate key value violates unique constraint "people_name_key"',
+      stack: /log\.test\.ts/,
+    },
+  })
+})
+
+t.test('a row that fails a check is not logged', async t => {
+  const error = await failureOf(t, 'insert into people values ($1, 200)', ['Kamal Silva'])
+  t.match(error.detail, /Kamal Silva/)
+  const line = await logged(error)
+  t.notMatch(line, /Kamal|Silva/)
+  t.match(JSON.parse(line).err, { code: '23514', constraint: 'people_age_check' })
+})
+
+t.test('a data exception is logged without the value in its message', async t => {
+  const statements = [
+    `insert into people values ('a', 'Kamal Silva'::text::integer)`,
+    `select 'Kamal Silva'::timestamptz`,
+    `select 'Kamal Silva'::uuid`,
+  ]
+  for (const statement of statements) {
+    const error = await failureOf(t, statement)
+    t.match(error.message, /Kamal/, 'Postgres itself tells the value')
+    const line = await logged(error)
+    t.notMatch(line, /Kamal|Silva/)
+    t.match(JSON.parse(line).err, {
+      type: 'DatabaseError',
+      code: /^22/,
+      message: 'data exception',
+      stack: /log\.test\.ts/,
+    })
+  }
+})
+
+t.test('a value that looks like a stack is not logged', async t => {
+  const line = await logged(await failureOf(t, 'select $1::text::integer', ['x\n    at Kamal Silva']))
+  t.notMatch(line, /Kamal|Silva/)
+})
+
+t.test('where a function failed is not logged', async t => {
+  const error = await failureOf(t, `do $$ begin perform 'Kamal'::text::integer; end $$`)
+  t.match(error.where, /PL\/pgSQL/)
+  t.notMatch(await logged(error), /PL\/pgSQL|Kamal/)
+})
+
+t.test('an error of Postgres inside another error is logged without values too', async t => {
+  const inner = await failureOf(t, 'insert into people values ($1, 20)', ['Nimali Perera'])
+  const data = await failureOf(t, `select 'Kamal Silva'::text::integer`)
+  const outers = [
+    new Error('the batch failed', { cause: inner }),
+    new Error('the batch failed', { cause: data }),
+    new AggregateError([inner, data], 'both failed'),
+  ]
+  for (const outer of outers) t.notMatch(await logged(outer), /Nimali|Perera|Kamal|Silva/)
+})
+
+t.test('any other error is logged whole', async t => {
+  const error = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
+  t.match(JSON.parse(await logged(error)).err, {
+    type: 'Error',
+    message: 'connect ECONNREFUSED 127.0.0.1:5432',
+    code: 'ECONNREFUSED',
+    stack: /log\.test\.ts/,
+  })
+})
