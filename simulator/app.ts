@@ -50,6 +50,8 @@ export const createSimulator = async (options: SimulatorOptions = {}) => {
   }).withTypeProvider<TypeBoxTypeProvider>()
   // Before the server waits for its answers to end: some would be held back for minutes.
   app.addHook('preClose', async () => forget(world))
+  // And after, for what the last answers set going.
+  app.addHook('onClose', async () => forget(world))
 
   answerErrors(app)
   await docs(app, api)

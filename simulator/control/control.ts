@@ -10,13 +10,10 @@ import type { Script } from '../trouble/scripts.ts'
 import { type Inbound, type InboundView, receive } from '../webhooks/inbox.ts'
 import { letGo, reset, type World, type WorldOptions } from '../world.ts'
 import * as accounts from './accounts.ts'
-import type { BehaviourChange, MessageQuery, NumberChange, Summary, TemplateChange, TokenChange } from './schema.ts'
+import type { BehaviourChange, MessageQuestion, NumberChange, Summary, TemplateChange, TokenChange } from './schema.ts'
 import * as webhooks from './webhooks.ts'
 
-const first = <T>(items: Iterable<T>, limit: string | undefined): T[] =>
-  Iterator.from(items)
-    .take(Number(limit ?? 100))
-    .toArray()
+const first = <T>(items: Iterable<T>, limit = 100): T[] => Iterator.from(items).take(limit).toArray()
 
 /** The strings of the puppet: what the control calls do, and what a test in the same process calls directly. */
 export const createControl = (world: World, options: WorldOptions) => ({
@@ -30,14 +27,14 @@ export const createControl = (world: World, options: WorldOptions) => ({
   putToken: (change: TokenChange) => accounts.putToken(world, change),
   putTemplate: (change: TemplateChange): Template => accounts.putTemplate(world, change),
   /** Accepted messages, newest first; 100 unless the limit says otherwise. */
-  messages({ to, phone_number_id, status, callback, limit }: MessageQuery = {}): MessageView[] {
+  messages({ to, phone_number_id, status, callback, limit }: MessageQuestion = {}): MessageView[] {
     const filter = { to: to?.replace(/\D/g, ''), phoneNumberId: phone_number_id, status, callback }
     return first(world.messages.list(filter), limit).map(viewOf)
   },
   /** Inbound messages, newest first. */
-  inbox: (limit?: string): InboundView[] => first(world.inbox.newestFirst(), limit),
+  inbox: (limit?: number): InboundView[] => first(world.inbox.newestFirst(), limit),
   /** Calls of the messaging API, refused ones too, newest first. */
-  calls: (limit?: string): CallView[] => first(world.calls.list(), limit),
+  calls: (limit?: number): CallView[] => first(world.calls.list(), limit),
   /** Posts to callbacks, newest first. */
   webhooks: () => world.callback.posts(),
   /** The next calls meet this trouble. */

@@ -14,6 +14,8 @@ import { webhookRoutes } from './webhook-routes.ts'
 
 const listOf = <S extends TSchema>(item: S) => Type.Object({ data: Type.Array(item) })
 
+const numberIn = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text))
+
 /** The calls of people and tests that look at the simulator and steer it. For loopback: nobody is asked who he is. */
 export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = async (app, { control }) => {
   app.setValidatorCompiler(validator)
@@ -23,17 +25,17 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
   app.get(
     '/messages',
     { schema: { ...describe('Accepted messages, newest first', listOf(MessageView)), querystring: MessageQuery } },
-    async ({ query }) => ({ data: control.messages(query) }),
+    async ({ query }) => ({ data: control.messages({ ...query, limit: numberIn(query.limit) }) }),
   )
   app.get(
     '/calls',
     { schema: { ...describe('Calls and their answers, newest first', listOf(CallView)), querystring: ListQuery } },
-    async ({ query }) => ({ data: control.calls(query.limit) }),
+    async ({ query }) => ({ data: control.calls(numberIn(query.limit)) }),
   )
   app.get(
     '/inbound',
     { schema: { ...describe('Inbound messages, newest first', listOf(InboundView)), querystring: ListQuery } },
-    async ({ query }) => ({ data: control.inbox(query.limit) }),
+    async ({ query }) => ({ data: control.inbox(numberIn(query.limit)) }),
   )
   app.get(
     '/webhooks',

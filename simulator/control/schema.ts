@@ -40,7 +40,8 @@ export const MessageQuery = Type.Object({
   callback: Type.Optional(Type.String({ description: 'biz_opaque_callback_data.' })),
   limit: Type.Optional(Count),
 })
-export type MessageQuery = Static<typeof MessageQuery>
+/** Which messages are asked for, with the limit as a number. */
+export type MessageQuestion = Omit<Static<typeof MessageQuery>, 'limit'> & { limit?: number | undefined }
 
 export const ListQuery = Type.Object({ limit: Type.Optional(Count) })
 

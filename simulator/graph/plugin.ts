@@ -35,16 +35,17 @@ export const answerAsGraph = (app: FastifyInstance, world: World): void => {
   })
 }
 
-/** A body that is no JSON counts as no body at all, whatever its content type says. */
+/** What is no JSON, or is not called JSON by its content type, counts as no body at all. */
 const readBodiesLeniently = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, text, done) => {
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
     try {
       done(null, JSON.parse(text as string))
     } catch {
       done(null, undefined)
     }
   })
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, _text, done) => done(null, undefined))
 }
 
 const refuse = (world: World, request: FastifyRequest, reply: FastifyReply, error: GraphError): FastifyReply => {
@@ -52,7 +53,7 @@ const refuse = (world: World, request: FastifyRequest, reply: FastifyReply, erro
   world.calls.add(world.clock.now(), request, {
     httpStatus: error.status,
     code: error.code,
-    ...(error.options.details !== undefined && { details: error.options.details }),
+    details: error.options.details ?? error.message,
   })
   if (error.regainMinutes > 0) reply.header('x-business-use-case-usage', usage(world, request, error.regainMinutes))
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)

@@ -10,7 +10,7 @@ const url = await app.listen({ host: '127.0.0.1', port: 0 })
 const send = (body: unknown) =>
   fetch(`${url}/v17.0/${numberId}/messages`, {
     method: 'POST',
-    headers: { authorization: 'Bearer demo-access-token' },
+    headers: { authorization: 'Bearer demo-access-token', 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
 await (await send(message())).text()

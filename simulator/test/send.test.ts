@@ -107,6 +107,12 @@ t.test('fields are checked', async t => {
   }
 })
 
+t.test('a body that is not called JSON counts as none', async t => {
+  const { send } = await build(t)
+  const { status, body } = await send(message(), { headers: { 'content-type': 'text/plain' } })
+  t.same([status, body.error.message], [400, '(#100) The parameter messaging_product is required.'])
+})
+
 t.test('a recipient may be written with a plus, blanks, hyphens and brackets', async t => {
   const { send } = await build(t)
   const { body } = await send(message({ to: '+94 (77) 123-4567' }))
