@@ -23,6 +23,10 @@ export const createClock = (): Clock => {
   let epoch = 0
   const actions = new Map<number, (() => void)[]>()
 
+  const stop = (): void => {
+    clearInterval(timer)
+    timer = undefined
+  }
   const run = (): void => {
     const tick = Math.floor(performance.now() / tickMs)
     for (; reached <= tick; reached++) {
@@ -33,9 +37,22 @@ export const createClock = (): Clock => {
     }
     if (actions.size === 0) stop()
   }
-  const stop = (): void => {
-    clearInterval(timer)
-    timer = undefined
+  const runSoon = (action: () => void): void => {
+    const before = epoch
+    setImmediate(() => {
+      if (before !== epoch) return
+      planned -= 1
+      action()
+    })
+  }
+  const runAtTick = (tick: number, action: () => void): void => {
+    if (!timer) {
+      reached = Math.floor(performance.now() / tickMs)
+      timer = setInterval(run, tickMs).unref()
+    }
+    const due = actions.get(tick)
+    if (due) due.push(action)
+    else actions.set(tick, [action])
   }
 
   return {
@@ -45,23 +62,8 @@ export const createClock = (): Clock => {
     },
     after(delayMs, action) {
       planned += 1
-      if (delayMs <= 0) {
-        const ofEpoch = epoch
-        setImmediate(() => {
-          if (ofEpoch !== epoch) return
-          planned -= 1
-          action()
-        })
-        return
-      }
-      const tick = Math.ceil((performance.now() + delayMs) / tickMs)
-      if (!timer) {
-        reached = Math.floor(performance.now() / tickMs)
-        timer = setInterval(run, tickMs).unref()
-      }
-      const due = actions.get(tick)
-      if (due) due.push(action)
-      else actions.set(tick, [action])
+      if (delayMs <= 0) runSoon(action)
+      else runAtTick(Math.ceil((performance.now() + delayMs) / tickMs), action)
     },
     planned: () => planned,
     reset() {

@@ -6,7 +6,6 @@ export const callNames = [
   'messages',
   'register',
   'deregister',
-  'pin',
   'phone_number',
   'phone_numbers',
   'message_templates',
