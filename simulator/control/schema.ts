@@ -63,7 +63,10 @@ export const RawWebhook = Type.Object(
     ),
     body: Type.Unknown({ description: 'Sent as it is: a string as its bytes, anything else as JSON.' }),
     signature: Type.Optional(
-      Type.Union([Type.String(), Type.Null()], { description: 'Instead of the right one; null sends none.' }),
+      Type.Union([Type.String({ pattern: '^[\\x20-\\x7e]*$' }), Type.Null()], {
+        description: 'Instead of the right one; null sends none.',
+        must: 'be printable ASCII, or null',
+      }),
     ),
   },
   { title: 'RawWebhook' },

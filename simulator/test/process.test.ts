@@ -48,10 +48,14 @@ t.test('it takes its settings and stops on SIGTERM, although answers hang', asyn
     WEBHOOK_URL: 'none',
     DEMO_ACCESS_TOKEN: 'of-the-test',
     SIMULATOR_SERVED_VERSION: 'v22.0',
-    SIMULATOR_MAGIC_RECIPIENTS: 'true',
+    SIMULATOR_DELAY_FACTOR: '0.25',
+    SIMULATOR_PAIR_RATE: 'true',
+    SIMULATOR_MAGIC_RECIPIENTS: 'false',
+    SIMULATOR_THROUGHPUT_PER_SECOND: '0',
+    SIMULATOR_ANSWER_LATENCY_MS: '5',
   })
   let url: string | undefined
-  while (!url) {
+  while (!url && child.exitCode === null) {
     await new Promise(resolve => setTimeout(resolve, 20))
     url = /http:\/\/127\.0\.0\.1:\d+/.exec(output())?.[0]
   }
@@ -60,6 +64,16 @@ t.test('it takes its settings and stops on SIGTERM, although answers hang', asyn
   })
   t.equal(answer.headers.get('facebook-api-version'), 'v22.0')
   t.match(await answer.json(), { data: { is_valid: true } })
+  t.match(await (await fetch(`${url}/control`)).json(), {
+    behaviour: {
+      webhook_url: null,
+      delay_factor: 0.25,
+      pair_rate: true,
+      magic_recipients: false,
+      throughput_per_second: 0,
+      answer_latency_ms: 5,
+    },
+  })
   const headers = { 'content-type': 'application/json' }
   await fetch(`${url}/control/outage`, { method: 'PUT', headers, body: '{"mode":"hang"}' })
   const hanging = fetch(`${url}/debug_token`).catch(() => 'cut')

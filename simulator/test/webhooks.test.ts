@@ -124,6 +124,13 @@ t.test('a webhook is repeated until it is answered with 200', async t => {
   t.match(control.summary().webhooks, { delivered: 1, lost: 0, to_retry: 0 })
 })
 
+t.test('an address that nobody can call is a post without an answer', async t => {
+  const { control } = await build(t, { behaviour: { webhook_url: 'http://[nowhere' } })
+  control.inbound({ from: '94771234567', text: 'Hello' })
+  while (control.webhooks().length === 0) await new Promise(resolve => setTimeout(resolve, 5))
+  t.match(control.webhooks(), [{ status: null, error: 'http://[nowhere is not an address', attempt: 1 }])
+})
+
 t.test('updates that wait together come together, up to the batch', async t => {
   const callback = await receiveWebhooks(t)
   const { send, control } = await build(t, { behaviour: { webhook_url: callback.url, webhook_batch: 10 } })

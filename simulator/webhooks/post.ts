@@ -1,6 +1,5 @@
 import http from 'node:http'
 import https from 'node:https'
-import { URL } from 'node:url'
 
 /** A callback has so long to answer. */
 const timeoutMs = 10_000
@@ -23,6 +22,7 @@ export const createPoster = (): Poster => {
     new Promise(resolve => {
       const fail = (error: Error & { code?: string }): void =>
         resolve({ status: null, error: error.code ?? error.message })
+      if (!URL.canParse(url)) return fail(new Error(`${url} is not an address`))
       const { protocol } = new URL(url)
       const options = {
         method,
