@@ -43,6 +43,10 @@ export class CommitInDoubt extends Error {
 /** A transaction of one tenant: row-level security shows its rows alone. `client` is for prepared statements. */
 export type TenantTransaction<Tables> = Kysely<Tables> & { readonly client: pg.PoolClient }
 
+/** A transaction of whatever service: for queries on tables that several have. */
+// biome-ignore lint/suspicious/noExplicitAny: the tables differ
+export type AnyTransaction = TenantTransaction<any>
+
 /**
  * Runs `action` in a transaction in which row-level security shows the rows of `tenant` alone. Commits when `keeps`
  * says so of the result, else rolls back; rolls back when `action` throws. Throws CommitInDoubt when the connection ends

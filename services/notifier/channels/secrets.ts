@@ -54,22 +54,24 @@ export const findSecrets = async (
 /** Makes `next` the only one: it has worked. */
 export const promoteNext = async (tx: Tx, tenant: string, phoneNumberId: string, kind: SecretKind): Promise<void> => {
   const ofKind = { tenant_id: tenant, phone_number_id: phoneNumberId, kind }
-  const remove = tx.deleteFrom('secrets').where(({ eb, and, exists, selectFrom }) =>
-    and([
-      eb('tenant_id', '=', tenant),
-      eb('phone_number_id', '=', phoneNumberId),
-      eb('kind', '=', kind),
-      eb('slot', '=', 'current'),
-      exists(
-        selectFrom('secrets as newer')
-          .select('newer.slot')
-          .where('newer.tenant_id', '=', tenant)
-          .where('newer.phone_number_id', '=', phoneNumberId)
-          .where('newer.kind', '=', kind)
-          .where('newer.slot', '=', 'next'),
-      ),
-    ]),
-  )
+  const remove = tx
+    .deleteFrom('secrets')
+    .where(({ eb, and, exists, selectFrom }) =>
+      and([
+        eb('tenant_id', '=', tenant),
+        eb('phone_number_id', '=', phoneNumberId),
+        eb('kind', '=', kind),
+        eb('slot', '=', 'current'),
+        exists(
+          selectFrom('secrets as newer')
+            .select('newer.slot')
+            .where('newer.tenant_id', '=', tenant)
+            .where('newer.phone_number_id', '=', phoneNumberId)
+            .where('newer.kind', '=', kind)
+            .where('newer.slot', '=', 'next'),
+        ),
+      ]),
+    )
   await remove.execute()
   await tx
     .updateTable('secrets')

@@ -1,7 +1,7 @@
 import type { TenantTransaction } from '@courier/shared/database.ts'
 import type { ColumnType, Generated } from 'kysely'
-import type { MessageStatus } from '../messages/status.ts'
 import type { MessageTemplate } from '../messages/schema.ts'
+import type { MessageStatus } from '../messages/status.ts'
 
 /** bigint comes as text. */
 type Bigint = ColumnType<string, number | string, number | string>
@@ -67,6 +67,7 @@ export interface Tables {
     held_at: Date | null
     held_code: number | null
     synced_at: Generated<Date>
+    status_at: Date | null
   }
   messages: {
     tenant_id: string
@@ -104,6 +105,7 @@ export interface Tables {
     recipient: string
     last_inbound_at: Date | null
     opted_out_at: Date | null
+    opted_in_at: Date | null
   }
   tokens: {
     tenant_id: string
@@ -117,10 +119,10 @@ export interface Tables {
   }
   idempotency_keys: {
     tenant_id: string
-    route: string
+    scope: string
     idempotency_key: string
     fingerprint: Buffer
-    message_ids: string[]
+    result: string[]
     created_at: Generated<Date>
   }
 }

@@ -1,7 +1,7 @@
 import type { Tx } from '../database/tables.ts'
 import type { CheckedMessage } from './check.ts'
-import type { Accepted } from './schema.ts'
 import { expiryHours } from './retry.ts'
+import type { Accepted } from './schema.ts'
 
 /** Queues messages with their first timeline events, in one statement; returns what staff sees of them. */
 export const insertMessages = async (

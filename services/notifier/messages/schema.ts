@@ -91,5 +91,8 @@ export type MessageRequest = Static<typeof MessageRequest>
 export const MessageRequests = (maxMessages: number) =>
   Type.Object({ messages: Type.Array(MessageRequest, { minItems: 1, maxItems: maxMessages }) })
 
-export const Accepted = Type.Object({ id: Type.String(), status: Type.Union([Type.Literal('queued'), Type.Literal('held')]) })
+export const Accepted = Type.Object({
+  id: Type.String(),
+  status: Type.Union([Type.Literal('queued'), Type.Literal('held')]),
+})
 export type Accepted = Static<typeof Accepted>

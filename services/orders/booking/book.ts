@@ -1,13 +1,13 @@
 import { inTenant } from '@courier/shared/database.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
 import { maxSentences } from '@courier/shared/http/faults.ts'
+import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/idempotency.ts'
 import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
 import { findVersion } from '../directory/queries.ts'
 import type { Catalogue, Catalogues } from './catalogue.ts'
 import { type CheckedBatch, checkBatch, type Refusal } from './check-batch.ts'
 import { giveWaybills, tooFewLeft } from './give-waybills.ts'
-import { claimKey, type IdempotencyKey, insertKey } from './idempotency.ts'
 import { findTaken, insertBatch } from './insert-batch.ts'
 import type { Batch, Order } from './read-batch.ts'
 import type { WaybillNumbers } from './waybill-numbers.ts'
@@ -56,7 +56,7 @@ export const bookOrders = async (desk: BookingDesk, booking: Booking): Promise<B
       tenant,
       async tx => {
         const claim = booking.key && (await claimKey(tx, tenant, booking.key))
-        if (claim?.kind === 'finished') return { kind: 'booked', waybills: claim.waybills, replayed: true }
+        if (claim?.kind === 'finished') return { kind: 'booked', waybills: claim.result, replayed: true }
         if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
         if (verdict.kind === 'refused') return confirmRefusal(tx, catalogue, batch.orders, verdict)
         if (!given) return confirmRefusal(tx, catalogue, batch.orders, tooFewLeft(catalogue))
@@ -110,7 +110,7 @@ const write = async (
       ? { kind: 'refused', faults, suggestions: undefined }
       : { kind: 'number_taken' }
   }
-  if (key) await insertKey(tx, tenant, key, [...waybills])
+  if (key) await insertKey(tx, tenant, key, waybills)
   return { kind: 'booked', waybills, replayed: false }
 }
 

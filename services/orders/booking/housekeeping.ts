@@ -1,8 +1,8 @@
 import { createDatabase, inTenant } from '@courier/shared/database.ts'
+import { deleteOldKeys } from '@courier/shared/idempotency.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tables, Tx } from '../database/tables.ts'
-import { deleteOldKeys } from './idempotency.ts'
 
 const hour = 3_600_000
 

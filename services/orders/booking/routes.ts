@@ -1,12 +1,12 @@
 import { DomainError, errorAnswers, invalid } from '@courier/shared/http/errors.ts'
 import { validator } from '@courier/shared/http/validator.ts'
+import { fingerprint, type IdempotencyKey } from '@courier/shared/idempotency.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import { merchantOf } from '../access/merchant.ts'
 import { type Booked, type BookingDesk, bookOrders, quoteOrders } from './book.ts'
 import type { CheckedBatch, Refusal } from './check-batch.ts'
-import { fingerprint, type IdempotencyKey } from './idempotency.ts'
 import { type Batch, batchReader } from './read-batch.ts'
 import { bulkBody, Created, Quoted } from './schema.ts'
 
@@ -16,8 +16,6 @@ export interface BookingOptions {
   /** Told how many orders a batch made. */
   onBooked: (orders: number) => void
 }
-
-const route = 'order/bulk'
 
 const BulkQuery = Type.Object({
   dry_run: Type.Optional(
@@ -92,7 +90,7 @@ export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
 const isTrue = (flag: string | undefined): boolean => flag !== undefined && flag !== 'false' && flag !== '0'
 
 const idempotencyKey = (merchantId: string, key: string | undefined, bytes: Buffer): IdempotencyKey | undefined =>
-  key === undefined ? undefined : { merchantId, route, key, fingerprint: fingerprint(bytes) }
+  key === undefined ? undefined : { scope: `merchant ${merchantId} order/bulk`, key, fingerprint: fingerprint(bytes) }
 
 const accepted = (read: ReturnType<ReturnType<typeof batchReader>>): Batch => {
   if (read.kind === 'malformed') throw new DomainError('malformed', read.message)

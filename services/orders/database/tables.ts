@@ -95,11 +95,10 @@ export interface Tables {
   waybill_counters: { tenant_id: string; next_number: Bigint }
   idempotency_keys: {
     tenant_id: string
-    merchant_id: Bigint
-    route: string
+    scope: string
     idempotency_key: string
     fingerprint: Buffer
-    waybill_numbers: string[]
+    result: string[]
     created_at: Generated<Date>
   }
 }

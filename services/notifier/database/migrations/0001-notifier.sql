@@ -177,13 +177,16 @@ create table tokens (
 
 create table idempotency_keys (
   tenant_id text collate "C" not null,
-  route text collate "C" not null,
+  -- The call.
+  scope text collate "C" not null,
   idempotency_key text collate "C" not null,
   fingerprint bytea not null,
-  message_ids text[] not null,
+  -- The ids of the messages.
+  result text[] not null,
   created_at timestamptz not null default now(),
-  constraint idempotency_keys_pkey primary key (tenant_id, route, idempotency_key)
+  constraint idempotency_keys_pkey primary key (tenant_id, scope, idempotency_key)
 );
+create index idempotency_keys_age on idempotency_keys (tenant_id, created_at);
 
 do $$
 declare

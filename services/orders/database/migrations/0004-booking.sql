@@ -45,14 +45,15 @@ create table waybill_counters (
 -- The answers of calls that carried an Idempotency-Key, kept 24 h.
 create table idempotency_keys (
   tenant_id text collate "C" not null,
-  merchant_id bigint not null,
-  route text collate "C" not null,
+  -- The merchant and the call.
+  scope text collate "C" not null,
   idempotency_key text collate "C" not null,
   -- SHA-256 of the request body's bytes.
   fingerprint bytea not null,
-  waybill_numbers text[] not null,
+  -- The waybill numbers.
+  result text[] not null,
   created_at timestamptz not null default now(),
-  constraint idempotency_keys_pkey primary key (tenant_id, merchant_id, route, idempotency_key)
+  constraint idempotency_keys_pkey primary key (tenant_id, scope, idempotency_key)
 );
 create index idempotency_keys_age on idempotency_keys (tenant_id, created_at);
 

@@ -1,0 +1,56 @@
+import type { Template, TemplateComponent } from '../templates/template.ts'
+
+const body = (text: string): TemplateComponent => ({ type: 'BODY', text })
+const footer: TemplateComponent = { type: 'FOOTER', text: 'Reply STOP to hear no more from us' }
+
+const utility = (id: string, name: string, components: TemplateComponent[]): Template => ({
+  id,
+  name,
+  language: 'en_US',
+  status: 'APPROVED',
+  category: 'UTILITY',
+  parameter_format: 'POSITIONAL',
+  components,
+  quality_score: { score: 'GREEN' },
+})
+
+/** The catalogue of the demo account: four for a parcel's way, and one for each thing that can be odd about one. */
+export const demoTemplates: Template[] = [
+  utility('1387372356726601', 'order_created', [
+    { type: 'HEADER', format: 'TEXT', text: 'Parcel {{1}}', example: { header_text: ['DM00000001'] } },
+    body('Hello {{1}}, {{2}} has booked a parcel for you. Please have {{3}} ready for the rider.'),
+    footer,
+    { type: 'BUTTONS', buttons: [{ type: 'QUICK_REPLY', text: 'Stop messages' }] },
+  ]),
+  utility('1387372356726602', 'order_out_for_delivery', [
+    body('Hello {{1}}, your parcel {{2}} is with our rider and reaches you today.'),
+  ]),
+  utility('1387372356726603', 'order_delivered', [body('Hello {{1}}, your parcel {{2}} was delivered. Thank you!')]),
+  utility('1387372356726604', 'order_cancelled', [body('Hello {{1}}, your parcel {{2}} was cancelled.')]),
+  {
+    ...utility('1387372356726605', 'delivery_feedback', [body('Hello {{1}}, how was the delivery of {{2}}?')]),
+    status: 'PAUSED',
+    quality_score: { score: 'RED' },
+  },
+  {
+    ...utility('1387372356726606', 'weekend_offer', [body('Hello {{1}}, send two parcels and pay for one.')]),
+    status: 'REJECTED',
+    category: 'MARKETING',
+    rejected_reason: 'INVALID_FORMAT',
+  },
+  utility('1387372356726607', 'parcel_photo', [
+    { type: 'HEADER', format: 'IMAGE' },
+    body('Hello {{1}}, we left your parcel where the picture shows.'),
+  ]),
+  {
+    // Longer than a JSON number holds exactly: the template webhook carries it as one (messaging-api 4.6).
+    ...utility('13873723567266081', 'pickup_reminder', [
+      body('Hello {{customer_name}}, we collect your parcel on {{pickup_date}}.'),
+    ]),
+    parameter_format: 'NAMED',
+  },
+  utility('1387372356726609', 'parcel_tracking', [
+    body('Hello {{1}}, follow your parcel with the button below.'),
+    { type: 'BUTTONS', buttons: [{ type: 'URL', text: 'Track', url: 'https://courier.example/track/{{1}}' }] },
+  ]),
+]

@@ -1,0 +1,77 @@
+import { answerErrors } from '@courier/shared/http/answers.ts'
+import { docs } from '@courier/shared/http/docs.ts'
+import { health } from '@courier/shared/http/health.ts'
+import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
+import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
+import { type Logger, pino } from 'pino'
+import type { DemoSecrets } from './accounts/accounts.ts'
+import type { Behaviour } from './behaviour.ts'
+import { createControl } from './control/control.ts'
+import { controlRoutes } from './control/routes.ts'
+import { answerAsGraph } from './graph/plugin.ts'
+import { unknownPaths } from './graph/unknown-paths.ts'
+import { debugToken, numbers } from './numbers/routes.ts'
+import { page } from './page/routes.ts'
+import { send } from './send/routes.ts'
+import { templates } from './templates/routes.ts'
+import { createWorld, forget, type WorldOptions } from './world.ts'
+
+export interface SimulatorOptions extends Partial<DemoSecrets> {
+  /** Default: silent. */
+  logger?: Logger
+  behaviour?: Partial<Behaviour>
+  /** How many messages are remembered for the control calls; default 50,000, about 1 KB each. */
+  keptMessages?: number
+}
+
+const api = {
+  title: 'Messaging API simulator',
+  version: '0.1.0',
+  description:
+    'Stands in for the external messaging API in development and tests. The calls here steer it; the API itself is under /v17.0.',
+  tags: [{ name: 'control', description: 'Look at the simulator and steer it.' }],
+}
+
+/** The HTTP application, in reading order, and the functions behind its control calls. */
+export const createSimulator = async (options: SimulatorOptions = {}) => {
+  const logger = (options.logger ?? pino({ level: 'silent' })) as FastifyBaseLogger
+  const { accessToken = 'demo-access-token', appSecret = 'demo-app-secret' } = options
+  const { behaviour = {}, keptMessages = 50_000 } = options
+  const start: WorldOptions = { secrets: { accessToken, appSecret }, behaviour, logger, keptMessages }
+  const world = createWorld(start)
+  const control = createControl(world, start)
+
+  const app = Fastify({
+    loggerInstance: logger,
+    logController: new LogController({ disableRequestLogging: true }),
+    keepAliveTimeout: 5_000,
+    return503OnClosing: false,
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: 255 },
+  }).withTypeProvider<TypeBoxTypeProvider>()
+  // Before the server waits for its answers to end: some would be held back for minutes.
+  app.addHook('preClose', async () => forget(world))
+  // And after, for what the last answers set going.
+  app.addHook('onClose', async () => forget(world))
+
+  answerErrors(app)
+  await docs(app, api)
+  await app.register(health, { isReady: async () => {} })
+  await app.register(page)
+  await app.register(controlRoutes, { prefix: '/control', control })
+  await app.register(async graph => {
+    answerAsGraph(graph, world)
+    await graph.register(debugToken, { world })
+    await graph.register(
+      async versioned => {
+        await versioned.register(debugToken, { world })
+        await versioned.register(send, { world })
+        await versioned.register(templates, { world })
+        await versioned.register(numbers, { world })
+        await versioned.register(unknownPaths)
+      },
+      { prefix: '/:version(^v\\d+\\.\\d+$)' },
+    )
+  })
+  return { app, control }
+}
+export type Simulator = Awaited<ReturnType<typeof createSimulator>>

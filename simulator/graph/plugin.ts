@@ -1,0 +1,81 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { meetBeforeReading } from '../trouble/meet.ts'
+import type { World } from '../world.ts'
+import { errorBody, GraphError } from './errors.ts'
+import { opaqueId } from './opaque-id.ts'
+import { servedVersion } from './version.ts'
+
+/** What every call of the messaging API has in common: headers, parsing, errors, latency, outages. */
+export const answerAsGraph = (app: FastifyInstance, world: World): void => {
+  readBodiesLeniently(app)
+
+  app.addHook('onRequest', async (request, reply) => {
+    const { version } = request.params as { version?: string }
+    reply.headers({
+      'facebook-api-version': servedVersion(version, world.behaviour.served_version),
+      'x-fb-trace-id': opaqueId(11),
+      'x-fb-request-id': opaqueId(22),
+      'x-app-usage': '{"call_count":1,"total_cputime":1,"total_time":1}',
+      'x-business-use-case-usage': usage(world, request, 0),
+      'cache-control': 'private, no-cache, no-store, must-revalidate',
+    })
+    return meetBeforeReading(world, request, reply)
+  })
+
+  app.addHook('onSend', (_request, _reply, payload, done) => {
+    const { answer_latency_ms } = world.behaviour
+    if (answer_latency_ms === 0) done(null, payload)
+    else setTimeout(done, answer_latency_ms, null, payload)
+  })
+
+  app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
+    const refusal = error instanceof GraphError ? error : asGraphError(error)
+    if (refusal !== error && refusal.status >= 500) request.log.error({ err: error }, 'call.failed')
+    return refuse(world, request, reply, refusal)
+  })
+}
+
+/** What is no JSON, or is not called JSON by its content type, counts as no body at all. */
+const readBodiesLeniently = (app: FastifyInstance): void => {
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
+    try {
+      done(null, JSON.parse(text as string))
+    } catch {
+      done(null, undefined)
+    }
+  })
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, _text, done) => done(null, undefined))
+}
+
+const refuse = (world: World, request: FastifyRequest, reply: FastifyReply, error: GraphError): FastifyReply => {
+  const { retryAfterSeconds } = error.options
+  world.calls.add(world.clock.now(), request, {
+    httpStatus: error.status,
+    code: error.code,
+    details: error.options.details ?? error.message,
+  })
+  if (error.regainMinutes > 0) reply.header('x-business-use-case-usage', usage(world, request, error.regainMinutes))
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
+  if (authenticationCodes.includes(error.code))
+    reply.header(
+      'www-authenticate',
+      `OAuth "Facebook Platform" "invalid_token" "${error.message.replaceAll('"', "'")}"`,
+    )
+  return reply.code(error.status).send(errorBody(error))
+}
+
+const authenticationCodes = [0, 10, 104, 190, 200]
+
+const asGraphError = ({ statusCode = 500 }: { statusCode?: number }): GraphError =>
+  statusCode < 500
+    ? new GraphError(100, { status: statusCode, details: 'The request cannot be read.' })
+    : new GraphError(1, { status: 500 })
+
+/** messaging-api 5: counts in percent, the last in minutes. */
+const usage = ({ accounts }: World, request: FastifyRequest, regainMinutes: number): string => {
+  const { id = '0' } = request.params as { id?: string }
+  const account = accounts.numbers.get(id)?.waba_id ?? (/^\d+$/.test(id) ? id : '0')
+  const percent = regainMinutes > 0 ? 100 : 1
+  return `{"${account}":[{"type":"whatsapp","call_count":${percent},"total_cputime":1,"total_time":1,"estimated_time_to_regain_access":${regainMinutes}}]}`
+}

@@ -1,0 +1,35 @@
+import { loadConfigOrExit } from '@courier/shared/config.ts'
+import { createLogger } from '@courier/shared/log.ts'
+import closeWithGrace from 'close-with-grace'
+import { createSimulator } from './app.ts'
+import { behaviourOf, refusalIn, Settings } from './config.ts'
+
+const refusal = refusalIn(process.env.NODE_ENV)
+if (refusal !== undefined) {
+  process.stderr.write(`${refusal}\n`)
+  process.exit(1)
+}
+const settings = loadConfigOrExit(Settings, process.env)
+const logger = createLogger('simulator', settings.LOG_LEVEL)
+
+const { app } = await createSimulator({
+  logger,
+  accessToken: settings.DEMO_ACCESS_TOKEN,
+  appSecret: settings.DEMO_APP_SECRET,
+  behaviour: behaviourOf(settings),
+})
+
+closeWithGrace({ delay: 5_000, logger: false }, async ({ signal, err }) => {
+  if (err) logger.fatal({ err }, 'process.failed')
+  else logger.info({ signal }, 'process.stopping')
+  await app.close()
+  logger.info('process.stopped')
+})
+
+try {
+  await app.listen({ host: settings.HOST, port: settings.SIMULATOR_PORT })
+} catch (err) {
+  const portTaken = (err as NodeJS.ErrnoException).code === 'EADDRINUSE'
+  logger.fatal({ err }, portTaken ? 'process.cannot_start: set SIMULATOR_PORT to a free port' : 'process.cannot_start')
+  process.exit(1)
+}

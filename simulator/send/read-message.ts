@@ -1,0 +1,53 @@
+import { TypeCompiler, ValueErrorType } from '@sinclair/typebox/compiler'
+import type { ValueError } from '@sinclair/typebox/errors'
+import { GraphError, parameterRequired } from '../graph/errors.ts'
+import { MessageBody } from './schema.ts'
+
+const check = TypeCompiler.Compile(MessageBody)
+
+/** The other kinds of message that the API knows and the simulator does not take. */
+const otherTypes = 'audio contacts document image interactive location reaction sticker text video'.split(' ')
+
+/** The body of a send, checked in itself; throws what the API answers to the first thing wrong. */
+export const readMessage = (body: unknown): MessageBody => {
+  if (check.Check(body)) return body
+  const given = (body ?? {}) as Record<string, unknown>
+  if (typeof body !== 'object' || given.messaging_product === undefined) throw parameterRequired('messaging_product')
+  const asked = given.type ?? 'text'
+  if (asked !== 'template' && otherTypes.includes(String(asked)))
+    throw new GraphError(131051, { details: `The simulator takes messages of type template, not ${asked}.` })
+  throw refusalOf(check.Errors(body).First() as ValueError)
+}
+
+const refusalOf = ({ path, type, value, schema }: ValueError): GraphError => {
+  const parts = path.slice(1).split('/')
+  const name = parts.join('.')
+  switch (type) {
+    case ValueErrorType.ObjectRequiredProperty:
+      return parts.length === 1 ? parameterRequired(name) : new GraphError(131008, { details: `${name} is missing` })
+    case ValueErrorType.ObjectAdditionalProperties: {
+      const owner = parts.slice(0, -1).join('.')
+      return new GraphError(100, {
+        message: `(#100) Unexpected key "${parts.at(-1)}" on param "${owner || 'message'}".`,
+      })
+    }
+    case ValueErrorType.Literal:
+      return new GraphError(100, {
+        message: `(#100) Param ${name} must be one of {${String(schema.const).toUpperCase()}} - got "${shown(value)}".`,
+      })
+    case ValueErrorType.StringMaxLength:
+      return new GraphError(100, { details: `Param ${name} must be at most ${schema.maxLength} characters long.` })
+    default:
+      return new GraphError(131009, { details: `${name || 'The body'} is not valid` })
+  }
+}
+
+const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)
+
+/** The recipient in digits (messaging-api 1.3). Bare digits are taken as an international number. */
+export const recipientOf = (to: string): string => {
+  const digits = to.replace(/[+\-() ]/g, '')
+  if (!/^[1-9][0-9]{5,14}$/.test(digits))
+    throw new GraphError(131009, { details: `to: "${shown(to)}" is not a phone number` })
+  return digits
+}

@@ -1,0 +1,114 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Test } from 'tap'
+import { demoNumber } from '../accounts/demo.ts'
+import { createSimulator, type SimulatorOptions } from '../app.ts'
+
+export const accessToken = 'demo-access-token'
+export const appSecret = 'demo-app-secret'
+export const numberId = demoNumber.phone_number_id
+export const accountId = demoNumber.waba_id
+
+export interface Answer {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came over the wire
+  body: any
+}
+
+export interface CallOptions {
+  method?: string
+  body?: unknown
+  token?: string | null
+  headers?: Record<string, string>
+}
+
+/** A webhook as it came. */
+export interface Post {
+  raw: Buffer
+  headers: Record<string, string | string[] | undefined>
+  // biome-ignore lint/suspicious/noExplicitAny: a webhook is whatever came over the wire
+  body: any
+}
+
+/** A callback that keeps what comes and answers as `answers` says, 200 when that is empty. */
+export const receiveWebhooks = async (t: Test) => {
+  const posts: Post[] = []
+  const answers: number[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', chunk => chunks.push(chunk))
+    request.on('end', () => {
+      const raw = Buffer.concat(chunks)
+      if (request.method === 'POST') posts.push({ raw, headers: request.headers, body: JSON.parse(raw.toString()) })
+      const query = new URL(request.url ?? '', 'http://callback').searchParams
+      const isKnown = query.get('hub.verify_token') === 'verify-me'
+      response.statusCode = request.method === 'POST' ? (answers.shift() ?? 200) : isKnown ? 200 : 403
+      response.end(query.get('hub.challenge') ?? '')
+    })
+  })
+  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => server.close())
+  const changes = () =>
+    posts.flatMap(({ body }) => body.entry.flatMap((entry: { changes: unknown[] }) => entry.changes))
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`,
+    posts,
+    answers,
+    changes,
+    statuses: () => changes().flatMap(({ value }) => value.statuses ?? []),
+  }
+}
+
+/** A simulator on a port of its own: without delays, and without webhooks unless the behaviour names an address. */
+export const build = async (t: Test, { behaviour, ...options }: SimulatorOptions = {}) => {
+  const { app, control } = await createSimulator({
+    behaviour: { webhook_url: null, delay_factor: 0, throughput_per_second: 0, ...behaviour },
+    ...options,
+  })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  t.teardown(() => app.close())
+
+  const call = async (
+    path: string,
+    { method, body, token = accessToken, headers }: CallOptions = {},
+  ): Promise<Answer> => {
+    const answer = await fetch(`${url}${path}`, {
+      method: method ?? (body === undefined ? 'GET' : 'POST'),
+      headers: {
+        ...(token !== null && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    const isJson = answer.headers.get('content-type')?.startsWith('application/json')
+    return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : text }
+  }
+  const send = (body: unknown = message(), options: CallOptions = {}) =>
+    call(`/v17.0/${numberId}/messages`, { body, ...options })
+  return { app, control, url, call, send }
+}
+
+export const texts = (...values: string[]) => values.map(text => ({ type: 'text', text }))
+
+/** A send of order_delivered, with changes on top. */
+export const message = (changes: Record<string, unknown> = {}) => ({
+  messaging_product: 'whatsapp',
+  to: '94771234567',
+  type: 'template',
+  template: {
+    name: 'order_delivered',
+    language: { code: 'en_US' },
+    components: [{ type: 'body', parameters: texts('Nimali', 'DM00000001') }],
+  },
+  ...changes,
+})
+
+/** A send of any template. */
+export const templateMessage = (name: string, components: unknown[] = [], code = 'en_US') =>
+  message({ template: { name, language: { code }, components } })
+
+/** What a test has to say of an error: its code, its details. */
+export const outcome = ({ status, body }: Answer) => [status, body.error?.code, body.error?.error_data?.details]

@@ -1,0 +1,137 @@
+import t, { type Test } from 'tap'
+import { accessToken, accountId, build, type CallOptions, numberId, outcome } from './build.ts'
+
+const registration = { messaging_product: 'whatsapp', pin: '123456', certificate: 'demo-certificate' }
+
+const buildUnregistered = async (t: Test) => {
+  const simulator = await build(t)
+  simulator.control.putNumber(numberId, { registered: false })
+  const register = (changes: object = {}, options: CallOptions = {}) =>
+    simulator.call(`/v17.0/${numberId}/register`, { body: { ...registration, ...changes }, ...options })
+  return { ...simulator, register }
+}
+
+t.test('a number is registered and can send', async t => {
+  const { register, send } = await buildUnregistered(t)
+  t.equal((await send()).body.error.code, 133010)
+  const answer = await register()
+  t.equal(answer.status, 200)
+  t.same(answer.body, { success: true })
+  t.equal((await send()).status, 200)
+})
+
+t.test('a registration is checked', async t => {
+  const { register } = await buildUnregistered(t)
+  const codeOf = async (changes: object, options: CallOptions = {}) =>
+    (await register(changes, options)).body.error.code
+  t.equal(await codeOf({}, { token: 'unknown' }), 190)
+  t.equal(await codeOf({ messaging_product: undefined }), 100)
+  t.equal(await codeOf({ messaging_product: 'telegram' }), 100)
+  t.equal(await codeOf({ pin: undefined }), 100)
+  t.equal(await codeOf({ pin: '12345' }), 100)
+  t.equal(await codeOf({ pin: 123456 }), 100)
+  t.equal(await codeOf({ certificate: undefined }), 100)
+  t.equal(await codeOf({ certificate: 'of another' }), 131045)
+  t.equal(await codeOf({ pin: '654321' }), 133005)
+})
+
+t.test('the eleventh registration in 72 hours blocks the number for 72 hours more', async t => {
+  const { register, control } = await buildUnregistered(t)
+  for (let count = 1; count <= 10; count++) t.equal((await register()).status, 200)
+  control.advance(71 * 3600)
+  t.same(outcome(await register()), [400, 133016, 'Too many attempts for this phone number. Try again in 72 hours.'])
+  control.advance(71 * 3600)
+  t.equal((await register()).body.error.code, 133016, 'although the ten are forgotten by now')
+  control.advance(3601)
+  t.equal((await register()).status, 200)
+})
+
+t.test('five wrong PINs in a row block the next hour', async t => {
+  const { register, control } = await buildUnregistered(t)
+  for (let count = 1; count <= 4; count++) t.equal((await register({ pin: '000000' })).body.error.code, 133005)
+  t.same(outcome(await register({ pin: '000000' })), [400, 133008, 'Too many wrong PINs. Try again in 3600 seconds.'])
+  t.equal((await register()).body.error.code, 133008)
+  control.advance(3601)
+  t.equal((await register()).status, 200)
+})
+
+t.test('the first registration sets the PIN, a call of its own changes it', async t => {
+  const { register, call, control } = await buildUnregistered(t)
+  control.putNumber(numberId, { pin: null })
+  t.equal((await register({ pin: '111111' })).status, 200)
+  t.equal((await register({ pin: '222222' })).body.error.code, 133005)
+  t.same((await call(`/v17.0/${numberId}`, { body: { pin: '222222' } })).body, { success: true })
+  t.equal((await register({ pin: '222222' })).status, 200)
+  t.equal((await call(`/v17.0/${numberId}`, { body: { pin: 'short' } })).body.error.code, 100)
+})
+
+t.test('a number is deregistered, ten times in 72 hours', async t => {
+  const { call, send } = await build(t)
+  const deregister = () => call(`/v17.0/${numberId}/deregister`, { method: 'POST' })
+  t.same((await deregister()).body, { success: true })
+  t.equal((await send()).body.error.code, 133010)
+  for (let count = 2; count <= 10; count++) t.equal((await deregister()).status, 200)
+  t.equal((await deregister()).body.error.code, 133016)
+})
+
+t.test('a number tells its fields and its health', async t => {
+  const { call, control } = await build(t)
+  t.same((await call(`/v17.0/${numberId}`)).body, {
+    verified_name: 'Demo Couriers',
+    code_verification_status: 'VERIFIED',
+    display_phone_number: '+94 11 755 5000',
+    quality_rating: 'GREEN',
+    id: numberId,
+  })
+  const health = () => call(`/v17.0/${numberId}?fields=status,throughput,health_status`)
+  t.match((await health()).body, {
+    id: numberId,
+    status: 'CONNECTED',
+    throughput: { level: 'STANDARD' },
+    health_status: { can_send_message: 'AVAILABLE', entities: [{ entity_type: 'PHONE_NUMBER', id: numberId }] },
+  })
+  control.putNumber(numberId, { registered: false })
+  t.match((await health()).body, {
+    status: 'DISCONNECTED',
+    health_status: { can_send_message: 'BLOCKED', entities: [{ errors: [{ error_code: 133010 }] }] },
+  })
+  t.match((await call(`/v17.0/${numberId}?fields=colour`)).body.error, {
+    code: 100,
+    message: /nonexisting field \(colour\)/,
+  })
+  t.equal((await call('/v17.0/1234')).body.error.error_subcode, 33)
+})
+
+t.test('an account tells its numbers with their certificates', async t => {
+  const { call } = await build(t)
+  const { body } = await call(`/v17.0/${accountId}/phone_numbers?fields=certificate,name_status`)
+  t.same(body, { data: [{ certificate: 'demo-certificate', name_status: 'APPROVED', id: numberId }] })
+})
+
+t.test('debug_token tells what a token may do', async t => {
+  const { call, control } = await build(t)
+  const ask = (token: string) => call(`/debug_token?input_token=${token}`)
+  const { body, headers } = await ask(accessToken)
+  t.match(body.data, { is_valid: true, expires_at: 0, type: 'SYSTEM_USER' })
+  t.same(body.data.granular_scopes, [
+    { scope: 'whatsapp_business_management', target_ids: [accountId] },
+    { scope: 'whatsapp_business_messaging', target_ids: [accountId] },
+  ])
+  t.equal(headers.get('facebook-api-version'), 'v21.0')
+  t.match((await ask('unknown')).body.data, { is_valid: false, error: { code: 190 } })
+  control.putToken({ access_token: 'for-all', target_ids: false })
+  t.same((await call('/v17.0/debug_token?input_token=for-all')).body.data.granular_scopes[0], {
+    scope: 'whatsapp_business_management',
+  })
+  t.equal((await call('/debug_token')).body.error.code, 100)
+  t.equal((await call('/debug_token', { token: null })).body.error.code, 104)
+})
+
+t.test('the served version is the oldest usable one, or a later one that was asked for', async t => {
+  const { call, control } = await build(t)
+  const served = async (version: string) => (await call(`/${version}/${numberId}`)).headers.get('facebook-api-version')
+  t.equal(await served('v17.0'), 'v21.0')
+  t.equal(await served('v24.0'), 'v24.0')
+  control.behave({ served_version: 'v22.0' })
+  t.equal(await served('v17.0'), 'v22.0')
+})

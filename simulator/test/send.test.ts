@@ -1,0 +1,208 @@
+import t from 'tap'
+import { accountId, build, message, numberId, outcome, templateMessage, texts } from './build.ts'
+
+t.test('a send is answered as the real one answers', async t => {
+  const { send, control } = await build(t)
+  const answer = await send(message({ biz_opaque_callback_data: 'ntf_1', recipient_type: 'individual' }))
+  t.equal(answer.status, 200)
+  t.match(answer.body.messages[0].id, /^wamid\.HBgL[A-Za-z0-9+/]+=*$/)
+  t.same(answer.body, {
+    messaging_product: 'whatsapp',
+    contacts: [{ input: '94771234567', wa_id: '94771234567' }],
+    messages: [{ id: answer.body.messages[0].id, message_status: 'accepted' }],
+  })
+  t.equal(answer.headers.get('facebook-api-version'), 'v21.0')
+  t.match(answer.headers.get('x-fb-trace-id'), /^\w{11}$/)
+  t.match(answer.headers.get('x-fb-request-id'), /^\w{22}$/)
+  t.same(JSON.parse(answer.headers.get('x-business-use-case-usage') ?? ''), {
+    [accountId]: [
+      { type: 'whatsapp', call_count: 1, total_cputime: 1, total_time: 1, estimated_time_to_regain_access: 0 },
+    ],
+  })
+  const [kept] = control.messages()
+  t.match(kept, {
+    id: answer.body.messages[0].id,
+    to: '94771234567',
+    biz_opaque_callback_data: 'ntf_1',
+    rendered: { body: 'Hello Nimali, your parcel DM00000001 was delivered. Thank you!' },
+  })
+})
+
+t.test('an error is answered as the real one answers', async t => {
+  const { send } = await build(t)
+  const answer = await send(templateMessage('nothing_like_it'))
+  t.equal(answer.status, 404)
+  t.match(answer.body.error.fbtrace_id, /^A\w+$/)
+  t.same(answer.body, {
+    error: {
+      message: '(#132001) Template name does not exist in the translation',
+      type: 'OAuthException',
+      code: 132001,
+      error_data: { messaging_product: 'whatsapp', details: 'template name (nothing_like_it) does not exist in en_US' },
+      fbtrace_id: answer.body.error.fbtrace_id,
+    },
+  })
+})
+
+t.test('tokens are checked', async t => {
+  const { send, control } = await build(t)
+  const refused = async (token: string | null) => {
+    const { status, body, headers } = await send(message(), { token })
+    t.match(headers.get('www-authenticate'), /^OAuth "Facebook Platform" "invalid_token" "/)
+    t.notOk(body.error.error_data)
+    return [status, body.error.code, body.error.error_subcode]
+  }
+  t.same(await refused(null), [401, 104, undefined])
+  t.same(await refused('unknown'), [401, 190, undefined])
+  control.putToken({ access_token: 'revoked', revoked: true })
+  t.same(await refused('revoked'), [401, 190, 460])
+  control.putToken({ access_token: 'old', expires_at: 1_700_000_000 })
+  t.same(await refused('old'), [401, 190, 463])
+  control.putToken({ access_token: 'manager', scopes: ['whatsapp_business_management'] })
+  t.same(await refused('manager'), [403, 10, undefined])
+})
+
+t.test('a number that the token may not use looks like one that does not exist', async t => {
+  const { call, control } = await build(t)
+  control.putNumber('200', { waba_id: '999' })
+  for (const id of ['200', '404404']) {
+    const { status, body } = await call(`/v17.0/${id}/messages`, { body: message() })
+    t.equal(status, 400)
+    t.match(body.error, { code: 100, error_subcode: 33, type: 'GraphMethodException' })
+    t.match(body.error.message, `Object with ID '${id}' does not exist`)
+  }
+})
+
+t.test('a number that is not registered sends nothing', async t => {
+  const { send, control } = await build(t)
+  control.putNumber(numberId, { registered: false })
+  t.same((await send()).body.error.code, 133010)
+  t.equal(control.summary().accepted, 0)
+})
+
+t.test('fields are checked', async t => {
+  const { send } = await build(t)
+  const { to: _to, ...withoutRecipient } = message()
+  const template = message().template
+  const refusals: [unknown, number, RegExp][] = [
+    ['{', 100, /parameter messaging_product is required/],
+    [{}, 100, /parameter messaging_product is required/],
+    [message({ messaging_product: 'telegram' }), 100, /messaging_product must be one of \{WHATSAPP\} - got "telegram"/],
+    [withoutRecipient, 100, /parameter to is required/],
+    [message({ to: 'nobody' }), 131009, /not valid/],
+    [message({ to: 94771234567 }), 131009, /not valid/],
+    [message({ type: 'text', text: { body: 'Hi' } }), 131051, /Unsupported/],
+    [message({ type: 'letter' }), 100, /type must be one of/],
+    [message({ surprise: 1 }), 100, /Unexpected key "surprise"/],
+    [message({ template: { ...template, colour: 'red' } }), 100, /Unexpected key "colour" on param "template"/],
+    [message({ template: { name: 'order_delivered' } }), 131008, /missing/],
+    [message({ template: { ...template, components: 'none' } }), 131009, /not valid/],
+    [message({ biz_opaque_callback_data: 'x'.repeat(513) }), 100, /Invalid parameter/],
+    [message({ to: '+94 11 755-5000' }), 131021, /sender/],
+  ]
+  for (const [body, code, words] of refusals) {
+    const answer = await send(body)
+    t.equal(answer.body.error?.code, code, JSON.stringify(body))
+    t.match(answer.body.error?.message, words)
+  }
+})
+
+t.test('a body that is not called JSON counts as none', async t => {
+  const { send } = await build(t)
+  const { status, body } = await send(message(), { headers: { 'content-type': 'text/plain' } })
+  t.same([status, body.error.message], [400, '(#100) The parameter messaging_product is required.'])
+})
+
+t.test('a recipient may be written with a plus, blanks, hyphens and brackets', async t => {
+  const { send } = await build(t)
+  const { body } = await send(message({ to: '+94 (77) 123-4567' }))
+  t.same(body.contacts, [{ input: '+94 (77) 123-4567', wa_id: '94771234567' }])
+})
+
+t.test('only an approved template of that language is sent', async t => {
+  const { send, control } = await build(t)
+  const codeOf = async (name: string, language = 'en_US') =>
+    (await send(templateMessage(name, [], language))).body.error.code
+  t.equal(await codeOf('delivery_feedback'), 132015)
+  t.equal(await codeOf('weekend_offer'), 132001)
+  t.equal(await codeOf('order_delivered', 'en'), 132001)
+  control.putTemplate({ name: 'order_delivered', status: 'DISABLED' })
+  t.equal(await codeOf('order_delivered'), 132016)
+})
+
+t.test('parameters are counted', async t => {
+  const { send } = await build(t)
+  const body = (...values: string[]) => ({ type: 'body', parameters: texts(...values) })
+  const header = (...values: string[]) => ({ type: 'HEADER', parameters: texts(...values) })
+  const count = (part: string, given: number, expected: number) =>
+    `${part}: number of localizable_params (${given}) does not match the expected number of params (${expected})`
+  t.same(outcome(await send(templateMessage('order_delivered', [body('a')]))), [400, 132000, count('body', 1, 2)])
+  t.same(outcome(await send(templateMessage('order_delivered'))), [400, 132000, count('body', 0, 2)])
+  t.same(outcome(await send(templateMessage('order_created', [body('a', 'b', 'c')]))), [
+    400,
+    132000,
+    count('header', 0, 1),
+  ])
+  t.same(outcome(await send(templateMessage('order_delivered', [header('a'), body('a', 'b')]))), [
+    400,
+    132000,
+    count('header', 1, 0),
+  ])
+  t.equal((await send(templateMessage('order_created', [header('a'), body('a', 'b', 'c')]))).status, 200)
+})
+
+t.test('texts have rules of their own, and another code from v23 on', async t => {
+  const { send, call } = await build(t)
+  const details = 'Param text cannot have new-line/tab characters or more than 4 consecutive spaces'
+  const withText = (text: string) =>
+    templateMessage('order_delivered', [{ type: 'body', parameters: texts(text, 'b') }])
+  for (const text of ['a\nb', 'a\tb', 'a     b'])
+    t.same(outcome(await send(withText(text))), [400, 100, details], JSON.stringify(text))
+  t.equal((await send(withText('a    b'))).status, 200)
+  const later = await call(`/v23.0/${numberId}/messages`, { body: withText('a\nb') })
+  t.same(outcome(later), [400, 132018, details])
+  t.equal(later.headers.get('facebook-api-version'), 'v23.0')
+  t.same(outcome(await send(withText(''))), [400, 131008, 'Parameter of type text is missing text value'])
+  t.same(outcome(await send(withText('x'.repeat(40_000)))).slice(0, 2), [400, 132005])
+})
+
+t.test('a header of another format is refused', async t => {
+  const { send } = await build(t)
+  const body = { type: 'body', parameters: texts('Nimali') }
+  const image = (value: object) => ({ type: 'header', parameters: [{ type: 'image', image: value }] })
+  const sendPhoto = async (...components: unknown[]) => outcome(await send(templateMessage('parcel_photo', components)))
+  const mismatch = (received: string) => `header: Format mismatch, expected IMAGE, received ${received}`
+  t.same(await sendPhoto(body), [400, 132012, mismatch('UNKNOWN')])
+  t.same(await sendPhoto({ type: 'header', parameters: texts('a') }, body), [400, 132012, mismatch('TEXT')])
+  t.same((await sendPhoto(image({}), body)).slice(0, 2), [400, 131008])
+  t.same((await sendPhoto(image({ link: 'https://a/b.png' }), body)).slice(0, 2), [200, undefined])
+})
+
+t.test('a template with names takes names', async t => {
+  const { send, control } = await build(t)
+  const named = (...pairs: [string, string][]) =>
+    templateMessage('pickup_reminder', [
+      { type: 'body', parameters: pairs.map(([parameter_name, text]) => ({ type: 'text', text, parameter_name })) },
+    ])
+  t.equal((await send(named(['pickup_date', 'Monday'], ['customer_name', 'Asha']))).status, 200)
+  t.equal(control.messages()[0]?.rendered.body, 'Hello Asha, we collect your parcel on Monday.')
+  t.equal((await send(named(['pickup_date', 'Monday'], ['name', 'Asha']))).body.error.code, 100)
+  t.equal((await send(named(['pickup_date', 'Monday']))).body.error.code, 132000)
+})
+
+t.test('a button with a variable needs its parameter', async t => {
+  const { send } = await build(t)
+  const body = { type: 'body', parameters: texts('Nimali') }
+  const button = (sub_type: string, index: string) => ({ type: 'button', sub_type, index, parameters: texts('DM1') })
+  const track = async (...components: unknown[]) => outcome(await send(templateMessage('parcel_tracking', components)))
+  t.same(await track(body), [400, 131008, 'buttons: Button at index 0 of type Url requires a parameter'])
+  t.same((await track(body, button('quick_reply', '0'))).slice(0, 2), [400, 132012])
+  t.same((await track(body, button('url', '1'))).slice(0, 2), [400, 132000])
+  t.same((await track(body, button('url', '0'))).slice(0, 2), [200, undefined])
+})
+
+t.test('an unknown path is an error of the API, an unknown address one of ours', async t => {
+  const { call } = await build(t)
+  t.equal((await call('/v17.0/123/nowhere')).body.error.code, 2500)
+  t.same((await call('/nowhere')).body, { message: 'There is nothing at this address.' })
+})
