@@ -79,6 +79,19 @@ t.test('a failed statement whose error the action swallows is no success', async
   t.strictSame(await rows(`select state_id from states where state_id = 90`), [])
 })
 
+t.test('a commit that Postgres refuses is told with its reason, not as one in doubt', async t => {
+  const { pool, rows } = await buildTwo(t, 1)
+  await rows(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$`)
+  await rows(`create constraint trigger refuse after insert on states deferrable initially deferred
+    for each row execute function refuse()`)
+  await t.rejects(
+    inTenant(pool, 'demo', (tx: Tx) => addState(tx, 90)),
+    { code: 'P0001' },
+  )
+  t.strictSame(await rows(`select state_id from states where state_id = 90`), [])
+  t.strictSame([pool.idleCount, pool.totalCount], [1, 1], 'the connection is kept')
+})
+
 t.test('a query without a tenant in it sees and changes the rows of its own tenant alone', async t => {
   const { pool, rows } = await buildTwo(t, 2)
   const seen = await inTenant(pool, 'other', async (tx: Tx) => {

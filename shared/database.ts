@@ -13,20 +13,24 @@ export interface PoolOptions {
   onIdleError?: (error: Error) => void
 }
 
-/** A pool that waits at most 2 s for a connection and 5 s for a statement. int8 and numeric come as text. */
+/** A pool that waits at most 2 s for a connection and 4 s for a statement. int8 and numeric come as text. */
 export const createPool = ({ url, name, connections, onIdleError = () => {} }: PoolOptions): pg.Pool => {
   const pool = new pg.Pool({
     connectionString: url,
     application_name: name,
     max: connections,
     connectionTimeoutMillis: 2_000,
-    statement_timeout: 5_000,
-    query_timeout: 7_000,
+    statement_timeout: 4_000,
+    query_timeout: 4_500,
     idle_in_transaction_session_timeout: 10_000,
     pipeline: true,
   })
+  return listen(pool, onIdleError)
+}
+
+/** A connection that dies emits an error, also a busy one beside rejecting its queries: unheard it ends the process. */
+const listen = (pool: pg.Pool, onIdleError: (error: Error) => void): pg.Pool => {
   pool.on('error', onIdleError)
-  // A busy connection that dies rejects its queries and emits an error too: unheard, that would end the process.
   pool.on('connect', client => client.on('error', () => {}))
   return pool
 }
@@ -67,7 +71,9 @@ export const inTenant = async <Tables, Result>(
     await opening
     const isKept = keeps(result)
     const { command } = await client.query(isKept ? 'commit' : 'rollback').catch(error => {
-      throw isKept ? new CommitInDoubt({ cause: error }) : error
+      // What Postgres itself refuses is rolled back: only a lost connection leaves a doubt.
+      const isRefused = error instanceof pg.DatabaseError && error.severity !== 'FATAL'
+      throw isKept && !isRefused ? new CommitInDoubt({ cause: error }) : error
     })
     if (isKept && command !== 'COMMIT') throw new Error('Postgres rolled back what was to be committed')
     client.release()
@@ -97,12 +103,8 @@ export const createDatabase = <Tables>(pool: pg.Pool): Kysely<Tables> =>
  * Returns the names of the files applied.
  */
 export const migrate = async (url: string, folder: string, appRole: string): Promise<string[]> => {
-  const pool = new pg.Pool({
-    connectionString: url,
-    max: 1,
-    application_name: 'migrate',
-    connectionTimeoutMillis: 5_000,
-  })
+  const options = { connectionString: url, max: 1, application_name: 'migrate', connectionTimeoutMillis: 5_000 }
+  const pool = listen(new pg.Pool(options), () => {})
   const db = createDatabase<unknown>(pool)
   try {
     const migrator = new Migrator({ db, provider: { getMigrations: () => readMigrations(folder, appRole) } })

@@ -29,7 +29,7 @@ const api = {
 /** The HTTP application, in reading order. */
 export const createOrders = async ({ pool, logger, ...limits }: OrdersOptions) => {
   const registry = new Registry()
-  const isReady = () => pool.query('select 1')
+  const isReady = () => pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
   const app = await createServer({ api, logger, registry, bodyLimitBytes: limits.maxBodyBytes, isReady })
 
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })

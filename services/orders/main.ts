@@ -29,6 +29,8 @@ closeWithGrace({ delay: 9_500, logger: false }, async ({ signal, err }) => {
   if (err) logger.fatal({ err }, 'process.failed')
   else logger.info({ signal }, 'process.stopping')
   await app.close()
+  // The log line of the last answer comes after it.
+  await new Promise(setImmediate)
   await house.stop()
   await pool.end()
   logger.info('process.stopped')

@@ -47,7 +47,10 @@ export const sync = async ({ tx, table, kind, keys, current, wanted, others }: S
 }
 
 const differs = (before: Row | undefined, after: Row): boolean =>
-  before !== undefined && Object.entries(after).some(([column, value]) => String(before[column]) !== String(value))
+  before !== undefined &&
+  Object.entries(after).some(([column, value]) =>
+    before[column] === null || value === null ? before[column] !== value : String(before[column]) !== String(value),
+  )
 
 const upsert = async (tx: Tx, table: string, keys: readonly string[], rows: readonly Row[]): Promise<void> => {
   if (rows.length === 0) return

@@ -94,7 +94,8 @@ const holdOrders = async (owner: pg.Client) => {
   await owner.query('lock table orders in access exclusive mode')
   const waiting = `select 1 from pg_locks where relation = 'orders'::regclass and ${ofThisDatabase}`
   return {
-    untilOneWaits: () => waitUntil('a call waits', async () => (await owner.query(waiting)).rowCount),
+    untilWaiting: (calls: number) =>
+      waitUntil(`${calls} calls wait`, async () => (await owner.query(waiting)).rowCount === calls),
     release: () => owner.query('rollback'),
   }
 }
@@ -193,9 +194,9 @@ t.test('without Postgres the process lives, is not ready and answers 503, and re
 
 t.test('a connection that is cut under a running call costs that call alone', async t => {
   const { proxy, get, bulk, child, owner } = await start(t)
-  const { untilOneWaits, release } = await holdOrders(owner)
+  const { untilWaiting, release } = await holdOrders(owner)
   const calls = [bulk(), bulk(), bulk()]
-  await untilOneWaits()
+  await untilWaiting(calls.length)
   await proxy.cut()
   for (const { status, headers } of await Promise.all(calls))
     t.strictSame([status, headers.get('retry-after')], [503, '1'])
@@ -248,10 +249,10 @@ const callOverOpenConnection = (t: Test, address: string, token: string, rest: n
 
 t.test('SIGTERM lets the calls in flight finish, then the process ends', async t => {
   const { child, ended, logs, owner, token, get, address } = await start(t)
-  const { untilOneWaits, release } = await holdOrders(owner)
+  const { untilWaiting, release } = await holdOrders(owner)
   const waits = callOverOpenConnection(t, address, token, 0)
   const arrives = callOverOpenConnection(t, address, token, 10)
-  await untilOneWaits()
+  await untilWaiting(1)
   const signalled = performance.now()
   child.kill('SIGTERM')
   await waitUntil('it stops', () => logs().some(line => line.msg === 'process.stopping'))
@@ -271,9 +272,9 @@ t.test('SIGTERM lets the calls in flight finish, then the process ends', async t
 
 t.test('SIGTERM ends the process within 10 seconds also when a call waits for Postgres in vain', async t => {
   const { child, ended, owner, token, logs, address } = await start(t)
-  const { untilOneWaits } = await holdOrders(owner)
+  const { untilWaiting } = await holdOrders(owner)
   const waits = callOverOpenConnection(t, address, token, 0)
-  await untilOneWaits()
+  await untilWaiting(1)
   const signalled = performance.now()
   child.kill('SIGTERM')
   t.equal(await ended, 0)
