@@ -50,7 +50,9 @@ export const normalisePhone = (text: string, country: string): string | undefine
 /** Everything that is wrong with a message, by path, or the message as it is queued. Pure. */
 export const checkMessage = (request: MessageRequest, context: SendingContext, now: Date): CheckedRequest => {
   const faults: Faults = {}
-  const channel = chooseChannel(request.channel, context.channels, faults)
+  const channel = chooseChannel(request.channel, context.channels)
+  if (!channel)
+    faults.channel = [request.channel ? 'The selected channel is invalid.' : 'Name a channel: there is no default one.']
   const recipient = normalisePhone(request.to, context.country)
   if (recipient === undefined) faults.to = ['The to field must be a phone number, such as +94770000101.']
   const sendAt = readSendAt(request.send_at, now, faults)
@@ -74,18 +76,14 @@ export const checkMessage = (request: MessageRequest, context: SendingContext, n
   return { kind: 'checked', message }
 }
 
-const chooseChannel = (
+/** The channel named; without a name the default one, or the only one. */
+export const chooseChannel = (
   wanted: string | null | undefined,
   channels: readonly SendingChannel[],
-  faults: Faults,
-): SendingChannel | undefined => {
-  const channel = wanted
+): SendingChannel | undefined =>
+  wanted
     ? channels.find(({ phoneNumberId }) => phoneNumberId === wanted)
     : (channels.find(({ isDefault }) => isDefault) ?? (channels.length === 1 ? channels[0] : undefined))
-  if (!channel)
-    faults.channel = [wanted ? 'The selected channel is invalid.' : 'Name a channel: there is no default one.']
-  return channel
-}
 
 const earliestMinutes = 5
 const latestDays = 35

@@ -1,5 +1,6 @@
 import { inTenant } from '@courier/shared/database.ts'
 import type pg from 'pg'
+import { type Conversation, conversationOf } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { allowance } from './budget.ts'
 import { reservePlaces } from './pacing.ts'
@@ -15,6 +16,9 @@ export interface ClaimedMessage {
   readonly attempts: number
   readonly fence: string
   readonly isPaced: boolean
+  readonly plan: 'free' | 'paid'
+  readonly holdsUntilOpen: boolean
+  readonly conversation: Conversation | undefined
   /** The API refused its template; the message waits until the catalogue approves it again. */
   readonly isTemplateHeld: boolean
 }
@@ -28,9 +32,13 @@ export interface ClaimOptions {
   readonly pairSeconds: number
 }
 
+/** A claimed message before it is known with whom it is. */
+export type Due = Omit<ClaimedMessage, 'plan' | 'conversation'>
+
 interface Channel {
   readonly tenant: string
   readonly phoneNumberId: string
+  readonly plan: 'free' | 'paid'
   /** What the number may send now, a fraction too. */
   readonly allowed: number
 }
@@ -48,7 +56,7 @@ export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Cla
     const claimed = await claimDue(tx, channels, counts, options.claimSeconds)
     const ready = await reservePlaces(tx, claimed, options.pairSeconds)
     await spend(tx, channels, ready)
-    return ready
+    return addConversations(tx, channels, ready)
   })
 
 /** The numbers that have due messages and may send, those that waited longest first. */
@@ -56,7 +64,7 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
   const { rows } = await tx.client.query({
     name: 'lock_channels',
     text: `
-      select c.tenant_id, c.phone_number_id, c.rate, c.budget, c.budget_at, c.slowed_rate, c.slowed_at, now() as now
+      select c.tenant_id, c.phone_number_id, c.plan, c.rate, c.budget, c.budget_at, c.slowed_rate, c.slowed_at, now() as now
       from channels c
       where c.state = 'active' and (c.not_before is null or c.not_before <= now())
         and exists (
@@ -72,6 +80,7 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
     .map(row => ({
       tenant: row.tenant_id,
       phoneNumberId: row.phone_number_id,
+      plan: row.plan,
       allowed: allowance(
         { rate: row.rate, budget: row.budget, at: row.budget_at, slowedRate: row.slowed_rate, slowedAt: row.slowed_at },
         row.now,
@@ -85,7 +94,7 @@ const claimDue = async (
   channels: readonly Channel[],
   counts: readonly number[],
   claimSeconds: number,
-): Promise<ClaimedMessage[]> => {
+): Promise<Due[]> => {
   const { rows } = await tx.client.query({
     name: 'claim_due',
     text: `
@@ -106,6 +115,7 @@ const claimDue = async (
       where m.tenant_id = due.tenant_id and m.message_id = due.message_id
       returning m.tenant_id as tenant, m.message_id as id, m.phone_number_id as "phoneNumberId", m.recipient,
         m.template, m.attempts, m.fence, m.is_paced as "isPaced",
+        m.holds_until_open as "holdsUntilOpen",
         exists (
           select from channels c join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
           where c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
@@ -117,8 +127,25 @@ const claimDue = async (
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
+/** With whom they are and whether they may be written to, with one query for each number. */
+const addConversations = async (
+  tx: Tx,
+  channels: readonly Channel[],
+  messages: readonly Due[],
+): Promise<ClaimedMessage[]> => {
+  const ofNumber = Map.groupBy(messages, message => message.phoneNumberId)
+  const known = channels.map(async ({ tenant, phoneNumberId, plan }) => {
+    const due = ofNumber.get(phoneNumberId) ?? []
+    if (due.length === 0) return []
+    const recipients = due.map(({ recipient }) => recipient)
+    const conversations = await conversationOf(tx, tenant, phoneNumberId, recipients)
+    return due.map(message => ({ ...message, plan, conversation: conversations.get(message.recipient) }))
+  })
+  return (await Promise.all(known)).flat()
+}
+
 /** Takes what leaves off the numbers' budgets and puts them at the end of the turn. */
-const spend = async (tx: Tx, channels: readonly Channel[], ready: readonly ClaimedMessage[]): Promise<void> => {
+const spend = async (tx: Tx, channels: readonly Channel[], ready: readonly Due[]): Promise<void> => {
   const sent = Map.groupBy(ready, message => message.phoneNumberId)
   await tx.client.query({
     name: 'spend_budgets',

@@ -18,6 +18,14 @@ export interface Outcome {
   readonly detail?: string
 }
 
+/** Everybody locks messages in this order: webhooks and outcomes of the same ones then cannot deadlock. */
+const lockMine = `
+  select given.tenant_id, given.message_id, given.fence
+  from unnest($1::text[], $2::text[], $3::bigint[]) as given (tenant_id, message_id, fence)
+    join messages locked using (tenant_id, message_id)
+  order by given.tenant_id, given.message_id
+  for update of locked`
+
 /**
  * Commits that these messages are about to be written. Returns the ids of those that still may be: not cancelled, not
  * claimed by another process meanwhile.
@@ -31,8 +39,9 @@ export const markSending = (
     const { rows } = await tx.client.query({
       name: 'mark_sending',
       text: `
+        with mine as (${lockMine})
         update messages m set status = 'sending', status_at = now(), due_at = now() + make_interval(secs => $4)
-        from unnest($1::text[], $2::text[], $3::bigint[]) as mine (tenant_id, message_id, fence)
+        from mine
         where m.tenant_id = mine.tenant_id and m.message_id = mine.message_id and m.fence = mine.fence
           and m.status = 'queued'
         returning m.message_id`,
@@ -54,6 +63,10 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Prom
           select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::integer[], $7::text[],
             $8::integer[], $9::timestamptz[], $10::text[]) as outcome
             (tenant_id, message_id, fence, status, provider_message_id, code, meaning, failed, due_at, detail)
+        ), locked as (
+          select m.tenant_id, m.message_id from messages m join outcome o using (tenant_id, message_id)
+          order by m.tenant_id, m.message_id
+          for update of m
         ), updated as (
           update messages m set
             provider_message_id = coalesce(o.provider_message_id, m.provider_message_id),
@@ -64,7 +77,7 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Prom
             attempts = m.attempts + o.failed,
             due_at = coalesce(o.due_at, m.due_at),
             is_paced = false
-          from outcome o
+          from outcome o join locked using (tenant_id, message_id)
           where m.tenant_id = o.tenant_id and m.message_id = o.message_id and m.fence = o.fence
           returning m.tenant_id, m.message_id, old.status as was, new.status as status, o.detail
         )
@@ -91,8 +104,9 @@ export const giveBack = (pool: pg.Pool, messages: readonly ClaimedMessage[], aft
     await tx.client.query({
       name: 'give_back',
       text: `
+        with mine as (${lockMine})
         update messages m set due_at = now() + make_interval(secs => $4)
-        from unnest($1::text[], $2::text[], $3::bigint[]) as mine (tenant_id, message_id, fence)
+        from mine
         where m.tenant_id = mine.tenant_id and m.message_id = mine.message_id and m.fence = mine.fence
           and m.status = 'queued'`,
       values: [messages.map(m => m.tenant), messages.map(m => m.id), messages.map(m => m.fence), afterSeconds],

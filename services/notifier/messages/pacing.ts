@@ -1,22 +1,18 @@
 import type { Tx } from '../database/tables.ts'
-import type { ClaimedMessage } from './claim.ts'
+import type { Due } from './claim.ts'
 
 /**
  * Gives each message its place in its recipient's row of messages, `pairSeconds` apart, and returns those whose place is
  * now. The others are put back until theirs; waiting does not count as an attempt. Several processes may do this at the
  * same time: the places come from one row per recipient.
  */
-export const reservePlaces = async (
-  tx: Tx,
-  claimed: readonly ClaimedMessage[],
-  pairSeconds: number,
-): Promise<ClaimedMessage[]> => {
+export const reservePlaces = async (tx: Tx, claimed: readonly Due[], pairSeconds: number): Promise<Due[]> => {
   const newcomers = claimed.filter(message => !message.isPaced)
   if (pairSeconds === 0 || newcomers.length === 0) return [...claimed]
   const groups = Map.groupBy(newcomers, message => `${message.phoneNumberId} ${message.recipient}`)
   const sorted = [...groups.keys()].sort().map(key => groups.get(key) ?? [])
   const waits = await reserve(tx, sorted, pairSeconds)
-  const late = new Map<string, { message: ClaimedMessage; waitSeconds: number }>()
+  const late = new Map<string, { message: Due; waitSeconds: number }>()
   for (const [g, group] of sorted.entries())
     for (const [place, message] of group.entries()) {
       const waitSeconds = (waits[g] ?? 0) + place * pairSeconds
@@ -27,7 +23,7 @@ export const reservePlaces = async (
 }
 
 /** Seconds until the first place of each group. */
-const reserve = async (tx: Tx, groups: ClaimedMessage[][], pairSeconds: number): Promise<number[]> => {
+const reserve = async (tx: Tx, groups: Due[][], pairSeconds: number): Promise<number[]> => {
   const { rows } = await tx.client.query({
     name: 'reserve_places',
     text: `
@@ -53,7 +49,7 @@ const reserve = async (tx: Tx, groups: ClaimedMessage[][], pairSeconds: number):
   })
 }
 
-const putBack = async (tx: Tx, late: { message: ClaimedMessage; waitSeconds: number }[]): Promise<void> => {
+const putBack = async (tx: Tx, late: { message: Due; waitSeconds: number }[]): Promise<void> => {
   if (late.length === 0) return
   await tx.client.query({
     name: 'put_back',

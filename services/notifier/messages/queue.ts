@@ -1,6 +1,7 @@
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { type ClaimedMessage, claimMessages } from './claim.ts'
+import { type Blocked, obstacleOf, storeBlocked } from './gate.ts'
 import { giveBack, markSending, type Outcome, storeOutcomes } from './outcomes.ts'
 import { sweep } from './sweep.ts'
 
@@ -85,7 +86,14 @@ export class Queue {
     await this.#guard('queue.claim_failed', async () => {
       const messages = await claimMessages(pool, { room, claimSeconds, pairSeconds })
       this.#hasMore = messages.length > 0
-      this.#claimed.push(...messages)
+      const now = new Date()
+      const blocked: Blocked[] = []
+      for (const message of messages) {
+        const obstacle = obstacleOf(message, now)
+        if (obstacle) blocked.push({ message, obstacle })
+        else this.#claimed.push(message)
+      }
+      await storeBlocked(pool, blocked)
     })
     this.#isClaiming = false
     this.#advance()

@@ -128,7 +128,6 @@ create index messages_watched on messages (due_at) where status in ('sending', '
 create index messages_expiring on messages (expires_at) where status in ('queued', 'held');
 create index messages_held on messages (tenant_id, phone_number_id, recipient) where status = 'held';
 create index messages_provider on messages (tenant_id, provider_message_id) where provider_message_id is not null;
-create index messages_listed on messages (tenant_id, created_at, message_id);
 create index messages_waybill on messages (tenant_id, waybill_number) where waybill_number is not null;
 
 create table message_events (

@@ -1,0 +1,50 @@
+import { LogLevel, Port, PositiveInteger, PostgresUrl } from '@courier/shared/config.ts'
+import { type Static, Type } from '@sinclair/typebox'
+
+/** What the operator's commands read. */
+export const databaseSettings = {
+  NOTIFIER_DATABASE_URL: PostgresUrl('the database of the notifier, as a role that reads and writes but owns nothing'),
+  NOTIFIER_MIGRATE_DATABASE_URL: Type.Optional(
+    PostgresUrl('the same database as the role that owns the tables; without it NOTIFIER_DATABASE_URL is used'),
+  ),
+}
+
+export const credentialSettings = {
+  CREDENTIALS_KEYS: Type.String({
+    minLength: 1,
+    secret: true,
+    description: 'the keys that seal credentials: id:base64 of 32 bytes, the newest first, separated by commas',
+    must: 'be id:key pairs separated by commas',
+  }),
+}
+
+/** Every environment variable that the process reads. */
+export const Settings = Type.Object({
+  ...databaseSettings,
+  ...credentialSettings,
+  HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
+  NOTIFIER_PORT: Port(3001, 'the port of the notifier'),
+  LOG_LEVEL: LogLevel,
+  DATABASE_CONNECTIONS: PositiveInteger(10, 'how many connections to Postgres the process may hold', 1000),
+  RATE_LIMIT_PER_MINUTE: PositiveInteger(6000, 'how many calls a token may make in a minute'),
+  MESSAGING_API_URL: Type.String({
+    default: 'https://graph.facebook.com',
+    description: 'the messaging API; https outside this machine and compose',
+  }),
+  MESSAGING_API_VERSION: Type.String({
+    default: 'v17.0',
+    pattern: '^v\\d+\\.\\d+$',
+    description: 'the version in its path',
+    must: 'be a version such as v17.0',
+  }),
+  MESSAGING_PRODUCT: Type.String({ default: 'whatsapp', description: 'the product named in every call' }),
+  MESSAGING_CONNECTIONS: PositiveInteger(64, 'how many messages may be on their way at once', 1000),
+  RECIPIENT_PAUSE_SECONDS: Type.Integer({
+    default: 6,
+    minimum: 0,
+    maximum: 3600,
+    description: 'seconds between two messages to one recipient; 0 for none',
+    must: 'be a whole number, 0 to 3600',
+  }),
+})
+export type Settings = Static<typeof Settings>

@@ -1,0 +1,100 @@
+import { inTenant } from '@courier/shared/database.ts'
+import type { Faults } from '@courier/shared/http/errors.ts'
+import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/idempotency.ts'
+import type pg from 'pg'
+import { findSendingChannels } from '../channels/queries.ts'
+import { type Conversation, findCountry, lockConversations } from '../conversations/queries.ts'
+import type { Tables, Tx } from '../database/tables.ts'
+import type { CatalogueTemplate } from '../templates/catalogue.ts'
+import { checkTemplate } from '../templates/check-parameters.ts'
+import { findTemplates } from '../templates/queries.ts'
+import { type CheckedMessage, checkMessage, chooseChannel, normalisePhone, type SendingContext } from './check.ts'
+import { insertMessages } from './insert.ts'
+import { newMessageId } from './message-id.ts'
+import { findStatuses } from './queries.ts'
+import type { Accepted, MessageRequest } from './schema.ts'
+
+export type Acceptance =
+  | { kind: 'accepted'; messages: Accepted[]; replayed: boolean }
+  | { kind: 'refused'; faults: Faults }
+  | { kind: 'running' }
+  | { kind: 'other_body' }
+
+/** Where the faults of the message at `index` are told: `messages.<index>.` in a bulk call, nowhere else. */
+export type PathOf = (index: number) => string
+
+/**
+ * Queues all messages, or none and says everything that is wrong; committed when it returns. The conversations of the
+ * recipients stay locked until then: a message held for an answer cannot miss the one that comes meanwhile.
+ */
+export const acceptMessages = (
+  pool: pg.Pool,
+  tenant: string,
+  requests: readonly MessageRequest[],
+  pathOf: PathOf,
+  key?: IdempotencyKey,
+): Promise<Acceptance> =>
+  inTenant<Tables, Acceptance>(
+    pool,
+    tenant,
+    async tx => {
+      const claim = key && (await claimKey(tx, tenant, key))
+      if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
+      if (claim?.kind === 'finished')
+        return { kind: 'accepted', messages: await findStatuses(tx, tenant, claim.result), replayed: true }
+      const context = await readContext(tx, tenant, requests)
+      const { checked, faults } = checkAll(requests, context, pathOf)
+      if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
+      const now = new Date()
+      const named = checked.map(message => ({ id: newMessageId(now), message }))
+      const messages = await insertMessages(tx, tenant, named)
+      if (key)
+        await insertKey(
+          tx,
+          tenant,
+          key,
+          named.map(({ id }) => id),
+        )
+      return { kind: 'accepted', messages, replayed: false }
+    },
+    ({ kind }) => kind === 'accepted',
+  )
+
+const checkAll = (requests: readonly MessageRequest[], context: SendingContext, pathOf: PathOf) => {
+  const faults: Faults = {}
+  const checked: CheckedMessage[] = []
+  const now = new Date()
+  for (const [index, request] of requests.entries()) {
+    const result = checkMessage(request, context, now)
+    if (result.kind === 'checked') checked.push(result.message)
+    else for (const [path, sentences] of Object.entries(result.faults)) faults[pathOf(index) + path] = sentences
+  }
+  return { checked, faults }
+}
+
+/** Reads what the messages are checked against, with one query for each number that they are sent from. */
+const readContext = async (tx: Tx, tenant: string, requests: readonly MessageRequest[]): Promise<SendingContext> => {
+  const country = await findCountry(tx, tenant)
+  const channels = await findSendingChannels(tx, tenant)
+  const ofChannel = Map.groupBy(requests, ({ channel }) => chooseChannel(channel, channels))
+  const conversations = new Map<string, Map<string, Conversation>>()
+  const templates = new Map<string, CatalogueTemplate[] | undefined>()
+  for (const [channel, messages] of ofChannel) {
+    if (!channel) continue
+    const recipients = messages.flatMap(({ to }) => normalisePhone(to, country) ?? [])
+    const { phoneNumberId, wabaId } = channel
+    conversations.set(phoneNumberId, await lockConversations(tx, tenant, phoneNumberId, [...new Set(recipients)]))
+    const names = [...new Set(messages.map(({ template }) => template.name))]
+    if (wabaId) templates.set(phoneNumberId, await findTemplates(tx, tenant, wabaId, names))
+  }
+  return {
+    country,
+    channels,
+    conversation: ({ phoneNumberId }, recipient) => conversations.get(phoneNumberId)?.get(recipient),
+    // An account whose catalogue was never synced cannot be checked against: the API itself then refuses.
+    templateFaults: ({ phoneNumberId }, template) => {
+      const known = templates.get(phoneNumberId)
+      return known ? checkTemplate(known, template) : {}
+    },
+  }
+}

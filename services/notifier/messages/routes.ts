@@ -1,0 +1,208 @@
+import { inTenant } from '@courier/shared/database.ts'
+import { DomainError, errorAnswers, invalid } from '@courier/shared/http/errors.ts'
+import { bytesOf } from '@courier/shared/http/json-body.ts'
+import { fingerprint, type IdempotencyKey } from '@courier/shared/idempotency.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type pg from 'pg'
+import { findCountry } from '../conversations/queries.ts'
+import type { Tx } from '../database/tables.ts'
+import { type Acceptance, acceptMessages, type PathOf } from './accept.ts'
+import { normalisePhone } from './check.ts'
+import { cancelMessage, findMessage, findTimelines, listMessages, resendMessage } from './queries.ts'
+import { Accepted, type MessageRequest, MessageRequest as MessageRequestSchema, MessageRequests } from './schema.ts'
+import { type MessageStatus, messageStatuses } from './status.ts'
+import { Message, messageView, Page } from './view.ts'
+
+export interface MessagesOptions {
+  pool: pg.Pool
+  staffOf: (request: FastifyRequest) => { tenant: string; name: string }
+  /** Told that there are messages to send. */
+  onQueued: () => void
+}
+
+const maxMessages = 1000
+const tags = ['messages']
+const security = [{ token: [] }]
+
+const Headers = Type.Object({
+  'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }),
+  'idempotency-key': Type.Optional(
+    Type.String({
+      pattern: '^[\\x20-\\x7e]{1,255}$',
+      description: 'Repeat a call under the same key and it is done once: the answer is kept 24 hours.',
+      sentence: 'The Idempotency-Key header must be 1 to 255 printable ASCII characters.',
+    }),
+  ),
+})
+
+const Filters = Type.Object({
+  status: Type.Optional(
+    Type.Union(
+      messageStatuses.map(status => Type.Literal(status)),
+      { must: `be one of ${messageStatuses.join(', ')}` },
+    ),
+  ),
+  to: Type.Optional(Type.String({ maxLength: 40, description: 'Phone number, in any usual spelling.' })),
+  waybill_number: Type.Optional(Type.String({ maxLength: 50 })),
+  limit: Type.Optional(
+    Type.String({ pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$', must: 'be a whole number, 1 to 200' }),
+  ),
+  cursor: Type.Optional(Type.String({ maxLength: 200, description: '`next_cursor` of the page before.' })),
+})
+
+const ById = Type.Object({ id: Type.String({ maxLength: 64 }) })
+const One = Type.Object({ data: Message })
+const accepted = (data: typeof Accepted | ReturnType<typeof Type.Array<typeof Accepted>>) =>
+  Type.Object({ message: Type.String(), data }, { description: 'Committed: it will be sent.' })
+
+/** The staff portal's calls about messages. */
+export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, { pool, staffOf, onQueued }) => {
+  const accept = async (
+    request: FastifyRequest,
+    reply: FastifyReply,
+    requests: readonly MessageRequest[],
+    call: string,
+    pathOf: PathOf,
+  ) => {
+    const { tenant } = staffOf(request)
+    const key = keyOf(request, call)
+    const messages = answer(await acceptMessages(pool, tenant, requests, pathOf, key), reply)
+    onQueued()
+    request.log.info({ messages: messages.length }, 'messages.queued')
+    reply.code(202)
+    return messages
+  }
+
+  const post = { tags, security, headers: Headers }
+  const failures = errorAnswers(400, 401, 409, 413, 415, 422, 429, 503)
+
+  app.post(
+    '/api/messages',
+    {
+      schema: {
+        ...post,
+        summary: 'Send a template message',
+        body: MessageRequestSchema,
+        response: { 202: accepted(Accepted), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const [data] = await accept(request, reply, [request.body], 'messages', () => '')
+      return { message: 'The message is queued.', data: data as Static<typeof Accepted> }
+    },
+  )
+
+  app.post(
+    '/api/messages/bulk',
+    {
+      schema: {
+        ...post,
+        summary: 'Send up to 1,000 template messages, all or none',
+        body: MessageRequests(maxMessages),
+        response: { 202: accepted(Type.Array(Accepted)), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const data = await accept(request, reply, request.body.messages, 'messages/bulk', index => `messages.${index}.`)
+      return { message: `${data.length} messages are queued.`, data }
+    },
+  )
+
+  app.get(
+    '/api/messages',
+    {
+      schema: {
+        tags,
+        security,
+        summary: 'Messages, newest first',
+        querystring: Filters,
+        response: { 200: Page, ...errorAnswers(400, 401, 422, 429, 503) },
+      },
+    },
+    async request => {
+      const { tenant } = staffOf(request)
+      const { status, to, waybill_number, limit = '50', cursor } = request.query
+      return inTenant(pool, tenant, async (tx: Tx) => {
+        const recipient = to === undefined ? undefined : (normalisePhone(to, await findCountry(tx, tenant)) ?? to)
+        const filter = { status: status as MessageStatus | undefined, recipient, waybillNumber: waybill_number }
+        const rows = await listMessages(tx, tenant, filter, cursor, Number(limit))
+        const timelines = await findTimelines(
+          tx,
+          tenant,
+          rows.map(row => row.message_id),
+        )
+        const last = rows.length === Number(limit) ? rows.at(-1) : undefined
+        return {
+          data: rows.map(row => messageView(row, timelines.get(row.message_id) ?? [])),
+          next_cursor: last?.message_id ?? null,
+        }
+      })
+    },
+  )
+
+  const byId = { tags, security, params: ById, response: { 200: One, ...errorAnswers(400, 401, 404, 422, 429, 503) } }
+
+  const view = (tenant: string, id: string) =>
+    inTenant(pool, tenant, async (tx: Tx) => {
+      const row = await findMessage(tx, tenant, id)
+      if (!row) throw new DomainError('not_found', 'There is no such message.')
+      return { data: messageView(row, (await findTimelines(tx, tenant, [id])).get(id) ?? []) }
+    })
+
+  app.get('/api/messages/:id', { schema: { ...byId, summary: 'One message with its timeline' } }, request =>
+    view(staffOf(request).tenant, request.params.id),
+  )
+
+  app.post(
+    '/api/messages/:id/cancel',
+    { schema: { ...byId, summary: 'Cancel a message before it is sent' } },
+    async request => {
+      const { tenant } = staffOf(request)
+      const { id } = request.params
+      const status = await inTenant(pool, tenant, (tx: Tx) => cancelMessage(tx, tenant, id))
+      if (status && status !== 'cancelled')
+        throw invalid({ status: [`The message is ${status}: only a queued or held one can be cancelled.`] })
+      return view(tenant, id)
+    },
+  )
+
+  app.post(
+    '/api/messages/:id/resend',
+    { schema: { ...byId, summary: 'Send a failed or unknown message again' } },
+    async request => {
+      const { tenant } = staffOf(request)
+      const { id } = request.params
+      const status = await inTenant(pool, tenant, (tx: Tx) => resendMessage(tx, tenant, id))
+      if (status && status !== 'queued')
+        throw invalid({ status: [`The message is ${status}: only a failed or unknown one can be sent again.`] })
+      onQueued()
+      return view(tenant, id)
+    },
+  )
+}
+
+const keyOf = (request: FastifyRequest, call: string): IdempotencyKey | undefined => {
+  const key = request.headers['idempotency-key']
+  if (typeof key !== 'string') return undefined
+  return { scope: call, key, fingerprint: fingerprint(bytesOf(request.body)) }
+}
+
+const answer = (result: Acceptance, reply: FastifyReply): Static<typeof Accepted>[] => {
+  switch (result.kind) {
+    case 'accepted':
+      if (result.replayed) reply.header('idempotency-replayed', 'true')
+      return result.messages
+    case 'refused':
+      throw invalid(result.faults)
+    case 'running':
+      throw new DomainError('conflict', 'A call with this Idempotency-Key is running. Repeat it for its answer.', {
+        retryAfterSeconds: 1,
+      })
+    case 'other_body':
+      throw invalid({
+        'idempotency-key': ['This Idempotency-Key came with another body before. Use a new key for a new message.'],
+      })
+  }
+}

@@ -1,0 +1,51 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { MessageRow } from './queries.ts'
+import { MessageTemplate } from './schema.ts'
+import { type MessageStatus, messageStatuses } from './status.ts'
+
+const Nullable = <S extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(schema: S) =>
+  Type.Union([schema, Type.Null()])
+const Time = Type.String({ description: 'ISO 8601, UTC' })
+const Status = Type.Union(messageStatuses.map(status => Type.Literal(status)))
+
+/** A message as staff sees it. */
+export const Message = Type.Object(
+  {
+    id: Type.String(),
+    channel: Type.String({ description: 'Phone number id.' }),
+    to: Type.String({ description: 'E.164 digits without the plus.' }),
+    template: MessageTemplate,
+    waybill_number: Nullable(Type.String()),
+    status: Status,
+    provider_message_id: Nullable(Type.String()),
+    error: Type.Union([Type.Object({ code: Nullable(Type.Integer()), meaning: Type.String() }), Type.Null()]),
+    attempts: Type.Integer({ description: 'Sends that failed.' }),
+    created_at: Time,
+    send_at: Nullable(Time),
+    timeline: Type.Array(Type.Object({ status: Status, at: Time, detail: Nullable(Type.String()) })),
+  },
+  { title: 'MessageWithTimeline' },
+)
+
+export const Page = Type.Object({ data: Type.Array(Message), next_cursor: Nullable(Type.String()) })
+
+interface Event {
+  status: MessageStatus
+  happened_at: Date
+  detail: string | null
+}
+
+export const messageView = (row: MessageRow, timeline: readonly Event[]): Static<typeof Message> => ({
+  id: row.message_id,
+  channel: row.phone_number_id,
+  to: row.recipient,
+  template: row.template,
+  waybill_number: row.waybill_number,
+  status: row.status,
+  provider_message_id: row.provider_message_id,
+  error: row.error_meaning === null ? null : { code: row.error_code, meaning: row.error_meaning },
+  attempts: row.attempts,
+  created_at: row.created_at.toISOString(),
+  send_at: row.send_at?.toISOString() ?? null,
+  timeline: timeline.map(({ status, happened_at, detail }) => ({ status, at: happened_at.toISOString(), detail })),
+})
