@@ -1,0 +1,109 @@
+import { randomBytes } from 'node:crypto'
+import { createPool, inTenant } from '@courier/shared/database.ts'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { cloneDatabase } from '../../../dev/test-database.ts'
+import { createSimulator } from '../../../simulator/app.ts'
+import { createTokenKeeper, storeSecret } from '../channels/secrets.ts'
+import { readKeyring } from '../channels/vault.ts'
+import type { Tx } from '../database/tables.ts'
+import { acceptMessages } from '../messages/accept.ts'
+import { createEffects } from '../messages/effects.ts'
+import { Queue } from '../messages/queue.ts'
+import type { MessageRequest } from '../messages/schema.ts'
+import { createSender } from '../messages/sender.ts'
+import { createMessagingApi } from '../messaging-api/client.ts'
+
+export const phoneNumberId = '106540352242922'
+
+/** A message to that recipient, with the parameters that order_created takes. */
+export const messageTo = (to: string, more: Partial<MessageRequest> = {}): MessageRequest => ({
+  to,
+  template: {
+    name: 'order_created',
+    language: { code: 'en_US' },
+    components: [
+      { type: 'header', parameters: [{ type: 'text', text: 'DM00000001' }] },
+      { type: 'body', parameters: ['Nimali', 'Lanka Shoes', '4500'].map(text => ({ type: 'text' as const, text })) },
+    ],
+  },
+  ...more,
+})
+
+export interface StageOptions {
+  pairSeconds?: number
+  /** Messages per second of the number. */
+  rate?: number
+  /** Messages per second that the API takes; 0: no limit. */
+  apiRate?: number
+  plan?: 'free' | 'paid'
+  isRunning?: boolean
+}
+
+/** A database with the tenant demo and its number, a registered number at a simulator, and a queue between them. */
+export const stage = async (t: Test, options: StageOptions = {}) => {
+  const { url } = await cloneDatabase(t, 'notifier')
+  const pool = createPool({ url, name: 'test', connections: 10 })
+  const keyring = readKeyring(`test:${randomBytes(32).toString('base64')}`)
+  const { app: simulator, control } = await createSimulator({ behaviour: { delay_factor: 0, webhook_url: null, throughput_per_second: options.apiRate ?? 0 } })
+  const baseUrl = await simulator.listen({ host: '127.0.0.1', port: 0 })
+  const apiOptions = { baseUrl, version: 'v17.0', product: 'whatsapp' }
+  const api = createMessagingApi(apiOptions)
+  await api.register({ accessToken: 'demo-access-token' }, phoneNumberId, { pin: '123456', certificate: 'demo-certificate' })
+  await addTenant(pool, 'demo', phoneNumberId, options)
+  await inTenant(pool, 'demo', (tx: Tx) =>
+    storeSecret(tx, keyring, { tenant: 'demo', phoneNumberId, kind: 'access_token' }, 'demo-access-token'),
+  )
+  const logger = pino({ level: 'silent' })
+  const effects = createEffects(pool, logger)
+  const tokens = createTokenKeeper(pool, keyring)
+  const send = createSender({ api, tokens, effects, logger })
+  const createQueue = () =>
+    new Queue({ pool, logger, send, window: 64, pairSeconds: options.pairSeconds ?? 0, sendSeconds: 16 })
+  const queue = createQueue()
+  if (options.isRunning !== false) queue.start()
+  t.teardown(async () => {
+    await queue.stop()
+    await api.close()
+    await simulator.close()
+    await pool.end()
+  })
+  const accept = async (...requests: MessageRequest[]) => {
+    const result = await acceptMessages(pool, 'demo', requests, index => `messages.${index}.`)
+    queue.wake()
+    if (result.kind !== 'accepted') throw new Error(JSON.stringify(result))
+    return result.messages.map(({ id }) => id)
+  }
+  const rows = async (text: string, values: unknown[] = []) =>
+    inTenant(pool, '*', async (tx: Tx) => (await tx.client.query(text, values)).rows)
+  return { pool, queue, createQueue, control, simulator, api, keyring, tokens, accept, rows }
+}
+
+export const addTenant = (pool: Parameters<typeof inTenant>[0], tenant: string, number: string, options: StageOptions) =>
+  inTenant(pool, tenant, async (tx: Tx) => {
+    await tx
+      .insertInto('tenants')
+      .values({ tenant_id: tenant, country: 'LK', stop_words: ['STOP'], start_words: ['START'], resends_unknown: false })
+      .execute()
+    await tx
+      .insertInto('channels')
+      .values({
+        tenant_id: tenant,
+        phone_number_id: number,
+        name: 'Demo Couriers',
+        plan: options.plan ?? 'paid',
+        is_default: true,
+        verify_token_hash: Buffer.alloc(32),
+        rate: options.rate ?? 10_000,
+      })
+      .execute()
+  })
+
+/** Waits until `isSo`, at most `seconds`. */
+export const until = async (what: string, isSo: () => Promise<unknown>, seconds = 20): Promise<void> => {
+  const end = performance.now() + seconds * 1000
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}
