@@ -1,3 +1,6 @@
+import { readFile } from 'node:fs/promises'
+import { text as readText } from 'node:stream/consumers'
+import { isUnavailable } from './database.ts'
 import type { Faults } from './http/errors.ts'
 
 /** What the operator asked for cannot be done as asked; `message` says why and what to do. */
@@ -36,4 +39,46 @@ export const printFaults = (file: string, faults: Faults, json: boolean): void =
   process.stderr.write(`${file} was not applied:\n`)
   for (const [path, sentences] of Object.entries(faults))
     for (const sentence of sentences) process.stderr.write(`  ${path || 'the file'}: ${sentence}\n`)
+}
+
+/** The JSON of a file, of standard input for `-`. Throws UsageError, which shows nothing of the file: it holds secrets. */
+export const readJson = async (path: string): Promise<unknown> => {
+  const reading = path === '-' ? readText(process.stdin) : readFile(path, 'utf8')
+  const text = await reading.catch(error => {
+    throw new UsageError(`cannot read ${path}: ${error.code}`)
+  })
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    const place = /line \d+ column \d+/.exec((error as Error).message)?.[0]
+    throw new UsageError(
+      `${path} is not valid JSON: ${place ? `look at ${place}` : 'it breaks off, or has a wrong character'}`,
+    )
+  }
+}
+
+/** Runs the operator's command, and tells on standard error what he can do about a failure. */
+export const runCommand = async (
+  action: () => Promise<unknown>,
+  { program, databaseSetting }: { program: string; databaseSetting: string },
+): Promise<void> => {
+  try {
+    await action()
+  } catch (error) {
+    const told = tell(error as Failure, program, databaseSetting)
+    if (told === undefined) throw error
+    process.stderr.write(`${program}: ${told}\n`)
+    process.exitCode = 1
+  }
+}
+
+type Failure = Error & { code?: string; severity?: string }
+
+/** What the operator can do about it; undefined for a fault of ours. */
+const tell = (error: Failure, program: string, databaseSetting: string): string | undefined => {
+  if (error instanceof UsageError) return error.message
+  if (isUnavailable(error))
+    return `Postgres cannot be reached. Start it (npm start) or set ${databaseSetting}: ${error.message || error.code}`
+  if (error.code === '42P01') return `the database has no tables yet: run ${program} migrate first`
+  return error.severity && /^(28|3D)/.test(error.code ?? '') ? error.message : undefined
 }

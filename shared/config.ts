@@ -78,7 +78,12 @@ export const loadConfigOrExit = <S extends TObject>(
     return loadConfig(schema, environment)
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
-    process.stderr.write(`The settings are wrong, nothing was started:\n${error.message.replace(/^/gm, '  ')}\n`)
-    process.exit(1)
+    return refuseSettings(error.message)
   }
+}
+
+/** Prints what is wrong with the settings, one a line, and ends the process with status 1. */
+export const refuseSettings = (complaints: string): never => {
+  process.stderr.write(`The settings are wrong, nothing was started:\n${complaints.replace(/^/gm, '  ')}\n`)
+  process.exit(1)
 }

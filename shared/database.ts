@@ -93,6 +93,10 @@ const bind = <Tables>(client: pg.PoolClient): TenantTransaction<Tables> => {
   return Object.assign(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }), { client })
 }
 
+/** One change of a tenant's set-up at a time, also of a tenant that is not there yet. */
+export const lockTenant = (tx: AnyTransaction, tenant: string) =>
+  sql`select pg_advisory_xact_lock(hashtextextended(${tenant}, 0))`.execute(tx)
+
 /** A handle for queries on tables that are not under row-level security. */
 export const createDatabase = <Tables>(pool: pg.Pool): Kysely<Tables> =>
   new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })

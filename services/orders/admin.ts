@@ -1,8 +1,7 @@
-import { readFile } from 'node:fs/promises'
-import { text as readText } from 'node:stream/consumers'
-import { print, printFaults, printJson, printTable, UsageError } from '@courier/shared/command-line.ts'
+import { printChanges } from '@courier/shared/changes.ts'
+import { print, printFaults, printJson, printTable, readJson, runCommand } from '@courier/shared/command-line.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
-import { createPool, isUnavailable } from '@courier/shared/database.ts'
+import { createPool } from '@courier/shared/database.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import type pg from 'pg'
@@ -11,7 +10,6 @@ import { databaseSettings } from './config.ts'
 import { migrateOrders } from './database/migrate.ts'
 import { applyTenant } from './provisioning/apply.ts'
 import { checkFile } from './provisioning/check-file.ts'
-import { printChanges } from './provisioning/print-changes.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
@@ -90,32 +88,4 @@ token
     else print(`${id} of tenant ${tenant} is revoked.`)
   })
 
-const readJson = async (path: string): Promise<unknown> => {
-  const reading = path === '-' ? readText(process.stdin) : readFile(path, 'utf8')
-  const text = await reading.catch(error => {
-    throw new UsageError(`cannot read ${path}: ${error.code}`)
-  })
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    throw new UsageError(`${path} is not valid JSON: ${(error as Error).message}`)
-  }
-}
-
-try {
-  await program.parseAsync()
-} catch (error) {
-  const told = tell(error as Error & { code?: string; severity?: string })
-  if (told === undefined) throw error
-  process.stderr.write(`orders: ${told}\n`)
-  process.exitCode = 1
-}
-
-/** What the operator can do about it; undefined for a fault of ours. */
-function tell(error: Error & { code?: string; severity?: string }): string | undefined {
-  if (error instanceof UsageError) return error.message
-  if (isUnavailable(error))
-    return `Postgres cannot be reached. Start it (npm start) or set ORDERS_DATABASE_URL: ${error.message || error.code}`
-  if (error.code === '42P01') return 'the database has no tables yet: run orders migrate first'
-  return error.severity && /^(28|3D)/.test(error.code ?? '') ? error.message : undefined
-}
+await runCommand(() => program.parseAsync(), { program: 'orders', databaseSetting: 'ORDERS_DATABASE_URL' })

@@ -1,21 +1,32 @@
-import { inTenant } from '@courier/shared/database.ts'
+import { inTenant, lockTenant } from '@courier/shared/database.ts'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { type Keyring, last4, open, type SecretKind, seal } from './vault.ts'
+import { type Keyring, last4, open, type Place, type SecretKind, seal } from './vault.ts'
 
 export type Slot = 'current' | 'next'
 
-/** Seals and stores a secret. A secret that is there already stays as `current` until this one, as `next`, has worked. */
-export const storeSecret = async (
-  tx: Tx,
-  keyring: Keyring,
-  place: { tenant: string; phoneNumberId: string; kind: SecretKind },
-  text: string,
-): Promise<'unchanged' | 'stored'> => {
-  const known = await findSecrets(tx, keyring, place.tenant, place.phoneNumberId, place.kind)
+/**
+ * Seals and stores a secret. A secret that is there already stays as `current` until this one, as `next`, has worked; the
+ * secret that is `current` calls a rotation off. An app secret is taken as worked when one newer still comes: nobody
+ * tries it by a call.
+ */
+export const storeSecret = async (tx: Tx, keyring: Keyring, place: Place, text: string): Promise<StoredAs> => {
+  const { tenant, phoneNumberId, kind } = place
+  const known = await findSecrets(tx, keyring, tenant, phoneNumberId, kind)
   if ((known.get('next') ?? known.get('current')) === text) return 'unchanged'
-  const slot: Slot = known.has('current') && place.kind !== 'pin' ? 'next' : 'current'
+  if (known.get('current') === text) {
+    await removeSecret(tx, place, 'next')
+    return 'changed'
+  }
+  if (kind === 'app_secret') await promoteNext(tx, tenant, phoneNumberId, kind)
+  await putSecret(tx, keyring, place, known.has('current') && kind !== 'pin' ? 'next' : 'current', text)
+  return known.size === 0 ? 'added' : 'changed'
+}
+
+export type StoredAs = 'unchanged' | 'added' | 'changed'
+
+const putSecret = async (tx: Tx, keyring: Keyring, place: Place, slot: Slot, text: string): Promise<void> => {
   const { keyId, sealed } = seal(keyring, place, text)
   const { tenant: tenant_id, phoneNumberId: phone_number_id, kind } = place
   await tx
@@ -30,8 +41,16 @@ export const storeSecret = async (
       })),
     )
     .execute()
-  return 'stored'
 }
+
+const removeSecret = (tx: Tx, place: Place, slot: Slot) =>
+  tx
+    .deleteFrom('secrets')
+    .where('tenant_id', '=', place.tenant)
+    .where('phone_number_id', '=', place.phoneNumberId)
+    .where('kind', '=', place.kind)
+    .where('slot', '=', slot)
+    .execute()
 
 /** The secrets of one kind in the clear, by slot. They go nowhere but into a call or a comparison. */
 export const findSecrets = async (
@@ -51,33 +70,24 @@ export const findSecrets = async (
   return new Map(rows.map(row => [row.slot, open(keyring, { tenant, phoneNumberId, kind }, row.key_id, row.sealed)]))
 }
 
-/** Makes `next` the only one: it has worked. */
+/** Makes `next`, if there is one, the only one: it has worked. */
 export const promoteNext = async (tx: Tx, tenant: string, phoneNumberId: string, kind: SecretKind): Promise<void> => {
-  const ofKind = { tenant_id: tenant, phone_number_id: phoneNumberId, kind }
-  const remove = tx
-    .deleteFrom('secrets')
-    .where(({ eb, and, exists, selectFrom }) =>
-      and([
-        eb('tenant_id', '=', tenant),
-        eb('phone_number_id', '=', phoneNumberId),
-        eb('kind', '=', kind),
-        eb('slot', '=', 'current'),
-        exists(
-          selectFrom('secrets as newer')
-            .select('newer.slot')
-            .where('newer.tenant_id', '=', tenant)
-            .where('newer.phone_number_id', '=', phoneNumberId)
-            .where('newer.kind', '=', kind)
-            .where('newer.slot', '=', 'next'),
-        ),
-      ]),
-    )
-  await remove.execute()
+  const next = await tx
+    .selectFrom('secrets')
+    .select('slot')
+    .where('tenant_id', '=', tenant)
+    .where('phone_number_id', '=', phoneNumberId)
+    .where('kind', '=', kind)
+    .where('slot', '=', 'next')
+    .forUpdate()
+    .executeTakeFirst()
+  if (!next) return
+  await removeSecret(tx, { tenant, phoneNumberId, kind }, 'current')
   await tx
     .updateTable('secrets')
     .set({ slot: 'current' })
-    .where('tenant_id', '=', ofKind.tenant_id)
-    .where('phone_number_id', '=', ofKind.phone_number_id)
+    .where('tenant_id', '=', tenant)
+    .where('phone_number_id', '=', phoneNumberId)
     .where('kind', '=', kind)
     .where('slot', '=', 'next')
     .execute()
@@ -105,11 +115,23 @@ export const createTokenKeeper = (pool: pg.Pool, keyring: Keyring) => {
       cache.set(phoneNumberId, tokens)
       return tokens
     },
-    /** `next` has worked. */
-    promote: async (tenant: string, phoneNumberId: string): Promise<void> => {
-      await inTenant(pool, tenant, (tx: Tx) => promoteNext(tx, tenant, phoneNumberId, 'access_token'))
+    /** `next` has worked; with `worked` only if it is still that one. */
+    promote: async (tenant: string, phoneNumberId: string, worked?: string): Promise<void> => {
+      await inTenant(pool, tenant, async (tx: Tx) => {
+        await lockTenant(tx, tenant)
+        const secrets = await findSecrets(tx, keyring, tenant, phoneNumberId, 'access_token')
+        if (worked !== undefined && secrets.get('next') !== worked) return
+        await promoteNext(tx, tenant, phoneNumberId, 'access_token')
+      })
       cache.delete(phoneNumberId)
     },
     forget: (phoneNumberId: string): boolean => cache.delete(phoneNumberId),
   }
 }
+
+/** The app secrets of a number, both of a rotation: its webhooks are signed with either. */
+export const appSecretsOf =
+  (keyring: Keyring) =>
+  async (tx: Tx, tenant: string, phoneNumberId: string): Promise<string[]> => [
+    ...(await findSecrets(tx, keyring, tenant, phoneNumberId, 'app_secret')).values(),
+  ]

@@ -1,9 +1,10 @@
+import type { Change } from '@courier/shared/changes.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
 import type pg from 'pg'
 import { hashPassword, isPassword } from '../access/passwords.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Change, sync } from './sync.ts'
+import { sync } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
 
 /**

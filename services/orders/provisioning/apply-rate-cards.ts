@@ -1,5 +1,6 @@
+import type { Change } from '@courier/shared/changes.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Change, type Synced, sync } from './sync.ts'
+import { type Synced, sync } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
 
 /** Zones that lose their last city or rate go last: cities and rates point at them. */

@@ -1,11 +1,11 @@
-import { inTenant } from '@courier/shared/database.ts'
+import type { Change } from '@courier/shared/changes.ts'
+import { inTenant, lockTenant } from '@courier/shared/database.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
-import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
 import { applyMerchants, findForeignBusinesses, hashPasswords } from './apply-merchants.ts'
 import { applyRateCards } from './apply-rate-cards.ts'
-import { type Change, sync } from './sync.ts'
+import { sync } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
 
 export type Applied = { kind: 'applied'; changes: Change[] } | { kind: 'refused'; faults: Faults }
@@ -60,10 +60,6 @@ const applySettings = async (tx: Tx, { tenant }: TenantFile): Promise<Change[]> 
   })
   return changes
 }
-
-/** One apply of a tenant at a time, also of one that is not there yet. */
-const lockTenant = (tx: Tx, tenant: string) =>
-  sql`select pg_advisory_xact_lock(hashtextextended(${tenant}, 0))`.execute(tx)
 
 const raiseVersion = (tx: Tx, tenant: string) =>
   tx

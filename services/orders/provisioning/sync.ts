@@ -1,11 +1,6 @@
+import type { Change } from '@courier/shared/changes.ts'
 import { type RawBuilder, sql } from 'kysely'
 import type { Tables, Tx } from '../database/tables.ts'
-
-export interface Change {
-  kind: string
-  id: string
-  change: 'added' | 'changed' | 'removed' | 'deactivated'
-}
 
 type Row = Record<string, string | number | boolean | null>
 

@@ -1,5 +1,11 @@
-import { print, printJson, printTable } from '@courier/shared/command-line.ts'
-import type { Change } from './sync.ts'
+import { print, printJson, printTable } from './command-line.ts'
+
+/** Something that `apply` changed. */
+export interface Change {
+  kind: string
+  id: string
+  change: 'added' | 'changed' | 'removed' | 'deactivated'
+}
 
 const maxLines = 20
 

@@ -1,0 +1,15 @@
+import { fileURLToPath } from 'node:url'
+import { migrate } from '@courier/shared/database.ts'
+
+export interface DatabaseSettings {
+  NOTIFIER_DATABASE_URL: string
+  NOTIFIER_MIGRATE_DATABASE_URL?: string
+}
+
+/** Brings the database up to date and gives the role of NOTIFIER_DATABASE_URL its rights. Returns what was applied. */
+export const migrateNotifier = (settings: DatabaseSettings): Promise<string[]> =>
+  migrate(
+    settings.NOTIFIER_MIGRATE_DATABASE_URL ?? settings.NOTIFIER_DATABASE_URL,
+    fileURLToPath(new URL('migrations', import.meta.url)),
+    decodeURIComponent(new URL(settings.NOTIFIER_DATABASE_URL).username),
+  )

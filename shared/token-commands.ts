@@ -1,0 +1,46 @@
+import { type Kysely, sql } from 'kysely'
+import type pg from 'pg'
+import { UsageError } from './command-line.ts'
+import { type AnyTransaction, createDatabase, inTenant } from './database.ts'
+
+const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/
+
+/** When a token ends: ISO 8601, null for never. Throws UsageError for anything but a time to come. */
+export const readExpiry = (expires: string | undefined): Date | null => {
+  const expiresAt = expires === undefined ? null : new Date(isoTime.test(expires) ? expires : Number.NaN)
+  if (expiresAt && !(expiresAt.getTime() > Date.now()))
+    throw new UsageError(`--expires must be a time to come, such as 2027-01-31T00:00:00Z, not ${expires}`)
+  return expiresAt
+}
+
+export const findTenantIds = async (pool: pg.Pool): Promise<string[]> => {
+  const db: Kysely<{ tenants: { tenant_id: string } }> = createDatabase(pool)
+  const rows = await db.selectFrom('tenants').select('tenant_id').orderBy('tenant_id').execute()
+  return rows.map(row => row.tenant_id)
+}
+
+/** Throws UsageError for a tenant that is not there. */
+export const requireTenant = async (pool: pg.Pool, tenant: string): Promise<void> => {
+  const tenants = await findTenantIds(pool)
+  if (!tenants.includes(tenant))
+    throw new UsageError(`there is no tenant ${tenant}; there are: ${tenants.join(', ') || 'none'}`)
+}
+
+/** Returns the tenant whose token it was. `program` is what the operator runs to see the tokens. */
+export const revokeTokenById = async (pool: pg.Pool, tokenId: string, program: string): Promise<string> => {
+  for (const tenant of await findTenantIds(pool))
+    if (await inTenant(pool, tenant, (tx: AnyTransaction) => revokeToken(tx, tenant, tokenId))) return tenant
+  throw new UsageError(`there is no token ${tokenId}; ${program} token list shows them`)
+}
+
+/** False when the tenant has no such token. Revoking twice keeps the first time. */
+const revokeToken = async (tx: AnyTransaction, tenant: string, tokenId: string): Promise<boolean> => {
+  const rows = await tx
+    .updateTable('tokens')
+    .set({ revoked_at: sql<Date>`coalesce(revoked_at, now())` })
+    .where('tenant_id', '=', tenant)
+    .where('token_id', '=', tokenId)
+    .returning('token_id')
+    .execute()
+  return rows.length > 0
+}
