@@ -5,8 +5,11 @@ ENV NODE_ENV=production
 COPY package.json package-lock.json ./
 COPY shared/package.json shared/
 COPY services/orders/package.json services/orders/
+COPY services/notifier/package.json services/notifier/
+COPY simulator/package.json simulator/
 RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
 COPY shared shared
 COPY services services
+COPY simulator simulator
 USER node
 CMD ["node", "services/orders/main.ts"]

@@ -17,3 +17,4 @@ SQL
 psql -v ON_ERROR_STOP=1 --username "${POSTGRES_USER:-postgres}" --dbname postgres \
   -c 'revoke connect on database postgres, template1 from public'
 make_database orders "$ORDERS_PASSWORD" "$ORDERS_OWNER_PASSWORD"
+make_database notifier "$NOTIFIER_PASSWORD" "$NOTIFIER_OWNER_PASSWORD"

@@ -1,6 +1,7 @@
-// npm run demo, while `npm start` runs: posts a real batch and prints the waybills.
+// npm run demo, while `npm start` runs: posts a real batch, prints the waybills, and follows a message until it is read.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { readStaffToken } from './demo-staff.ts'
 import { readToken } from './demo-tenant.ts'
 import { addressOf } from './ports.ts'
 import { readDevSettings, root } from './settings.ts'
@@ -29,3 +30,44 @@ for (const [index, waybill] of (data ?? []).entries()) {
   process.stdout.write(`${waybill}  ${order?.order_no}  ${order?.customer_name}\n`)
 }
 process.stdout.write(`${message}\n`)
+
+const notifier = addressOf(settings.HOST, settings.NOTIFIER_PORT)
+const staff = (await readStaffToken(settings.dataFolder)) ?? fail('There is no staff token: run npm start first.')
+const headers = { authorization: `Bearer ${staff.token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
+const [waybill = ''] = data ?? []
+const text = (...texts: string[]) => texts.map(text => ({ type: 'text', text }))
+const queued = await fetch(`${notifier}/api/messages`, {
+  method: 'POST',
+  headers,
+  body: JSON.stringify({
+    to: '0770000101',
+    waybill_number: waybill,
+    template: {
+      name: 'order_created',
+      language: { code: 'en_US' },
+      components: [
+        { type: 'header', parameters: text(waybill) },
+        { type: 'body', parameters: text('Nimali', 'Lanka Shoes', '4500') },
+      ],
+    },
+  }),
+})
+const accepted = (await queued.json()) as { message: string; data?: { id: string }; errors?: object }
+if (!accepted.data) fail(`${queued.status} ${accepted.message} ${JSON.stringify(accepted.errors ?? {}, null, 2)}`)
+process.stdout.write(`\nMessage ${accepted.data?.id} about ${waybill}:\n`)
+
+interface Moment {
+  status: string
+  at: string
+}
+let told = 0
+for (let tries = 0; tries < 300; tries++) {
+  const answer = await fetch(`${notifier}/api/messages/${accepted.data?.id}`, { headers })
+  const { data: message } = (await answer.json()) as { data: { status: string; timeline: Moment[] } }
+  for (const { status, at } of message.timeline.slice(told)) process.stdout.write(`${at}  ${status}\n`)
+  told = message.timeline.length
+  if (message.status === 'read') process.exit(0)
+  if (message.status === 'failed') fail('The message failed.')
+  await new Promise(resolve => setTimeout(resolve, 100))
+}
+fail('The message was not read within 30 seconds.')

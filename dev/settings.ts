@@ -1,4 +1,6 @@
-import { resolve } from 'node:path'
+import { randomBytes } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { loadConfigOrExit, PositiveInteger, PostgresUrl } from '@courier/shared/config.ts'
 import { Type } from '@sinclair/typebox'
 
@@ -10,9 +12,12 @@ export const embeddedPassword = 'courier'
 const Settings = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on' }),
   ORDERS_PORT: PositiveInteger(3000, 'the port of orders', 65535),
+  NOTIFIER_PORT: PositiveInteger(3001, 'the port of the notifier', 65535),
+  SIMULATOR_PORT: PositiveInteger(3002, 'the port of the simulator', 65535),
   EMBEDDED_POSTGRES_PORT: PositiveInteger(54329, 'the port of the embedded Postgres', 65535),
   DATA_DIR: Type.String({ default: '.data', description: 'where the embedded Postgres keeps its data' }),
-  ORDERS_DATABASE_URL: Type.Optional(PostgresUrl('a Postgres to use instead of the embedded one')),
+  ORDERS_DATABASE_URL: Type.Optional(PostgresUrl('a Postgres to use for orders instead of the embedded one')),
+  NOTIFIER_DATABASE_URL: Type.Optional(PostgresUrl('a Postgres to use for the notifier instead of the embedded one')),
 })
 
 export const readDevSettings = () => {
@@ -21,14 +26,26 @@ export const readDevSettings = () => {
 }
 
 /** The databases of an embedded Postgres: each has a role that owns the tables and one that reads and writes them. */
-export const embeddedDatabases = ['orders'] as const
+export const embeddedDatabases = ['orders', 'notifier'] as const
 
-/** The environment that a service and its commands need to use the embedded Postgres. What is set already wins. */
+/** The environment that the services and their commands need to use the embedded Postgres. What is set already wins. */
 export const embeddedEnvironment = (port: number): Record<string, string> => {
   const url = (role: string, database: string) => `postgres://${role}:${embeddedPassword}@127.0.0.1:${port}/${database}`
-  if (process.env.ORDERS_DATABASE_URL) return {}
-  return {
-    ORDERS_DATABASE_URL: url('orders', 'orders'),
-    ORDERS_MIGRATE_DATABASE_URL: url('orders_owner', 'orders'),
+  const environment: Record<string, string> = {}
+  for (const name of embeddedDatabases) {
+    const setting = name.toUpperCase()
+    if (process.env[`${setting}_DATABASE_URL`]) continue
+    environment[`${setting}_DATABASE_URL`] = url(name, name)
+    environment[`${setting}_MIGRATE_DATABASE_URL`] = url(`${name}_owner`, name)
   }
+  return environment
+}
+
+/** The key of the demonstration's credentials: made once, kept in the data folder. CREDENTIALS_KEYS in the environment wins. */
+export const credentialsEnvironment = (dataFolder: string): Record<string, string> => {
+  if (process.env.CREDENTIALS_KEYS) return {}
+  const path = join(dataFolder, 'credentials-keys')
+  mkdirSync(dataFolder, { recursive: true })
+  if (!existsSync(path)) writeFileSync(path, `demo:${randomBytes(32).toString('base64')}`, { mode: 0o600 })
+  return { CREDENTIALS_KEYS: readFileSync(path, 'utf8') }
 }

@@ -4,10 +4,11 @@ import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { closeOtherDatabases, createDatabaseWithRoles } from './databases.ts'
+import { loadDemoStaff } from './demo-staff.ts'
 import { loadDemoTenant } from './demo-tenant.ts'
 import { addressOf, refuseTakenPort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
-import { embeddedDatabases, embeddedEnvironment, readDevSettings, root } from './settings.ts'
+import { credentialsEnvironment, embeddedDatabases, embeddedEnvironment, readDevSettings, root } from './settings.ts'
 
 const settings = readDevSettings()
 const cleanUps: (() => Promise<unknown>)[] = []
@@ -36,6 +37,21 @@ const isStart = (pid: number): boolean => {
   }
 }
 
+/** The simulator in place of the messaging API, with the secrets of its demo account. What is set already wins. */
+const demoEnvironment = (): Record<string, string> => ({
+  MESSAGING_API_URL: addressOf(settings.HOST, settings.SIMULATOR_PORT),
+  WEBHOOK_URL: `${addressOf(settings.HOST, settings.NOTIFIER_PORT)}/webhooks/messaging`,
+  DEMO_ACCESS_TOKEN: 'demo-access-token',
+  DEMO_APP_SECRET: 'demo-app-secret',
+  ...Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined)),
+})
+
+const syncTemplates = async (notifier: string, token: string): Promise<void> => {
+  const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
+  const answer = await fetch(`${notifier}/api/templates/sync`, { method: 'POST', headers, body: '{}' })
+  if (!answer.ok) throw new Error(`The demo templates were not synced: ${await answer.text()}`)
+}
+
 const startEmbeddedPostgres = async (): Promise<void> => {
   const folder = join(settings.dataFolder, 'postgres')
   const postgres = await startPostgres({ folder, port: settings.EMBEDDED_POSTGRES_PORT })
@@ -44,8 +60,8 @@ const startEmbeddedPostgres = async (): Promise<void> => {
   await closeOtherDatabases(postgres.url)
 }
 
-const startService = async (name: string, port: number): Promise<string> => {
-  const child = spawn(process.execPath, [join(root, 'services', name, 'main.ts')], { stdio: 'inherit' })
+const startService = async (name: string, folder: string, port: number): Promise<string> => {
+  const child = spawn(process.execPath, [join(root, folder, 'main.ts')], { stdio: 'inherit' })
   const ended = once(child, 'exit')
   cleanUps.push(async () => {
     child.kill('SIGTERM')
@@ -79,18 +95,27 @@ const stop = async (status: number): Promise<void> => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(0))
 
 try {
-  await refuseTakenPort(settings.ORDERS_PORT, settings.HOST, 'ORDERS_PORT')
+  for (const setting of ['ORDERS_PORT', 'NOTIFIER_PORT', 'SIMULATOR_PORT'] as const)
+    await refuseTakenPort(settings[setting], settings.HOST, setting)
   await lockFolder()
-  if (!settings.ORDERS_DATABASE_URL) {
-    await startEmbeddedPostgres()
-    Object.assign(process.env, embeddedEnvironment(settings.EMBEDDED_POSTGRES_PORT))
-  }
-  const orders = await startService('orders', settings.ORDERS_PORT)
+  const embedded = embeddedEnvironment(settings.EMBEDDED_POSTGRES_PORT)
+  if (Object.keys(embedded).length > 0) await startEmbeddedPostgres()
+  Object.assign(process.env, demoEnvironment(), embedded, credentialsEnvironment(settings.dataFolder))
+  const [orders, notifier, simulator] = await Promise.all([
+    startService('orders', 'services/orders', settings.ORDERS_PORT),
+    startService('notifier', 'services/notifier', settings.NOTIFIER_PORT),
+    startService('simulator', 'simulator', settings.SIMULATOR_PORT),
+  ])
   const { email, password, token } = await loadDemoTenant(settings.dataFolder)
+  const staffToken = await loadDemoStaff(settings.dataFolder)
+  await syncTemplates(notifier, staffToken)
   process.stdout.write(`
-orders     ${orders}   calls to try: ${orders}/docs
-merchant   ${email}   password ${password}
-token      ${token}
+orders      ${orders}   calls to try: ${orders}/docs
+notifier    ${notifier}   calls to try: ${notifier}/docs
+simulator   ${simulator}   the customers' phones
+merchant    ${email}   password ${password}
+token       ${token}
+staff token ${staffToken}   of the notifier
 
 Send a batch of 25 orders:
 

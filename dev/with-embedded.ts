@@ -1,9 +1,9 @@
 // Runs an operator's command on the database of `npm start`, unless the environment names another one.
 // usage: with-embedded.ts MODULE [ARGUMENT ...]
 import { resolve } from 'node:path'
-import { embeddedEnvironment, readDevSettings } from './settings.ts'
+import { credentialsEnvironment, embeddedEnvironment, readDevSettings } from './settings.ts'
 
-const { EMBEDDED_POSTGRES_PORT } = readDevSettings()
-Object.assign(process.env, embeddedEnvironment(EMBEDDED_POSTGRES_PORT))
+const { EMBEDDED_POSTGRES_PORT, dataFolder } = readDevSettings()
+Object.assign(process.env, embeddedEnvironment(EMBEDDED_POSTGRES_PORT), credentialsEnvironment(dataFolder))
 const [module] = process.argv.splice(2, 1)
 await import(resolve(module ?? ''))

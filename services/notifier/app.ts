@@ -1,0 +1,100 @@
+import { DomainError } from '@courier/shared/http/errors.ts'
+import { acceptJson } from '@courier/shared/http/json-body.ts'
+import { createServer } from '@courier/shared/http/server.ts'
+import { watchPool } from '@courier/shared/pool-metrics.ts'
+import rateLimit from '@fastify/rate-limit'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { Counter, Registry } from 'prom-client'
+import { requireStaff, staffOf } from './access/staff.ts'
+import { createTokenReader } from './access/tokens.ts'
+import { appSecretsOf } from './channels/app-secrets.ts'
+import { channels } from './channels/routes.ts'
+import { createTokenKeeper } from './channels/secrets.ts'
+import { createSyncChannel } from './channels/sync-templates.ts'
+import type { Keyring } from './channels/vault.ts'
+import { conversations } from './conversations/routes.ts'
+import { createEffects } from './messages/effects.ts'
+import { Queue } from './messages/queue.ts'
+import { reactToFailures } from './messages/reported-failures.ts'
+import { messages } from './messages/routes.ts'
+import { createSender } from './messages/sender.ts'
+import type { MessagingApi } from './messaging-api/client.ts'
+import { templates } from './templates/routes.ts'
+import { webhooks } from './webhooks/routes.ts'
+
+export interface NotifierOptions {
+  pool: pg.Pool
+  logger: Logger
+  keyring: Keyring
+  api: MessagingApi
+  /** How many messages may be on their way at once. */
+  window: number
+  /** Seconds between two messages to one recipient; 0: no limit. */
+  pairSeconds: number
+  callsPerMinute: number
+}
+
+const api = {
+  title: 'Courier notifier',
+  version: '0.1.0',
+  description: 'Staff sends template messages to customers; the messaging API tells what became of them.',
+  tags: [
+    { name: 'messages', description: 'Messages and their timelines.' },
+    { name: 'channels', description: 'The numbers that messages are sent from.' },
+    { name: 'templates', description: 'The catalogue of the account.' },
+    { name: 'conversations', description: 'The 24 hours after a customer wrote.' },
+  ],
+}
+
+/** Bodies of staff's calls: a thousand messages fit. Webhooks have a limit of their own. */
+const bodyLimitBytes = 5_242_880
+/** Longer than the API client's own deadline for a call. */
+const sendSeconds = 16
+
+/** The HTTP application, in reading order, and the queue behind it. */
+export const createNotifier = async ({ pool, logger, keyring, ...options }: NotifierOptions) => {
+  const registry = new Registry()
+  const isReady = () => pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
+  const app = await createServer({ api, logger, registry, bodyLimitBytes, isReady })
+  watchPool(pool, registry)
+  const facts = new Counter({
+    name: 'webhook_facts_total',
+    help: 'What webhooks told.',
+    labelNames: ['kind'],
+    registers: [registry],
+  })
+
+  const tokens = createTokenKeeper(pool, keyring)
+  const effects = createEffects(pool, logger)
+  const send = createSender({ api: options.api, tokens, effects, logger })
+  const queue = new Queue({ pool, logger, send, window: options.window, pairSeconds: options.pairSeconds, sendSeconds })
+  const wake = () => queue.wake()
+
+  await app.register(webhooks, {
+    pool,
+    appSecretsOf: appSecretsOf(keyring),
+    onReleased: wake,
+    onFact: (kind, count) => facts.inc({ kind }, count),
+    onFailures: reactToFailures(logger),
+  })
+
+  await app.register(async staff => {
+    acceptJson(staff)
+    staff.addHook('onRequest', requireStaff(createTokenReader(pool)))
+    await staff.register(rateLimit, {
+      hook: 'preParsing',
+      max: options.callsPerMinute,
+      timeWindow: '1 minute',
+      keyGenerator: request => staffOf(request).tokenId,
+      errorResponseBuilder: (_request, { ttl }) =>
+        new DomainError('too_many_requests', 'Too Many Attempts.', { retryAfterSeconds: Math.ceil(ttl / 1000) }),
+    })
+    await staff.register(messages, { pool, staffOf, onQueued: wake })
+    await staff.register(channels, { pool, keyring, api: options.api, staffOf, tokens, onResumed: wake })
+    const syncChannel = createSyncChannel(pool, tokens, options.api)
+    await staff.register(templates, { pool, staffOf, syncChannel })
+    await staff.register(conversations, { pool, staffOf })
+  })
+  return { app, queue }
+}
