@@ -14,7 +14,8 @@ t.test(
   { skip: !process.env.TEST_COMPOSE && 'npm test -- --compose' },
   async t => {
     t.setTimeout(600_000)
-    const port = String(await freePort())
+    const [port, notifierPort, simulatorPort] = [await freePort(), await freePort(), await freePort()].map(String)
+    const ports = { ORDERS_PORT: port, NOTIFIER_PORT: notifierPort, SIMULATOR_PORT: simulatorPort }
 
     const compose = (words: string[], input = ''): SpawnSyncReturns<string> => {
       const [program = '', ...first] = [...command, '-p', project, ...words]
@@ -22,7 +23,7 @@ t.test(
         cwd: root,
         input,
         encoding: 'utf8',
-        env: { ...process.env, ORDERS_PORT: port },
+        env: { ...process.env, ...ports },
       })
     }
     /** What the command printed; fails the test with its errors when it failed. */
@@ -33,10 +34,10 @@ t.test(
     }
     t.teardown(() => compose(['down', '-v', '--remove-orphans']))
 
-    const isReady = async (): Promise<boolean> => {
+    const isReady = async (of = port): Promise<boolean> => {
       for (let tries = 0; tries < 240; tries++) {
         if (
-          await fetch(`http://127.0.0.1:${port}/health/ready`)
+          await fetch(`http://127.0.0.1:${of}/health/ready`)
             .then(answer => answer.ok)
             .catch(() => false)
         )
@@ -105,6 +106,40 @@ t.test(
       t.equal(asOrders('select count(*) from orders').stdout.trim(), '0', 'without a tenant it sees no row')
       t.match(asOrders('drop table orders').stderr, /must be owner/)
       t.match(asOrders('select 1', url.replace(/orders$/, 'postgres')).stderr, /permission denied for database/)
+    })
+
+    await t.test('a message leaves the notifier, and the customer reads it', async t => {
+      for (const of of [notifierPort, simulatorPort]) t.ok(await isReady(of), 'the service is ready')
+      const notifier = (words: string[], input = '') =>
+        composed(['exec', '-T', 'notifier', 'node', 'services/notifier/admin.ts', ...words], input)
+      notifier(['apply', '-'], readFileSync(join(root, 'examples/demo-notifier.json'), 'utf8'))
+      const { token } = JSON.parse(notifier(['token', 'create', '--tenant', 'demo', '--staff', 'Ruwan', '--json']))
+      const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
+      const parameters = ['Nimali', 'DM00000001'].map(text => ({ type: 'text', text }))
+      const template = {
+        name: 'order_delivered',
+        language: { code: 'en_US' },
+        components: [{ type: 'body', parameters }],
+      }
+      const messages = `http://127.0.0.1:${notifierPort}/api/messages`
+      const body = JSON.stringify({ to: '0770000101', template })
+      const answer = await fetch(messages, { method: 'POST', headers, body })
+      t.equal(answer.status, 202)
+      const { id } = ((await answer.json()) as { data: { id: string } }).data
+      let message = { status: '', timeline: [] as { status: string }[] }
+      for (let tries = 0; tries < 200 && message.status !== 'read'; tries++) {
+        await new Promise(resolve => setTimeout(resolve, 100))
+        const found = await fetch(`${messages}/${id}`, { headers })
+        message = ((await found.json()) as { data: typeof message }).data
+      }
+      t.same(
+        message.timeline.map(({ status }) => status),
+        ['queued', 'accepted', 'sent', 'delivered', 'read'],
+      )
+      t.notMatch(
+        compose(['logs', 'notifier']).stdout,
+        /demo-access-token|demo-app-secret|0770000101|94770000101|Nimali/,
+      )
     })
   },
 )

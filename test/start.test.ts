@@ -18,10 +18,13 @@ interface Run {
 const prepare = async (t: Test) => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-start-'))
   await chmod(folder, 0o755)
-  const { ORDERS_DATABASE_URL: _, ...environment } = process.env
+  const { ORDERS_DATABASE_URL: _, NOTIFIER_DATABASE_URL: __, ...environment } = process.env
   const settings = {
     DATA_DIR: folder,
     ORDERS_PORT: String(await freePort()),
+    NOTIFIER_PORT: String(await freePort()),
+    SIMULATOR_PORT: String(await freePort()),
+    SIMULATOR_DELAY_FACTOR: '0.1',
     EMBEDDED_POSTGRES_PORT: String(await freePort()),
   }
   const npm = (script: string, words: string[] = [], changed: Record<string, string> = {}): Run => {
@@ -65,6 +68,9 @@ t.test('npm start, the printed call, a crash, a second start', async t => {
   const list = npm('orders', ['token', 'list', '--json'])
   await list.ended
   t.match(JSON.parse(list.output()), [{ tenant_id: 'demo', email: 'shop@example.com' }])
+  const staff = npm('notifier', ['token', 'list', '--json'])
+  await staff.ended
+  t.match(JSON.parse(staff.output()), [{ tenant_id: 'demo', staff_name: 'Demo portal' }])
 
   process.kill(-(first.child.pid ?? 0), 'SIGKILL')
   await first.ended
@@ -73,6 +79,11 @@ t.test('npm start, the printed call, a crash, a second start', async t => {
   const demo = npm('demo')
   await demo.ended
   t.match(demo.output(), /Orders Created Successfully/)
+  t.match(
+    demo.output(),
+    /queued\n.*accepted\n.*sent\n.*delivered\n.*read\n$/,
+    'a message was followed until it was read',
+  )
   t.notMatch(demo.output(), answer.data[0], 'the waybills of the first start are not given again')
 
   second.child.kill('SIGTERM')
@@ -86,7 +97,7 @@ t.test('a taken port is named with its setting, and nothing is left running', as
   await once(server, 'listening')
   t.teardown(() => server.close())
   const { port } = server.address() as { port: number }
-  for (const setting of ['ORDERS_PORT', 'EMBEDDED_POSTGRES_PORT']) {
+  for (const setting of ['ORDERS_PORT', 'NOTIFIER_PORT', 'SIMULATOR_PORT', 'EMBEDDED_POSTGRES_PORT']) {
     const run = npm('start', [], { [setting]: String(port) })
     const [status] = await run.ended
     t.equal(status, 1)

@@ -6,8 +6,7 @@ import rateLimit from '@fastify/rate-limit'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, Registry } from 'prom-client'
-import { requireStaff, staffOf } from './access/staff.ts'
-import { createTokenReader } from './access/tokens.ts'
+import { createStaffReader, requireStaff, staffOf } from './access/staff.ts'
 import { appSecretsOf } from './channels/app-secrets.ts'
 import { channels } from './channels/routes.ts'
 import { createTokenKeeper } from './channels/secrets.ts'
@@ -81,7 +80,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
 
   await app.register(async staff => {
     acceptJson(staff)
-    staff.addHook('onRequest', requireStaff(createTokenReader(pool)))
+    staff.addHook('onRequest', requireStaff(createStaffReader(pool)))
     await staff.register(rateLimit, {
       hook: 'preParsing',
       max: options.callsPerMinute,
