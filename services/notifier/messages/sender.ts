@@ -18,12 +18,16 @@ export interface SenderOptions {
 /** Sends one claimed message and says what became of it. Never rejects: a fault of ours leaves the message `unknown`. */
 export const createSender = (options: SenderOptions) => {
   const { effects, logger } = options
+  const tellVersion = createVersionTeller(logger)
   return async (message: ClaimedMessage): Promise<Outcome> => {
     try {
       const result = await write(options, message)
+      if ('servedVersion' in result) tellVersion(result.servedVersion)
       const { outcome, effects: following } = decide(message, result, new Date(), Math.random)
-      if (result.kind === 'accepted') effects.succeeded(message)
-      await effects.carryOut(message, following).catch(err => logger.error({ err }, 'message.effect_failed'))
+      const isAnswered = result.kind === 'accepted' || result.kind === 'refused'
+      await effects
+        .carryOut(message, following, isAnswered)
+        .catch(err => logger.error({ err }, 'message.effect_failed'))
       tell(logger, outcome, result)
       return outcome
     } catch (err) {
@@ -60,4 +64,14 @@ const tell = (logger: Logger, outcome: Outcome, result: Accepted | Failed): void
   const fact = { tenant, message_id: id, phone_number_id: phoneNumberId, attempts, code: outcome.code }
   if (outcome.status === 'accepted') logger.debug(fact, 'message.accepted')
   else logger.warn({ ...fact, answer: result.kind, meaning: outcome.meaning }, `message.${outcome.status}`)
+}
+
+/** The API serves calls to an expired version with a later one: it is told once, and when it changes. */
+const createVersionTeller = (logger: Logger) => {
+  let told: string | null = null
+  return (served: string | null): void => {
+    if (served === null || served === told) return
+    told = served
+    logger.info({ served_version: served }, 'messaging_api.version')
+  }
 }
