@@ -79,7 +79,9 @@ const readContext = async (tx: Tx, tenant: string, requests: readonly MessageReq
   const ofChannel = Map.groupBy(requests, ({ channel }) => chooseChannel(channel, channels))
   const conversations = new Map<string, Map<string, Conversation>>()
   const templates = new Map<string, CatalogueTemplate[] | undefined>()
-  for (const [channel, messages] of ofChannel) {
+  // In one order: two calls that lock the conversations of several numbers then cannot deadlock.
+  const sorted = [...ofChannel].sort(([a], [b]) => ((a?.phoneNumberId ?? '') < (b?.phoneNumberId ?? '') ? -1 : 1))
+  for (const [channel, messages] of sorted) {
     if (!channel) continue
     const recipients = messages.flatMap(({ to }) => normalisePhone(to, country) ?? [])
     const { phoneNumberId, wabaId } = channel

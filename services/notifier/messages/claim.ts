@@ -15,6 +15,7 @@ export interface ClaimedMessage {
   readonly template: MessageTemplate
   readonly attempts: number
   readonly fence: string
+  /** Its place in its recipient's row of messages is now. */
   readonly isPaced: boolean
   readonly plan: 'free' | 'paid'
   readonly holdsUntilOpen: boolean
@@ -74,7 +75,8 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
         )
       order by c.served_at
       limit 64
-      for update of c skip locked`,
+      -- Not for update: whoever queues messages holds a key share of the number's row until the commit.
+      for no key update of c skip locked`,
   })
   return rows
     .map(row => ({
@@ -110,11 +112,13 @@ const claimDue = async (
           for update skip locked
         ) candidate
       )
-      update messages m set due_at = now() + make_interval(secs => $4), fence = m.fence + 1
+      update messages m set due_at = now() + make_interval(secs => $4), fence = m.fence + 1, is_paced = false
       from due
       where m.tenant_id = due.tenant_id and m.message_id = due.message_id
       returning m.tenant_id as tenant, m.message_id as id, m.phone_number_id as "phoneNumberId", m.recipient,
-        m.template, m.attempts, m.fence, m.is_paced as "isPaced",
+        m.template, m.attempts, m.fence,
+        -- A place that was missed, because the number was paused or busy, is none any more.
+        old.is_paced and old.due_at > now() - interval '1 second' as "isPaced",
         m.holds_until_open as "holdsUntilOpen",
         exists (
           select from channels c join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id

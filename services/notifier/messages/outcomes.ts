@@ -27,14 +27,14 @@ const lockMine = `
   for update of locked`
 
 /**
- * Commits that these messages are about to be written. Returns the ids of those that still may be: not cancelled, not
- * claimed by another process meanwhile.
+ * Commits that these messages are about to be written. Returns those that still may be: not cancelled, not claimed anew
+ * meanwhile (perhaps by this process itself), their number neither paused nor at rest, their template not held.
  */
 export const markSending = (
   pool: pg.Pool,
   messages: readonly ClaimedMessage[],
   sendingSeconds: number,
-): Promise<Set<string>> =>
+): Promise<Set<ClaimedMessage>> =>
   inTenant(pool, '*', async (tx: Tx) => {
     const { rows } = await tx.client.query({
       name: 'mark_sending',
@@ -44,10 +44,21 @@ export const markSending = (
         from mine
         where m.tenant_id = mine.tenant_id and m.message_id = mine.message_id and m.fence = mine.fence
           and m.status = 'queued'
-        returning m.message_id`,
+          and exists (
+            select from channels c
+            where c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
+              and c.state = 'active' and (c.not_before is null or c.not_before <= now())
+              and not exists (
+                select from templates t
+                where t.tenant_id = c.tenant_id and t.waba_id = c.waba_id and t.name = m.template ->> 'name'
+                  and t.language = m.template -> 'language' ->> 'code' and t.held_at is not null
+              )
+          )
+        returning m.message_id as id, m.fence`,
       values: [messages.map(m => m.tenant), messages.map(m => m.id), messages.map(m => m.fence), sendingSeconds],
     })
-    return new Set(rows.map(row => row.message_id))
+    const mine = new Set(rows.map(({ id, fence }) => `${id} ${fence}`))
+    return new Set(messages.filter(({ id, fence }) => mine.has(`${id} ${fence}`)))
   })
 
 /**
@@ -74,9 +85,8 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Prom
             status_at = case when m.status in ('sending', 'unknown') then now() else m.status_at end,
             error_code = case when m.status in ('sending', 'unknown') then o.code else m.error_code end,
             error_meaning = case when m.status in ('sending', 'unknown') then o.meaning else m.error_meaning end,
-            attempts = m.attempts + o.failed,
-            due_at = coalesce(o.due_at, m.due_at),
-            is_paced = false
+            attempts = case when m.status in ('sending', 'unknown') then m.attempts + o.failed else m.attempts end,
+            due_at = case when m.status in ('sending', 'unknown') then coalesce(o.due_at, m.due_at) else m.due_at end
           from outcome o join locked using (tenant_id, message_id)
           where m.tenant_id = o.tenant_id and m.message_id = o.message_id and m.fence = o.fence
           returning m.tenant_id, m.message_id, old.status as was, new.status as status, o.detail

@@ -67,7 +67,7 @@ export class Queue {
     clearTimeout(this.#timer)
     clearInterval(this.#sweeper)
     while (this.#isClaiming || this.#isMarking) await soon()
-    await this.#guard('queue.give_back_failed', () => this.#giveBack())
+    await this.#giveBack(this.#claimed.splice(0))
     while (this.#sending > 0 || this.#outcomes.length > 0 || this.#isStoring) await soon()
   }
 
@@ -106,11 +106,14 @@ export class Queue {
     if (this.#isMarking || this.#isStopping || free === 0 || this.#claimed.length === 0) return
     this.#isMarking = true
     const batch = this.#claimed.splice(0, free)
-    await this.#guard('queue.mark_failed', async () => {
+    let mine = new Set<ClaimedMessage>()
+    const isMarked = await this.#guard('queue.mark_failed', async () => {
       // Twice the time of a send: the overdue answer of a live process must not be taken for a dead one's.
-      const mine = await markSending(pool, batch, sendSeconds * 2)
-      for (const message of batch) if (mine.has(message.id)) this.#send(message)
+      mine = await markSending(pool, batch, sendSeconds * 2)
     })
+    for (const message of mine) this.#send(message)
+    if (isMarked) await this.#giveBack(batch.filter(message => !mine.has(message)))
+    else this.#unmark(batch)
     this.#isMarking = false
     if (this.#hasMore) this.#fill()
     if (this.#claimed.length > 0) this.#advance()
@@ -141,9 +144,16 @@ export class Queue {
     this.#isStoring = false
   }
 
-  async #giveBack(): Promise<void> {
-    const messages = this.#claimed.splice(0)
-    if (messages.length > 0) await giveBack(this.#options.pool, messages, 0)
+  async #giveBack(messages: readonly ClaimedMessage[]): Promise<void> {
+    if (messages.length > 0)
+      await this.#guard('queue.give_back_failed', () => giveBack(this.#options.pool, messages, 0))
+  }
+
+  /** The commit of `sending` is in doubt, but nothing was written: they are queued again when the database is back. */
+  #unmark(messages: readonly ClaimedMessage[]): void {
+    const dueAt = new Date()
+    for (const message of messages) this.#outcomes.push({ message, status: 'queued', isAttempt: false, dueAt })
+    this.#store()
   }
 
   async #sweep(): Promise<void> {

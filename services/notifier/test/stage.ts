@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { createPool, inTenant } from '@courier/shared/database.ts'
+import type pg from 'pg'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { cloneDatabase } from '../../../dev/test-database.ts'
 import { createSimulator } from '../../../simulator/app.ts'
 import { createTokenKeeper, storeSecret } from '../channels/secrets.ts'
-import { readKeyring } from '../channels/vault.ts'
+import { type Keyring, readKeyring } from '../channels/vault.ts'
 import type { Tx } from '../database/tables.ts'
 import { acceptMessages } from '../messages/accept.ts'
 import { createEffects } from '../messages/effects.ts'
-import { Queue } from '../messages/queue.ts'
+import { Queue, type QueueOptions } from '../messages/queue.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { createSender } from '../messages/sender.ts'
 import { createMessagingApi } from '../messaging-api/client.ts'
@@ -38,28 +39,32 @@ export interface StageOptions {
   apiRate?: number
   plan?: 'free' | 'paid'
   isRunning?: boolean
+  /** Sends at once. */
+  window?: number
+  sendSeconds?: number
+  wabaId?: string
+  resendsUnknown?: boolean
 }
 
 /** A database with the tenant demo and its number, a registered number at a simulator, and a queue between them. */
 export const stage = async (t: Test, options: StageOptions = {}) => {
-  const { url } = await cloneDatabase(t, 'notifier')
+  const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
   const pool = createPool({ url, name: 'test', connections: 10 })
-  const keyring = readKeyring(`test:${randomBytes(32).toString('base64')}`)
-  const { app: simulator, control } = await createSimulator({ behaviour: { delay_factor: 0, webhook_url: null, throughput_per_second: options.apiRate ?? 0 } })
+  const keys = `test:${randomBytes(32).toString('base64')}`
+  const keyring = readKeyring(keys)
+  const { app: simulator, control } = await createSimulator({
+    behaviour: { delay_factor: 0, webhook_url: null, throughput_per_second: options.apiRate ?? 0 },
+  })
   const baseUrl = await simulator.listen({ host: '127.0.0.1', port: 0 })
-  const apiOptions = { baseUrl, version: 'v17.0', product: 'whatsapp' }
-  const api = createMessagingApi(apiOptions)
-  await api.register({ accessToken: 'demo-access-token' }, phoneNumberId, { pin: '123456', certificate: 'demo-certificate' })
+  const { api, tokens, send, createQueue } = buildQueue(pool, keyring, baseUrl, options)
+  await api.register({ accessToken: 'demo-access-token' }, phoneNumberId, {
+    pin: '123456',
+    certificate: 'demo-certificate',
+  })
   await addTenant(pool, 'demo', phoneNumberId, options)
   await inTenant(pool, 'demo', (tx: Tx) =>
     storeSecret(tx, keyring, { tenant: 'demo', phoneNumberId, kind: 'access_token' }, 'demo-access-token'),
   )
-  const logger = pino({ level: 'silent' })
-  const effects = createEffects(pool, logger)
-  const tokens = createTokenKeeper(pool, keyring)
-  const send = createSender({ api, tokens, effects, logger })
-  const createQueue = () =>
-    new Queue({ pool, logger, send, window: 64, pairSeconds: options.pairSeconds ?? 0, sendSeconds: 16 })
   const queue = createQueue()
   if (options.isRunning !== false) queue.start()
   t.teardown(async () => {
@@ -70,20 +75,59 @@ export const stage = async (t: Test, options: StageOptions = {}) => {
   })
   const accept = async (...requests: MessageRequest[]) => {
     const result = await acceptMessages(pool, 'demo', requests, index => `messages.${index}.`)
-    queue.wake()
+    if (options.isRunning !== false) queue.wake()
     if (result.kind !== 'accepted') throw new Error(JSON.stringify(result))
     return result.messages.map(({ id }) => id)
   }
   const rows = async (text: string, values: unknown[] = []) =>
     inTenant(pool, '*', async (tx: Tx) => (await tx.client.query(text, values)).rows)
-  return { pool, queue, createQueue, control, simulator, api, keyring, tokens, accept, rows }
+  return {
+    url,
+    ownerUrl,
+    baseUrl,
+    keys,
+    pool,
+    queue,
+    send,
+    createQueue,
+    control,
+    simulator,
+    api,
+    keyring,
+    tokens,
+    accept,
+    rows,
+  }
 }
 
-export const addTenant = (pool: Parameters<typeof inTenant>[0], tenant: string, number: string, options: StageOptions) =>
+/** A queue over real HTTP, as main.ts puts it together. */
+export const buildQueue = (pool: pg.Pool, keyring: Keyring, baseUrl: string, options: StageOptions) => {
+  const { window = 64, pairSeconds = 0, sendSeconds = 16 } = options
+  const api = createMessagingApi({ baseUrl, version: 'v17.0', product: 'whatsapp' })
+  const logger = pino({ level: 'silent' })
+  const tokens = createTokenKeeper(pool, keyring)
+  const send = createSender({ api, tokens, effects: createEffects(pool, logger), logger })
+  const createQueue = (more: Partial<QueueOptions> = {}) =>
+    new Queue({ pool, logger, send, window, pairSeconds, sendSeconds, ...more })
+  return { api, tokens, send, createQueue }
+}
+
+export const addTenant = (
+  pool: Parameters<typeof inTenant>[0],
+  tenant: string,
+  number: string,
+  options: StageOptions,
+) =>
   inTenant(pool, tenant, async (tx: Tx) => {
     await tx
       .insertInto('tenants')
-      .values({ tenant_id: tenant, country: 'LK', stop_words: ['STOP'], start_words: ['START'], resends_unknown: false })
+      .values({
+        tenant_id: tenant,
+        country: 'LK',
+        stop_words: ['STOP'],
+        start_words: ['START'],
+        resends_unknown: options.resendsUnknown ?? false,
+      })
       .execute()
     await tx
       .insertInto('channels')
@@ -93,6 +137,7 @@ export const addTenant = (pool: Parameters<typeof inTenant>[0], tenant: string, 
         name: 'Demo Couriers',
         plan: options.plan ?? 'paid',
         is_default: true,
+        waba_id: options.wabaId ?? null,
         verify_token_hash: Buffer.alloc(32),
         rate: options.rate ?? 10_000,
       })

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { spawnWorker } from './spawn-worker.ts'
+import { messageTo, stage, until } from './stage.ts'
+
+type Stage = Awaited<ReturnType<typeof stage>>
+
+const several = (count: number) =>
+  Array.from({ length: count }, (_, index) => messageTo(`+9477${String(1_000_000 + index)}`))
+
+const count = async ({ rows }: Stage, statuses: string): Promise<number> =>
+  (await rows(`select count(*)::int from messages where status = any('{${statuses}}')`))[0].count
+
+/** How often the simulator accepted each message, by our id of it. */
+const acceptedCounts = ({ control }: Stage): Map<string, number> => {
+  const counts = new Map<string, number>()
+  for (const { biz_opaque_callback_data: id } of control.messages({ limit: 50_000 }))
+    counts.set(`${id}`, (counts.get(`${id}`) ?? 0) + 1)
+  return counts
+}
+
+/** Every message was accepted exactly once, or is in doubt and was sent at most once. */
+const nothingLostNothingDoubled = async (t: Tap, staged: Stage, ids: string[]) => {
+  const counts = acceptedCounts(staged)
+  const rows = await staged.rows('select message_id, status, provider_message_id from messages')
+  t.equal(rows.length, ids.length)
+  t.same(
+    ids.filter(id => (counts.get(id) ?? 0) > 1),
+    [],
+    'none was accepted twice',
+  )
+  const lost = rows.filter(row => row.status === 'accepted' && counts.get(row.message_id) !== 1)
+  t.same(lost, [], 'each accepted one is at the API')
+  t.same(
+    rows.filter(row => !['accepted', 'unknown'].includes(row.status)),
+    [],
+    'none is stuck',
+  )
+}
+type Tap = Pick<typeof t, 'equal' | 'same' | 'ok'>
+
+/** What the worker is doing when it is killed. */
+const moments = {
+  'with its sends answered and stored all the time': { latency: 0, wait: 150 },
+  'while its sends wait for their answers': { latency: 400, wait: 250 },
+  'just after the answers came': { latency: 200, wait: 215 },
+}
+
+for (const [moment, { latency, wait }] of Object.entries(moments))
+  t.test(`killed ${moment}: another continues within 20 s, nothing is lost and nothing doubled`, async t => {
+    const staged = await stage(t, { isRunning: false })
+    const ids = await staged.accept(...several(600))
+    staged.control.behave({ answer_latency_ms: latency })
+    const environment = { WINDOW: '24', SEND_SECONDS: '4' }
+    for (let round = 0; round < 3; round++) {
+      const worker = await spawnWorker(t, staged, environment)
+      const before = await count(staged, 'accepted')
+      if (latency === 0) await until('some are accepted', async () => (await count(staged, 'accepted')) > before + 20)
+      else await until('some are sending', () => count(staged, 'sending'))
+      await sleep(latency === 0 ? Math.random() * 40 : wait - 50 + Math.random() * 60)
+      await worker.kill()
+    }
+    staged.control.behave({ answer_latency_ms: 0 })
+    const queued = await count(staged, 'queued')
+    const killedAt = performance.now()
+    await spawnWorker(t, staged, environment)
+    if (queued > 0) await until('another continues', async () => (await count(staged, 'queued')) < queued, 20)
+    t.ok(performance.now() - killedAt < 20_000)
+    await until('all are settled', async () => (await count(staged, 'queued,sending')) === 0, 40)
+    await nothingLostNothingDoubled(t, staged, ids)
+    t.comment({ unknown: await count(staged, 'unknown'), accepted: await count(staged, 'accepted') })
+  })
+
+t.test('killed with claims that it had not begun to write: another sends each once', async t => {
+  const staged = await stage(t, { isRunning: false })
+  // The answers hang: the places are taken, and what was claimed ahead waits.
+  staged.control.behave({ answer_latency_ms: 60_000 })
+  const ids = await staged.accept(...several(200))
+  const worker = await spawnWorker(t, staged, { WINDOW: '16', SEND_SECONDS: '4' })
+  const ahead = `select 1 from messages where status = 'queued' and fence > 0`
+  await until('messages are claimed ahead', async () => (await staged.rows(ahead)).length >= 16)
+  await worker.kill()
+  staged.control.behave({ answer_latency_ms: 0 })
+  await spawnWorker(t, staged, { SEND_SECONDS: '4' })
+  await until('all are settled', async () => (await count(staged, 'queued,sending')) === 0, 20)
+  await nothingLostNothingDoubled(t, staged, ids)
+  t.equal(await count(staged, 'unknown'), 16, 'those that were written are in doubt')
+  t.equal(await count(staged, 'accepted'), 184)
+})
+
+t.test('two workers share the work without a double', async t => {
+  const staged = await stage(t, { isRunning: false })
+  staged.control.behave({ answer_latency_ms: 5 })
+  const ids = await staged.accept(...several(1000))
+  const workers = [await spawnWorker(t, staged), await spawnWorker(t, staged)]
+  await until('all are accepted', async () => (await count(staged, 'accepted')) === 1000)
+  await nothingLostNothingDoubled(t, staged, ids)
+  t.equal(acceptedCounts(staged).size, 1000)
+  for (const worker of workers) await worker.stop()
+})
+
+t.test('a worker that is told to stop leaves nothing in doubt', async t => {
+  const staged = await stage(t, { isRunning: false })
+  staged.control.behave({ answer_latency_ms: 100 })
+  await staged.accept(...several(300))
+  const worker = await spawnWorker(t, staged, { WINDOW: '32' })
+  await until('some are sending', () => count(staged, 'sending'))
+  await worker.stop()
+  t.equal(await count(staged, 'sending,unknown'), 0)
+  const waiting = await staged.rows(`select 1 from messages where status = 'queued' and due_at > now()`)
+  t.equal(waiting.length, 0, 'what was claimed and not written is given back')
+})

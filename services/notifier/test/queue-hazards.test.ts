@@ -1,0 +1,118 @@
+import { inTenant } from '@courier/shared/database.ts'
+import pg from 'pg'
+import t from 'tap'
+import type { Tx } from '../database/tables.ts'
+import { claimMessages } from '../messages/claim.ts'
+import { markSending, storeOutcomes } from '../messages/outcomes.ts'
+import { messageTo, phoneNumberId, stage, until } from './stage.ts'
+
+const several = (count: number) =>
+  Array.from({ length: count }, (_, index) => messageTo(`+9477${String(1_000_000 + index)}`))
+
+const claiming = { room: 100, claimSeconds: 10, pairSeconds: 0 }
+
+t.test('a number is sent from while somebody is queuing messages for it', async t => {
+  const { accept, rows, pool } = await stage(t)
+  await inTenant(pool, 'demo', async (tx: Tx) => {
+    await tx.client.query(`
+      insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, due_at, expires_at)
+      values ('demo', 'half-way', '${phoneNumberId}', '94770000102', '{}', 'held', now(), now() + interval '1 hour')`)
+    await accept(messageTo('0770000101'))
+    await until('accepted', async () => (await rows(`select from messages where status = 'accepted'`)).length, 3)
+  })
+  t.equal((await rows('select from messages')).length, 2)
+})
+
+t.test('a message that this very process claimed anew is written once, not for each claim', async t => {
+  const { accept, rows, pool } = await stage(t, { isRunning: false })
+  const [id] = await accept(messageTo('0770000101'))
+  const [stale] = await claimMessages(pool, claiming)
+  await rows('update messages set due_at = now()')
+  const [fresh] = await claimSome(() => claimMessages(pool, claiming))
+  if (!stale || !fresh) return t.fail('not claimed')
+  t.equal(fresh.id, id)
+  t.same([...(await markSending(pool, [stale, fresh], 30))], [fresh])
+})
+
+t.test('claims that end while the API hangs do not make a message leave twice', async t => {
+  const { accept, rows, control, queue } = await stage(t, { isRunning: false, window: 8, sendSeconds: 60 })
+  control.behave({ answer_latency_ms: 1_500 })
+  await accept(...several(40))
+  // What waits for a place loses its claim again and again, and this queue claims it anew.
+  const losing = setInterval(
+    () => rows(`update messages set due_at = now() where status = 'queued'`).catch(() => {}),
+    100,
+  )
+  t.teardown(() => clearInterval(losing))
+  queue.start()
+  await until(
+    'all are accepted',
+    async () => (await rows(`select from messages where status = 'accepted'`)).length === 40,
+  )
+  clearInterval(losing)
+  t.equal(control.messages({ limit: 500 }).length, 40)
+})
+
+t.test('an outcome stored twice counts its attempt once', async t => {
+  const { accept, rows, pool } = await stage(t, { isRunning: false })
+  await accept(messageTo('0770000101'))
+  const claimed = await claimSome(() => claimMessages(pool, claiming))
+  const [message] = await markSending(pool, claimed, 30)
+  if (!message) return t.fail('not claimed')
+  const dueAt = new Date(Date.now() + 60_000)
+  const outcome = { message, status: 'queued', code: 131016, meaning: 'down', isAttempt: true, dueAt } as const
+  await storeOutcomes(pool, [outcome])
+  await storeOutcomes(pool, [outcome])
+  t.match(await rows('select status, attempts from messages'), [{ status: 'queued', attempts: 1 }])
+})
+
+t.test('a commit of sending that is in doubt sends nothing and loses nothing', async t => {
+  const { accept, rows, ownerUrl, queue, control } = await stage(t, { isRunning: false })
+  const owner = new pg.Client({ connectionString: ownerUrl })
+  await owner.connect()
+  t.teardown(() => owner.end())
+  // The connection dies when the first message is marked.
+  await owner.query(`
+    create function die() returns trigger language plpgsql as $$
+    begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$;
+    create trigger die before update on messages for each row when (new.status = 'sending') execute function die()`)
+  await accept(...several(20))
+  queue.start()
+  await until('claimed', async () => (await rows('select from messages where fence > 0')).length)
+  await owner.query('drop trigger die on messages')
+  await until(
+    'all are accepted',
+    async () => (await rows(`select from messages where status = 'accepted'`)).length === 20,
+  )
+  t.equal(control.messages({}).length, 20)
+})
+
+t.test('messages claimed ahead stay when their number is paused, and leave when it resumes', async t => {
+  const { accept, rows, pool } = await stage(t, { isRunning: false })
+  await accept(...several(5))
+  const claimed = await claimSome(() => claimMessages(pool, claiming))
+  await rows(`update channels set state = 'paused'`)
+  t.equal((await markSending(pool, claimed, 30)).size, 0)
+  await rows(`update channels set state = 'active'`)
+  t.equal((await markSending(pool, claimed, 30)).size, 5)
+})
+
+t.test('places in the row of a recipient that were missed are given anew', async t => {
+  const { accept, rows, pool } = await stage(t, { isRunning: false })
+  await accept(...Array.from({ length: 5 }, () => messageTo('0770000101')))
+  const pacing = { ...claiming, pairSeconds: 6 }
+  t.equal((await claimSome(() => claimMessages(pool, pacing))).length, 1)
+  await rows(`update messages set due_at = now() - interval '1 hour' where is_paced`)
+  await rows(`update recipients set next_send_at = now() - interval '1 hour'`)
+  t.equal((await claimSome(() => claimMessages(pool, pacing))).length, 1, 'not all four at once')
+})
+
+/** The number's budget may need a moment. */
+const claimSome = async <T>(claim: () => Promise<T[]>): Promise<T[]> => {
+  let claimed: T[] = []
+  await until('claimed', async () => {
+    claimed = await claim()
+    return claimed.length
+  })
+  return claimed
+}

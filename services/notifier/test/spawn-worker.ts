@@ -1,0 +1,25 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import type { stage } from './stage.ts'
+
+type Stage = Pick<Awaited<ReturnType<typeof stage>>, 'url' | 'baseUrl' | 'keys'>
+
+/** Starts a worker on the stage's database and simulator; it is ready when this settles and gone when the test ends. */
+export const spawnWorker = async (t: Test, { url, baseUrl, keys }: Stage, more: Record<string, string> = {}) => {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('worker.ts', import.meta.url))], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, DATABASE_URL: url, API_URL: baseUrl, KEYS: keys, ...more },
+  })
+  const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill(signal)
+    await gone
+  }
+  t.teardown(() => end('SIGKILL'))
+  for await (const line of createInterface({ input: child.stdout })) if (line === 'ready') break
+  return { kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
+}

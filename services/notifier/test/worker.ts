@@ -1,0 +1,27 @@
+/** A process with a sending queue, for tests that kill it. Prints `ready`; ends, with its sends stored, on SIGTERM. */
+import { createPool } from '@courier/shared/database.ts'
+import { readKeyring } from '../channels/vault.ts'
+import { buildQueue } from './stage.ts'
+
+const {
+  DATABASE_URL = '',
+  API_URL = '',
+  KEYS = '',
+  WINDOW = '64',
+  SEND_SECONDS = '16',
+  PAIR_SECONDS = '0',
+} = process.env
+
+const pool = createPool({ url: DATABASE_URL, name: 'worker', connections: 10 })
+const { createQueue } = buildQueue(pool, readKeyring(KEYS), API_URL, {
+  window: Number(WINDOW),
+  sendSeconds: Number(SEND_SECONDS),
+  pairSeconds: Number(PAIR_SECONDS),
+})
+const queue = createQueue()
+queue.start()
+process.stdout.write('ready\n')
+process.on('SIGTERM', async () => {
+  await queue.stop()
+  process.exit()
+})
