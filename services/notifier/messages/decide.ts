@@ -103,8 +103,12 @@ const refused = (message: ClaimedMessage, cause: Classification, now: Date, rand
       : { kind: 'pause_channel', code, reason: meaning }
     return { outcome: again(message, code, meaning, now), effects: [effect] }
   }
-  if (cause.slows === 'number')
-    return { outcome: again(message, code, meaning, after(1 + random() * 4)), effects: [{ kind: 'slow_channel' }] }
+  if (cause.slows === 'number') {
+    const effects: Effect[] = [{ kind: 'slow_channel' }]
+    if (delaySeconds) effects.push({ kind: 'rest_channel', code, seconds: delaySeconds })
+    const dueAt = after(Math.max(1 + random() * 4, delaySeconds ?? 0))
+    return { outcome: again(message, code, meaning, dueAt), effects }
+  }
   if (cause.holdsNumber && delaySeconds) {
     const effect: Effect = { kind: 'rest_channel', code, seconds: delaySeconds }
     return { outcome: again(message, code, meaning, after(delaySeconds)), effects: [effect] }

@@ -51,17 +51,17 @@ export const createEffects = (pool: pg.Pool, logger: Logger) => {
       case 'count_denial': {
         const count = (denials.get(phoneNumberId) ?? 0) + 1
         denials.set(phoneNumberId, count)
-        if (count >= effect.limit) await pause(tx, message, effect.code, effect.reason)
+        if (count < effect.limit) return
+        await pause(tx, message, effect.code, effect.reason)
+        denials.delete(phoneNumberId)
       }
     }
   }
 
   return {
-    /** An answer without a denial ends the row of them. */
-    succeeded: (message: ClaimedMessage): void => {
-      denials.delete(message.phoneNumberId)
-    },
-    carryOut: async (message: ClaimedMessage, effects: readonly Effect[]): Promise<void> => {
+    carryOut: async (message: ClaimedMessage, effects: readonly Effect[], isAnswered: boolean): Promise<void> => {
+      // An answer without a denial ends the row of them.
+      if (isAnswered && !effects.some(({ kind }) => kind === 'count_denial')) denials.delete(message.phoneNumberId)
       if (effects.length === 0) return
       await inTenant(pool, message.tenant, async (tx: Tx) => {
         for (const effect of effects) await carryOut(tx, message, effect)
