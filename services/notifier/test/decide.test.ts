@@ -1,0 +1,102 @@
+import t from 'tap'
+import type { ClaimedMessage } from '../messages/claim.ts'
+import { decide } from '../messages/decide.ts'
+import type { Refused } from '../messaging-api/answers.ts'
+import { messageTo } from './stage.ts'
+
+const now = new Date('2026-11-21T00:00:00Z')
+
+const claimed = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
+  tenant: 'demo',
+  id: 'msg_1',
+  phoneNumberId: '1',
+  recipient: '94770000101',
+  template: messageTo('').template,
+  attempts: 0,
+  fence: '1',
+  isPaced: false,
+  plan: 'paid',
+  holdsUntilOpen: false,
+  conversation: undefined,
+  isTemplateHeld: false,
+  ...more,
+})
+
+const refused = (code: number | null, more: Partial<Refused> = {}): Refused => ({
+  kind: 'refused',
+  status: 400,
+  code,
+  subcode: null,
+  details: '',
+  isTransient: false,
+  retryAfterSeconds: null,
+  servedVersion: null,
+  ...more,
+})
+
+const decided = (result: Parameters<typeof decide>[1], attempts = 0) => {
+  const { outcome, effects } = decide(claimed({ attempts }), result, now, () => 0)
+  const { status, isAttempt, code, dueAt } = outcome
+  const seconds = dueAt && (dueAt.getTime() - now.getTime()) / 1000
+  return { status, isAttempt, code, seconds, effects: effects.map(({ kind }) => kind) }
+}
+
+const table: [string, Refused, number, object][] = [
+  ['131016: by the schedule', refused(131016), 0, { status: 'queued', isAttempt: true, seconds: 5, effects: [] }],
+  ['131016 once more', refused(131016), 3, { status: 'queued', isAttempt: true, seconds: 600 }],
+  ['131016 after the last', refused(131016), 7, { status: 'failed', code: 131016, effects: [] }],
+  ['131000 has five retries', refused(131000), 4, { status: 'queued' }],
+  ['131000 has five retries only', refused(131000), 5, { status: 'failed' }],
+  ['1 has three retries only', refused(1), 3, { status: 'failed' }],
+  ['Retry-After', refused(2, { retryAfterSeconds: 90 }), 0, { status: 'queued', seconds: 90 }],
+  ['131026: for good', refused(131026), 0, { status: 'failed', code: 131026, effects: [] }],
+  ['132001: its template too', refused(132001), 0, { status: 'failed', effects: ['hold_template'] }],
+  [
+    '190: the number pauses',
+    refused(190),
+    6,
+    { status: 'queued', isAttempt: false, seconds: 0, effects: ['pause_channel'] },
+  ],
+  ['100/33', refused(100, { subcode: 33 }), 0, { status: 'queued', isAttempt: false, effects: ['pause_channel'] }],
+  ['131048: a day', refused(131048), 0, { status: 'queued', isAttempt: false, effects: ['rest_channel'] }],
+  ['130429: slower', refused(130429), 0, { status: 'queued', isAttempt: false, seconds: 1, effects: ['slow_channel'] }],
+  [
+    '130429 that names a time',
+    refused(130429, { retryAfterSeconds: 30 }),
+    0,
+    { status: 'queued', isAttempt: false, seconds: 30, effects: ['slow_channel', 'rest_channel'] },
+  ],
+  ['80007: the number rests', refused(80007), 0, { isAttempt: false, seconds: 900, effects: ['rest_channel'] }],
+  [
+    '131056: the person',
+    refused(131056),
+    2,
+    { status: 'queued', isAttempt: true, seconds: 16, effects: ['rest_recipient'] },
+  ],
+  ['132069: an hour', refused(132069), 0, { status: 'queued', seconds: 3_600, effects: [] }],
+  ['HTTP 500 without a code', refused(null, { status: 500 }), 0, { status: 'queued', isAttempt: true }],
+  ['HTTP 502 without a code', refused(null, { status: 502 }), 0, { status: 'unknown', isAttempt: false }],
+  ['HTTP 403 without a code', refused(null, { status: 403 }), 0, { status: 'queued', effects: ['count_denial'] }],
+  ['HTTP 400 with an unknown code', refused(77_777), 0, { status: 'failed', code: 77_777 }],
+]
+for (const [what, result, attempts, expected] of table)
+  t.test(what, async t => void t.match(decided(result, attempts), expected))
+
+t.test('an acceptance brings the id of the API', async t => {
+  const accepted = {
+    kind: 'accepted',
+    providerMessageId: 'wamid.1',
+    messageStatus: 'accepted',
+    servedVersion: null,
+  } as const
+  t.match(decide(claimed(), accepted, now, () => 0).outcome, {
+    status: 'accepted',
+    providerMessageId: 'wamid.1',
+    isAttempt: false,
+  })
+})
+
+t.test('what was not written is tried again by the schedule; what was written is in doubt for ten minutes', async t => {
+  t.match(decided({ kind: 'not_written', reason: 'refused' }, 1), { status: 'queued', isAttempt: true, seconds: 30 })
+  t.match(decided({ kind: 'no_answer', reason: 'cut' }, 1), { status: 'unknown', isAttempt: false, seconds: 600 })
+})

@@ -1,0 +1,30 @@
+import t from 'tap'
+import { nextAttempt } from '../messages/retry.ts'
+
+const now = new Date('2026-11-21T00:00:00Z')
+const wait = (attempts: number, chance: number, retryAfter?: number): number | undefined => {
+  const next = nextAttempt(attempts, now, () => chance, retryAfter)
+  return next && (next.getTime() - now.getTime()) / 1000
+}
+
+t.test('sends are tried again after 5 s, 30 s, 2 m, 10 m, 30 m, 2 h and 5 h, then no more', async t => {
+  const waits = [1, 2, 3, 4, 5, 6, 7, 8].map(attempts => wait(attempts, 0))
+  t.same(waits, [5, 30, 120, 600, 1_800, 7_200, 18_000, undefined])
+})
+
+t.test('chance adds at most a fifth', async t => {
+  for (const [index, seconds] of [5, 30, 120, 600, 1_800, 7_200, 18_000].entries()) {
+    const longest = wait(index + 1, 0.999_999) ?? 0
+    t.ok(longest > seconds * 1.19 && longest <= seconds * 1.2)
+  }
+})
+
+t.test('what the API asks for is never undercut, and no reason to come earlier', async t => {
+  t.equal(wait(1, 0.5, 60), 60)
+  t.equal(wait(4, 0, 60), 600)
+})
+
+t.test('no send ever failed, or more often than there are waits: no time', async t => {
+  t.equal(wait(0, 0), undefined)
+  t.equal(wait(99, 0), undefined)
+})
