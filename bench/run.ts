@@ -3,8 +3,9 @@ import { parseArgs } from 'node:util'
 import { print, printJson, printTable } from '@courier/shared/command-line.ts'
 import type { Bench, BenchOptions, TableRow } from './bench.ts'
 import { bulk } from './bulk.ts'
+import { notifier } from './notifier.ts'
 
-const benches: Record<string, Bench> = { bulk }
+const benches: Record<string, Bench> = { bulk, notifier }
 
 const help = `npm run bench -- [NAME ...] [OPTION ...]     Measures; without a name all of these:
 
@@ -50,6 +51,20 @@ const wholeNumber = (name: string, text: string): number => {
   return Number(text)
 }
 
+/** Rows that follow each other and have the same columns are one table. */
+const printTables = (rows: TableRow[]): void => {
+  const columnsOf = (row: TableRow): string => Object.keys(row).join()
+  let table: TableRow[] = []
+  for (const [index, row] of rows.entries()) {
+    table.push(row)
+    const next = rows[index + 1]
+    if (next && columnsOf(next) === columnsOf(row)) continue
+    printTable(table, '')
+    if (next) print('')
+    table = []
+  }
+}
+
 const fail = (error: unknown): void => {
   process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
   process.exitCode = 1
@@ -75,7 +90,7 @@ try {
     const ofBench = cleanUps.use(new AsyncDisposableStack())
     tables[name] = (await benches[name]?.run(options, ofBench)) ?? []
     await ofBench.disposeAsync()
-    if (!json) printTable(tables[name], 'Nothing was measured.')
+    if (!json) printTables(tables[name])
   }
   if (isHelp) print(help)
   else if (json) printJson(tables)

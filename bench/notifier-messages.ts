@@ -1,0 +1,60 @@
+import type pg from 'pg'
+
+export type Tenant = 'large' | 'small'
+
+/** The number that a tenant sends from. */
+export const numberOf: Record<Tenant, string> = { large: '106540352242922', small: '106540352242923' }
+
+export const accessToken = 'demo-access-token'
+export const apiPath = `/v17.0/${numberOf.large}/messages`
+
+const text = (text: string) => ({ type: 'text', text })
+const template = {
+  name: 'order_created',
+  language: { code: 'en_US' },
+  components: [
+    { type: 'header', parameters: [text('DM00000001')] },
+    { type: 'body', parameters: ['Nimali', 'Lanka Shoes', '4500'].map(text) },
+  ],
+}
+
+const firstRecipient = 94_700_000_000
+const idDigits = 25
+
+/** What the notifier sends for the message at that place (from 1) of a tenant's messages. */
+export const bodyOf = (place: number): string =>
+  JSON.stringify({
+    messaging_product: 'whatsapp',
+    recipient_type: 'individual',
+    to: String(firstRecipient + place),
+    type: 'template',
+    biz_opaque_callback_data: `msg_${String(place).padStart(idDigits, '0')}`,
+    template,
+  })
+
+/** Queues so many messages with their first events, each to another recipient, as one commit. */
+export const queueMessages = async (superuser: pg.Client, tenant: Tenant, count: number): Promise<void> => {
+  await superuser.query({
+    text: `
+      with given as (
+        select 'msg_' || lpad(place::text, $5, '0') as message_id, ($6::bigint + place)::text as recipient
+        from generate_series(1, $3::integer) place
+      ), queued as (
+        insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, due_at, expires_at)
+        select $1, message_id, $2, recipient, $4, 'queued', now(), now() + interval '24 hours' from given
+      )
+      insert into message_events (tenant_id, message_id, status) select $1, message_id, 'queued' from given`,
+    values: [tenant, numberOf[tenant], count, JSON.stringify(template), idDigits, firstRecipient],
+  })
+}
+
+export const removeMessages = (superuser: pg.Client): Promise<unknown> =>
+  superuser.query('truncate messages, message_events')
+
+export const countAccepted = async (superuser: pg.Client, tenant: Tenant): Promise<number> => {
+  const { rows } = await superuser.query(
+    `select count(*)::integer as count from messages where tenant_id = $1 and status = 'accepted'`,
+    [tenant],
+  )
+  return rows[0].count
+}

@@ -1,0 +1,47 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { freePort } from '../dev/ports.ts'
+import { root } from '../dev/settings.ts'
+
+export interface ServiceOptions {
+  name: string
+  /** From the root of the repository. */
+  file: string
+  portSetting: string
+  environment: Record<string, string>
+  profileFolder?: string | undefined
+}
+
+/** Flags of a Node process that writes a CPU profile when it ends. */
+export const profileFlags = (folder: string | undefined): string[] =>
+  folder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${folder}`]
+
+/** Starts a service as a process of its own and waits until it is ready. Returns its address. */
+export const startService = async (options: ServiceOptions, cleanUps: AsyncDisposableStack): Promise<string> => {
+  const { name, file, portSetting, environment, profileFolder } = options
+  const port = await freePort()
+  const child = spawn(process.execPath, [...profileFlags(profileFolder), join(root, file)], {
+    stdio: ['ignore', 2, 2],
+    env: { ...process.env, ...environment, LOG_LEVEL: 'warn', HOST: '127.0.0.1', [portSetting]: String(port) },
+  })
+  const ended = once(child, 'exit')
+  cleanUps.defer(async () => {
+    child.kill('SIGTERM')
+    await ended
+  })
+  const url = `http://127.0.0.1:${port}`
+  await waitUntilReady(name, url, child)
+  return url
+}
+
+const waitUntilReady = async (name: string, url: string, child: ChildProcess): Promise<void> => {
+  for (let tries = 0; tries < 300; tries++) {
+    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} ended: see its log above.`)
+    const answer = await fetch(`${url}/health/ready`).catch(() => undefined)
+    if (answer?.ok) return
+    await delay(100)
+  }
+  throw new Error(`${name} was not ready after half a minute.`)
+}
