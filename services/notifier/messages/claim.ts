@@ -33,6 +33,12 @@ export interface ClaimOptions {
   readonly pairSeconds: number
 }
 
+export interface Claimed {
+  readonly messages: ClaimedMessage[]
+  /** There may be more to claim very soon: a number that has due messages may just not send now. */
+  readonly hasMore: boolean
+}
+
 /** A claimed message before it is known with whom it is. */
 export type Due = Omit<ClaimedMessage, 'plan' | 'conversation'>
 
@@ -48,19 +54,21 @@ interface Channel {
  * Claims due messages, in turn from every number that has any: a number with few is not kept waiting by one with many.
  * The rows of the numbers are locked meanwhile, so that rates hold across processes; another process takes others.
  */
-export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<ClaimedMessage[]> =>
+export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Claimed> =>
   inTenant(pool, '*', async (tx: Tx) => {
-    const channels = await lockChannels(tx)
-    if (channels.length === 0) return []
+    const withDue = await lockChannels(tx)
+    const hasMore = withDue.length > 0
+    const channels = withDue.filter(({ allowed }) => allowed >= 1)
+    if (channels.length === 0) return { messages: [], hasMore }
     const share = Math.max(1, Math.floor(options.room / channels.length))
     const counts = channels.map(({ allowed }) => Math.min(Math.floor(allowed), share))
     const claimed = await claimDue(tx, channels, counts, options.claimSeconds)
     const ready = await reservePlaces(tx, claimed, options.pairSeconds)
     await spend(tx, channels, ready)
-    return addConversations(tx, channels, ready)
+    return { messages: await addConversations(tx, channels, ready), hasMore }
   })
 
-/** The numbers that have due messages and may send, those that waited longest first. */
+/** The active numbers that have due messages, those that waited longest first. */
 const lockChannels = async (tx: Tx): Promise<Channel[]> => {
   const { rows } = await tx.client.query({
     name: 'lock_channels',
@@ -78,17 +86,15 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
       -- Not for update: whoever queues messages holds a key share of the number's row until the commit.
       for no key update of c skip locked`,
   })
-  return rows
-    .map(row => ({
-      tenant: row.tenant_id,
-      phoneNumberId: row.phone_number_id,
-      plan: row.plan,
-      allowed: allowance(
-        { rate: row.rate, budget: row.budget, at: row.budget_at, slowedRate: row.slowed_rate, slowedAt: row.slowed_at },
-        row.now,
-      ),
-    }))
-    .filter(({ allowed }) => allowed >= 1)
+  return rows.map(row => ({
+    tenant: row.tenant_id,
+    phoneNumberId: row.phone_number_id,
+    plan: row.plan,
+    allowed: allowance(
+      { rate: row.rate, budget: row.budget, at: row.budget_at, slowedRate: row.slowed_rate, slowedAt: row.slowed_at },
+      row.now,
+    ),
+  }))
 }
 
 const claimDue = async (

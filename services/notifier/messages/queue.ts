@@ -18,8 +18,8 @@ export interface QueueOptions {
   readonly sendSeconds: number
 }
 
-/** How often the table is looked at when nothing told of new messages. */
-const pollMilliseconds = 50
+/** How often the table is looked at: a number may send a twentieth of a second's worth at once, so more often than that. */
+const pollMilliseconds = 25
 const idlePollMilliseconds = 250
 const sweepMilliseconds = 1_000
 
@@ -84,8 +84,8 @@ export class Queue {
     if (this.#isClaiming || this.#isStopping || room < window) return
     this.#isClaiming = true
     await this.#guard('queue.claim_failed', async () => {
-      const messages = await claimMessages(pool, { room, claimSeconds, pairSeconds })
-      this.#hasMore = messages.length > 0
+      const { messages, hasMore } = await claimMessages(pool, { room, claimSeconds, pairSeconds })
+      this.#hasMore = hasMore
       const now = new Date()
       const blocked: Blocked[] = []
       for (const message of messages) {
