@@ -112,7 +112,7 @@ t.test('a body that cannot be read says why', async t => {
   t.match(await ofOrders('', 'application/json'), { status: 400, body: { message: /empty/ } })
   t.match(await ofOrders('"'.padEnd(101)), {
     status: 413,
-    body: { message: 'The body is too large. Send fewer orders in one call.' },
+    body: { message: 'The body is too large. Send it in smaller parts.' },
   })
   t.match(await ofOrders('cod=1', 'application/x-www-form-urlencoded'), {
     status: 415,

@@ -41,7 +41,7 @@ const asDomainError = (error: FastifyError): DomainError => {
   if (!isOfCaller && isUnavailable(error)) return new DomainError('unavailable', unavailable, { retryAfterSeconds: 1 })
   switch (error.statusCode) {
     case 413:
-      return new DomainError('too_large', 'The body is too large. Send fewer orders in one call.')
+      return new DomainError('too_large', 'The body is too large. Send it in smaller parts.')
     case 415:
       return new DomainError('unsupported_media_type', 'Send the body as application/json.')
     default:

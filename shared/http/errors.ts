@@ -88,7 +88,7 @@ const examples: Record<number, ErrorBody> = {
   404: { message: 'There is nothing at this address.' },
   405: { message: 'The GET method is not supported here; use POST.' },
   409: { message: 'A call with this Idempotency-Key is running. Repeat it for its answer.' },
-  413: { message: 'The body is too large. Send fewer orders in one call.' },
+  413: { message: 'The body is too large. Send it in smaller parts.' },
   415: { message: 'Send the body as application/json.' },
   429: { message: 'Too Many Attempts.' },
   503: { message: 'The service is unavailable for a moment. Nothing was changed; repeat the call.' },

@@ -1,8 +1,27 @@
+import { inTenant } from '@courier/shared/database.ts'
 import { findHolder, unauthenticated } from '@courier/shared/http/authenticate.ts'
+import { findLiveToken, type LiveToken, rememberCallers } from '@courier/shared/tokens.ts'
 import type { FastifyRequest } from 'fastify'
-import type { Caller } from './tokens.ts'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
 
-export type TokenReader = (tenant: string, token: string) => Promise<Caller | undefined>
+/** Whom a token speaks for. */
+export interface Caller {
+  readonly tokenId: string
+  readonly staffName: string
+  readonly expiresAt: Date | null
+}
+
+export type StaffReader = (tenant: string, token: string) => Promise<Caller | undefined>
+
+/** Finds the holders of tokens, remembering them for a few seconds. undefined: unknown, expired or revoked. */
+export const createStaffReader = (pool: pg.Pool): StaffReader =>
+  rememberCallers<Caller>((tenant, hash) =>
+    inTenant(pool, tenant, async (tx: Tx) => {
+      const row = await findLiveToken<LiveToken & { staff_name: string }>(tx, tenant, hash)
+      return row && { tokenId: row.token_id, staffName: row.staff_name, expiresAt: row.expires_at }
+    }),
+  )
 
 /** The member of staff a request speaks for. */
 export interface Staff {
@@ -15,7 +34,7 @@ const staff = new WeakMap<FastifyRequest, Staff>()
 
 /** An onRequest hook: lets only requests with a token of staff pass, before any body is read. */
 export const requireStaff =
-  (findCaller: TokenReader) =>
+  (findCaller: StaffReader) =>
   async (request: FastifyRequest): Promise<void> => {
     const { tenant, caller } = await findHolder(request, findCaller)
     if (!caller) throw unauthenticated()

@@ -128,10 +128,3 @@ export const createTokenKeeper = (pool: pg.Pool, keyring: Keyring) => {
     forget: (phoneNumberId: string): boolean => cache.delete(phoneNumberId),
   }
 }
-
-/** The app secrets of a number, both of a rotation: its webhooks are signed with either. */
-export const appSecretsOf =
-  (keyring: Keyring) =>
-  async (tx: Tx, tenant: string, phoneNumberId: string): Promise<string[]> => [
-    ...(await findSecrets(tx, keyring, tenant, phoneNumberId, 'app_secret')).values(),
-  ]

@@ -147,3 +147,6 @@ export const findForeignNumbers = async (
   )
   return rows.map(row => row.phone_number_id)
 }
+
+/** Another tenant made a channel of the number a moment ago. */
+export const isNumberTaken = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === '23505'

@@ -281,7 +281,7 @@ t.test('a body above the limit is answered 413', async t => {
   const small = await build(t, { maxBodyBytes: 1_000 })
   const answer = await small.bulk(thousand({}))
   t.equal(answer.status, 413)
-  t.strictSame(answer.body, { message: 'The body is too large. Send fewer orders in one call.' })
+  t.strictSame(answer.body, { message: 'The body is too large. Send it in smaller parts.' })
   t.match(answer.headers, { 'content-type': /^application\/json/, 'x-request-id': /./ })
 })
 

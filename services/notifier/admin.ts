@@ -1,0 +1,134 @@
+import { printChanges } from '@courier/shared/changes.ts'
+import {
+  print,
+  printFaults,
+  printJson,
+  printTable,
+  readJson,
+  runCommand,
+  UsageError,
+} from '@courier/shared/command-line.ts'
+import { loadConfigOrExit } from '@courier/shared/config.ts'
+import { createPool } from '@courier/shared/database.ts'
+import { Type } from '@sinclair/typebox'
+import { Command } from 'commander'
+import type pg from 'pg'
+import { createTokenFor, listTokens, revokeTokenById, type TokenRequest } from './access/token-commands.ts'
+import { rotateKeys } from './channels/rotate.ts'
+import { type Keyring, readKeyring, VaultError } from './channels/vault.ts'
+import { credentialSettings, databaseSettings } from './config.ts'
+import { migrateNotifier } from './database/migrate.ts'
+import { applyFile } from './provisioning/apply.ts'
+import { checkFile } from './provisioning/check-file.ts'
+
+const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
+
+/** Runs a command with a pool of its own. */
+const withPool = async <Result>(action: (pool: pg.Pool) => Promise<Result>): Promise<Result> => {
+  const pool = createPool({ url: settings().NOTIFIER_DATABASE_URL, name: 'notifier admin', connections: 2 })
+  try {
+    return await action(pool)
+  } finally {
+    await pool.end()
+  }
+}
+
+/** As `withPool`, for a command that needs the keys. */
+const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => Promise<Result>): Promise<Result> => {
+  const { CREDENTIALS_KEYS } = loadConfigOrExit(
+    Type.Object({ ...databaseSettings, ...credentialSettings }),
+    process.env,
+  )
+  try {
+    const keyring = readKeyring(CREDENTIALS_KEYS)
+    return await withPool(pool => action(pool, keyring))
+  } catch (error) {
+    throw error instanceof VaultError ? new UsageError(error.message) : error
+  }
+}
+
+const program = new Command('notifier').description("The operator's commands of the notifier service.")
+
+program
+  .command('migrate')
+  .description('bring the database up to date')
+  .option('--json', 'print JSON', false)
+  .action(async ({ json }) => {
+    const applied = await migrateNotifier(settings())
+    if (json) printJson({ applied })
+    else print(applied.join('\n') || 'The database is up to date.')
+  })
+
+program
+  .command('apply')
+  .description("make a tenant's messaging what a file says, and print what changed")
+  .argument('<file>', 'the notifier file, JSON; - reads standard input')
+  .option('--dry-run', 'print the same, write nothing')
+  .option('--json', 'print JSON', false)
+  .action(async (path, { dryRun = false, json }) => {
+    const checked = checkFile(await readJson(path), process.env)
+    const result =
+      checked.kind === 'refused'
+        ? checked
+        : await withKeyring((pool, keyring) => applyFile(pool, keyring, checked.file, dryRun))
+    if (result.kind === 'applied') return printChanges(result.changes, { dryRun, json })
+    printFaults(path, result.faults, json)
+    process.exitCode = 1
+  })
+
+const token = program.command('token').description('the bearer tokens of staff')
+
+token
+  .command('create')
+  .description('make a token; it is shown this once')
+  .requiredOption('--tenant <id>', 'the tenant')
+  .requiredOption('--staff <name>', 'the member of staff it speaks for')
+  .option('--expires <iso>', 'when it ends, such as 2027-01-31T00:00:00Z')
+  .option('--json', 'print JSON', false)
+  .action(async ({ json, ...request }: TokenRequest & { json?: boolean }) => {
+    const created = await withPool(pool => createTokenFor(pool, request))
+    if (json) printJson(created)
+    else print(`${created.id}\n${created.token}\nKeep it now: it is not shown again.`)
+  })
+
+token
+  .command('list')
+  .description('all tokens, without their secrets')
+  .option('--tenant <id>', 'of that tenant alone')
+  .option('--json', 'print JSON', false)
+  .action(async ({ tenant, json }) => {
+    const tokens = await withPool(pool => listTokens(pool, tenant))
+    if (json) printJson(tokens)
+    else printTable(tokens, 'There are no tokens. Make one: notifier token create --help')
+  })
+
+token
+  .command('revoke')
+  .description('end a token; within 5 seconds it is refused')
+  .argument('<id>', 'the token id, as `token list` shows it')
+  .option('--json', 'print JSON', false)
+  .action(async (id, { json }) => {
+    const tenant = await withPool(pool => revokeTokenById(pool, id))
+    if (json) printJson({ id, tenant, revoked: true })
+    else print(`${id} of tenant ${tenant} is revoked.`)
+  })
+
+program
+  .command('keys')
+  .description('the keys that credentials are sealed with')
+  .command('rotate')
+  .description('seal every credential with the newest of CREDENTIALS_KEYS')
+  .option('--json', 'print JSON', false)
+  .action(async ({ json }) => {
+    const result = await withKeyring((pool, keyring) =>
+      rotateKeys(pool, keyring, ({ rotated, total }) => process.stderr.write(`${rotated} of ${total}\n`)),
+    )
+    if (json) printJson(result)
+    else print(`${result.rotated} credentials were sealed with the newest key.`)
+    if (result.unopened.length === 0) return
+    for (const { tenant, phone_number_id, kind, slot, reason } of result.unopened)
+      process.stderr.write(`  ${tenant} ${phone_number_id} ${kind} (${slot}): ${reason}\n`)
+    process.exitCode = 1
+  })
+
+await runCommand(() => program.parseAsync(), { program: 'notifier', databaseSetting: 'NOTIFIER_DATABASE_URL' })

@@ -1,0 +1,69 @@
+import type { PhoneNumber, TokenInfo } from '../messaging-api/account-answers.ts'
+import type { Answered, Failed } from '../messaging-api/answers.ts'
+import { classify } from '../messaging-api/classify.ts'
+
+/** What the API answered about a number and the token that is to use it. */
+export interface Findings {
+  readonly number: Answered<PhoneNumber> | Failed
+  readonly token: Answered<TokenInfo> | Failed
+}
+
+export interface Health {
+  /** What keeps the channel from sending, each with what to do. None: the channel is green. */
+  readonly problems: string[]
+  /** What does not, yet. */
+  readonly warnings: string[]
+}
+
+const scopes = ['_business_management', '_business_messaging']
+
+/** Judges a channel (messaging-api 7). Pure. */
+export const judge = ({ number, token }: Findings, wabaId: string | null, now: Date): Health => {
+  const problems: string[] = []
+  const warnings: string[] = []
+  if (number.kind === 'answered') judgeNumber(number.value, problems, warnings)
+  else problems.push(`The number could not be read. ${failureOf(number)}`)
+  if (token.kind === 'answered') judgeToken(token.value, wabaId, now, problems, warnings)
+  else problems.push(`The access token could not be read. ${failureOf(token)}`)
+  return { problems, warnings }
+}
+
+const failureOf = (failed: Failed): string => {
+  if (failed.kind !== 'refused') return `The messaging API gave no answer (${failed.reason}): run the check again.`
+  const { meaning, advice } = classify(failed)
+  return `${failed.code === null ? `HTTP ${failed.status}` : `code ${failed.code}`}: ${meaning} ${advice}`
+}
+
+const judgeNumber = (number: PhoneNumber, problems: string[], warnings: string[]): void => {
+  const { status, canSendMessage, healthProblems, qualityRating } = number
+  const told = healthProblems.length > 0 ? ` The API says: ${healthProblems.join(' ')}` : ''
+  if (status !== null && status !== 'CONNECTED')
+    problems.push(`The number is ${status}, and only a CONNECTED one can send: register it, or look in the manager.`)
+  if (canSendMessage === 'BLOCKED') problems.push(`The number may not send: clear it up in the business suite.${told}`)
+  if (canSendMessage === 'LIMITED') warnings.push(`The number may send with limits.${told}`)
+  if (qualityRating === 'RED') warnings.push('The quality of the number is RED: send less, and only what is wanted.')
+}
+
+const judgeToken = (
+  { isValid, expiresAt, scopes: held, granularScopes }: TokenInfo,
+  wabaId: string | null,
+  now: Date,
+  problems: string[],
+  warnings: string[],
+): void => {
+  if (!isValid) problems.push('The access token is expired, invalid or revoked: store a new one.')
+  if (expiresAt && expiresAt <= now) problems.push(`The access token expired at ${expiresAt.toISOString()}.`)
+  else if (expiresAt)
+    warnings.push(`The access token expires at ${expiresAt.toISOString()}: store one that never does before then.`)
+  for (const scope of isValid ? scopes : [])
+    if (!held.some(name => name.endsWith(scope)))
+      problems.push(`The access token lacks the scope …${scope}: generate one with both scopes of the setup.`)
+  const accounts = granularScopes.flatMap(({ targetIds }) => targetIds ?? [])
+  if (wabaId !== null && accounts.length > 0 && !accounts.includes(wabaId))
+    problems.push(`The access token is not for account ${wabaId}: correct waba_id, or assign the account to its user.`)
+  if (wabaId === null)
+    warnings.push(`The channel has no waba_id, so its templates cannot be synced.${hint([...new Set(accounts)])}`)
+}
+
+const hint = (accounts: string[]): string =>
+  accounts.length === 1 ? ` Its token is for account ${accounts[0]}: set that.` : ' Set the id of its account.'

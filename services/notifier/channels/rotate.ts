@@ -1,0 +1,104 @@
+import { inTenant } from '@courier/shared/database.ts'
+import { sql } from 'kysely'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { type Keyring, open, type SecretKind, seal, VaultError } from './vault.ts'
+
+export interface RotationProgress {
+  readonly rotated: number
+  /** Sealed with another key than the newest when the rotation began. */
+  readonly total: number
+}
+
+/** A secret that could not be opened, and why; it stays as it was. */
+export interface Unopened {
+  readonly tenant: string
+  readonly phone_number_id: string
+  readonly kind: SecretKind
+  readonly slot: 'current' | 'next'
+  readonly reason: string
+}
+
+const sliceSize = 100
+
+interface SecretRow {
+  tenant_id: string
+  phone_number_id: string
+  kind: SecretKind
+  slot: 'current' | 'next'
+  key_id: string
+  sealed: Buffer
+}
+
+type Key = readonly [tenant: string, phoneNumberId: string, kind: string, slot: string]
+
+/**
+ * Seals every secret that has another key than the newest with that, slice by slice, each its own transaction: broken
+ * off, it goes on where it was. Tells its progress after each slice.
+ */
+export const rotateKeys = async (
+  pool: pg.Pool,
+  keyring: Keyring,
+  onProgress: (progress: RotationProgress) => void = () => {},
+): Promise<{ rotated: number; unopened: Unopened[] }> => {
+  const total = await inTenant(pool, '*', (tx: Tx) => countOld(tx, keyring))
+  const unopened: Unopened[] = []
+  let rotated = 0
+  let after: Key | undefined = ['', '', '', '']
+  while (after) {
+    const from: Key = after
+    const slice = await inTenant(pool, '*', (tx: Tx) => rotateSlice(tx, keyring, from))
+    rotated += slice.rotated
+    unopened.push(...slice.unopened)
+    after = slice.last
+    onProgress({ rotated, total })
+  }
+  return { rotated, unopened }
+}
+
+const countOld = async (tx: Tx, { newest }: Keyring): Promise<number> => {
+  const { count } = await tx
+    .selectFrom('secrets')
+    .select(eb => eb.fn.countAll<string>().as('count'))
+    .where('key_id', '<>', newest)
+    .executeTakeFirstOrThrow()
+  return Number(count)
+}
+
+const rotateSlice = async (tx: Tx, keyring: Keyring, after: Key) => {
+  const { rows } = await sql<SecretRow>`
+    select tenant_id, phone_number_id, kind, slot, key_id, sealed from secrets
+    where key_id <> ${keyring.newest} and (tenant_id, phone_number_id, kind, slot) > (${sql.join(after)})
+    order by tenant_id, phone_number_id, kind, slot limit ${sliceSize} for update`.execute(tx)
+  const unopened: Unopened[] = []
+  for (const row of rows) {
+    const failure = await rotateSecret(tx, keyring, row)
+    if (failure) unopened.push(failure)
+  }
+  const last = rows.length === sliceSize ? rows.at(-1) : undefined
+  return {
+    rotated: rows.length - unopened.length,
+    unopened,
+    last: last && ([last.tenant_id, last.phone_number_id, last.kind, last.slot] as const),
+  }
+}
+
+const rotateSecret = async (tx: Tx, keyring: Keyring, row: SecretRow): Promise<Unopened | undefined> => {
+  const { tenant_id: tenant, phone_number_id, kind, slot } = row
+  const place = { tenant, phoneNumberId: phone_number_id, kind }
+  try {
+    const { keyId, sealed } = seal(keyring, place, open(keyring, place, row.key_id, row.sealed))
+    await tx
+      .updateTable('secrets')
+      .set({ key_id: keyId, sealed })
+      .where('tenant_id', '=', tenant)
+      .where('phone_number_id', '=', phone_number_id)
+      .where('kind', '=', kind)
+      .where('slot', '=', slot)
+      .execute()
+    return undefined
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error
+    return { tenant, phone_number_id, kind, slot, reason: error.message }
+  }
+}

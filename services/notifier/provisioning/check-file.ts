@@ -1,0 +1,85 @@
+import type { Faults } from '@courier/shared/http/errors.ts'
+import { badText, faultsOf, isBadText, label } from '@courier/shared/http/faults.ts'
+import type { TString } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { isSupportedCountry } from 'libphonenumber-js'
+import { Pin, Secret, VerifyToken } from '../channels/fields.ts'
+import { type ChannelWish, defaultMessagesPerSecond } from '../channels/store.ts'
+import { NotifierFile } from './notifier-file.ts'
+
+/** A file whose secrets are in the clear, wherever they stood. */
+export interface TenantWish {
+  readonly tenant: NotifierFile['tenant']
+  readonly channels: readonly ChannelWish[]
+}
+
+export type CheckedFile = { kind: 'accepted'; file: TenantWish } | { kind: 'refused'; faults: Faults }
+
+type Environment = Record<string, string | undefined>
+type Add = (path: string, sentence: string) => void
+
+const check = TypeCompiler.Compile(NotifierFile)
+
+/** Checks the shape of a notifier file and what it says, and takes secrets from the environment. Shows no secret. */
+export const checkFile = (value: unknown, environment: Environment): CheckedFile => {
+  if (!check.Check(value)) return { kind: 'refused', faults: faultsOf(check, value) }
+  const faults: Faults = {}
+  const add: Add = (path, sentence) => {
+    faults[path] = [...(faults[path] ?? []), sentence]
+  }
+  checkTexts(value, '', add)
+  if (!isSupportedCountry(value.tenant.country))
+    add('tenant.country', `There are no phone numbers of a country ${value.tenant.country}.`)
+  checkChannels(value, add)
+  const channels = value.channels.map((channel, index) => toWish(channel, `channels.${index}`, environment, add))
+  if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
+  return { kind: 'accepted', file: { tenant: value.tenant, channels } }
+}
+
+const checkTexts = (value: unknown, path: string, add: Add): void => {
+  if (typeof value === 'string' && isBadText(value)) add(path, badText(path))
+  if (typeof value !== 'object' || value === null) return
+  for (const [name, inner] of Object.entries(value)) checkTexts(inner, path ? `${path}.${name}` : name, add)
+}
+
+const checkChannels = ({ channels }: NotifierFile, add: Add): void => {
+  const ids = channels.map(channel => channel.phone_number_id)
+  for (const [index, id] of ids.entries())
+    if (ids.indexOf(id) < index) add(`channels.${index}.phone_number_id`, `The phone number id ${id} is there twice.`)
+  if (channels.filter(channel => channel.default).length > 1)
+    add('channels', 'A tenant has one default channel at most.')
+}
+
+type Given = string | { env: string }
+
+const toWish = (
+  channel: NotifierFile['channels'][number],
+  path: string,
+  environment: Environment,
+  add: Add,
+): ChannelWish => {
+  const read = (field: string, given: Given, schema: TString): string =>
+    typeof given === 'string' ? given : fromEnvironment(`${path}.${field}`, given.env, schema, environment, add)
+  return {
+    phoneNumberId: channel.phone_number_id,
+    name: channel.name,
+    plan: channel.plan,
+    isDefault: channel.default ?? false,
+    wabaId: channel.waba_id ?? null,
+    messagesPerSecond: channel.messages_per_second ?? defaultMessagesPerSecond,
+    accessToken: read('access_token', channel.access_token, Secret),
+    appSecret: read('app_secret', channel.app_secret, Secret),
+    verifyToken: read('verify_token', channel.verify_token, VerifyToken),
+    pin: channel.pin === undefined ? undefined : read('pin', channel.pin, Pin),
+  }
+}
+
+const compiled = new Map([Secret, VerifyToken, Pin].map(schema => [schema, TypeCompiler.Compile(schema)]))
+
+const fromEnvironment = (path: string, name: string, schema: TString, environment: Environment, add: Add): string => {
+  const value = environment[name]
+  if (!value) add(path, `The ${label(path)} is in the environment variable ${name}, which is not set.`)
+  else if (!compiled.get(schema)?.Check(value) || isBadText(value))
+    add(path, `The ${label(path)} in the environment variable ${name} must ${schema.must}.`)
+  return value ?? ''
+}

@@ -1,0 +1,50 @@
+import { type Static, type TString, Type } from '@sinclair/typebox'
+import { MessagesPerSecond, Name, PhoneNumberId, Pin, Plan, Secret, VerifyToken, WabaId } from '../channels/fields.ts'
+
+const strict = { additionalProperties: false }
+
+/** The secret itself, or the name of the environment variable that has it. */
+const given = (schema: TString) =>
+  Type.Union([schema, Type.Object({ env: Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }) }, strict)], {
+    must: `${schema.must}, or {"env": NAME}`,
+  })
+
+const Words = Type.Array(
+  Type.String({ minLength: 1, maxLength: 64, pattern: '\\S', must: 'be a text of 1 to 64 characters' }),
+  { maxItems: 50, must: 'be a list of at most 50 words' },
+)
+
+const Channel = Type.Object(
+  {
+    phone_number_id: PhoneNumberId,
+    name: Name,
+    plan: Plan,
+    default: Type.Optional(Type.Boolean()),
+    access_token: given(Secret),
+    app_secret: given(Secret),
+    verify_token: given(VerifyToken),
+    waba_id: Type.Optional(WabaId),
+    pin: Type.Optional(given(Pin)),
+    messages_per_second: Type.Optional(MessagesPerSecond),
+  },
+  strict,
+)
+
+/** What the messaging of a tenant needs, in one file: what `notifier apply` reads. */
+export const NotifierFile = Type.Object(
+  {
+    tenant: Type.Object(
+      {
+        id: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,62}$', must: 'be 1 to 63 of a-z, 0-9, _ and -' }),
+        country: Type.String({ pattern: '^[A-Z]{2}$', must: 'be a country code such as LK' }),
+        stop_words: Type.Optional(Words),
+        start_words: Type.Optional(Words),
+        resend_unknown: Type.Optional(Type.Boolean()),
+      },
+      strict,
+    ),
+    channels: Type.Array(Channel),
+  },
+  strict,
+)
+export type NotifierFile = Static<typeof NotifierFile>
