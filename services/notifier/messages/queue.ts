@@ -1,4 +1,4 @@
-import type pg from 'pg'
+import pg from 'pg'
 import type { Logger } from 'pino'
 import { type ClaimedMessage, claimMessages } from './claim.ts'
 import { type Blocked, obstacleOf, storeBlocked } from './gate.ts'
@@ -136,12 +136,24 @@ export class Queue {
     await new Promise(setImmediate)
     while (this.#outcomes.length > 0) {
       const batch = this.#outcomes.splice(0, 500)
-      const isStored = await this.#guard('queue.store_failed', () => storeOutcomes(this.#options.pool, batch))
+      const isStored = await this.#guard('queue.store_failed', () => this.#storeBatch(batch))
       if (isStored) continue
       this.#outcomes.unshift(...batch)
       await new Promise(resolve => setTimeout(resolve, 500))
     }
     this.#isStoring = false
+  }
+
+  /** One outcome that Postgres refuses as such does not keep the others: it is told, and its message becomes unknown. */
+  async #storeBatch(batch: readonly Outcome[]): Promise<void> {
+    try {
+      await storeOutcomes(this.#options.pool, batch)
+    } catch (err) {
+      if (!isBadData(err)) throw err
+      const [first] = batch
+      if (batch.length > 1) for (const outcome of batch) await this.#storeBatch([outcome])
+      else this.#options.logger.error({ err, message_id: first?.message.id }, 'queue.outcome_refused')
+    }
   }
 
   async #giveBack(messages: readonly ClaimedMessage[]): Promise<void> {
@@ -174,5 +186,8 @@ export class Queue {
     }
   }
 }
+
+/** SQLSTATE classes 22 and 23: the values are at fault, and would be again. */
+const isBadData = (err: unknown): boolean => err instanceof pg.DatabaseError && /^2[23]/.test(err.code ?? '')
 
 const soon = (): Promise<void> => new Promise(resolve => setTimeout(resolve, 5))

@@ -107,6 +107,21 @@ t.test('places in the row of a recipient that were missed are given anew', async
   t.equal((await claimSome(() => claimMessages(pool, pacing))).length, 1, 'not all four at once')
 })
 
+t.test('an outcome that Postgres refuses does not keep the others from being stored', async t => {
+  const staged = await stage(t, { isRunning: false })
+  const [bad] = await staged.accept(...several(10))
+  const send: typeof staged.send = async message => {
+    const outcome = await staged.send(message)
+    return message.id === bad ? { ...outcome, meaning: 'no text: \u0000' } : outcome
+  }
+  const queue = staged.createQueue({ send, sendSeconds: 1 })
+  t.teardown(() => queue.stop())
+  queue.start()
+  const settled = `select from messages where status = 'accepted' or (status = 'unknown' and message_id = $1)`
+  await until('all are settled', async () => (await staged.rows(settled, [bad])).length === 10)
+  t.equal(staged.control.messages().length, 10)
+})
+
 /** The number's budget may need a moment. */
 const claimSome = async <T>(claim: () => Promise<{ messages: T[] }>): Promise<T[]> => {
   let claimed: T[] = []
