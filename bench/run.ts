@@ -16,11 +16,11 @@ ${Object.entries(benches)
   --rounds N            rounds of each cell, ours and the floor in turn; medians are printed (default 5)
   --seconds N           length of one measurement (default 1.4)
   --batch N,N           only these batch sizes
-  --connections N,N     only these numbers of connections
+  --connections N,N     only these numbers of connections; notifier: of messages on their way at once
   --profile FOLDER      writes a CPU profile of the service into FOLDER (slows it)
   --json                prints JSON
 
-ratio is ours by floor, p50 and p99 are of our calls, the columns in us are CPU per order: of the service, of Postgres, of
+ratio is ours by floor, p50 and p99 are of our calls, the columns in us are CPU per order or message: of the service, of Postgres, of
 the process that calls. Each run has processes of its own, gone afterwards; settings of the service may stand in the
 environment, such as DATABASE_CONNECTIONS=16. Only ratios travel from one machine to another.`
 
