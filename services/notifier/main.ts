@@ -6,6 +6,7 @@ import { createNotifier } from './app.ts'
 import { readKeyring, VaultError } from './channels/vault.ts'
 import { Settings } from './config.ts'
 import { migrateNotifier } from './database/migrate.ts'
+import { keepHouse } from './messages/housekeeping.ts'
 import { baseUrlProblem } from './messaging-api/base-url.ts'
 import { createMessagingApi } from './messaging-api/client.ts'
 
@@ -49,11 +50,14 @@ const { app, queue } = await createNotifier({
   callsPerMinute: settings.RATE_LIMIT_PER_MINUTE,
 })
 
+const house = keepHouse(pool, logger)
+
 closeWithGrace({ delay: 9_500, logger: false }, async ({ signal, err }) => {
   if (err) logger.fatal({ err }, 'process.failed')
   else logger.info({ signal }, 'process.stopping')
   await Promise.all([app.close(), queue.stop()])
   await api.close()
+  await house.stop()
   // The log line of the last answer comes after it.
   await new Promise(setImmediate)
   await pool.end()
@@ -64,8 +68,8 @@ try {
   const applied = await migrateNotifier(settings)
   if (applied.length > 0) logger.info({ applied }, 'database.migrated')
   if (await bypassesRowSecurity(pool)) logger.warn('database.row_security_bypassed: connect as an ordinary role')
-  queue.start()
   await app.listen({ host: settings.HOST, port: settings.NOTIFIER_PORT })
+  queue.start()
 } catch (err) {
   const portTaken = (err as NodeJS.ErrnoException).code === 'EADDRINUSE'
   logger.fatal({ err }, portTaken ? 'process.cannot_start: set NOTIFIER_PORT to a free port' : 'process.cannot_start')

@@ -115,12 +115,12 @@ export const createTokenKeeper = (pool: pg.Pool, keyring: Keyring) => {
       cache.set(phoneNumberId, tokens)
       return tokens
     },
-    /** `next` has worked; with `worked` only if it is still that one. */
-    promote: async (tenant: string, phoneNumberId: string, worked?: string): Promise<void> => {
+    /** `worked`, a token that was `next`, has worked: it is the only one now, unless another one came meanwhile. */
+    promote: async (tenant: string, phoneNumberId: string, worked: string): Promise<void> => {
       await inTenant(pool, tenant, async (tx: Tx) => {
         await lockTenant(tx, tenant)
         const secrets = await findSecrets(tx, keyring, tenant, phoneNumberId, 'access_token')
-        if (worked !== undefined && secrets.get('next') !== worked) return
+        if (secrets.get('next') !== worked) return
         await promoteNext(tx, tenant, phoneNumberId, 'access_token')
       })
       cache.delete(phoneNumberId)

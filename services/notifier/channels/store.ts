@@ -94,8 +94,20 @@ const change = async (tx: Tx, tenant: string, wish: ChannelWish, current: Row): 
     .where('tenant_id', '=', tenant)
     .where('phone_number_id', '=', wish.phoneNumberId)
     .execute()
+  // What waited for a conversation need not wait any longer.
+  if (wish.plan === 'paid' && current.plan === 'free') await releaseAllHeld(tx, tenant, wish.phoneNumberId)
   return [{ kind: 'channel', id: wish.phoneNumberId, change: 'changed' }]
 }
+
+const releaseAllHeld = (tx: Tx, tenant: string, phoneNumberId: string) =>
+  sql`
+    with released as (
+      update messages set status = 'queued', status_at = now(), due_at = now()
+      where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId} and status = 'held'
+      returning tenant_id, message_id
+    )
+    insert into message_events (tenant_id, message_id, status, detail)
+    select tenant_id, message_id, 'queued', 'the channel is paid now' from released`.execute(tx)
 
 const isSame = (a: unknown, b: unknown): boolean => (Buffer.isBuffer(a) && Buffer.isBuffer(b) ? a.equals(b) : a === b)
 

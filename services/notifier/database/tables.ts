@@ -89,6 +89,8 @@ export interface Tables {
     is_paced: Generated<boolean>
     fence: Generated<Bigint>
     status_at: Generated<Date>
+    former_ids: Generated<string[]>
+    resent_at: Date | null
   }
   message_events: {
     tenant_id: string

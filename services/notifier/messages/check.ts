@@ -1,4 +1,5 @@
 import type { Faults } from '@courier/shared/http/errors.ts'
+import { badText, isBadText } from '@courier/shared/http/faults.ts'
 import { type CountryCode, parsePhoneNumberFromString } from 'libphonenumber-js'
 import { isOpen } from '../conversations/window.ts'
 import type { MessageRequest, MessageTemplate } from './schema.ts'
@@ -55,6 +56,7 @@ export const checkMessage = (request: MessageRequest, context: SendingContext, n
     faults.channel = [request.channel ? 'The selected channel is invalid.' : 'Name a channel: there is no default one.']
   const recipient = normalisePhone(request.to, context.country)
   if (recipient === undefined) faults.to = ['The to field must be a phone number, such as +94770000101.']
+  checkTexts(request, faults)
   const sendAt = readSendAt(request.send_at, now, faults)
   if (channel) Object.assign(faults, context.templateFaults(channel, request.template))
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
@@ -74,6 +76,18 @@ export const checkMessage = (request: MessageRequest, context: SendingContext, n
     holdsUntilOpen,
   }
   return { kind: 'checked', message }
+}
+
+/** What a schema cannot say: text that Postgres does not take, and a component that comes twice. */
+const checkTexts = ({ waybill_number, template }: MessageRequest, faults: Faults): void => {
+  if (isBadText(waybill_number ?? '')) faults.waybill_number = [badText('waybill_number')]
+  const seen = new Set<string>()
+  for (const [c, { type, parameters }] of template.components.entries()) {
+    if (seen.has(type)) faults[`template.components.${c}.type`] = [`The ${type} component is there twice.`]
+    seen.add(type)
+    for (const [p, { text }] of parameters.entries())
+      if (isBadText(text)) faults[`template.components.${c}.parameters.${p}.text`] = [badText('text')]
+  }
 }
 
 /** The channel named; without a name the default one, or the only one. */

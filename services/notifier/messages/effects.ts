@@ -87,4 +87,14 @@ const restRecipient = async (tx: Tx, { tenant, phoneNumberId, recipient }: Claim
         .doUpdateSet({ next_send_at: sql<Date>`greatest(recipients.next_send_at, excluded.next_send_at)` }),
     )
     .execute()
+  // What had its place in time already goes to the end of the rest, to be placed anew.
+  await tx
+    .updateTable('messages')
+    .set({ is_paced: false, due_at: next_send_at })
+    .where('tenant_id', '=', tenant)
+    .where('phone_number_id', '=', phoneNumberId)
+    .where('recipient', '=', recipient)
+    .where('status', '=', 'queued')
+    .where('due_at', '<', next_send_at)
+    .execute()
 }

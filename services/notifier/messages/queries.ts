@@ -87,22 +87,26 @@ export const cancelMessage = (tx: Tx, tenant: string, id: string): Promise<Messa
 export const resendMessage = (tx: Tx, tenant: string, id: string): Promise<MessageStatus | undefined> =>
   move(tx, tenant, id, {
     from: ['failed', 'unknown'],
+    // While its webhook may still come, a send in doubt is not repeated.
+    when: sql`(status = 'failed' or due_at = 'infinity')`,
     to: sql`status = 'queued', status_at = now(), due_at = now(), expires_at = now() + interval '24 hours',
-      attempts = 0, is_paced = false, error_code = null, error_meaning = null, fence = m.fence + 1`,
+      attempts = 0, is_paced = false, error_code = null, error_meaning = null, fence = m.fence + 1,
+      former_ids = array_remove(m.former_ids || m.provider_message_id, null), provider_message_id = null`,
     detail: 'sent again by staff',
   })
 
 interface Move {
   readonly from: readonly MessageStatus[]
+  readonly when?: ReturnType<typeof sql>
   readonly to: ReturnType<typeof sql>
   readonly detail: string
 }
 
-const move = async (tx: Tx, tenant: string, id: string, { from, to, detail }: Move) => {
+const move = async (tx: Tx, tenant: string, id: string, { from, to, detail, when = sql`true` }: Move) => {
   const { rows } = await sql<{ status: MessageStatus }>`
     with moved as (
       update messages m set ${to}
-      where tenant_id = ${tenant} and message_id = ${id} and status in (${sql.join(from)})
+      where tenant_id = ${tenant} and message_id = ${id} and status in (${sql.join(from)}) and ${when}
       returning tenant_id, message_id, status
     ), told as (
       insert into message_events (tenant_id, message_id, status, detail)

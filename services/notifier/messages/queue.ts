@@ -38,6 +38,7 @@ export class Queue {
   #isClaiming = false
   #isMarking = false
   #isStoring = false
+  #isSweeping = false
   #isStopping = false
   #hasMore = false
   #timer: NodeJS.Timeout | undefined
@@ -83,6 +84,7 @@ export class Queue {
     const room = window * 2 - this.#claimed.length
     if (this.#isClaiming || this.#isStopping || room < window) return
     this.#isClaiming = true
+    this.#hasMore = false
     await this.#guard('queue.claim_failed', async () => {
       const { messages, hasMore } = await claimMessages(pool, { room, claimSeconds, pairSeconds })
       this.#hasMore = hasMore
@@ -169,10 +171,13 @@ export class Queue {
   }
 
   async #sweep(): Promise<void> {
+    if (this.#isSweeping) return
+    this.#isSweeping = true
     await this.#guard('queue.sweep_failed', async () => {
       const { overdue, resent, expired } = await sweep(this.#options.pool)
       if (overdue + resent + expired > 0) this.#options.logger.info({ overdue, resent, expired }, 'queue.swept')
     })
+    this.#isSweeping = false
   }
 
   /** A database that is away delays the work; claims end by themselves, so nothing is lost. */

@@ -10,6 +10,7 @@ import { findCountry } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { type Acceptance, acceptMessages, type PathOf } from './accept.ts'
 import { normalisePhone } from './check.ts'
+import { messageIdPattern } from './message-id.ts'
 import { cancelMessage, findMessage, findTimelines, listMessages, resendMessage } from './queries.ts'
 import { Accepted, type MessageRequest, MessageRequest as MessageRequestSchema, MessageRequests } from './schema.ts'
 import { type MessageStatus, messageStatuses } from './status.ts'
@@ -25,6 +26,9 @@ export interface MessagesOptions {
 const maxMessages = 1000
 const tags = ['messages']
 const security = [{ token: [] }]
+
+/** Without what Postgres does not take. */
+const goodText = '^[^\\u0000\\ud800-\\udfff]*$'
 
 const Headers = Type.Object({
   'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }),
@@ -44,15 +48,28 @@ const Filters = Type.Object({
       { must: `be one of ${messageStatuses.join(', ')}` },
     ),
   ),
-  to: Type.Optional(Type.String({ maxLength: 40, description: 'Phone number, in any usual spelling.' })),
-  waybill_number: Type.Optional(Type.String({ maxLength: 50 })),
+  to: Type.Optional(
+    Type.String({
+      maxLength: 40,
+      pattern: goodText,
+      must: 'be a phone number',
+      description: 'Phone number, in any usual spelling.',
+    }),
+  ),
+  waybill_number: Type.Optional(Type.String({ maxLength: 50, pattern: goodText, must: 'be a waybill number' })),
   limit: Type.Optional(
     Type.String({ pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$', must: 'be a whole number, 1 to 200' }),
   ),
-  cursor: Type.Optional(Type.String({ maxLength: 200, description: '`next_cursor` of the page before.' })),
+  cursor: Type.Optional(
+    Type.String({
+      pattern: messageIdPattern,
+      must: 'be the next_cursor of a page',
+      description: '`next_cursor` of the page before.',
+    }),
+  ),
 })
 
-const ById = Type.Object({ id: Type.String({ maxLength: 64 }) })
+const ById = Type.Object({ id: Type.String({ pattern: messageIdPattern, must: 'be the id of a message' }) })
 const One = Type.Object({ data: Message })
 const accepted = (data: typeof Accepted | ReturnType<typeof Type.Array<typeof Accepted>>) =>
   Type.Object({ message: Type.String(), data }, { description: 'Committed: it will be sent.' })
@@ -176,12 +193,21 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
       const { id } = request.params
       const status = await inTenant(pool, tenant, (tx: Tx) => resendMessage(tx, tenant, id))
       if (status && status !== 'queued')
-        throw invalid({ status: [`The message is ${status}: only a failed or unknown one can be sent again.`] })
+        throw invalid({
+          status: [
+            status === 'unknown'
+              ? tooEarly
+              : `The message is ${status}: only a failed or unknown one can be sent again.`,
+          ],
+        })
       onQueued()
       return view(tenant, id)
     },
   )
 }
+
+const tooEarly =
+  'It was sent less than ten minutes ago and a webhook may still tell what became of it. Send it again after that.'
 
 const keyOf = (request: FastifyRequest, call: string): IdempotencyKey | undefined => {
   const key = request.headers['idempotency-key']

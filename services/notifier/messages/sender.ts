@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import type { createTokenKeeper } from '../channels/secrets.ts'
-import type { Accepted, Failed } from '../messaging-api/answers.ts'
+import { VaultError } from '../channels/vault.ts'
+import type { Accepted, Failed, Refused } from '../messaging-api/answers.ts'
 import { classify } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
 import type { ClaimedMessage } from './claim.ts'
@@ -37,17 +38,31 @@ export const createSender = (options: SenderOptions) => {
   }
 }
 
+/** What the API itself answers to a call without a token: the channel is paused, the message keeps its attempts. */
+const withoutToken: Refused = {
+  kind: 'refused',
+  status: 401,
+  code: 104,
+  subcode: null,
+  details: '',
+  isTransient: false,
+  retryAfterSeconds: null,
+  servedVersion: null,
+}
+
 /** With a new token the first send tries it; refused, the send is repeated with the old one, which is safe. */
 const write = async ({ api, tokens, logger }: SenderOptions, message: ClaimedMessage): Promise<Accepted | Failed> => {
   const { tenant, phoneNumberId, recipient, template, id } = message
-  const found = await tokens.find(tenant, phoneNumberId).catch(err => {
+  const found = await tokens.find(tenant, phoneNumberId).catch((err: Error) => {
     logger.error({ err, tenant, phone_number_id: phoneNumberId }, 'credential.not_read')
+    return err
   })
-  if (!found) return { kind: 'not_written', reason: 'the access token could not be read' }
+  if (found instanceof VaultError) return withoutToken
+  if (found instanceof Error) return { kind: 'not_written', reason: 'the access token could not be read' }
   const { current, next } = found
   const send = (accessToken: string) =>
     api.sendTemplate({ accessToken }, phoneNumberId, { to: recipient, template, callbackData: id })
-  if (!next) return current ? send(current) : { kind: 'not_written', reason: 'the channel has no access token' }
+  if (!next) return current ? send(current) : withoutToken
   const result = await send(next)
   const isRefused = result.kind === 'refused' && classify(result).class === 'pause_channel'
   if (isRefused && current) {
@@ -55,7 +70,7 @@ const write = async ({ api, tokens, logger }: SenderOptions, message: ClaimedMes
     return send(current)
   }
   if (result.kind === 'accepted')
-    await tokens.promote(tenant, phoneNumberId).catch(err => logger.warn({ err }, 'credential.not_promoted'))
+    await tokens.promote(tenant, phoneNumberId, next).catch(err => logger.warn({ err }, 'credential.not_promoted'))
   return result
 }
 

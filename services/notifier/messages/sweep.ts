@@ -15,19 +15,18 @@ export interface Swept {
  * lost); an unknown one is sent once more where the tenant asked for it, else left to staff; what has not left in time
  * expires. Several processes may sweep at once.
  */
-export const sweep = (pool: pg.Pool): Promise<Swept> =>
-  inTenant(pool, '*', async (tx: Tx) => ({
-    overdue: await move(tx, 'sweep_overdue', overdue, [unknownMinutes]),
-    resent: await move(tx, 'sweep_unknown', unknown),
-    expired: await move(tx, 'sweep_expired', expired),
-  }))
+export const sweep = async (pool: pg.Pool): Promise<Swept> => ({
+  overdue: await move(pool, 'sweep_overdue', overdue, [unknownMinutes]),
+  resent: await move(pool, 'sweep_unknown', unknown),
+  expired: await move(pool, 'sweep_expired', expired),
+})
 
-const move = async (tx: Tx, name: string, moving: string, values: unknown[] = []): Promise<number> => {
+const move = async (pool: pg.Pool, name: string, moving: string, values: unknown[] = []): Promise<number> => {
   const text = `
     with moved as (${moving})
     insert into message_events (tenant_id, message_id, status, detail)
     select tenant_id, message_id, status, detail from moved where detail is not null`
-  return (await tx.client.query({ name, text, values })).rowCount ?? 0
+  return inTenant(pool, '*', async (tx: Tx) => (await tx.client.query({ name, text, values })).rowCount ?? 0)
 }
 
 const due = (where: string): string => `(
@@ -40,13 +39,14 @@ const overdue = `
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id
   returning m.tenant_id, m.message_id, m.status, 'no answer: it may have been sent' as detail`
 
-/** Only a first unknown is sent again by itself: a second one would make a third message possible. */
+/** A message is sent again by itself once, while it has not expired: a third one is never possible. */
+const isResent = 't.resends_unknown and m.resent_at is null and m.expires_at > now()'
 const unknown = `
   update messages m set
-    status = case when t.resends_unknown and m.attempts = 0 then 'queued' else m.status end,
-    attempts = case when t.resends_unknown and m.attempts = 0 then 1 else m.attempts end,
+    status = case when ${isResent} then 'queued' else m.status end,
+    resent_at = case when ${isResent} then now() else m.resent_at end,
     fence = m.fence + 1,
-    due_at = case when t.resends_unknown and m.attempts = 0 then now() else 'infinity' end
+    due_at = case when ${isResent} then now() else 'infinity' end
   from ${due("status = 'unknown' and due_at <= now()")} late join tenants t on t.tenant_id = late.tenant_id
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id
   returning m.tenant_id, m.message_id, m.status,

@@ -90,6 +90,9 @@ const unknown = ({ status, code, isTransient, retryAfterSeconds }: Failure): Cla
     slows: null,
     pausesAfter: isDenied ? 3 : null,
     pauseSeconds: null,
-    mayHaveBeenSent: code === null && (status === 502 || status === 504),
+    // A gateway that gave up waiting may stand before an API that took the message.
+    mayHaveBeenSent: code === null && !isTransient && gaveUpWaiting(status ?? 0),
   }
 }
+
+const gaveUpWaiting = (status: number): boolean => [408, 502, 504].includes(status) || status >= 520

@@ -1,5 +1,6 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto'
 import { createPool } from '@courier/shared/database.ts'
+import { acceptJson } from '@courier/shared/http/json-body.ts'
 import { createServer } from '@courier/shared/http/server.ts'
 import pg from 'pg'
 import { type Logger, pino } from 'pino'
@@ -49,8 +50,16 @@ export const stage = async (t: Test, { logger = pino({ level: 'silent' }), ...op
     tenant: String(request.headers['x-tenant']),
     name: '',
   })
-  await app.register(conversations, { pool, staffOf })
-  await app.register(templates, { pool, staffOf, syncChannel: async () => ({ kind: 'unknown_channel' }), ...options })
+  await app.register(async staff => {
+    acceptJson(staff)
+    await staff.register(conversations, { pool, staffOf })
+    await staff.register(templates, {
+      pool,
+      staffOf,
+      syncChannel: async () => ({ kind: 'unknown_channel' }),
+      ...options,
+    })
+  })
   let released = 0
   const onReleased = () => released++
   await app.register(webhooks, {
@@ -129,7 +138,10 @@ export const sign = (payload: string | Buffer, secret: string): string =>
 export const seconds = (date: Date): number => Math.floor(date.getTime() / 1000)
 
 /** A timestamp as the API writes it. */
-export const minutesAgo = (minutes: number): string => String(seconds(new Date(Date.now() - minutes * 60_000)))
+const started = Date.now()
+
+/** Before this test file began: the same whenever it is asked. */
+export const minutesAgo = (minutes: number): string => String(seconds(new Date(started - minutes * 60_000)))
 
 /** A call's body with one change of the field `messages`. */
 export const envelope = (value: Record<string, unknown>, phoneNumberId = '100') => ({

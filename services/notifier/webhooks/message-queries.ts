@@ -12,6 +12,8 @@ export interface LockedMessage {
   readonly phoneNumberId: string
   readonly status: MessageStatus
   readonly providerMessageId: string | null
+  /** What the API called earlier sends of it. */
+  readonly formerIds: readonly string[]
   readonly templateName: string
   readonly language: string
 }
@@ -53,7 +55,8 @@ export const lockMessages = async (
       where m.status = 'held'
     )
     select m.tenant_id as tenant, m.message_id as "messageId", m.phone_number_id as "phoneNumberId", m.status,
-      m.provider_message_id as "providerMessageId", m.template ->> 'name' as "templateName",
+      m.provider_message_id as "providerMessageId",
+      m.former_ids as "formerIds", m.template ->> 'name' as "templateName",
       m.template -> 'language' ->> 'code' as language
     from messages m join wanted using (tenant_id, message_id)
     order by m.tenant_id, m.message_id

@@ -41,10 +41,12 @@ export const settleMessages = async (
 ): Promise<Settled> => {
   const { matched, unmatched } = match(locked, sightings)
   const reported = [...matched.keys()]
-  const open = reported.filter(message => settle(message.status, matched.get(message) ?? []).length > 0)
+  const open = reported.filter(
+    message => settle(message.status, currentReports(message, matched.get(message) ?? [])).length > 0,
+  )
   const moments = open.length > 0 ? await findMoments(tx, open) : new Map<string, ReadonlySet<string>>()
   const settlements = reported.map((message): Settlement => {
-    const reports = matched.get(message) ?? []
+    const reports = currentReports(message, matched.get(message) ?? [])
     const steps = settle(message.status, reports, moments.get(keyOf(message)))
     const providerMessageId = (steps.at(-1) ?? reports.at(-1))?.providerMessageId ?? ''
     return { message, steps, providerMessageId }
@@ -54,6 +56,13 @@ export const settleMessages = async (
   const moved = changing.reduce((sum, { steps }) => sum + steps.length, 0)
   return { moved, unmatched, failures: changing.flatMap(failureOf) }
 }
+
+/** Of an earlier send of a message only its arrival counts: its failure, or that it was sent, says nothing of the new one. */
+const currentReports = <Told extends Report>({ formerIds }: LockedMessage, reports: readonly Told[]): Told[] =>
+  reports.filter(
+    ({ status, providerMessageId }) =>
+      !formerIds.includes(providerMessageId) || status === 'delivered' || status === 'read',
+  )
 
 /** By what we sent along first: the API's own id may not be stored yet. */
 const match = (locked: readonly LockedMessage[], sightings: readonly Sighting[]) => {
