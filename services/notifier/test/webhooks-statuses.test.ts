@@ -1,4 +1,7 @@
+import { inTenant } from '@courier/shared/database.ts'
 import t from 'tap'
+import type { Tx } from '../database/tables.ts'
+import { resendMessage } from '../messages/queries.ts'
 import { isForward, messageStatuses, reportedStatuses } from '../messages/status.ts'
 import { envelope, minutesAgo, stage, status } from './webhooks-stage.ts'
 
@@ -111,4 +114,18 @@ t.test('failures are told before the commit', async t => {
   t.same(told, [
     { tenant: 'demo', phoneNumberId: '100', messageId: 'm', code: 132015, templateName: 'hello', language: 'en_US' },
   ])
+})
+
+t.test('what is told late of an earlier send does not end the one after it', async t => {
+  const { call, addMessages, messageOf, pool } = await stage(t)
+  await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
+  const tell = (name: string, id: string) =>
+    call(envelope({ statuses: [status({ id, status: name, biz_opaque_callback_data: 'm' })] }))
+  await tell('failed', 'wamid.1')
+  t.equal((await messageOf('m')).status, 'failed')
+  t.equal(await inTenant(pool, 'demo', (tx: Tx) => resendMessage(tx, 'demo', 'm')), 'queued')
+  for (const name of ['sent', 'failed']) await tell(name, 'wamid.1')
+  t.equal((await messageOf('m')).status, 'queued')
+  await tell('delivered', 'wamid.1')
+  t.equal((await messageOf('m')).status, 'delivered')
 })

@@ -1,0 +1,120 @@
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { createTokenFor } from '../access/token-commands.ts'
+import { createNotifier } from '../app.ts'
+import { messageTo, phoneNumberId, stage, until } from './stage.ts'
+
+/** The whole application with a token of staff, called as the portal calls it. */
+const build = async (t: Test, callsPerMinute = 1_000_000) => {
+  const stageOptions = await stage(t, { isRunning: false })
+  const { pool, keyring, api } = stageOptions
+  const logger = pino({ level: 'silent' })
+  const { app, queue } = await createNotifier({
+    pool,
+    logger,
+    keyring,
+    api,
+    window: 64,
+    pairSeconds: 0,
+    callsPerMinute,
+  })
+  t.teardown(async () => {
+    await app.close()
+    await queue.stop()
+  })
+  const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
+  const call = async (method: 'GET' | 'POST', url: string, body?: unknown, headers: Record<string, string> = {}) => {
+    const payload = typeof body === 'string' ? body : JSON.stringify(body ?? {})
+    const answer = await app.inject({
+      method,
+      url,
+      headers: {
+        authorization: `Bearer ${token}`,
+        'x-tenant': 'demo',
+        ...(method === 'POST' && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(method === 'POST' && { payload }),
+    })
+    return { status: answer.statusCode, headers: answer.headers, body: answer.json() }
+  }
+  return { ...stageOptions, app, queue, call }
+}
+
+t.test('a message is queued, sent and read back with its timeline', async t => {
+  const { call, queue } = await build(t)
+  queue.start()
+  const answer = await call('POST', '/api/messages', messageTo('077 000 0101', { waybill_number: 'DM00000001' }))
+  t.equal(answer.status, 202)
+  t.match(answer.body, { message: 'The message is queued.', data: { id: /^msg_/, status: 'queued' } })
+  const { id } = answer.body.data
+  const read = async () => (await call('GET', `/api/messages/${id}`)).body.data
+  await until('it is accepted', async () => (await read()).status === 'accepted')
+  t.match(await read(), {
+    id,
+    channel: phoneNumberId,
+    to: '94770000101',
+    waybill_number: 'DM00000001',
+    error: null,
+    attempts: 0,
+    timeline: [{ status: 'queued' }, { status: 'accepted' }],
+  })
+  const listed = await call('GET', '/api/messages?waybill_number=DM00000001&to=%2B94770000101&status=accepted')
+  t.same([listed.body.data.length, listed.body.next_cursor], [1, null])
+  t.equal((await call('POST', `/api/messages/${id}/cancel`)).status, 422)
+})
+
+t.test('a key makes one message, a bulk call all or none with paths, pages follow each other', async t => {
+  const { call } = await build(t)
+  const key = { 'idempotency-key': 'k' }
+  const first = await call('POST', '/api/messages', messageTo('0770000101'), key)
+  const second = await call('POST', '/api/messages', messageTo('0770000101'), key)
+  t.same(second.body, first.body)
+  t.equal(second.headers['idempotency-replayed'], 'true')
+  t.equal((await call('POST', '/api/messages', messageTo('0770000102'), key)).status, 422)
+  const bulk = (...to: string[]) => call('POST', '/api/messages/bulk', { messages: to.map(to => messageTo(to)) })
+  t.same(Object.keys((await bulk('0770000103', 'x')).body.errors), ['messages.1.to'])
+  t.equal((await bulk('0770000103', '0770000104')).body.data.length, 2)
+  const page = await call('GET', '/api/messages?limit=2')
+  const next = await call('GET', `/api/messages?limit=2&cursor=${page.body.next_cursor}`)
+  const ids = [...page.body.data, ...next.body.data].map(({ id }) => id)
+  t.same([ids.length, new Set(ids).size], [3, 3])
+})
+
+t.test('odd input is answered 4xx', async t => {
+  const { call } = await build(t)
+  const oddText = messageTo('0770000101')
+  const [component] = oddText.template.components
+  if (component?.parameters[0]) component.parameters[0].text = 'x\ud800'
+  const odd: [method: 'GET' | 'POST', url: string, body?: unknown][] = [
+    ['POST', '/api/messages', oddText],
+    ['POST', '/api/messages', messageTo('0770000101', { waybill_number: 'a\u0000b' })],
+    ['POST', '/api/messages', 'null'],
+    ['POST', '/api/messages', '[]'],
+    ['POST', '/api/messages', '{"__proto__": 1'],
+    ['POST', '/api/messages/bulk', { messages: [] }],
+    ['GET', '/api/messages?cursor=%00'],
+    ['GET', '/api/messages?to=%00'],
+    ['GET', '/api/messages?waybill_number=%00'],
+    ['GET', '/api/messages?status=lost'],
+    ['GET', '/api/messages/%00'],
+    ['POST', '/api/messages/%00/cancel'],
+    ['POST', '/api/messages/%00/resend'],
+    ['GET', '/api/conversations/%00'],
+  ]
+  for (const [method, url, body] of odd) {
+    const { status, body: answer } = await call(method, url, body)
+    t.ok(status >= 400 && status < 500, `${method} ${url} ${status}`)
+    t.type(answer.message, 'string')
+  }
+})
+
+t.test('strangers are refused, and too many calls', async t => {
+  const { call } = await build(t, 3)
+  for (const headers of [{ authorization: 'Bearer courier_x' }, { 'x-tenant': 'other' }])
+    t.equal((await call('GET', '/api/messages', undefined, headers)).status, 401)
+  t.equal((await call('GET', '/api/messages', undefined, { 'x-tenant': '' })).status, 400)
+  const statuses = []
+  for (let turn = 0; turn < 4; turn++) statuses.push((await call('GET', '/api/messages')).status)
+  t.same(statuses, [200, 200, 200, 429])
+})
