@@ -84,8 +84,7 @@ export class Queue {
     const room = window * 2 - this.#claimed.length
     if (this.#isClaiming || this.#isStopping || room < window) return
     this.#isClaiming = true
-    this.#hasMore = false
-    await this.#guard('queue.claim_failed', async () => {
+    const isClaimed = await this.#guard('queue.claim_failed', async () => {
       const { messages, hasMore } = await claimMessages(pool, { room, claimSeconds, pairSeconds })
       this.#hasMore = hasMore
       const now = new Date()
@@ -97,6 +96,8 @@ export class Queue {
       }
       await storeBlocked(pool, blocked)
     })
+    // A database that is away is asked less often.
+    if (!isClaimed) this.#hasMore = false
     this.#isClaiming = false
     this.#advance()
   }

@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { cloneDatabase } from '../../../dev/test-database.ts'
+
+const key = `k1:${randomBytes(32).toString('base64')}`
+
+const launch = (t: Test, environment: Record<string, string>) => {
+  const main = join(import.meta.dirname, '../main.ts')
+  const child = spawn(process.execPath, [main], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
+  t.teardown(() => child.kill('SIGKILL'))
+  const output = () => Promise.all([text(child.stdout), text(child.stderr)]).then(parts => parts.join(''))
+  return { child, output, ended: once(child, 'exit') }
+}
+
+const listening = (child: ChildProcess): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let seen = ''
+    child.stderr?.resume()
+    child.stdout?.on('data', chunk => {
+      seen += chunk
+      const address = /listening at (http:\/\/[\d.:]+)/.exec(seen)?.[1]
+      if (address) resolve(address)
+    })
+    child.once('exit', () => reject(new Error(`it ended before it listened: ${seen}`)))
+  })
+
+t.test('wrong settings are named before it listens, and no secret with them', async t => {
+  const url = 'postgres://notifier:s3cret@127.0.0.1:1/notifier'
+  const wrong: [Record<string, string>, RegExp[]][] = [
+    [{}, [/NOTIFIER_DATABASE_URL is missing/, /CREDENTIALS_KEYS is missing/]],
+    [{ NOTIFIER_DATABASE_URL: url, CREDENTIALS_KEYS: 'k1:s3cret' }, [/key/]],
+    [
+      { NOTIFIER_DATABASE_URL: url, CREDENTIALS_KEYS: key, MESSAGING_API_URL: 'http://graph.example.com' },
+      [/MESSAGING_API_URL must be https/],
+    ],
+  ]
+  for (const [environment, complaints] of wrong) {
+    const { ended, output } = launch(t, environment)
+    const [printed] = await Promise.all([output(), ended])
+    t.same(await ended, [1, null])
+    for (const complaint of complaints) t.match(printed, complaint)
+    t.notMatch(printed, /s3cret/)
+  }
+})
+
+t.test('it becomes ready, tells its figures, and ends on SIGTERM', async t => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
+  const { child, ended } = launch(t, {
+    NOTIFIER_DATABASE_URL: url,
+    NOTIFIER_MIGRATE_DATABASE_URL: ownerUrl,
+    CREDENTIALS_KEYS: key,
+    MESSAGING_API_URL: 'http://127.0.0.1:1',
+    NOTIFIER_PORT: '0',
+  })
+  const address = await listening(child)
+  for (const path of ['/health/live', '/health/ready', '/metrics', '/openapi.json', '/docs'])
+    t.equal((await fetch(address + path)).status, 200, path)
+  const paths = Object.keys(((await (await fetch(`${address}/openapi.json`)).json()) as { paths: object }).paths)
+  for (const path of [
+    '/api/messages',
+    '/api/messages/bulk',
+    '/api/channels/{phone_number_id}/register',
+    '/webhooks/messaging',
+  ])
+    t.ok(paths.includes(path), path)
+  child.kill('SIGTERM')
+  t.same(await ended, [0, null])
+})
