@@ -1,45 +1,6 @@
-import { pino } from 'pino'
-import t, { type Test } from 'tap'
-import { createTokenFor } from '../access/token-commands.ts'
-import { createNotifier } from '../app.ts'
-import { messageTo, phoneNumberId, stage, until } from './stage.ts'
-
-/** The whole application with a token of staff, called as the portal calls it. */
-const build = async (t: Test, callsPerMinute = 1_000_000) => {
-  const stageOptions = await stage(t, { isRunning: false })
-  const { pool, keyring, api } = stageOptions
-  const logger = pino({ level: 'silent' })
-  const { app, queue } = await createNotifier({
-    pool,
-    logger,
-    keyring,
-    api,
-    window: 64,
-    pairSeconds: 0,
-    callsPerMinute,
-  })
-  t.teardown(async () => {
-    await app.close()
-    await queue.stop()
-  })
-  const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
-  const call = async (method: 'GET' | 'POST', url: string, body?: unknown, headers: Record<string, string> = {}) => {
-    const payload = typeof body === 'string' ? body : JSON.stringify(body ?? {})
-    const answer = await app.inject({
-      method,
-      url,
-      headers: {
-        authorization: `Bearer ${token}`,
-        'x-tenant': 'demo',
-        ...(method === 'POST' && { 'content-type': 'application/json' }),
-        ...headers,
-      },
-      ...(method === 'POST' && { payload }),
-    })
-    return { status: answer.statusCode, headers: answer.headers, body: answer.json() }
-  }
-  return { ...stageOptions, app, queue, call }
-}
+import t from 'tap'
+import { build } from './portal.ts'
+import { messageTo, phoneNumberId, until } from './stage.ts'
 
 t.test('a message is queued, sent and read back with its timeline', async t => {
   const { call, queue } = await build(t)

@@ -1,0 +1,47 @@
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { createTokenFor } from '../access/token-commands.ts'
+import { createNotifier } from '../app.ts'
+import { stage } from './stage.ts'
+
+/** The whole application with a token of staff, called as the portal calls it. */
+export const build = async (t: Test, callsPerMinute = 1_000_000) => {
+  const stageOptions = await stage(t, { isRunning: false })
+  const { pool, keyring, api } = stageOptions
+  const logger = pino({ level: 'silent' })
+  const { app, queue } = await createNotifier({
+    pool,
+    logger,
+    keyring,
+    api,
+    window: 64,
+    pairSeconds: 0,
+    callsPerMinute,
+  })
+  t.teardown(async () => {
+    await app.close()
+    await queue.stop()
+  })
+  const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
+  const call = async (
+    method: 'GET' | 'POST' | 'PUT',
+    url: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ) => {
+    const payload = typeof body === 'string' ? body : JSON.stringify(body ?? {})
+    const answer = await app.inject({
+      method,
+      url,
+      headers: {
+        authorization: `Bearer ${token}`,
+        'x-tenant': 'demo',
+        ...(method !== 'GET' && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(method !== 'GET' && { payload }),
+    })
+    return { status: answer.statusCode, headers: answer.headers, body: answer.json() }
+  }
+  return { ...stageOptions, app, queue, call }
+}
