@@ -88,7 +88,12 @@ const waitUntilReady = async (name: string, url: string, child: ChildProcess): P
   throw new Error(`${name} was not ready after a minute.`)
 }
 
+let isStopping = false
+
+/** The first reason to stop counts: what it stops would be one more. */
 const stop = async (status: number): Promise<void> => {
+  if (isStopping) return
+  isStopping = true
   await stopAll()
   process.exit(status)
 }
@@ -109,6 +114,8 @@ try {
   const { email, password, token } = await loadDemoTenant(settings.dataFolder)
   const staffToken = await loadDemoStaff(settings.dataFolder)
   await syncTemplates(notifier, staffToken)
+  // The services' log lines about it come first: the last line says that all is ready.
+  await delay(200)
   process.stdout.write(`
 orders      ${orders}   calls to try: ${orders}/docs
 notifier    ${notifier}   calls to try: ${notifier}/docs

@@ -34,10 +34,10 @@ t.test(
     }
     t.teardown(() => compose(['down', '-v', '--remove-orphans']))
 
-    const isReady = async (of = port): Promise<boolean> => {
+    const isReady = async (which = port): Promise<boolean> => {
       for (let tries = 0; tries < 240; tries++) {
         if (
-          await fetch(`http://127.0.0.1:${of}/health/ready`)
+          await fetch(`http://127.0.0.1:${which}/health/ready`)
             .then(answer => answer.ok)
             .catch(() => false)
         )
@@ -109,7 +109,7 @@ t.test(
     })
 
     await t.test('a message leaves the notifier, and the customer reads it', async t => {
-      for (const of of [notifierPort, simulatorPort]) t.ok(await isReady(of), 'the service is ready')
+      for (const each of [notifierPort, simulatorPort]) t.ok(await isReady(each), 'the service is ready')
       const notifier = (words: string[], input = '') =>
         composed(['exec', '-T', 'notifier', 'node', 'services/notifier/admin.ts', ...words], input)
       notifier(['apply', '-'], readFileSync(join(root, 'examples/demo-notifier.json'), 'utf8'))

@@ -44,7 +44,7 @@ const prepare = async (t: Test) => {
 
 const isReady = async ({ output, child }: Run): Promise<boolean> => {
   for (let tries = 0; tries < 600 && child.exitCode === null; tries++) {
-    if (output().trimEnd().endsWith('courier is ready')) return true
+    if (/^courier is ready$/m.test(output())) return true
     await new Promise(resolve => setTimeout(resolve, 100))
   }
   return false
