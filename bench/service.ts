@@ -24,7 +24,14 @@ export const startService = async (options: ServiceOptions, cleanUps: AsyncDispo
   const port = await freePort()
   const child = spawn(process.execPath, [...profileFlags(profileFolder), join(root, file)], {
     stdio: ['ignore', 2, 2],
-    env: { ...process.env, ...environment, LOG_LEVEL: 'warn', HOST: '127.0.0.1', [portSetting]: String(port) },
+    env: {
+      ...process.env,
+      SERVICE_TOKEN: 'a-service-token-of-benches',
+      ...environment,
+      LOG_LEVEL: 'warn',
+      HOST: '127.0.0.1',
+      [portSetting]: String(port),
+    },
   })
   const ended = once(child, 'exit')
   cleanUps.defer(async () => {

@@ -41,11 +41,20 @@ export const embeddedEnvironment = (port: number): Record<string, string> => {
   return environment
 }
 
-/** The key of the demonstration's credentials: made once, kept in the data folder. CREDENTIALS_KEYS in the environment wins. */
-export const credentialsEnvironment = (dataFolder: string): Record<string, string> => {
-  if (process.env.CREDENTIALS_KEYS) return {}
-  const path = join(dataFolder, 'credentials-keys')
+/**
+ * The key of the demonstration's credentials and the secret between its services: made once, kept in the data folder.
+ * What is set already wins.
+ */
+export const secretsEnvironment = (dataFolder: string): Record<string, string> => ({
+  CREDENTIALS_KEYS: keptSecret(dataFolder, 'CREDENTIALS_KEYS', () => `demo:${randomBytes(32).toString('base64')}`),
+  SERVICE_TOKEN: keptSecret(dataFolder, 'SERVICE_TOKEN', () => randomBytes(32).toString('hex')),
+})
+
+const keptSecret = (dataFolder: string, name: string, make: () => string): string => {
+  const given = process.env[name]
+  if (given) return given
+  const path = join(dataFolder, name.toLowerCase().replace('_', '-'))
   mkdirSync(dataFolder, { recursive: true })
-  if (!existsSync(path)) writeFileSync(path, `demo:${randomBytes(32).toString('base64')}`, { mode: 0o600 })
-  return { CREDENTIALS_KEYS: readFileSync(path, 'utf8') }
+  if (!existsSync(path)) writeFileSync(path, make(), { mode: 0o600 })
+  return readFileSync(path, 'utf8')
 }

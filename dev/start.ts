@@ -8,7 +8,7 @@ import { loadDemoStaff } from './demo-staff.ts'
 import { loadDemoTenant } from './demo-tenant.ts'
 import { addressOf, refuseTakenPort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
-import { credentialsEnvironment, embeddedDatabases, embeddedEnvironment, readDevSettings, root } from './settings.ts'
+import { embeddedDatabases, embeddedEnvironment, readDevSettings, root, secretsEnvironment } from './settings.ts'
 
 const settings = readDevSettings()
 const cleanUps: (() => Promise<unknown>)[] = []
@@ -105,7 +105,7 @@ try {
   await lockFolder()
   const embedded = embeddedEnvironment(settings.EMBEDDED_POSTGRES_PORT)
   if (Object.keys(embedded).length > 0) await startEmbeddedPostgres()
-  Object.assign(process.env, demoEnvironment(), embedded, credentialsEnvironment(settings.dataFolder))
+  Object.assign(process.env, demoEnvironment(), embedded, secretsEnvironment(settings.dataFolder))
   const [orders, notifier, simulator] = await Promise.all([
     startService('orders', 'services/orders', settings.ORDERS_PORT),
     startService('notifier', 'services/notifier', settings.NOTIFIER_PORT),

@@ -33,6 +33,25 @@ export const PostgresUrl = (description: string) =>
     must: 'be a postgres:// address',
   })
 
+/** What the services know each other by. */
+export const ServiceToken = Type.String({
+  pattern: '^[\\x21-\\x7e]{16,512}$',
+  secret: true,
+  description: 'the secret that orders and notifier know each other by: the same in both',
+  must: 'be 16 to 512 printable ASCII characters without blanks: make one with openssl rand -hex 32',
+})
+
+/** The address of the other service. */
+export const ServiceUrl = (description: string) =>
+  Type.Optional(
+    Type.String({
+      pattern: '^https?://[^/?#]+/?$',
+      isUrl: true,
+      description,
+      must: 'be an http:// or https:// address',
+    }),
+  )
+
 /**
  * Reads the variables that `schema` names. An empty variable counts as missing.
  * Throws ConfigError that lists all of the bad and missing ones together.

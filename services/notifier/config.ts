@@ -1,4 +1,4 @@
-import { LogLevel, Port, PositiveInteger, PostgresUrl } from '@courier/shared/config.ts'
+import { LogLevel, Port, PositiveInteger, PostgresUrl, ServiceToken, ServiceUrl } from '@courier/shared/config.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
 /** What the operator's commands read. */
@@ -7,6 +7,13 @@ export const databaseSettings = {
   NOTIFIER_MIGRATE_DATABASE_URL: Type.Optional(
     PostgresUrl('the same database as the role that owns the tables; without it NOTIFIER_DATABASE_URL is used'),
   ),
+}
+
+/** How orders is reached. */
+export const orderSettings = {
+  SERVICE_TOKEN: ServiceToken,
+  ORDERS_URL: ServiceUrl('the address of orders; without it ORDERS_PORT on this machine'),
+  ORDERS_PORT: Port(3000, 'the port of orders on this machine'),
 }
 
 export const credentialSettings = {
@@ -22,6 +29,7 @@ export const credentialSettings = {
 export const Settings = Type.Object({
   ...databaseSettings,
   ...credentialSettings,
+  ...orderSettings,
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
   NOTIFIER_PORT: Port(3001, 'the port of the notifier'),
   LOG_LEVEL: LogLevel,

@@ -1,4 +1,4 @@
-import { LogLevel, Port, PositiveInteger, PostgresUrl } from '@courier/shared/config.ts'
+import { LogLevel, Port, PositiveInteger, PostgresUrl, ServiceToken, ServiceUrl } from '@courier/shared/config.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
 /** What the operator's commands read. */
@@ -14,6 +14,9 @@ export const Settings = Type.Object({
   ...databaseSettings,
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
   ORDERS_PORT: Port(3000, 'the port of orders'),
+  SERVICE_TOKEN: ServiceToken,
+  NOTIFIER_URL: ServiceUrl('the address of the notifier; without it NOTIFIER_PORT on this machine'),
+  NOTIFIER_PORT: Port(3001, 'the port of the notifier on this machine'),
   LOG_LEVEL: LogLevel,
   DATABASE_CONNECTIONS: PositiveInteger(10, 'how many connections to Postgres the process may hold', 1000),
   MAX_ORDERS_PER_BATCH: PositiveInteger(1000, 'how many orders one bulk call may carry', 100_000),

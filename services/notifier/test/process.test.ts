@@ -10,7 +10,10 @@ const key = `k1:${randomBytes(32).toString('base64')}`
 
 const launch = (t: Test, environment: Record<string, string>) => {
   const main = join(import.meta.dirname, '../main.ts')
-  const child = spawn(process.execPath, [main], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [main], {
+    env: { SERVICE_TOKEN: 'a-service-token-of-tests', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   t.teardown(() => child.kill('SIGKILL'))
   const output = () => Promise.all([text(child.stdout), text(child.stderr)]).then(parts => parts.join(''))
   return { child, output, ended: once(child, 'exit') }
@@ -31,7 +34,10 @@ const listening = (child: ChildProcess): Promise<string> =>
 t.test('wrong settings are named before it listens, and no secret with them', async t => {
   const url = 'postgres://notifier:s3cret@127.0.0.1:1/notifier'
   const wrong: [Record<string, string>, RegExp[]][] = [
-    [{}, [/NOTIFIER_DATABASE_URL is missing/, /CREDENTIALS_KEYS is missing/]],
+    [
+      { SERVICE_TOKEN: '' },
+      [/NOTIFIER_DATABASE_URL is missing/, /CREDENTIALS_KEYS is missing/, /SERVICE_TOKEN is missing/],
+    ],
     [{ NOTIFIER_DATABASE_URL: url, CREDENTIALS_KEYS: 'k1:s3cret' }, [/key/]],
     [
       { NOTIFIER_DATABASE_URL: url, CREDENTIALS_KEYS: key, MESSAGING_API_URL: 'http://graph.example.com' },

@@ -9,7 +9,7 @@ export interface Insertion {
 }
 
 /**
- * Writes a batch's orders with their first timeline events. Sorted by waybill: batches that share waybills then wait
+ * Writes a batch's orders with their first timeline events and the batch's row of the outbox. Sorted by waybill: batches that share waybills then wait
  * for each other in the same order, and none deadlocks.
  */
 export const insertBatch = async (
@@ -36,7 +36,7 @@ export const insertBatch = async (
 type Row = PricedOrder & { waybill: string }
 type Cell = string | number | undefined
 
-/** The columns that differ from order to order: name, type and where the value comes from. */
+/** The columns that differ from order to order: name, type and where the value comes from. The outbox takes the first two. */
 const columns: { name: string; type: string; read: (row: Row) => Cell }[] = [
   { name: 'waybill_number', type: 'text', read: row => row.waybill },
   { name: 'status_key', type: 'text', read: row => row.order.statusKey },
@@ -68,6 +68,8 @@ const statement = `
   ), told as (
     insert into order_events (tenant_id, waybill_number, status_key)
     select $1, waybill_number, status_key from given
+  ), outgoing as (
+    insert into outbox (tenant_id, type, waybill_numbers, status_keys) values ($1, 'order.created', $5, $6)
   )
   select (select version from tenants where tenant_id = $1) as version,
     case when (select count(*) from written) < (select count(*) from given)

@@ -1,4 +1,5 @@
 import type { TenantTransaction } from '@courier/shared/database.ts'
+import type { OrderEventType } from '@courier/shared/order-facts.ts'
 import type { ColumnType, Generated } from 'kysely'
 
 /** bigint and numeric come as text and are written as number or text. */
@@ -91,7 +92,20 @@ export interface Tables {
     event_id: Generated<string>
     status_key: string
     happened_at: Generated<Date>
+    staff_name: string | null
+    note: string | null
   }
+  outbox: {
+    tenant_id: string
+    outbox_id: Generated<string>
+    row_key: Generated<string>
+    type: OrderEventType
+    waybill_numbers: string[]
+    status_keys: string[]
+    note: string | null
+    happened_at: Generated<Date>
+  }
+  outbox_leases: { tenant_id: string; holder: string; held_until: Date }
   waybill_counters: { tenant_id: string; next_number: Bigint }
   idempotency_keys: {
     tenant_id: string

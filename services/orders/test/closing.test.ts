@@ -9,7 +9,12 @@ import { cloneDatabase } from '../../../dev/test-database.ts'
 /** The service as a process, when it listens. */
 const start = async (t: Test): Promise<{ child: ChildProcess; port: number }> => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
-  const environment = { ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl, ORDERS_PORT: '0' }
+  const environment = {
+    ORDERS_DATABASE_URL: url,
+    ORDERS_MIGRATE_DATABASE_URL: ownerUrl,
+    ORDERS_PORT: '0',
+    SERVICE_TOKEN: 'a-service-token-of-tests',
+  }
   const main = join(import.meta.dirname, '../main.ts')
   const child = spawn(process.execPath, [main], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] })
   t.teardown(() => child.kill('SIGKILL'))

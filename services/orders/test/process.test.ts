@@ -17,7 +17,10 @@ const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 
 /** The service as a process of its own, in an environment of these variables alone. */
 const launch = (t: Test, environment: Record<string, string>) => {
-  const child = spawn(process.execPath, [main], { env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
+  const child = spawn(process.execPath, [main], {
+    env: { SERVICE_TOKEN: 'a-service-token-of-tests', ...environment },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   const lines: string[] = []
   const reader = createInterface({ input: child.stdout }).on('line', line => lines.push(line))
   let stderr = ''
