@@ -27,7 +27,7 @@ export interface LoginDesk {
   readonly hashing: WaitingRoom
 }
 
-const maxLogins = 100
+const maxLogins = 64
 const maxHashes = 2
 
 export const createLoginDesk = (pool: pg.Pool, limits: LoginLimits): LoginDesk => ({

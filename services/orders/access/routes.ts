@@ -10,11 +10,14 @@ import { type LoggedIn, type LoginDesk, logIn } from './login.ts'
 import { merchantOf } from './merchant.ts'
 import { findMerchant, type MerchantRow } from './queries.ts'
 
+/** Of an e-mail address: no null character and no half of a surrogate pair, which Postgres refuses. */
+const character = '([^\\s@\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])'
+
 const Credentials = Type.Object(
   {
     email: Type.String({
       maxLength: 255,
-      pattern: '^\\s*[^\\s@\\u0000\\ud800-\\udfff]+@[^\\s@\\u0000\\ud800-\\udfff]+\\s*$',
+      pattern: `^\\s*${character}+@${character}+\\s*$`,
       must: 'be a valid email address',
     }),
     password: Type.String({ minLength: 1, maxLength: 255 }),
