@@ -10,7 +10,9 @@ export const databaseSettings = {
 }
 
 const byte = '(25[0-5]|2[0-4]\\d|1?\\d?\\d)'
-const proxy = `(${byte}(\\.${byte}){3}(/(3[0-2]|[12]?\\d))?|[0-9a-fA-F:]*:[0-9a-fA-F:]*(/\\d{1,3})?)`
+const ipv4 = `${byte}(\\.${byte}){3}(/(3[0-2]|[12]?\\d))?`
+const ipv6 = '[\\da-fA-F]{0,4}(:[\\da-fA-F]{0,4}){2,7}(/(12[0-8]|1[01]\\d|\\d?\\d))?'
+const proxy = `(${ipv4}|${ipv6})`
 
 /** Every environment variable that the process reads. */
 export const Settings = Type.Object({

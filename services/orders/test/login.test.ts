@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { ConfigError, loadConfig } from '@courier/shared/config.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -6,6 +7,7 @@ import { deleteOldTokens } from '../access/token-queries.ts'
 import { createWaitingRoom, RoomFull } from '../access/waiting-room.ts'
 import { createWrongTries } from '../access/wrong-tries.ts'
 import type { OrdersOptions } from '../app.ts'
+import { Settings } from '../config.ts'
 import type { Tx } from '../database/tables.ts'
 import { build } from './build.ts'
 import { tenantFile } from './tenant.ts'
@@ -194,6 +196,32 @@ t.test('a trusted proxy tells where a call came from', async t => {
   const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'courier.example' }
   const list = await call('/state', undefined, { remoteAddress: '10.1.2.3', headers: forwarded })
   t.equal(list.body.meta.path, 'https://courier.example/api/public/merchant/state')
+})
+
+t.test('what is no address of a proxy is refused at the start', t => {
+  const read = (TRUSTED_PROXIES: string) =>
+    loadConfig(Settings, { ORDERS_DATABASE_URL: 'postgres://orders@localhost/orders', TRUSTED_PROXIES }).TRUSTED_PROXIES
+  for (const good of [
+    '10.0.0.1',
+    '10.0.0.0/8,192.168.0.0/16',
+    '::1',
+    'fc00::/7,127.0.0.1',
+    '2001:db8::8:800:200c:417a',
+  ])
+    t.equal(read(good), good)
+  t.equal(read(''), undefined)
+  for (const bad of [
+    'true',
+    '1',
+    '10.0.0',
+    '10.0.0.256',
+    '10.0.0.0/33',
+    '::1/129',
+    '10.0.0.1;10.0.0.2',
+    'proxy.example',
+  ])
+    t.throws(() => read(bad), ConfigError, bad)
+  t.end()
 })
 
 t.test('a crowd with the right password gets in, except for whom there is no room', async t => {
