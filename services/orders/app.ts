@@ -5,11 +5,14 @@ import rateLimit from '@fastify/rate-limit'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, Registry } from 'prom-client'
+import { createLoginDesk, type LoginLimits } from './access/login.ts'
 import { merchantOf, requireMerchant } from './access/merchant.ts'
+import { login, user } from './access/routes.ts'
 import { createTokenReader } from './access/tokens.ts'
 import { createCatalogues } from './booking/catalogue.ts'
 import { booking } from './booking/routes.ts'
 import { createWaybillNumbers } from './booking/waybill-numbers.ts'
+import { directory } from './directory/routes.ts'
 
 export interface OrdersOptions {
   pool: pg.Pool
@@ -17,26 +20,33 @@ export interface OrdersOptions {
   maxOrdersPerBatch: number
   maxBodyBytes: number
   callsPerMinute: number
+  login: LoginLimits
+  trustedProxies?: string | undefined
 }
 
 const api = {
   title: 'Courier orders',
   version: '0.1.0',
   description: 'Merchants push delivery orders in batches and get waybill numbers back.',
-  tags: [{ name: 'orders', description: 'The calls of merchants. Each carries a bearer token and X-tenant.' }],
+  tags: [
+    { name: 'merchant', description: 'Logging in, and the lists that a merchant chooses from.' },
+    { name: 'orders', description: 'The orders of a merchant. Each call carries a bearer token and X-tenant.' },
+  ],
 }
 
 /** The HTTP application, in reading order. */
 export const createOrders = async ({ pool, logger, ...limits }: OrdersOptions) => {
   const registry = new Registry()
   const isReady = () => pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
-  const app = await createServer({ api, logger, registry, bodyLimitBytes: limits.maxBodyBytes, isReady })
+  const { maxBodyBytes: bodyLimitBytes, trustedProxies } = limits
+  const app = await createServer({ api, logger, registry, bodyLimitBytes, trustedProxies, isReady })
 
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   watchPool(pool, registry)
   const findCaller = createTokenReader(pool)
   const desk = { pool, catalogues: createCatalogues(pool), numbers: createWaybillNumbers(pool) }
 
+  await app.register(login, { prefix: '/api/public/merchant', desk: createLoginDesk(pool, limits.login) })
   await app.register(
     async merchants => {
       merchants.addHook('onRequest', requireMerchant(findCaller))
@@ -48,6 +58,8 @@ export const createOrders = async ({ pool, logger, ...limits }: OrdersOptions) =
         errorResponseBuilder: (_request, { ttl }) =>
           new DomainError('too_many_requests', 'Too Many Attempts.', { retryAfterSeconds: Math.ceil(ttl / 1000) }),
       })
+      await merchants.register(user, { pool })
+      await merchants.register(directory, desk)
       await merchants.register(booking, {
         desk,
         maxOrdersPerBatch: limits.maxOrdersPerBatch,
