@@ -7,6 +7,7 @@ import type { Logger } from 'pino'
 import { Counter, Registry } from 'prom-client'
 import { merchantOf, requireMerchant } from './access/merchant.ts'
 import { createTokenReader } from './access/tokens.ts'
+import { createBatchWriter } from './booking/batch-writer.ts'
 import { createCatalogues } from './booking/catalogue.ts'
 import { booking } from './booking/routes.ts'
 import { createWaybillNumbers } from './booking/waybill-numbers.ts'
@@ -35,7 +36,12 @@ export const createOrders = async ({ pool, logger, ...limits }: OrdersOptions) =
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   watchPool(pool, registry)
   const findCaller = createTokenReader(pool)
-  const desk = { pool, catalogues: createCatalogues(pool), numbers: createWaybillNumbers(pool) }
+  const desk = {
+    pool,
+    catalogues: createCatalogues(pool),
+    numbers: createWaybillNumbers(pool),
+    writer: createBatchWriter(pool),
+  }
 
   await app.register(
     async merchants => {
