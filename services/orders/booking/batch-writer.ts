@@ -17,8 +17,9 @@ export interface BatchWriter {
 const smallOrders = 100
 /** What one statement carries of small batches. */
 const groupOrders = 1_000
-/** How many statements of small batches of one tenant run at once. */
-const lanes = 2
+/** So many that wait do not wait for the statement under way: it may be held up. At most `lanes` run at once. */
+const crowd = 16
+const lanes = 4
 
 interface Waiting {
   readonly version: string
@@ -66,7 +67,8 @@ export const createBatchWriter = (pool: pg.Pool): BatchWriter => {
   }
 
   const start = (tenant: string, line: Line): void => {
-    while (line.running < lanes && line.waiting.length > 0) void run(tenant, line, takeGroup(line.waiting))
+    const mayRun = () => line.running === 0 || (line.running < lanes && line.waiting.length >= crowd)
+    while (line.waiting.length > 0 && mayRun()) void run(tenant, line, takeGroup(line.waiting))
   }
 
   return {
@@ -77,7 +79,7 @@ export const createBatchWriter = (pool: pg.Pool): BatchWriter => {
       return new Promise((settle, fail) => {
         line.waiting.push({ version, batch, settle, fail })
         // Calls that arrive in one turn of the event loop go together.
-        if (line.waiting.length === 1) setImmediate(start, tenant, line)
+        if (line.waiting.length === 1 || line.waiting.length === crowd) setImmediate(start, tenant, line)
       })
     },
   }
