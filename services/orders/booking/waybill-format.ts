@@ -43,7 +43,7 @@ export class WaybillFormat {
       wildcards[character] ? `[${wildcards[character]}]` : RegExp.escape(character),
     )
     this.#pattern = new RegExp(`^${parts.join('')}$`)
-    this.#partsFromTheEnd = (mask.match(/#{1,15}|[^#]/g) ?? []).map(toPart).reverse()
+    this.#partsFromTheEnd = (mask.match(/#{1,15}|[^#]/gu) ?? []).map(toPart).reverse()
   }
 
   matches(waybill: string): boolean {
