@@ -9,6 +9,7 @@ import { createLoginDesk, type LoginLimits } from './access/login.ts'
 import { merchantOf, requireMerchant } from './access/merchant.ts'
 import { login, user } from './access/routes.ts'
 import { createTokenReader } from './access/tokens.ts'
+import { createBatchWriter } from './booking/batch-writer.ts'
 import { createCatalogues } from './booking/catalogue.ts'
 import { booking } from './booking/routes.ts'
 import { createWaybillNumbers } from './booking/waybill-numbers.ts'
@@ -44,7 +45,12 @@ export const createOrders = async ({ pool, logger, ...limits }: OrdersOptions) =
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   watchPool(pool, registry)
   const findCaller = createTokenReader(pool)
-  const desk = { pool, catalogues: createCatalogues(pool), numbers: createWaybillNumbers(pool) }
+  const desk = {
+    pool,
+    catalogues: createCatalogues(pool),
+    numbers: createWaybillNumbers(pool),
+    writer: createBatchWriter(pool),
+  }
 
   await app.register(login, { prefix: '/api/public/merchant', desk: createLoginDesk(pool, limits.login) })
   await app.register(
