@@ -4,8 +4,9 @@ import { print, printJson, printTable } from '@courier/shared/command-line.ts'
 import type { Bench, BenchOptions, TableRow } from './bench.ts'
 import { bulk } from './bulk.ts'
 import { notifier } from './notifier.ts'
+import { read } from './read.ts'
 
-const benches: Record<string, Bench> = { bulk, notifier }
+const benches: Record<string, Bench> = { bulk, read, notifier }
 
 const help = `npm run bench -- [NAME ...] [OPTION ...]     Measures; without a name all of these:
 
@@ -17,6 +18,8 @@ ${Object.entries(benches)
   --seconds N           length of one measurement (default 1.4)
   --batch N,N           only these batch sizes
   --connections N,N     only these numbers of connections; notifier: of messages on their way at once
+  --million N           growth: how many million orders are filled in (default 20)
+  --relay               a stand-in of the notifier takes the events of new orders; else they wait in the outbox
   --profile FOLDER      writes a CPU profile of the service into FOLDER (slows it)
   --json                prints JSON
 
@@ -26,10 +29,11 @@ environment, such as DATABASE_CONNECTIONS=16. Only ratios travel from one machin
 
 const readArguments = () => {
   const text = { type: 'string' } as const
+  const texts = { rounds: text, seconds: text, batch: text, connections: text, million: text, profile: text }
   const flag = { type: 'boolean', default: false } as const
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { rounds: text, seconds: text, batch: text, connections: text, profile: text, json: flag, help: flag },
+    options: { ...texts, relay: flag, json: flag, help: flag },
   })
   const unknown = positionals.filter(name => !Object.hasOwn(benches, name))
   if (unknown.length > 0)
@@ -39,6 +43,8 @@ const readArguments = () => {
     seconds: Number(values.seconds ?? '1.4'),
     batches: values.batch?.split(',').map(text => wholeNumber('batch', text)),
     connections: values.connections?.split(',').map(text => wholeNumber('connections', text)),
+    millions: wholeNumber('million', values.million ?? '20'),
+    relays: values.relay,
     profileFolder: values.profile,
   }
   if (!(options.seconds > 0 && options.seconds <= 600))
