@@ -6,9 +6,10 @@ import { bulk } from './bulk.ts'
 import { footprint } from './footprint.ts'
 import { growth } from './growth.ts'
 import { notifier } from './notifier.ts'
+import { pair } from './pair.ts'
 import { read } from './read.ts'
 
-const benches: Record<string, Bench> = { bulk, read, notifier, growth, footprint }
+const benches: Record<string, Bench> = { bulk, read, notifier, growth, footprint, pair }
 
 const help = `npm run bench -- [NAME ...] [OPTION ...]     Measures; without a name all of these:
 
