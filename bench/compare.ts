@@ -43,15 +43,17 @@ export const compare = async (
   const measured: Round[] = []
   for (let round = 1; round <= rounds; round++) {
     tell(`${comparison.name}, round ${round} of ${rounds}`)
-    measured.push(await measureRound(comparison, seconds))
+    measured.push(await measureRound(comparison, seconds, round % 2 === 0))
   }
   return summarise(comparison, measured)
 }
 
-const measureRound = async (comparison: Comparison, seconds: number): Promise<Round> => {
-  const ours = await comparison.ours(seconds)
-  const floors: Record<string, Costed> = {}
-  for (const [name, floor] of Object.entries(comparison.floors)) floors[name] = await floor(seconds)
+/** In the other order every second time: no side always follows the other's disk writes. */
+const measureRound = async (comparison: Comparison, seconds: number, isReversed: boolean): Promise<Round> => {
+  const sides = Object.entries({ ours: comparison.ours, ...comparison.floors })
+  const measured: Record<string, Costed> = {}
+  for (const [name, measure] of isReversed ? sides.reverse() : sides) measured[name] = await measure(seconds)
+  const { ours, ...floors } = measured as Record<string, Costed> & { ours: Costed }
   const callsPerSecond = ours.callMilliseconds.length / ours.seconds
   return { ours, floors, half: comparison.alsoHalf ? await comparison.ours(seconds, callsPerSecond / 2) : undefined }
 }

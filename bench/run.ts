@@ -26,9 +26,11 @@ ${Object.entries(benches)
   --profile FOLDER      writes a CPU profile of the service into FOLDER (slows it)
   --json                prints JSON
 
-ratio is ours by floor, p50 and p99 are of our calls, the columns in us are CPU per order or message: of the service, of Postgres, of
-the process that calls. Each run has processes of its own, gone afterwards; settings of the service may stand in the
-environment, such as DATABASE_CONNECTIONS=16. Only ratios travel from one machine to another.`
+Each floor is measured in turn with ours; "ratio to" it is ours by it. p50 and p99 are of our calls; half: at a steady pace of half
+of the calls that ours could answer. The columns in us are CPU per order, call or message: of the service, of Postgres, of the
+process that calls; --json has those of the floors too. Each run has processes and databases of its own in TMPDIR, gone afterwards;
+settings of the service may stand in the environment, such as DATABASE_CONNECTIONS=16. Only ratios travel from one machine to
+another. A short run: --rounds 1 --seconds 1 --batch 1000 --connections 4 --million 1.`
 
 const readArguments = () => {
   const text = { type: 'string' } as const
@@ -60,8 +62,13 @@ const wholeNumber = (name: string, text: string): number => {
   return Number(text)
 }
 
+/** The CPU of floors makes a table too wide to read. */
+const withoutDetails = (row: TableRow): TableRow =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !/ (Node|Postgres) us$/.test(name)))
+
 /** Rows that follow each other and have the same columns are one table. */
-const printTables = (rows: TableRow[]): void => {
+const printTables = (whole: TableRow[]): void => {
+  const rows = whole.map(withoutDetails)
   const columnsOf = (row: TableRow): string => Object.keys(row).join()
   let table: TableRow[] = []
   for (const [index, row] of rows.entries()) {
