@@ -12,6 +12,8 @@ export const bulk: Bench = {
   run: async (options, cleanUps) => {
     tell('bulk: starting Postgres and orders ...')
     const ground = await startGround(cleanUps, options)
+    // No service tells the outbox of this one.
+    const bareGround = await startGround(cleanUps)
     const { url } = await ground.startOrders(cleanUps, options.profileFolder)
     const target = only(url)
     const load: Load = startTaskProcess('load.ts', cleanUps)
@@ -24,7 +26,7 @@ export const bulk: Bench = {
         await measureBulk(ground, target, load, calls, 4)(warmUpSeconds)
         for (const connections of options.connections ?? [1, 4, 16, 64]) {
           const key = isKeyed ? 'on' : 'off'
-          const sides = sidesOf({ ground, target, load, floor, calls, rows }, connections)
+          const sides = sidesOf({ ground, bareGround, target, load, floor, calls, rows }, connections)
           const name = `bulk: batch ${batch}, connections ${connections}, key ${key}`
           const comparison = { name, unit: 'orders', unitsPerCall: batch, ...sides, alsoHalf: true }
           table.push({ batch, connections, key, ...(await compare(comparison, options)) })
@@ -39,6 +41,7 @@ const warmUpSeconds = 1.5
 
 interface BulkSetting {
   ground: Ground
+  bareGround: Ground
   target: Target
   load: Load
   floor: Floor
@@ -48,10 +51,10 @@ interface BulkSetting {
 
 /** statement: all rows at once; COPY: the orders alone; insert: single orders alone. */
 const sidesOf = (setting: BulkSetting, connections: number): { ours: Measure; floors: Record<string, Measure> } => {
-  const { ground, target, load, floor, calls, rows } = setting
+  const { ground, bareGround, target, load, floor, calls, rows } = setting
   const { batch } = calls
   const bare = (work: Parameters<typeof measureFloor>[2], tables: string[]): Measure =>
-    measureFloor(ground, floor, work, batch, tables, connections)
+    measureFloor(bareGround, floor, work, batch, tables, connections)
   const statement = { kind: 'statement', text: rows.statement, values: rows.batches, newWaybills: batch } as const
   const copy = { kind: 'copy', text: rows.copy, lines: rows.copyLines } as const
   const insert = { kind: 'insert', text: rows.insert, values: rows.insertValues } as const
