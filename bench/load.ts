@@ -1,7 +1,6 @@
 // A process that calls a service over HTTP. Only answers of 200 count: any other fails the task.
 import { randomUUID } from 'node:crypto'
-import { Agent } from 'node:http'
-import { type Call, type Prepared, prepare, send } from './http-call.ts'
+import { type Call, Connection, type Prepared, prepare } from './http-call.ts'
 import { runTasks } from './processes.ts'
 import { type Measurement, paceFor, repeatFor } from './repeat.ts'
 
@@ -21,18 +20,18 @@ export interface LoadTask {
 
 const runLoad = async (task: LoadTask): Promise<Measurement> => {
   const prepared = task.calls.map(call => prepare(task.url, task.headers, call))
-  const agents = Array.from({ length: task.connections }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
+  const connections = await Promise.all(Array.from({ length: task.connections }, () => Connection.open(task.url)))
   let turn = 0
-  const actions = agents.map(agent => () => {
+  const actions = connections.map(connection => () => {
     const call = prepared[turn++ % prepared.length] as Prepared
-    return send(call, agent, task.isKeyed ? { 'idempotency-key': randomUUID() } : {})
+    return connection.send(call, task.isKeyed ? `\r\nidempotency-key: ${randomUUID()}` : '')
   })
   try {
     return await (task.callsPerSecond === undefined
       ? repeatFor(task.seconds, actions)
       : paceFor(task.seconds, task.callsPerSecond, actions))
   } finally {
-    for (const agent of agents) agent.destroy()
+    for (const connection of connections) connection.close()
   }
 }
 

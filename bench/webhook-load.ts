@@ -1,7 +1,6 @@
 // A process that calls the webhook with signed updates, each of a message that has not had it yet.
 import { createHmac } from 'node:crypto'
-import { Agent } from 'node:http'
-import { prepare, send } from './http-call.ts'
+import { Connection, prepare } from './http-call.ts'
 import { appSecret, idOf, numberOf } from './notifier-messages.ts'
 import { runTasks } from './processes.ts'
 import { type Measurement, paceFor, repeatFor } from './repeat.ts'
@@ -20,22 +19,22 @@ export interface WebhookLoadTask {
 const statuses = ['delivered', 'read']
 
 const runLoad = async (task: WebhookLoadTask): Promise<Measurement> => {
-  const agents = Array.from({ length: task.connections }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
+  const connections = await Promise.all(Array.from({ length: task.connections }, () => Connection.open(task.url)))
   let next = 0
-  const call = (agent: Agent) => () => {
+  const call = (connection: Connection) => () => {
     const first = next
     next += task.updatesPerCall
     const body = bodyFrom(first, task)
     const signature = createHmac('sha256', appSecret).update(body).digest('hex')
     const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }
-    return send(prepare(task.url, headers, { path: '/webhooks/messaging', body }), agent)
+    return connection.send(prepare(task.url, headers, { path: '/webhooks/messaging', body }))
   }
   try {
     return await (task.callsPerSecond === undefined
-      ? repeatFor(task.seconds, agents.map(call))
-      : paceFor(task.seconds, task.callsPerSecond, agents.map(call)))
+      ? repeatFor(task.seconds, connections.map(call))
+      : paceFor(task.seconds, task.callsPerSecond, connections.map(call)))
   } finally {
-    for (const agent of agents) agent.destroy()
+    for (const connection of connections) connection.close()
   }
 }
 
