@@ -1,6 +1,7 @@
 import { DomainError } from '@courier/shared/http/errors.ts'
 import { createServer } from '@courier/shared/http/server.ts'
 import { watchPool } from '@courier/shared/pool-metrics.ts'
+import type { ServiceClient } from '@courier/shared/service-client.ts'
 import rateLimit from '@fastify/rate-limit'
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -10,10 +11,16 @@ import { createTokenReader } from './access/tokens.ts'
 import { createCatalogues } from './booking/catalogue.ts'
 import { booking } from './booking/routes.ts'
 import { createWaybillNumbers } from './booking/waybill-numbers.ts'
+import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
+import { Relay } from './outbox/relay.ts'
+import { internal } from './outbox/routes.ts'
 
 export interface OrdersOptions {
   pool: pg.Pool
   logger: Logger
+  /** What the notifier is told goes there. */
+  notifier: ServiceClient
+  serviceToken: string
   maxOrdersPerBatch: number
   maxBodyBytes: number
   callsPerMinute: number
@@ -23,17 +30,22 @@ const api = {
   title: 'Courier orders',
   version: '0.1.0',
   description: 'Merchants push delivery orders in batches and get waybill numbers back.',
-  tags: [{ name: 'orders', description: 'The calls of merchants. Each carries a bearer token and X-tenant.' }],
+  tags: [
+    { name: 'orders', description: 'The calls of merchants. Each carries a bearer token and X-tenant.' },
+    { name: 'internal', description: 'The calls of the notifier.' },
+  ],
 }
 
-/** The HTTP application, in reading order. */
-export const createOrders = async ({ pool, logger, ...limits }: OrdersOptions) => {
+/** The HTTP application, in reading order, and the relay beside it. */
+export const createOrders = async ({ pool, logger, notifier, serviceToken, ...limits }: OrdersOptions) => {
   const registry = new Registry()
   const isReady = () => pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
   const app = await createServer({ api, logger, registry, bodyLimitBytes: limits.maxBodyBytes, isReady })
 
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   watchPool(pool, registry)
+  watchOutbox(pool, registry)
+  const relay = new Relay({ pool, logger, notifier, ...countDeliveries(registry) })
   const findCaller = createTokenReader(pool)
   const desk = { pool, catalogues: createCatalogues(pool), numbers: createWaybillNumbers(pool) }
 
@@ -51,10 +63,14 @@ export const createOrders = async ({ pool, logger, ...limits }: OrdersOptions) =
       await merchants.register(booking, {
         desk,
         maxOrdersPerBatch: limits.maxOrdersPerBatch,
-        onBooked: orders => booked.inc(orders),
+        onBooked: orders => {
+          booked.inc(orders)
+          relay.wake()
+        },
       })
     },
     { prefix: '/api/public/merchant' },
   )
-  return app
+  await app.register(internal, { pool, serviceToken })
+  return { app, relay }
 }
