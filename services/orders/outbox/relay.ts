@@ -21,6 +21,7 @@ export interface RelayOptions {
 }
 
 const pollMilliseconds = 1_000
+const longestRestMilliseconds = 5_000
 /** What is written within this time is looked for at once. */
 const wakeMilliseconds = 10
 
@@ -90,10 +91,15 @@ export class Relay {
     this.#timer = setTimeout(() => {
       this.#looking = this.#look().finally(() => {
         this.#looking = undefined
-        const rest = this.#lookFailures > 0 ? pauseAfter(this.#lookFailures, Math.random) : pollMilliseconds
-        this.#lookAfter(this.#isWoken ? wakeMilliseconds : rest)
+        this.#lookAfter(this.#isWoken ? wakeMilliseconds : this.#restMilliseconds())
       })
     }, milliseconds)
+  }
+
+  /** A database that is away is asked less often. */
+  #restMilliseconds(): number {
+    if (this.#lookFailures === 0) return pollMilliseconds
+    return Math.max(pollMilliseconds, Math.min(longestRestMilliseconds, pauseAfter(this.#lookFailures, Math.random)))
   }
 
   async #look(): Promise<void> {
@@ -118,7 +124,8 @@ export class Relay {
     const isReady = ({ tenant, isHeldElsewhere }: WaitingTenant): boolean =>
       !isHeldElsewhere && !this.#turns.has(tenant) && (this.#troubles.get(tenant)?.retryAt ?? 0) <= now
     const ready = new Set(waiting.filter(isReady).map(({ tenant }) => tenant))
-    return [...ready.difference(this.#served), ...this.#served.intersection(ready)]
+    // Not by intersection(): it may keep the other set's order.
+    return [...ready.difference(this.#served), ...[...this.#served].filter(tenant => ready.has(tenant))]
   }
 
   /** Those of tenants that have nothing left to tell. */

@@ -98,6 +98,23 @@ t.test('a tenant with much to tell does not keep others waiting', async t => {
   t.equal(receiver.overlaps, 0)
 })
 
+t.test('tenants with much to tell take turns', async t => {
+  const { receiver, book, addTenant, addRelay, depth } = await stageOutbox(t)
+  const tenants = await Promise.all(['ra', 'rb', 'rc', 'rd'].map(addTenant))
+  const relay = addRelay({ concurrency: 1 })
+  relay.start()
+  for (const options of [{}, ...tenants]) await book(1, options)
+  await waitUntil('all had a turn', async () => (await depth()) === 0)
+  await relay.stop()
+  const before = receiver.posts.length
+  for (const options of tenants) for (let turn = 0; turn < 3; turn++) await book(500, options)
+  relay.start()
+  await waitUntil('all are told', async () => (await depth()) === 0)
+  const turns = receiver.posts.slice(before).map(({ tenant }) => tenant)
+  t.equal(turns.length, 12)
+  for (const start of [0, 4, 8]) t.equal(new Set(turns.slice(start, start + 4)).size, 4, turns.join(' '))
+})
+
 t.test('a backlog of 100,000 rows is read as fast as a short one', async t => {
   const { relay, receiver, rows, book, depth } = await stageOutbox(t)
   relay.start()
