@@ -1,6 +1,7 @@
 import { DomainError } from '@courier/shared/http/errors.ts'
 import { createServer } from '@courier/shared/http/server.ts'
 import { watchPool } from '@courier/shared/pool-metrics.ts'
+import type { ServiceClient } from '@courier/shared/service-client.ts'
 import rateLimit from '@fastify/rate-limit'
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -14,10 +15,16 @@ import { createCatalogues } from './booking/catalogue.ts'
 import { booking } from './booking/routes.ts'
 import { createWaybillNumbers } from './booking/waybill-numbers.ts'
 import { directory } from './directory/routes.ts'
+import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
+import { Relay } from './outbox/relay.ts'
+import { internal } from './outbox/routes.ts'
 
 export interface OrdersOptions {
   pool: pg.Pool
   logger: Logger
+  /** What the notifier is told goes there. */
+  notifier: ServiceClient
+  serviceToken: string
   maxOrdersPerBatch: number
   maxBodyBytes: number
   callsPerMinute: number
@@ -32,11 +39,12 @@ const api = {
   tags: [
     { name: 'merchant', description: 'Logging in, and the lists that a merchant chooses from.' },
     { name: 'orders', description: 'The orders of a merchant. Each call carries a bearer token and X-tenant.' },
+    { name: 'internal', description: 'The calls of the notifier.' },
   ],
 }
 
-/** The HTTP application, in reading order. */
-export const createOrders = async ({ pool, logger, ...limits }: OrdersOptions) => {
+/** The HTTP application, in reading order, and the relay beside it. */
+export const createOrders = async ({ pool, logger, notifier, serviceToken, ...limits }: OrdersOptions) => {
   const registry = new Registry()
   const isReady = () => pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
   const { maxBodyBytes: bodyLimitBytes, trustedProxies } = limits
@@ -44,6 +52,8 @@ export const createOrders = async ({ pool, logger, ...limits }: OrdersOptions) =
 
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   watchPool(pool, registry)
+  watchOutbox(pool, registry)
+  const relay = new Relay({ pool, logger, notifier, ...countDeliveries(registry) })
   const findCaller = createTokenReader(pool)
   const desk = {
     pool,
@@ -69,10 +79,14 @@ export const createOrders = async ({ pool, logger, ...limits }: OrdersOptions) =
       await merchants.register(booking, {
         desk,
         maxOrdersPerBatch: limits.maxOrdersPerBatch,
-        onBooked: orders => booked.inc(orders),
+        onBooked: orders => {
+          booked.inc(orders)
+          relay.wake()
+        },
       })
     },
     { prefix: '/api/public/merchant' },
   )
-  return app
+  await app.register(internal, { pool, serviceToken })
+  return { app, relay }
 }

@@ -3,7 +3,7 @@ import { bearerToken } from './bearer.ts'
 import { DomainError } from './errors.ts'
 
 /** What a file of a tenant may call it. */
-const isTenantId = /^[a-z0-9][a-z0-9_-]{0,62}$/
+export const isTenantId = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
 /** The tenant that a request names. Throws 400 without X-tenant (spec.md 5.1). */
 export const tenantOf = (request: FastifyRequest): string => {
