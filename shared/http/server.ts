@@ -44,6 +44,7 @@ export const createServer = async (options: ServerOptions) => {
   acceptAnyBody(app)
   answerErrors(app)
   tellRequests(app)
+  ignoreExpectations(app)
   endConnectionsWhileClosing(app)
   await app.register(helmet, { contentSecurityPolicy: false })
   await docs(app, options.api)
@@ -74,6 +75,11 @@ const tellRequests = (app: FastifyInstance): void => {
     const fact = { method: request.method, route, status: reply.statusCode, duration_ms: Math.round(reply.elapsedTime) }
     request.log[level](fact, 'request.completed')
   })
+}
+
+/** `Expect` with anything but 100-continue is passed over: Node's own answer to it, 417, has no body. */
+const ignoreExpectations = (app: FastifyInstance): void => {
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 }
 
 /**

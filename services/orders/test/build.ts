@@ -1,7 +1,6 @@
 import { createPool } from '@courier/shared/database.ts'
 import { pino } from 'pino'
-import type { Test } from 'tap'
-import { cloneDatabase } from '../../../dev/test-database.ts'
+import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
 import { createOrders, type OrdersOptions } from '../app.ts'
 import { applyTenant } from '../provisioning/apply.ts'
@@ -24,7 +23,7 @@ export interface CallOptions {
 
 /** The orders application on a database of its own, with one tenant and a token of its first merchant. */
 export const build = async (
-  t: Test,
+  t: Teardown,
   { file = tenantFile(), ...limits }: { file?: TenantFile } & Partial<OrdersOptions> = {},
 ) => {
   const database = await cloneDatabase(t, 'orders')
