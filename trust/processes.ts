@@ -78,7 +78,7 @@ export const startNotifierProcess = async (
     NOTIFIER_MIGRATE_DATABASE_URL: database.ownerUrl,
     CREDENTIALS_KEYS: `trust:${randomBytes(32).toString('base64')}`,
     MESSAGING_API_URL: simulator.url,
-    RECIPIENT_PAUSE_SECONDS: '0',
+    RECIPIENT_PAUSE_SECONDS: '1',
     ...unlimited,
     ...more,
   }

@@ -1,4 +1,5 @@
 import { access } from './access.ts'
+import { canaries } from './canaries.ts'
 import { fuzz } from './fuzz.ts'
 import type { TrustPromise } from './promise.ts'
 import { roles } from './roles.ts'
@@ -7,4 +8,4 @@ import { signatures } from './signatures.ts'
 import { slowSockets } from './slow-sockets.ts'
 
 /** In the order of docs/promises.md. */
-export const promises: readonly TrustPromise[] = [fuzz, signatures, slowSockets, access, rowSecurity, roles]
+export const promises: readonly TrustPromise[] = [fuzz, signatures, slowSockets, access, rowSecurity, roles, canaries]

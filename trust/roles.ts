@@ -69,29 +69,29 @@ const provide = async (t: TrustOptions, server: string, { nameOf, make }: SetUp)
 
 /** Queries that find nothing when the roles are as they must be; $1 is the role of the service. */
 const faultQueries: Readonly<Record<string, string>> = {
-  'a role has more than a login': `select rolname from pg_roles where rolname in ($1, $1 || '_owner')
+  'a role has more than a login': `select rolname from pg_roles where rolname in ($1::text, $1::text || '_owner')
      and (rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication or not rolcanlogin)`,
   'a role is a member of another': `select member::regrole from pg_auth_members
-     where member in ($1::regrole, ($1 || '_owner')::regrole)`,
+     where member in ($1::text::regrole, ($1::text || '_owner')::regrole)`,
   'something does not belong to the role that migrates': `select relname from pg_class
-     where relnamespace = 'public'::regnamespace and relowner <> ($1 || '_owner')::regrole`,
+     where relnamespace = 'public'::regnamespace and relowner <> ($1::text || '_owner')::regrole`,
   'the role of the service owns something': `select classid::regclass, objid from pg_shdepend
-     where refobjid = $1::regrole and deptype = 'o'`,
+     where refobjid = $1::text::regrole and deptype = 'o'`,
   'a table is not under forced row-level security': `select relname from pg_class
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname not like 'kysely%'
-       and not (relrowsecurity and relforcerowsecurity) and $1 <> ''`,
+       and not (relrowsecurity and relforcerowsecurity) and $1::text <> ''`,
   'a table has no policy': `select relname from pg_class c
-     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname not like 'kysely%' and $1 <> ''
+     where relnamespace = 'public'::regnamespace and relkind in ('r', 'p') and relname not like 'kysely%' and $1::text <> ''
        and not exists (select from pg_policy where polrelid = c.oid)`,
   'the role of the service may do more than read and write': `select relname, privilege from pg_class,
        unnest(array['TRUNCATE', 'REFERENCES', 'TRIGGER']) privilege
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p')
-       and has_table_privilege($1, pg_class.oid, privilege)`,
+       and has_table_privilege($1::text, pg_class.oid, privilege)`,
   'the role of the service sees the list of migrations': `select relname from pg_class
      where relnamespace = 'public'::regnamespace and relkind = 'r' and relname like 'kysely%'
-       and has_table_privilege($1, oid, 'insert, update, delete')`,
+       and has_table_privilege($1::text, oid, 'insert, update, delete')`,
   'the role of the service may make tables': `select nspname from pg_namespace
-     where nspname = 'public' and has_schema_privilege($1, oid, 'create')`,
+     where nspname = 'public' and has_schema_privilege($1::text, oid, 'create')`,
 }
 
 const checkRoles = async (server: string, { how, nameOf }: SetUp, broken: Broken): Promise<void> => {
