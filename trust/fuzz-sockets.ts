@@ -2,70 +2,9 @@ import { once } from 'node:events'
 import { type AddressInfo, connect } from 'node:net'
 import fc from 'fast-check'
 import type { Application } from './applications.ts'
-import type { Operation } from './document.ts'
-import { isPlainRefusal } from './document.ts'
+import { isPlainRefusal, type Operation } from './document.ts'
+import { chunks, oddLines, oddMethods, oddTargets } from './odd-heads.ts'
 import type { Broken } from './promise.ts'
-
-/** Bytes of a head, a header a line, that a well-behaved client would not send. */
-const oddLines = [
-  'content-length: -1',
-  'content-length: 1, 2',
-  'content-length: 99999999999999999999',
-  'transfer-encoding: chunked',
-  'transfer-encoding: gzip, chunked',
-  'transfer-encoding: cow',
-  'content-type: application/json\r\ncontent-type: text/plain',
-  'x-tenant: demo\r\nx-tenant: rival',
-  'authorization: Bearer a\r\nauthorization: Bearer b',
-  'x-tenant: \xff\xfe',
-  'x-tenant:\tdemo',
-  'x-tenant : demo',
-  ' folded: line',
-  'no colon',
-  ': no name',
-  'expect: 100-continue',
-  'expect: a miracle',
-  'upgrade: websocket\r\nconnection: upgrade',
-  'upgrade: h2c\r\nconnection: upgrade, http2-settings',
-  'connection: close, close, keep-alive',
-  'host: b',
-  'host: \0',
-  'x-null: a\0b',
-  'x-forwarded-for: 1.2.3.4',
-  'x-http-method-override: DELETE',
-  'te: trailers',
-  'accept-encoding: br;q=1e9',
-  'range: bytes=0-',
-  'cookie: a=b; a=c; =;',
-  `x-long: ${'a'.repeat(17_000)}`,
-  Array.from({ length: 300 }, (_, n) => `x-${n}: ${n}`).join('\r\n'),
-  Array.from({ length: 2_500 }, (_, n) => `h${n}:`).join('\r\n'),
-]
-
-const oddTargets = [
-  '*',
-  '/',
-  '//',
-  '/%',
-  '/%00',
-  '/../../etc/passwd',
-  'http://other.example/health/live',
-  '/?%',
-  '/health/live#a',
-  '/\xff',
-  '/a b',
-  `/${'a'.repeat(9_000)}`,
-]
-const oddMethods = ['OPTIONS', 'TRACE', 'HEAD', 'DELETE', 'PROPFIND', 'QUERY', 'get', 'FOO']
-const oddBodies = [
-  '',
-  '{}',
-  '5\r\n{"a":\r\n0\r\n\r\n',
-  '0\r\n\r\n',
-  'zz\r\n',
-  'ffffffffffffffff\r\n',
-  '1;a=b\r\n{\r\n0\r\nx: y\r\n\r\n',
-]
 
 interface RawCall {
   method: string
@@ -87,7 +26,7 @@ const rawCalls = (operations: readonly Operation[]): fc.Arbitrary<RawCall> =>
         { weight: 1, arbitrary: fc.constantFrom(...oddTargets) },
       ),
       lines: fc.array(fc.oneof(fc.constantFrom(...oddLines), headerLine), { minLength: 1, maxLength: 3 }),
-      body: fc.constantFrom(...oddBodies),
+      body: fc.constantFrom(...chunks),
     })
   })
 

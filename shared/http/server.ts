@@ -34,7 +34,7 @@ export const createServer = async (options: ServerOptions) => {
     keepAliveTimeout: 5_000,
     // Together these three close a client that sends its headers or body too slowly.
     requestTimeout: 5_000,
-    http: { headersTimeout: 3_000, connectionsCheckingInterval: 1_000 },
+    http: { headersTimeout: 3_000, connectionsCheckingInterval: 500 },
     // What still arrives on open connections while closing is answered, with connection: close.
     return503OnClosing: false,
     routerOptions,
