@@ -36,21 +36,32 @@ const faultOf = (operation: Operation, call: Call, answer: Answer): string | und
   return deviation(operation, answer)
 }
 
+/** Keeps the last ids of that form that good answers told of: later calls name them. */
+const createMemory = (form: RegExp) => {
+  const ids: string[] = []
+  const learn = ({ status, text }: Answer): void => {
+    if (status < 300) ids.push(...(text.match(form) ?? []))
+    ids.splice(0, ids.length - 200)
+  }
+  return { ids, learn }
+}
+
 /** The services of a run, with what they are known to hold. */
 const startTargets = async (options: TrustOptions): Promise<Target[]> => {
   const orders = await startOrders(options)
   const notifier = await startNotifier(options)
   notifier.queue.start()
-  const ids: string[] = []
-  const known: Record<string, readonly string[]> = { phone_number_id: [phoneNumberId], id: ids, phone: ['94770000101'] }
-  const learn = ({ status, text }: Answer): void => {
-    if (status === 202) ids.push(...(text.match(/msg_[0-9a-z]{25}/g) ?? []))
-    ids.splice(0, ids.length - 200)
+  const waybills = createMemory(/DM\d{8}/g)
+  const messages = createMemory(/msg_[0-9a-z]{25}/g)
+  const ofOrders = (name: string) => (name.includes('waybill') ? waybills.ids : ['demo'])
+  const ofNotifier: Record<string, readonly string[]> = {
+    phone_number_id: [phoneNumberId],
+    id: messages.ids,
+    phone: ['94770000101'],
   }
-  const idle = { known: () => [], learn: () => {}, repair: async () => {} }
   return [
-    { ...orders, ...idle },
-    { ...notifier, known: name => known[name] ?? [], learn },
+    { ...orders, known: ofOrders, learn: waybills.learn, repair: async () => {} },
+    { ...notifier, known: name => ofNotifier[name] ?? [], learn: messages.learn },
   ]
 }
 
