@@ -1,8 +1,7 @@
 import { createPool } from '@courier/shared/database.ts'
 import { createServiceClient } from '@courier/shared/service-client.ts'
 import { pino } from 'pino'
-import type { Test } from 'tap'
-import { cloneDatabase } from '../../../dev/test-database.ts'
+import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
 import { createOrders, type OrdersOptions } from '../app.ts'
 import { applyTenant } from '../provisioning/apply.ts'
@@ -27,7 +26,7 @@ export const serviceToken = 'a-service-token-of-tests'
 
 /** The orders application on a database of its own, with one tenant and a token of its first merchant. Its relay is not started. */
 export const build = async (
-  t: Test,
+  t: Teardown,
   { file = tenantFile(), ...limits }: { file?: TenantFile } & Partial<OrdersOptions> = {},
 ) => {
   const database = await cloneDatabase(t, 'orders')
