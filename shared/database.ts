@@ -87,6 +87,33 @@ export const inTenant = async <Tables, Result>(
   }
 }
 
+/**
+ * Runs one read in a transaction of `tenant`, in one round trip: its end is sent with it, since there is nothing to decide.
+ * Returns the rows.
+ */
+export const readInTenant = async <Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  tenant: string,
+  query: pg.QueryConfig,
+): Promise<Row[]> => {
+  const client = await pool.connect()
+  try {
+    const [, { rows }] = await Promise.all([
+      client.query(`begin read only; select set_config('app.tenant', ${client.escapeLiteral(tenant)}, true)`),
+      client.query<Row>(query),
+      client.query('commit'),
+    ])
+    client.release()
+    return rows
+  } catch (error) {
+    await client.query('rollback').then(
+      () => client.release(),
+      broken => client.release(broken),
+    )
+    throw error
+  }
+}
+
 const bind = <Tables>(client: pg.PoolClient): TenantTransaction<Tables> => {
   const borrowed = { query: client.query.bind(client), release: () => {} } as pg.PoolClient
   const pool = { connect: async () => borrowed, end: async () => {}, options: {} }

@@ -22,6 +22,13 @@ const app = await createOrders({
   maxOrdersPerBatch: settings.MAX_ORDERS_PER_BATCH,
   maxBodyBytes: settings.MAX_BODY_BYTES,
   callsPerMinute: settings.RATE_LIMIT_PER_MINUTE,
+  publicCallsPerMinute: settings.PUBLIC_RATE_LIMIT_PER_MINUTE,
+  trustedProxies: settings.TRUSTED_PROXIES,
+  login: {
+    tokenDays: settings.LOGIN_TOKEN_DAYS,
+    triesPerEmail: settings.LOGIN_TRIES_PER_EMAIL,
+    triesPerAddress: settings.LOGIN_TRIES_PER_ADDRESS,
+  },
 })
 const house = keepHouse(pool, logger)
 

@@ -16,6 +16,8 @@ export interface ServerOptions {
   logger: Logger
   registry: Registry
   bodyLimitBytes: number
+  /** Addresses of proxies, with commas between: what they say of a call's origin is believed. */
+  trustedProxies?: string | undefined
   isReady: () => Promise<unknown>
 }
 
@@ -30,6 +32,7 @@ export const createServer = async (options: ServerOptions) => {
     },
     clientErrorHandler: answerBrokenRequest,
     bodyLimit: options.bodyLimitBytes,
+    trustProxy: options.trustedProxies ?? false,
     // Without a short one, a busy keep-alive socket holds close() for 72 s.
     keepAliveTimeout: 5_000,
     // Together these three close a client that sends its headers or body too slowly.

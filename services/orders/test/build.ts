@@ -35,6 +35,8 @@ export const build = async (
     maxOrdersPerBatch: 1000,
     maxBodyBytes: 5_242_880,
     callsPerMinute: 1_000_000,
+    publicCallsPerMinute: 1_000_000,
+    login: { tokenDays: 30, triesPerEmail: 5, triesPerAddress: 30 },
     ...limits,
   })
   t.teardown(async () => {
@@ -64,6 +66,24 @@ export const build = async (
     return { status: answer.statusCode, headers: answer.headers, body: answer.json() }
   }
 
+  /** Any call of a merchant: `path` follows /api/public/merchant. A body makes it a POST. */
+  const call = async (path: string, body?: unknown, options: CallOptions & { remoteAddress?: string } = {}) => {
+    const { tenant = file.tenant.id, token = ownToken, headers, remoteAddress } = options
+    const answer = await app.inject({
+      method: body === undefined ? 'GET' : 'POST',
+      url: `/api/public/merchant${path}`,
+      headers: {
+        'x-tenant': tenant,
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(remoteAddress && { remoteAddress }),
+    })
+    return { status: answer.statusCode, headers: answer.headers, body: answer.json() } as Answer
+  }
+
   /** Rows as the superuser sees them: of all tenants. */
   const rows = async (text: string, values: unknown[] = []) => {
     const url = new URL(process.env.TEST_POSTGRES_URL ?? '')
@@ -78,5 +98,5 @@ export const build = async (
       .finally(() => superuser.end())
   }
 
-  return { app, pool, database, token: ownToken, tokenOf, apply, bulk, rows }
+  return { app, pool, database, token: ownToken, tokenOf, apply, bulk, call, rows }
 }

@@ -166,8 +166,14 @@ t.test('a longer format goes on at once, with numbers that were not used', async
 })
 
 t.test('two processes never give the same number', async t => {
-  const limits = { maxOrdersPerBatch: 1000, maxBodyBytes: 5_242_880, callsPerMinute: 1_000_000 }
-  const another = await createOrders({ pool, logger: pino({ level: 'silent' }), ...limits })
+  const limits = {
+    maxOrdersPerBatch: 1000,
+    maxBodyBytes: 5_242_880,
+    callsPerMinute: 1_000_000,
+    publicCallsPerMinute: 60,
+  }
+  const login = { tokenDays: 30, triesPerEmail: 5, triesPerAddress: 30 }
+  const another = await createOrders({ pool, logger: pino({ level: 'silent' }), login, ...limits })
   t.teardown(() => another.close())
   const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
   const payload = JSON.stringify(batch(Array.from({ length: 30 }, () => order())))
