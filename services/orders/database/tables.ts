@@ -77,6 +77,8 @@ export interface Tables {
     customer_phone: string
     customer_secondary_phone: string | null
     customer_email: string | null
+    /** The last nine digits of customer_phone. */
+    phone_key: ColumnType<string, never, never>
     origin_city_id: number
     destination_city_id: number
     cod: number

@@ -1,4 +1,7 @@
 import t from 'tap'
+import type { Tx } from '../database/tables.ts'
+import { listOrders, type Position } from '../tracking/list-orders.ts'
+import type { OrderFilter } from '../tracking/order-filter.ts'
 import { openCounter, refusal } from './counter.ts'
 import { tenantFile } from './tenant.ts'
 
@@ -273,6 +276,34 @@ t.test('odd input is refused under its field', async t => {
     t.equal((await get(`/order?${query}`)).status, 422, query)
   for (const query of ['status=%ED%A0%80', 'order_no=%FF', 'constructor=1', '__proto__=1', 'filter=1', 'filter[]=1'])
     t.ok((await get(`/order?${query}`)).status < 500, query)
+})
+
+t.test('row-level security leaves every filter its index', async t => {
+  const { pool } = counter
+  const client = await pool.connect()
+  t.teardown(() => client.release(true))
+  await client.query(`select set_config('app.tenant', 'demo', false), set_config('enable_seqscan', 'off', false)`)
+  let plan = ''
+  const query = async (text: string, values: unknown[]) => {
+    plan = JSON.stringify((await client.query(`explain ${text}`, values)).rows)
+    return { rows: [{}] }
+  }
+  const tx = { client: { query } } as unknown as Tx
+  const after = { createdAt: '2026-02-05T00:00:00.000000Z', waybill: 'X' }
+  const table: [OrderFilter, RegExp, Position?][] = [
+    [{}, /orders_by_age.*Index Cond: .*ROW\(created_at/, after],
+    [{ merchantId: '1' }, /orders_of_merchant.*Index Cond: .*merchant_id = /],
+    [{ status: 'key_2' }, /orders_by_status.*Index Cond: .*status_key = /],
+    [{ createdFrom: { date: '2026-02-05' } }, /orders_by_age.*Index Cond: .*created_at >= /],
+    [{ orderNo: 'LS-1' }, /orders_by_order_no.*Index Cond: .*order_no = /],
+    [{ phone: '0770000101' }, /orders_by_phone.*Index Cond: .*phone_key = /],
+    [{ waybill: 'DM00000001' }, /orders_pkey.*Index Cond: .*waybill_number = /],
+  ]
+  for (const [filter, wanted, after] of table) {
+    await listOrders(tx, 'demo', filter, { after, offset: 0, limit: 16 })
+    t.match(plan, wanted)
+    t.notMatch(plan, /Seq Scan on orders/)
+  }
 })
 
 t.test('a list is counted up to 10,000, and goes on by cursor', async t => {

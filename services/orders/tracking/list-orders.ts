@@ -82,14 +82,14 @@ const conditionsOf = (filter: OrderFilter, values: Values): string[] => {
   addMoment(filter.createdTo, values, conditions, '<=', '<')
   add(filter.waybill, place => `waybill_number = ${place}`)
   add(filter.orderNo, place => `order_no = ${place}`)
-  add(filter.phone, place => `${lastNine('customer_phone')} = ${lastNine(`${place}::text`)}`)
+  add(filter.phone, place => `phone_key = ${lastNine(`${place}::text`)}`)
   return conditions
 }
 
 const ownerOf = (business: string): string =>
   `(select merchant_id from businesses where tenant_id = $1 and business_id = ${business}::bigint)`
 
-/** The expression of the index orders_by_phone. */
+/** As the column phone_key is made. */
 const lastNine = (phone: string): string => `right(translate(${phone}, ' +-().', ''), 9)`
 
 /** A date that ends a range is its last day: before the day after it. */
