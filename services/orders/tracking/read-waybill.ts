@@ -37,7 +37,8 @@ const fieldOf = (bytes: Buffer): unknown => {
 export const readBody = async (request: IncomingMessage): Promise<Buffer> => {
   const chunks: Buffer[] = []
   let length = 0
-  for await (const chunk of request) {
+  // Destroyed it would take the answer's connection along.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     length += chunk.length
     if (length > maxWaybillBodyBytes)
       throw new DomainError('too_large', 'The body is too large. It holds one waybill number.', {
