@@ -1,4 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
+import type { Socket } from 'node:net'
 import { join } from 'node:path'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
@@ -64,6 +65,7 @@ export const inTenant = async <Tables, Result>(
   keeps: (result: Result) => boolean = () => true,
 ): Promise<Result> => {
   const client = await pool.connect()
+  sendTogether(client)
   try {
     const opening = client.query(`begin; select set_config('app.tenant', ${client.escapeLiteral(tenant)}, true)`)
     opening.catch(() => {})
@@ -97,6 +99,7 @@ export const readInTenant = async <Row extends pg.QueryResultRow>(
   query: pg.QueryConfig,
 ): Promise<Row[]> => {
   const client = await pool.connect()
+  sendTogether(client)
   try {
     const [, { rows }] = await Promise.all([
       client.query(`begin read only; select set_config('app.tenant', ${client.escapeLiteral(tenant)}, true)`),
@@ -112,6 +115,13 @@ export const readInTenant = async <Row extends pg.QueryResultRow>(
     )
     throw error
   }
+}
+
+/** What is sent in this turn of the event loop leaves in one write. pg has no name for it. */
+const sendTogether = (client: pg.PoolClient): void => {
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+  stream.cork()
+  process.nextTick(() => stream.uncork())
 }
 
 const bind = <Tables>(client: pg.PoolClient): TenantTransaction<Tables> => {

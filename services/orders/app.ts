@@ -1,6 +1,7 @@
 import { DomainError } from '@courier/shared/http/errors.ts'
 import { createServer } from '@courier/shared/http/server.ts'
 import { watchPool } from '@courier/shared/pool-metrics.ts'
+import type { ServiceClient } from '@courier/shared/service-client.ts'
 import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type pg from 'pg'
@@ -11,10 +12,14 @@ import { merchantOf, requireMerchant } from './access/merchant.ts'
 import { login, user } from './access/routes.ts'
 import { requireStaff, staffOf } from './access/staff.ts'
 import { createTokenReader } from './access/tokens.ts'
+import { createBatchWriter } from './booking/batch-writer.ts'
 import { createCatalogues } from './booking/catalogue.ts'
 import { booking } from './booking/routes.ts'
 import { createWaybillNumbers } from './booking/waybill-numbers.ts'
 import { directory } from './directory/routes.ts'
+import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
+import { Relay } from './outbox/relay.ts'
+import { internal } from './outbox/routes.ts'
 import { cancelling, staffMoves } from './tracking/move-routes.ts'
 import { merchantOrders, staffOrders } from './tracking/order-routes.ts'
 import { publicTracking } from './tracking/public-routes.ts'
@@ -24,13 +29,14 @@ import { finance, tracking } from './tracking/waybill-routes.ts'
 export interface OrdersOptions {
   pool: pg.Pool
   logger: Logger
+  /** What the notifier is told goes there. */
+  notifier: ServiceClient
+  serviceToken: string
   maxOrdersPerBatch: number
   maxBodyBytes: number
   callsPerMinute: number
   /** Of one address without a token. */
   publicCallsPerMinute: number
-  /** Told that orders were moved to another status. */
-  onMoved?: () => void
   login: LoginLimits
   trustedProxies?: string | undefined
 }
@@ -44,11 +50,12 @@ const api = {
     { name: 'orders', description: 'The orders of a merchant. Each call carries a bearer token and X-tenant.' },
     { name: 'public', description: 'For whoever knows a waybill number. Without a token.' },
     { name: 'staff', description: "The calls of the courier's staff, with a token of staff." },
+    { name: 'internal', description: 'The calls of the notifier.' },
   ],
 }
 
-/** The HTTP application, in reading order. */
-export const createOrders = async ({ pool, logger, onMoved = () => {}, ...limits }: OrdersOptions) => {
+/** The HTTP application, in reading order, and the relay beside it. */
+export const createOrders = async ({ pool, logger, notifier, serviceToken, ...limits }: OrdersOptions) => {
   const registry = new Registry()
   const isReady = () => pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
   const { maxBodyBytes: bodyLimitBytes, trustedProxies } = limits
@@ -56,8 +63,17 @@ export const createOrders = async ({ pool, logger, onMoved = () => {}, ...limits
 
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   watchPool(pool, registry)
+  watchOutbox(pool, registry)
+  const relay = new Relay({ pool, logger, notifier, ...countDeliveries(registry) })
   const findCaller = createTokenReader(pool)
-  const desk = { pool, catalogues: createCatalogues(pool), numbers: createWaybillNumbers(pool) }
+  const desk = {
+    pool,
+    catalogues: createCatalogues(pool),
+    numbers: createWaybillNumbers(pool),
+    writer: createBatchWriter(pool),
+  }
+
+  const onMoved = () => relay.wake()
 
   const admitMerchants = async (scope: FastifyInstance): Promise<void> => {
     scope.addHook('onRequest', requireMerchant(findCaller))
@@ -75,7 +91,10 @@ export const createOrders = async ({ pool, logger, onMoved = () => {}, ...limits
       await merchants.register(booking, {
         desk,
         maxOrdersPerBatch: limits.maxOrdersPerBatch,
-        onBooked: orders => booked.inc(orders),
+        onBooked: orders => {
+          booked.inc(orders)
+          relay.wake()
+        },
       })
       await merchants.register(merchantOrders, { pool })
       await merchants.register(cancelling, { pool, onMoved })
@@ -118,7 +137,9 @@ export const createOrders = async ({ pool, logger, onMoved = () => {}, ...limits
     },
     { prefix: '/api/staff' },
   )
-  return app
+
+  await app.register(internal, { pool, serviceToken })
+  return { app, relay }
 }
 
 /** So many calls a minute for each key, counted by this process. */

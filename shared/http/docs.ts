@@ -17,7 +17,16 @@ export const docs = async (app: FastifyInstance, { tags, ...info }: ApiDescripti
       openapi: '3.1.0',
       info,
       tags: [...tags, { name: 'operations', description: 'Health and figures of the process.' }],
-      components: { securitySchemes: { token: { type: 'http', scheme: 'bearer' } } },
+      components: {
+        securitySchemes: {
+          token: { type: 'http', scheme: 'bearer' },
+          service: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'SERVICE_TOKEN: what the services know each other by.',
+          },
+        },
+      },
     },
   })
   await app.register(swaggerUi, {

@@ -37,7 +37,7 @@ export const createServer = async (options: ServerOptions) => {
     keepAliveTimeout: 5_000,
     // Together these three close a client that sends its headers or body too slowly.
     requestTimeout: 5_000,
-    http: { headersTimeout: 3_000, connectionsCheckingInterval: 1_000 },
+    http: { headersTimeout: 3_000, connectionsCheckingInterval: 500 },
     // What still arrives on open connections while closing is answered, with connection: close.
     return503OnClosing: false,
     routerOptions,
@@ -47,6 +47,7 @@ export const createServer = async (options: ServerOptions) => {
   acceptAnyBody(app)
   answerErrors(app)
   tellRequests(app)
+  ignoreExpectations(app)
   endConnectionsWhileClosing(app)
   await app.register(helmet, { contentSecurityPolicy: false })
   await docs(app, options.api)
@@ -77,6 +78,11 @@ const tellRequests = (app: FastifyInstance): void => {
     const fact = { method: request.method, route, status: reply.statusCode, duration_ms: Math.round(reply.elapsedTime) }
     request.log[level](fact, 'request.completed')
   })
+}
+
+/** `Expect` with anything but 100-continue is passed over: Node's own answer to it, 417, has no body. */
+const ignoreExpectations = (app: FastifyInstance): void => {
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 }
 
 /**

@@ -51,8 +51,18 @@ export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
   })
 
   const calls = [
-    { name: 'order/bulk', maxOrders: maxOrdersPerBatch, summary: 'Create orders in bulk' },
-    { name: 'order/single', maxOrders: 1, summary: 'Create one order' },
+    {
+      name: 'order/bulk',
+      maxOrders: maxOrdersPerBatch,
+      summary: 'Create orders in bulk',
+      description: 'Makes every order of the batch, or none and says everything that is wrong.',
+    },
+    {
+      name: 'order/single',
+      maxOrders: 1,
+      summary: 'Create one order',
+      description: 'As the bulk call, with exactly one object in order_data.',
+    },
   ]
   for (const call of calls) createCall(app, call, desk, onBooked)
 }
@@ -61,11 +71,12 @@ interface Call {
   name: string
   maxOrders: number
   summary: string
+  description: string
 }
 
 const createCall = (
   app: Parameters<FastifyPluginAsyncTypebox>[0],
-  { name, maxOrders, summary }: Call,
+  { name, maxOrders, summary, description }: Call,
   desk: BookingDesk,
   onBooked: BookingOptions['onBooked'],
 ): void => {
@@ -76,7 +87,7 @@ const createCall = (
       schema: {
         tags: ['orders'],
         summary,
-        description: 'Makes every order of the batch, or none and says everything that is wrong.',
+        description,
         security: [{ token: [] }],
         headers: BulkHeaders,
         querystring: BulkQuery,

@@ -1,7 +1,7 @@
 import { createPool } from '@courier/shared/database.ts'
+import { createServiceClient } from '@courier/shared/service-client.ts'
 import { pino } from 'pino'
-import type { Test } from 'tap'
-import { cloneDatabase } from '../../../dev/test-database.ts'
+import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
 import { createOrders, type OrdersOptions } from '../app.ts'
 import { applyTenant } from '../provisioning/apply.ts'
@@ -22,25 +22,32 @@ export interface CallOptions {
   headers?: Record<string, string>
 }
 
-/** The orders application on a database of its own, with one tenant and a token of its first merchant. */
+export const serviceToken = 'a-service-token-of-tests'
+
+/** The orders application on a database of its own, with one tenant and a token of its first merchant. Its relay is not started. */
 export const build = async (
-  t: Test,
+  t: Teardown,
   { file = tenantFile(), ...limits }: { file?: TenantFile } & Partial<OrdersOptions> = {},
 ) => {
   const database = await cloneDatabase(t, 'orders')
   const pool = createPool({ url: database.url, name: 'test', connections: 10 })
-  const app = await createOrders({
+  const ordersOptions = {
     pool,
     logger: pino({ level: 'silent' }),
+    notifier: createServiceClient({ baseUrl: 'http://127.0.0.1:1', serviceToken }),
+    serviceToken,
     maxOrdersPerBatch: 1000,
     maxBodyBytes: 5_242_880,
     callsPerMinute: 1_000_000,
     publicCallsPerMinute: 1_000_000,
     login: { tokenDays: 30, triesPerEmail: 5, triesPerAddress: 30 },
     ...limits,
-  })
+  }
+  const { app, relay } = await createOrders(ordersOptions)
   t.teardown(async () => {
     await app.close()
+    await relay.stop()
+    await ordersOptions.notifier.close()
     await pool.end()
   })
 
@@ -98,5 +105,5 @@ export const build = async (
       .finally(() => superuser.end())
   }
 
-  return { app, pool, database, token: ownToken, tokenOf, apply, bulk, call, rows }
+  return { app, relay, ordersOptions, pool, database, token: ownToken, tokenOf, apply, bulk, call, rows }
 }

@@ -199,8 +199,8 @@ t.test('a trusted proxy tells where a call came from', async t => {
 })
 
 t.test('what is no address of a proxy is refused at the start', t => {
-  const read = (TRUSTED_PROXIES: string) =>
-    loadConfig(Settings, { ORDERS_DATABASE_URL: 'postgres://orders@localhost/orders', TRUSTED_PROXIES }).TRUSTED_PROXIES
+  const needed = { ORDERS_DATABASE_URL: 'postgres://orders@localhost/orders', SERVICE_TOKEN: 'a-token-of-this-test' }
+  const read = (TRUSTED_PROXIES: string) => loadConfig(Settings, { ...needed, TRUSTED_PROXIES }).TRUSTED_PROXIES
   for (const good of [
     '10.0.0.1',
     '10.0.0.0/8,192.168.0.0/16',
