@@ -37,5 +37,9 @@ export const Settings = Type.Object({
     }),
   ),
   RATE_LIMIT_PER_MINUTE: PositiveInteger(6000, 'how many calls a token may make in a minute'),
+  PUBLIC_RATE_LIMIT_PER_MINUTE: PositiveInteger(
+    60,
+    'how many calls without a token may come from one network address in a minute',
+  ),
 })
 export type Settings = Static<typeof Settings>
