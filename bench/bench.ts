@@ -11,12 +11,16 @@ export interface BenchOptions {
   /** undefined: the bench's own. */
   batches: number[] | undefined
   connections: number[] | undefined
+  /** How many million orders `growth` fills in. */
+  millions: number
+  /** Whether a stand-in of the notifier takes the events of new orders; else they wait in the outbox. */
+  relays: boolean
   /** Where a CPU profile of the service goes. */
   profileFolder: string | undefined
 }
 
-/** Column name to figure; null where the machine cannot tell. */
-export type TableRow = Record<string, number | null>
+/** Column name to figure, or to what was measured; null where the machine cannot tell. */
+export type TableRow = Record<string, number | string | null>
 
 export const tell = (progress: string): void => {
   process.stderr.write(`${progress}\n`)

@@ -8,62 +8,100 @@ export interface Costed extends Measurement {
   postgresSeconds: number
 }
 
-export type Measure = (seconds: number) => Promise<Costed>
+/** With `callsPerSecond` the calls come at that pace. */
+export type Measure = (seconds: number, callsPerSecond?: number) => Promise<Costed>
 
-/** Ours and its floor: the least that the same work can take. */
+/** Ours and its floors: the least that the same work, or a part of it, can take. */
 export interface Comparison {
   /** For the progress lines. */
   name: string
+  unit: string
   /** How many of what is counted (such as orders) one call makes. */
   unitsPerCall: number
-  unit: string
   ours: Measure
-  floor: Measure
+  /** By the names that they have in the table. */
+  floors: Record<string, Measure>
+  /** Measures ours also at a steady pace of half of what it could do in that round. */
+  alsoHalf?: boolean
 }
 
-interface Pair {
+interface Round {
   ours: Costed
-  floor: Costed
+  floors: Record<string, Costed>
+  half: Costed | undefined
 }
 
 const warmUpSeconds = 0.3
 
-/** Measures both in turn, round by round. Medians of the rounds; the ratio is the median of those of each round. */
+/** Measures all in turn, round by round. Medians of the rounds; a ratio is the median of those of each round. */
 export const compare = async (
   comparison: Comparison,
   { rounds, seconds }: Pick<BenchOptions, 'rounds' | 'seconds'>,
 ): Promise<TableRow> => {
   await comparison.ours(warmUpSeconds)
-  await comparison.floor(warmUpSeconds)
-  const pairs: Pair[] = []
+  for (const floor of Object.values(comparison.floors)) await floor(warmUpSeconds)
+  const measured: Round[] = []
   for (let round = 1; round <= rounds; round++) {
     tell(`${comparison.name}, round ${round} of ${rounds}`)
-    const ours = await comparison.ours(seconds)
-    pairs.push({ ours, floor: await comparison.floor(seconds) })
+    measured.push(await measureRound(comparison, seconds, round % 2 === 0))
   }
-  return summarise(comparison, pairs)
+  return summarise(comparison, measured)
 }
 
-const summarise = ({ unit, unitsPerCall }: Comparison, pairs: Pair[]): TableRow => {
+/** In the other order every second time: no side always follows the other's disk writes. */
+const measureRound = async (comparison: Comparison, seconds: number, isReversed: boolean): Promise<Round> => {
+  const sides = Object.entries({ ours: comparison.ours, ...comparison.floors })
+  const measured: Record<string, Costed> = {}
+  for (const [name, measure] of isReversed ? sides.reverse() : sides) measured[name] = await measure(seconds)
+  const { ours, ...floors } = measured as Record<string, Costed> & { ours: Costed }
+  const callsPerSecond = ours.callMilliseconds.length / ours.seconds
+  return { ours, floors, half: comparison.alsoHalf ? await comparison.ours(seconds, callsPerSecond / 2) : undefined }
+}
+
+const summarise = ({ unit, unitsPerCall, floors }: Comparison, rounds: Round[]): TableRow => {
   const units = ({ callMilliseconds }: Costed) => callMilliseconds.length * unitsPerCall
   const perSecond = (measured: Costed) => units(measured) / measured.seconds
-  const ours = pairs.map(pair => pair.ours)
-  const floor = pairs.map(pair => pair.floor)
-  const milliseconds = ours.flatMap(({ callMilliseconds }) => callMilliseconds)
-  const microseconds = (of: Costed[], cost: 'nodeSeconds' | 'postgresSeconds' | 'cpuSeconds'): number | null => {
-    const value = (sum(of.map(measured => measured[cost])) * 1_000_000) / sum(of.map(units))
-    return Number.isFinite(value) ? rounded(value, 1) : null
-  }
-  return {
-    [`${unit}/s`]: rounded(median(ours.map(perSecond))),
-    [`floor ${unit}/s`]: rounded(median(floor.map(perSecond))),
-    ratio: rounded(median(pairs.map(pair => perSecond(pair.ours) / perSecond(pair.floor))), 2),
-    'p50 ms': rounded(percentile(milliseconds, 0.5), 1),
-    'p99 ms': rounded(percentile(milliseconds, 0.99), 1),
+  const microseconds = (of: Costed[], cost: 'nodeSeconds' | 'postgresSeconds' | 'cpuSeconds'): number | null =>
+    finite((sum(of.map(measured => measured[cost])) * 1_000_000) / sum(of.map(units)), 1)
+  const ours = rounds.map(round => round.ours)
+  const rates: TableRow = { [`${unit}/s`]: rounded(median(ours.map(perSecond))) }
+  const costs: TableRow = {
     'Node us': microseconds(ours, 'nodeSeconds'),
     'Postgres us': microseconds(ours, 'postgresSeconds'),
     'load us': microseconds(ours, 'cpuSeconds'),
-    'floor Node us': microseconds(floor, 'nodeSeconds'),
-    'floor Postgres us': microseconds(floor, 'postgresSeconds'),
+  }
+  for (const name of Object.keys(floors)) {
+    const pairs = rounds.map(round => ({ ours: round.ours, floor: round.floors[name] as Costed }))
+    const floor = pairs.map(pair => pair.floor)
+    rates[`${name}/s`] = rounded(median(floor.map(perSecond)))
+    rates[`ratio to ${name}`] = rounded(median(pairs.map(pair => perSecond(pair.ours) / perSecond(pair.floor))), 2)
+    costs[`${name} Node us`] = microseconds(floor, 'nodeSeconds')
+    costs[`${name} Postgres us`] = microseconds(floor, 'postgresSeconds')
+  }
+  return { ...rates, ...latencies('', ours), ...costs, ...atHalf(rounds) }
+}
+
+/**
+ * p99 in p50s is the figure to watch: how much longer than usual an unlucky call takes. The first quarter does not count:
+ * connections are opened then, and at a steady pace every call behind waits for it.
+ */
+const atHalf = (rounds: Round[]): TableRow => {
+  const half = rounds
+    .flatMap(round => round.half ?? [])
+    .map(({ callMilliseconds }) => ({ callMilliseconds: callMilliseconds.slice(callMilliseconds.length / 4) }))
+  if (half.length === 0) return {}
+  const milliseconds = half.flatMap(({ callMilliseconds }) => callMilliseconds)
+  const spread = percentile(milliseconds, 0.99) / percentile(milliseconds, 0.5)
+  return { ...latencies('half ', half), 'half p99/p50': finite(spread, 1) }
+}
+
+const latencies = (prefix: string, measured: Pick<Costed, 'callMilliseconds'>[]): TableRow => {
+  const milliseconds = measured.flatMap(({ callMilliseconds }) => callMilliseconds)
+  return {
+    [`${prefix}p50 ms`]: finite(percentile(milliseconds, 0.5), 2),
+    [`${prefix}p99 ms`]: finite(percentile(milliseconds, 0.99), 2),
   }
 }
+
+const finite = (value: number, decimals: number): number | null =>
+  Number.isFinite(value) ? rounded(value, decimals) : null

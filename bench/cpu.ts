@@ -3,11 +3,21 @@ import type pg from 'pg'
 import { sum } from './figures.ts'
 
 /** CPU that a service has taken since it started. */
-export const serviceCpuSeconds = async (url: string): Promise<number> => {
+export const serviceCpuSeconds = (url: string): Promise<number> => readMetric(url, 'process_cpu_seconds_total')
+
+/** Of all processes of a service. */
+export const sumOfCpuSeconds = async (urls: string[]): Promise<number> =>
+  sum(await Promise.all(urls.map(serviceCpuSeconds)))
+
+/** What a service has in memory now. */
+export const residentMegabytes = async (url: string): Promise<number> =>
+  (await readMetric(url, 'process_resident_memory_bytes')) / 1_000_000
+
+const readMetric = async (url: string, name: string): Promise<number> => {
   const text = await (await fetch(`${url}/metrics`)).text()
-  const seconds = /^process_cpu_seconds_total (\S+)/m.exec(text)?.[1]
-  if (seconds === undefined) throw new Error(`${url}/metrics has no process_cpu_seconds_total`)
-  return Number(seconds)
+  const value = new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1]
+  if (value === undefined) throw new Error(`${url}/metrics has no ${name}`)
+  return Number(value)
 }
 
 /** What `getconf CLK_TCK` says on every Linux that Node runs on. */

@@ -8,6 +8,9 @@ import { startPostgres } from '../dev/postgres.ts'
 import { embeddedPassword } from '../dev/settings.ts'
 import { tell } from './bench.ts'
 
+/** Each floor keeps its connections beside those of the service. */
+const settings = { max_connections: '400' }
+
 /** Its address for a role, such as `<name>_owner` or postgres. */
 export type AddressAs = (role: string) => string
 
@@ -17,7 +20,7 @@ export const startDatabase = async (name: string, cleanUps: AsyncDisposableStack
   cleanUps.defer(() => rm(folder, { recursive: true, force: true }))
   await chmod(folder, 0o755)
   const port = await freePort()
-  const starting = startPostgres({ folder, port })
+  const starting = startPostgres({ folder, port, settings })
   cleanUps.defer(async () => {
     const postgres = await starting.catch(() => undefined)
     await postgres?.remove()

@@ -1,11 +1,17 @@
 import type pg from 'pg'
 
-/** The rows that batches became, for one bare statement: its first parameter is an array of new waybills. */
+/** The rows that batches became, for bare statements that write them again under new waybills. */
 export interface FloorRows {
-  ordersPerBatch: number
+  /** Orders and the rows beside them at once. Its first parameter is an array of waybills. */
   statement: string
   /** The values of the statement after the waybills, of each batch: one text for all rows, or an array literal. */
   batches: string[][]
+  /** COPY of the orders alone; a line is a waybill, then one of these. */
+  copy: string
+  copyLines: string[][]
+  /** One order alone: the waybill and the values of a row. */
+  insert: string
+  insertValues: (string | null)[][]
 }
 
 /** The same for all orders of a batch. */
@@ -17,25 +23,49 @@ interface Column {
 }
 
 /**
- * Reads back what the service wrote for batches whose waybills are given, so that the floor writes the very same rows,
+ * Reads back what the service wrote for batches whose waybills are given, so that the floors write the very same rows,
  * whatever columns an order has.
  */
-export const readFloorRows = async (superuser: pg.Client, waybillsOfBatches: string[][]): Promise<FloorRows> => {
+export const readFloorRows = async (
+  superuser: pg.Client,
+  waybillsOfBatches: string[][],
+  /** The tables that one statement is to write beside orders. */
+  tables: string[],
+): Promise<FloorRows> => {
   const columns = await findColumns(superuser)
   const single = columns.filter(({ name }) => common.includes(name))
   const varied = columns.filter(({ name }) => !common.includes(name) && name !== 'waybill_number')
-  const selected = [
+  const names = columns.filter(({ name }) => name !== 'waybill_number').map(({ name }) => name)
+  const read = (selected: string[], more: string, waybills: string[]) =>
+    superuser.query<(string | null)[]>({
+      text: `select ${selected.join(', ')} from orders where waybill_number = any($1) ${more}`,
+      values: [waybills],
+      rowMode: 'array',
+    })
+  const aggregates = [
     ...single.map(({ name }) => `min(${name})::text`),
     ...varied.map(({ name }) => `array_agg(${name} order by waybill_number)::text`),
   ]
-  const text = `select ${selected.join(', ')} from orders where waybill_number = any($1)`
   const batches: string[][] = []
+  const rows: (string | null)[][][] = []
   for (const waybills of waybillsOfBatches) {
-    const { rows } = await superuser.query({ text, values: [waybills], rowMode: 'array' })
-    batches.push(rows[0] as unknown as string[])
+    batches.push((await read(aggregates, '', waybills)).rows[0] as string[])
+    const texts = names.map(name => `${name}::text`)
+    rows.push((await read(texts, 'order by waybill_number', waybills)).rows)
   }
-  return { ordersPerBatch: waybillsOfBatches[0]?.length ?? 0, statement: floorStatement(single, varied), batches }
+  const listed = ['waybill_number', ...names].join(', ')
+  return {
+    statement: floorStatement(single, varied, tables),
+    batches,
+    copy: `copy orders (${listed}) from stdin`,
+    copyLines: rows.map(batch => batch.map(row => row.map(copyCell).join('\t'))),
+    insert: `insert into orders (${listed}) values ($1, ${names.map((_, index) => `$${index + 2}`).join(', ')})`,
+    insertValues: rows.flat(),
+  }
 }
+
+const copyCell = (cell: string | null): string =>
+  cell?.replace(/[\\\t\n\r]/g, odd => ({ '\\': '\\\\', '\t': '\\t', '\n': '\\n', '\r': '\\r' })[odd] ?? odd) ?? '\\N'
 
 /** The columns of orders that a statement must give. */
 const findColumns = async (superuser: pg.Client): Promise<Column[]> => {
@@ -47,17 +77,23 @@ const findColumns = async (superuser: pg.Client): Promise<Column[]> => {
   return rows
 }
 
-const floorStatement = (single: Column[], varied: Column[]): string => {
+const floorStatement = (single: Column[], varied: Column[], tables: string[]): string => {
   const parameters = single.map(({ type }, index) => `$${index + 2}::${type}`).join(', ')
-  const arrays = ['$1::text[]', ...varied.map(({ type }, index) => `$${index + single.length + 2}::${type}[]`)]
+  const place = (index: number): string => `$${index + single.length + 2}`
+  const arrays = ['$1::text[]', ...varied.map(({ type }, index) => `${place(index)}::${type}[]`)]
   const names = ['waybill_number', ...varied.map(({ name }) => name)].join(', ')
+  const tenant = `$${single.findIndex(({ name }) => name === 'tenant_id') + 2}::text`
+  const statuses = `${place(varied.findIndex(({ name }) => name === 'status_key'))}::text[]`
+  const beside: Record<string, string> = {
+    order_events: `(tenant_id, waybill_number, status_key) select ${tenant}, waybill_number, status_key from given`,
+    outbox: `(tenant_id, type, waybill_numbers, status_keys) values (${tenant}, 'order.created', $1::text[], ${statuses})`,
+    idempotency_keys: `(tenant_id, scope, idempotency_key, fingerprint, result)
+      values (${tenant}, 'bench', ($1::text[])[1], sha256('bench'), $1::text[])`,
+  }
   return `
     with given as (
       select * from unnest(${arrays.join(', ')}) as given (${names})
-    ), written as (
-      insert into orders (${single.map(({ name }) => name).join(', ')}, ${names})
-      select ${parameters}, ${names} from given
-    )
-    insert into order_events (tenant_id, waybill_number, status_key)
-    select $${single.findIndex(({ name }) => name === 'tenant_id') + 2}::text, waybill_number, status_key from given`
+    )${tables.map(table => `, beside_${table} as (insert into ${table} ${beside[table]})`).join('')}
+    insert into orders (${single.map(({ name }) => name).join(', ')}, ${names})
+    select ${parameters}, ${names} from given`
 }

@@ -1,30 +1,41 @@
-// A process that puts the rows of a batch into the tables by one bare statement, as fast as the driver can.
+// A process that does one bare statement over and over, as fast as the driver can.
 import pg from 'pg'
-import type { FloorRows } from './floor-rows.ts'
+import { copyIn } from './copy.ts'
 import { runTasks } from './processes.ts'
 import { type Measurement, repeatFor } from './repeat.ts'
 
 export interface FloorTask {
-  /** As the role of the service: row-level security counts here too. */
+  /** As the role of the service, for row-level security counts here too; COPY works for a superuser alone. */
   databaseUrl: string
   tenant: string
-  rows: FloorRows
   connections: number
   seconds: number
+  work: FloorWork
 }
 
-const clients: pg.Client[] = []
+export type FloorWork =
+  /** Values in turn; with `newWaybills` that many new ones come first, as an array. */
+  | { kind: 'statement'; text: string; values: (string | null)[][]; newWaybills?: number }
+  /** As before, with one new waybill first. */
+  | { kind: 'insert'; text: string; values: (string | null)[][] }
+  /** The lines of each batch, each after a new waybill. */
+  | { kind: 'copy'; text: string; lines: string[][] }
+
+type Act = (client: pg.Client, turn: number) => Promise<unknown>
+
+const clientsOf = new Map<string, pg.Client[]>()
 let nextNumber = 0
 
-const runFloor = async ({ databaseUrl, tenant, rows, connections, seconds }: FloorTask): Promise<Measurement> => {
+const runFloor = async ({ databaseUrl, tenant, connections, seconds, work }: FloorTask): Promise<Measurement> => {
+  const clients = clientsOf.get(databaseUrl) ?? []
+  clientsOf.set(databaseUrl, clients)
   while (clients.length < connections) clients.push(await connect(databaseUrl, tenant))
-  const { statement, batches, ordersPerBatch } = rows
+  const act = actOf(work)
   let turn = 0
-  const write = (client: pg.Client) => () => {
-    const values = [newWaybills(ordersPerBatch), ...(batches[turn++ % batches.length] ?? [])]
-    return client.query({ name: 'floor', text: statement, values })
-  }
-  return repeatFor(seconds, clients.slice(0, connections).map(write))
+  return repeatFor(
+    seconds,
+    clients.slice(0, connections).map(client => () => act(client, turn++)),
+  )
 }
 
 const connect = async (connectionString: string, tenant: string): Promise<pg.Client> => {
@@ -34,10 +45,36 @@ const connect = async (connectionString: string, tenant: string): Promise<pg.Cli
   return client
 }
 
-/** An array literal of numbers in rising order, as the service gives them to a batch. */
-const newWaybills = (count: number): string => {
-  const waybills = Array.from({ length: count }, () => `FL${String(nextNumber++).padStart(8, '0')}`)
-  return `{${waybills.join(',')}}`
+const actOf = (work: FloorWork): Act => {
+  const { text } = work
+  if (work.kind === 'copy') {
+    const { lines } = work
+    return (client, turn) => {
+      const batch = lines[turn % lines.length] ?? []
+      return copyIn(client, text, batch.map(line => `${newWaybill()}\t${line}\n`).join(''))
+    }
+  }
+  const name = nameOf(text)
+  const first = firstValues(work)
+  return (client, turn) =>
+    client.query({ name, text, values: [...first(), ...(work.values[turn % work.values.length] ?? [])] })
+}
+
+const firstValues = (work: FloorWork): (() => string[]) => {
+  if (work.kind === 'insert') return () => [newWaybill()]
+  const count = work.kind === 'statement' ? work.newWaybills : undefined
+  return count === undefined ? () => [] : () => [`{${Array.from({ length: count }, newWaybill).join(',')}}`]
+}
+
+/** In rising order, as the service gives them to a batch. */
+const newWaybill = (): string => `FL${String(nextNumber++).padStart(8, '0')}`
+
+const names = new Map<string, string>()
+/** A prepared statement is known by its name. */
+const nameOf = (text: string): string => {
+  const name = names.get(text) ?? `floor_${names.size}`
+  names.set(text, name)
+  return name
 }
 
 runTasks(runFloor)

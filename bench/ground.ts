@@ -1,49 +1,88 @@
+import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { createPool } from '@courier/shared/database.ts'
-import type pg from 'pg'
+import pg from 'pg'
+import { freePort } from '../dev/ports.ts'
 import { root } from '../dev/settings.ts'
 import { createTokenFor } from '../services/orders/access/token-commands.ts'
 import { migrateOrders } from '../services/orders/database/migrate.ts'
 import { applyTenant } from '../services/orders/provisioning/apply.ts'
 import { checkFile } from '../services/orders/provisioning/check-file.ts'
+import type { TenantFile } from '../services/orders/provisioning/tenant-file.ts'
 import { connectSuperuser, startDatabase } from './database.ts'
-import { startService } from './service.ts'
+import { startEventsSink } from './events-sink.ts'
+import { type Service, startService } from './service.ts'
 
-/** What is measured: the orders service as it runs in production, on a Postgres of its own with the demo tenant. */
+/** What is measured: a Postgres of its own with a tenant, and the orders service as it runs in production. */
 export interface Ground {
-  /** Of the service. */
-  url: string
-  headers: Record<string, string>
   tenant: string
+  headers: Record<string, string>
   /** As the role of the service. */
   databaseUrl: string
+  superuserUrl: string
   superuser: pg.Client
+  /** Those that a batch writes beside orders, the idempotency key apart. */
+  tablesBeside: string[]
+  startOrders: (cleanUps: AsyncDisposableStack, profileFolder?: string) => Promise<Service>
+}
+
+export interface GroundOptions {
+  relays?: boolean
+  /** Changes the demo tenant before it is loaded. */
+  change?: (file: TenantFile) => void
 }
 
 /** All of it is stopped and removed by `cleanUps`. Takes some seconds. */
-export const startGround = async (
-  cleanUps: AsyncDisposableStack,
-  profileFolder: string | undefined,
-): Promise<Ground> => {
+export const startGround = async (cleanUps: AsyncDisposableStack, options: GroundOptions = {}): Promise<Ground> => {
   const addressAs = await startDatabase('orders', cleanUps)
   const databaseUrl = addressAs('orders')
-  const settings = {
-    ORDERS_DATABASE_URL: databaseUrl,
-    ORDERS_MIGRATE_DATABASE_URL: addressAs('orders_owner'),
-  }
-  await migrateOrders(settings)
-  const { tenant, token } = await loadTenant(databaseUrl)
+  const databases = { ORDERS_DATABASE_URL: databaseUrl, ORDERS_MIGRATE_DATABASE_URL: addressAs('orders_owner') }
+  await migrateOrders(databases)
+  const { tenant, token } = await loadTenant(databaseUrl, options.change)
   const superuser = await connectSuperuser(addressAs, cleanUps)
-  const url = await startOrders(settings, profileFolder, cleanUps)
-  const headers = { authorization: `Bearer ${token}`, 'x-tenant': tenant, 'content-type': 'application/json' }
-  return { url, headers, tenant, databaseUrl, superuser }
+  const notifier = options.relays ? await startEventsSink(cleanUps) : `http://127.0.0.1:${await freePort()}`
+  const environment = {
+    ...databases,
+    ...limits,
+    SERVICE_TOKEN: randomBytes(32).toString('hex'),
+    NOTIFIER_URL: notifier,
+  }
+  const service = { name: 'orders', file: 'services/orders/main.ts', portSetting: 'ORDERS_PORT', environment }
+  return {
+    tenant,
+    headers: { authorization: `Bearer ${token}`, 'x-tenant': tenant, 'content-type': 'application/json' },
+    databaseUrl,
+    superuserUrl: addressAs('postgres'),
+    superuser,
+    tablesBeside: await findTables(superuser),
+    startOrders: (cleanUps, profileFolder) => startService({ ...service, profileFolder }, cleanUps),
+  }
 }
 
-const loadTenant = async (url: string): Promise<{ tenant: string; token: string }> => {
-  const checked = checkFile(JSON.parse(await readFile(join(root, 'examples/demo-tenant.json'), 'utf8')))
-  if (checked.kind === 'refused') throw new Error(`examples/demo-tenant.json: ${JSON.stringify(checked.faults)}`)
-  const pool = createPool({ url, name: 'bench', connections: 2 })
+const limits = {
+  // A notifier that is away is no news here.
+  LOG_LEVEL: 'error',
+  RATE_LIMIT_PER_MINUTE: '1000000000',
+  MAX_ORDERS_PER_BATCH: '5000',
+}
+
+const findTables = async (superuser: pg.Client): Promise<string[]> => {
+  const { rows } = await superuser.query(
+    `select name from unnest(array['order_events', 'outbox']) as name where to_regclass(name) is not null`,
+  )
+  return rows.map(({ name }) => name)
+}
+
+const loadTenant = async (
+  url: string,
+  change: (file: TenantFile) => void = () => {},
+): Promise<{ tenant: string; token: string }> => {
+  const file: TenantFile = JSON.parse(await readFile(join(root, 'examples/demo-tenant.json'), 'utf8'))
+  change(file)
+  const checked = checkFile(file)
+  if (checked.kind === 'refused') throw new Error(`the tenant's file: ${JSON.stringify(checked.faults).slice(0, 500)}`)
+  // Without the service's time limit: that is too short for very many rates.
+  const pool = new pg.Pool({ connectionString: url, max: 2, pipeline: true })
   try {
     const applied = await applyTenant(pool, checked.file, false)
     if (applied.kind === 'refused') throw new Error(JSON.stringify(applied.faults))
@@ -53,14 +92,4 @@ const loadTenant = async (url: string): Promise<{ tenant: string; token: string 
   } finally {
     await pool.end()
   }
-}
-
-const startOrders = (
-  databases: Record<string, string>,
-  profileFolder: string | undefined,
-  cleanUps: AsyncDisposableStack,
-): Promise<string> => {
-  const environment = { ...databases, RATE_LIMIT_PER_MINUTE: '1000000000', MAX_ORDERS_PER_BATCH: '5000' }
-  const file = 'services/orders/main.ts'
-  return startService({ name: 'orders', file, portSetting: 'ORDERS_PORT', environment, profileFolder }, cleanUps)
 }

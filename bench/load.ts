@@ -1,48 +1,38 @@
 // A process that calls a service over HTTP. Only answers of 200 count: any other fails the task.
-import { Agent, request } from 'node:http'
+import { randomUUID } from 'node:crypto'
+import { type Call, Connection, type Prepared, prepare } from './http-call.ts'
 import { runTasks } from './processes.ts'
-import { type Measurement, repeatFor } from './repeat.ts'
+import { type Measurement, paceFor, repeatFor } from './repeat.ts'
 
 export interface LoadTask {
+  /** Of the service. */
   url: string
   headers: Record<string, string>
-  /** Sent in turn. */
-  bodies: string[]
+  /** Made in turn. */
+  calls: Call[]
   connections: number
   seconds: number
+  /** Each call carries an Idempotency-Key of its own. */
+  isKeyed?: boolean
+  /** Calls at this pace; without it each connection calls again as soon as it has its answer. */
+  callsPerSecond?: number
 }
 
-const runLoad = async ({ url, headers, bodies, connections, seconds }: LoadTask): Promise<Measurement> => {
-  const prepared = bodies.map(body => Buffer.from(body))
-  const agents = Array.from({ length: connections }, () => new Agent({ keepAlive: true, maxSockets: 1 }))
+const runLoad = async (task: LoadTask): Promise<Measurement> => {
+  const prepared = task.calls.map(call => prepare(task.url, task.headers, call))
+  const connections = await Promise.all(Array.from({ length: task.connections }, () => Connection.open(task.url)))
   let turn = 0
+  const actions = connections.map(connection => () => {
+    const call = prepared[turn++ % prepared.length] as Prepared
+    return connection.send(call, task.isKeyed ? `\r\nidempotency-key: ${randomUUID()}` : '')
+  })
   try {
-    return await repeatFor(
-      seconds,
-      agents.map(agent => () => post(url, headers, prepared[turn++ % prepared.length] as Buffer, agent)),
-    )
+    return await (task.callsPerSecond === undefined
+      ? repeatFor(task.seconds, actions)
+      : paceFor(task.seconds, task.callsPerSecond, actions))
   } finally {
-    for (const agent of agents) agent.destroy()
+    for (const connection of connections) connection.close()
   }
 }
-
-const post = (url: string, headers: Record<string, string>, body: Buffer, agent: Agent): Promise<void> =>
-  new Promise((resolve, reject) => {
-    const options = { method: 'POST', agent, headers: { ...headers, 'content-length': body.length } }
-    const call = request(url, options, answer => {
-      let text = ''
-      answer.setEncoding('utf8')
-      answer.on('data', part => {
-        text += part
-      })
-      answer.on('error', reject)
-      answer.on('end', () => {
-        if (answer.statusCode === 200) resolve()
-        else reject(new Error(`${url} answered ${answer.statusCode}: ${text.slice(0, 500)}`))
-      })
-    })
-    call.on('error', reject)
-    call.end(body)
-  })
 
 runTasks(runLoad)

@@ -6,8 +6,8 @@ import { readKeyring } from '../services/notifier/channels/vault.ts'
 import { migrateNotifier } from '../services/notifier/database/migrate.ts'
 import type { Tx } from '../services/notifier/database/tables.ts'
 import { connectSuperuser, startDatabase } from './database.ts'
-import { accessToken, numberOf, type Tenant } from './notifier-messages.ts'
-import { startService } from './service.ts'
+import { accessToken, appSecret, numberOf, type Tenant } from './notifier-messages.ts'
+import { type Service, startService } from './service.ts'
 
 /** What the queue works on: a database of the notifier with two tenants, and a simulator without limits. */
 export interface NotifierGround {
@@ -16,16 +16,16 @@ export interface NotifierGround {
   credentialsKeys: string
   apiUrl: string
   superuser: pg.Client
+  /** The service itself: its queue takes what is queued. */
+  startNotifier: (cleanUps: AsyncDisposableStack, profileFolder?: string) => Promise<Service>
 }
 
 /** All of it is stopped and removed by `cleanUps`. Takes some seconds. */
 export const startNotifierGround = async (cleanUps: AsyncDisposableStack): Promise<NotifierGround> => {
   const addressAs = await startDatabase('notifier', cleanUps)
   const databaseUrl = addressAs('notifier')
-  await migrateNotifier({
-    NOTIFIER_DATABASE_URL: databaseUrl,
-    NOTIFIER_MIGRATE_DATABASE_URL: addressAs('notifier_owner'),
-  })
+  const databases = { NOTIFIER_DATABASE_URL: databaseUrl, NOTIFIER_MIGRATE_DATABASE_URL: addressAs('notifier_owner') }
+  await migrateNotifier(databases)
   const credentialsKeys = `bench:${randomBytes(32).toString('base64')}`
   const pool = createPool({ url: databaseUrl, name: 'bench', connections: 1 })
   try {
@@ -34,8 +34,15 @@ export const startNotifierGround = async (cleanUps: AsyncDisposableStack): Promi
     await pool.end()
   }
   const superuser = await connectSuperuser(addressAs, cleanUps)
-  return { databaseUrl, credentialsKeys, apiUrl: await startSimulator(cleanUps), superuser }
+  const apiUrl = await startSimulator(cleanUps)
+  const environment = { ...databases, ...settings, CREDENTIALS_KEYS: credentialsKeys, MESSAGING_API_URL: apiUrl }
+  const service = { name: 'notifier', file: 'services/notifier/main.ts', portSetting: 'NOTIFIER_PORT', environment }
+  const startNotifier = (cleanUps: AsyncDisposableStack, profileFolder?: string): Promise<Service> =>
+    startService({ ...service, profileFolder }, cleanUps)
+  return { databaseUrl, credentialsKeys, apiUrl, superuser, startNotifier }
 }
+
+const settings = { SERVICE_TOKEN: randomBytes(32).toString('hex'), RECIPIENT_PAUSE_SECONDS: '0' }
 
 const addTenant = (pool: pg.Pool, credentialsKeys: string, tenant: Tenant): Promise<unknown> =>
   inTenant(pool, tenant, async (tx: Tx) => {
@@ -56,7 +63,9 @@ const addTenant = (pool: pg.Pool, credentialsKeys: string, tenant: Tenant): Prom
         rate: 1_000_000,
       })
       .execute()
-    await storeSecret(tx, readKeyring(credentialsKeys), { tenant, phoneNumberId, kind: 'access_token' }, accessToken)
+    const keyring = readKeyring(credentialsKeys)
+    await storeSecret(tx, keyring, { tenant, phoneNumberId, kind: 'access_token' }, accessToken)
+    await storeSecret(tx, keyring, { tenant, phoneNumberId, kind: 'app_secret' }, appSecret)
   })
 
 const startSimulator = async (cleanUps: AsyncDisposableStack): Promise<string> => {
@@ -67,7 +76,7 @@ const startSimulator = async (cleanUps: AsyncDisposableStack): Promise<string> =
     WEBHOOK_URL: 'none',
   }
   const file = 'simulator/main.ts'
-  const url = await startService({ name: 'simulator', file, portSetting: 'SIMULATOR_PORT', environment }, cleanUps)
+  const { url } = await startService({ name: 'simulator', file, portSetting: 'SIMULATOR_PORT', environment }, cleanUps)
   await putControl(url, `numbers/${numberOf.small}`, {})
   return url
 }

@@ -6,6 +6,7 @@ export type Tenant = 'large' | 'small'
 export const numberOf: Record<Tenant, string> = { large: '106540352242922', small: '106540352242923' }
 
 export const accessToken = 'demo-access-token'
+export const appSecret = 'demo-app-secret'
 export const apiPath = `/v17.0/${numberOf.large}/messages`
 
 const text = (text: string) => ({ type: 'text', text })
@@ -28,25 +29,39 @@ export const bodyOf = (place: number): string =>
     recipient_type: 'individual',
     to: String(firstRecipient + place),
     type: 'template',
-    biz_opaque_callback_data: `msg_${String(place).padStart(idDigits, '0')}`,
+    biz_opaque_callback_data: idOf(place),
     template,
   })
 
-/** Queues so many messages with their first events, each to another recipient, as one commit. */
-export const queueMessages = async (superuser: pg.Client, tenant: Tenant, count: number): Promise<void> => {
+/** Our id of the message at that place (from 1) of a tenant's messages. */
+export const idOf = (place: number): string => `msg_${String(place).padStart(idDigits, '0')}`
+
+/** Inserts so many messages with their first events, each to another recipient, as one commit. */
+export const insertMessages = async (
+  superuser: pg.Client,
+  tenant: Tenant,
+  count: number,
+  status: 'queued' | 'accepted',
+): Promise<void> => {
   await superuser.query({
     text: `
       with given as (
         select 'msg_' || lpad(place::text, $5, '0') as message_id, ($6::bigint + place)::text as recipient
         from generate_series(1, $3::integer) place
-      ), queued as (
-        insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, due_at, expires_at)
-        select $1, message_id, $2, recipient, $4, 'queued', now(), now() + interval '24 hours' from given
+      ), inserted as (
+        insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, due_at, expires_at,
+          provider_message_id)
+        select $1, message_id, $2, recipient, $4, $7, now(), now() + interval '24 hours',
+          case when $7 = 'accepted' then 'wamid.' || message_id end
+        from given
       )
-      insert into message_events (tenant_id, message_id, status) select $1, message_id, 'queued' from given`,
-    values: [tenant, numberOf[tenant], count, JSON.stringify(template), idDigits, firstRecipient],
+      insert into message_events (tenant_id, message_id, status) select $1, message_id, $7 from given`,
+    values: [tenant, numberOf[tenant], count, JSON.stringify(template), idDigits, firstRecipient, status],
   })
 }
+
+export const queueMessages = (superuser: pg.Client, tenant: Tenant, count: number): Promise<void> =>
+  insertMessages(superuser, tenant, count, 'queued')
 
 export const removeMessages = (superuser: pg.Client): Promise<unknown> =>
   superuser.query('truncate messages, message_events')

@@ -8,10 +8,11 @@ import { countAccepted, queueMessages, removeMessages } from './notifier-message
 import { type RunTask, startTaskProcess } from './processes.ts'
 import type { QueueTask } from './queue-process.ts'
 import type { Measurement } from './repeat.ts'
+import { measureWebhooks } from './webhooks.ts'
 
-/** The queue beside a bare loop, with an API that answers at once and one that takes its time; then its fair share. */
+/** The queue beside a bare loop, with an API that answers at once and one that takes its time; its fair share; webhooks. */
 export const notifier: Bench = {
-  summary: 'messages/s from queued to accepted, beside a bare undici loop; and how fair the queue is',
+  summary: 'messages/s from queued to accepted, beside a bare undici loop; how fair the queue is; webhooks',
   run: async (options, cleanUps) => {
     tell('notifier: starting Postgres and the simulator ...')
     const ground = await startNotifierGround(cleanUps)
@@ -29,18 +30,23 @@ export const notifier: Bench = {
         const name = `notifier: answers after ${latency} ms, window ${window}`
         await measureQueue(cell)(warmUpSeconds)
         speed.push({ 'answer ms': latency, window, ...(await compareWithFloor(name, cell, options)) })
-        const share = await measureFairShare(`${name}, fair share`, ground, runQueueOf(cell), fairRounds)
+        const share = await measureFairShare(
+          `${name}, fair share`,
+          ground,
+          runQueueOf(cell),
+          Math.min(fairRounds, options.rounds),
+        )
         fairness.push({ 'answer ms': latency, window, ...share })
       }
     }
-    return [...speed, ...fairness]
+    return [...speed, ...fairness, ...(await measureWebhooks(ground, options, cleanUps))]
   },
 }
 
 const answerLatencies = [0, 50]
 /** Until the compiler has seen enough. */
 const warmUpSeconds = 3
-/** Each queues 100,000 messages first. */
+/** At most: each queues 100,000 messages first. */
 const fairRounds = 3
 
 interface Cell {
@@ -57,10 +63,10 @@ const compareWithFloor = async (
   cell: Cell,
   options: { rounds: number; seconds: number },
 ): Promise<TableRow> => {
-  const sides = { ours: measureQueue(cell), floor: measureFloor(cell) }
+  const sides = { ours: measureQueue(cell), floors: { 'bare loop': measureFloor(cell) } }
   const row = await compare({ name, unit: 'messages', unitsPerCall: 1, ...sides }, options)
   // Nobody calls the queue, and the floor has no Postgres.
-  const { 'load us': _load, 'floor Postgres us': _floor, ...figures } = row
+  const { 'load us': _load, 'bare loop Postgres us': _floor, ...figures } = row
   return figures
 }
 

@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
 /** What a process did in one measurement. */
 export interface Measurement {
   /** From the start to the end of the last call. */
@@ -8,22 +10,57 @@ export interface Measurement {
   cpuSeconds: number
 }
 
+type Action = () => Promise<unknown>
+
 /** Repeats each action, one call at a time and all actions side by side, until the time is up. Throws what they throw. */
-export const repeatFor = async (seconds: number, actions: (() => Promise<unknown>)[]): Promise<Measurement> => {
+export const repeatFor = (seconds: number, actions: Action[]): Promise<Measurement> =>
+  measure(async (start, ended) => {
+    const end = start + seconds * 1000
+    const repeat = async (action: Action): Promise<void> => {
+      for (let begun = start; begun < end; ) {
+        await action()
+        begun = ended(begun)
+      }
+    }
+    await Promise.all(actions.map(repeat))
+  })
+
+/**
+ * Makes calls at a steady pace, whether or not earlier ones have ended: a call that finds every action busy waits, and
+ * its time counts from when it was due.
+ */
+export const paceFor = (seconds: number, callsPerSecond: number, actions: Action[]): Promise<Measurement> =>
+  measure(async (start, ended) => {
+    const end = start + seconds * 1000
+    let next = 0
+    const repeat = async (action: Action): Promise<void> => {
+      for (;;) {
+        const due = start + (next++ * 1000) / callsPerSecond
+        if (due >= end) return
+        const early = due - performance.now()
+        if (early > 0) await delay(early)
+        // A timer that fires late is not the service's fault.
+        const begun = early > 0 ? performance.now() : due
+        await action()
+        ended(begun)
+      }
+    }
+    await Promise.all(actions.map(repeat))
+  })
+
+/** `ended` notes a call that began then, and returns the time. */
+const measure = async (
+  run: (start: number, ended: (begun: number) => number) => Promise<void>,
+): Promise<Measurement> => {
   const callMilliseconds: number[] = []
   const cpuBefore = process.cpuUsage()
   const start = performance.now()
-  const end = start + seconds * 1000
-  const repeat = async (action: () => Promise<unknown>): Promise<void> => {
-    for (let begun = start; begun < end; ) {
-      await action()
-      const now = performance.now()
-      callMilliseconds.push(now - begun)
-      begun = now
-    }
-  }
-  await Promise.all(actions.map(repeat))
-  const stop = performance.now()
+  await run(start, begun => {
+    const now = performance.now()
+    callMilliseconds.push(now - begun)
+    return now
+  })
+  const seconds = (performance.now() - start) / 1000
   const { user, system } = process.cpuUsage(cpuBefore)
-  return { seconds: (stop - start) / 1000, callMilliseconds, cpuSeconds: (user + system) / 1_000_000 }
+  return { seconds, callMilliseconds, cpuSeconds: (user + system) / 1_000_000 }
 }

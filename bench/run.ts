@@ -3,9 +3,13 @@ import { parseArgs } from 'node:util'
 import { print, printJson, printTable } from '@courier/shared/command-line.ts'
 import type { Bench, BenchOptions, TableRow } from './bench.ts'
 import { bulk } from './bulk.ts'
+import { footprint } from './footprint.ts'
+import { growth } from './growth.ts'
 import { notifier } from './notifier.ts'
+import { pair } from './pair.ts'
+import { read } from './read.ts'
 
-const benches: Record<string, Bench> = { bulk, notifier }
+const benches: Record<string, Bench> = { bulk, read, notifier, growth, footprint, pair }
 
 const help = `npm run bench -- [NAME ...] [OPTION ...]     Measures; without a name all of these:
 
@@ -17,19 +21,24 @@ ${Object.entries(benches)
   --seconds N           length of one measurement (default 1.4)
   --batch N,N           only these batch sizes
   --connections N,N     only these numbers of connections; notifier: of messages on their way at once
+  --million N           growth: how many million orders are filled in (default 20)
+  --relay               a stand-in of the notifier takes the events of new orders; else they wait in the outbox
   --profile FOLDER      writes a CPU profile of the service into FOLDER (slows it)
   --json                prints JSON
 
-ratio is ours by floor, p50 and p99 are of our calls, the columns in us are CPU per order or message: of the service, of Postgres, of
-the process that calls. Each run has processes of its own, gone afterwards; settings of the service may stand in the
-environment, such as DATABASE_CONNECTIONS=16. Only ratios travel from one machine to another.`
+Each floor is measured in turn with ours; "ratio to" it is ours by it. p50 and p99 are of our calls; half: at a steady pace of half
+of the calls that ours could answer. The columns in us are CPU per order, call or message: of the service, of Postgres, of the
+process that calls; --json has those of the floors too. Each run has processes and databases of its own in TMPDIR, gone afterwards;
+settings of the service may stand in the environment, such as DATABASE_CONNECTIONS=16. Only ratios travel from one machine to
+another. A short run: --rounds 1 --seconds 1 --batch 1000 --connections 4 --million 1.`
 
 const readArguments = () => {
   const text = { type: 'string' } as const
+  const texts = { rounds: text, seconds: text, batch: text, connections: text, million: text, profile: text }
   const flag = { type: 'boolean', default: false } as const
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { rounds: text, seconds: text, batch: text, connections: text, profile: text, json: flag, help: flag },
+    options: { ...texts, relay: flag, json: flag, help: flag },
   })
   const unknown = positionals.filter(name => !Object.hasOwn(benches, name))
   if (unknown.length > 0)
@@ -39,6 +48,8 @@ const readArguments = () => {
     seconds: Number(values.seconds ?? '1.4'),
     batches: values.batch?.split(',').map(text => wholeNumber('batch', text)),
     connections: values.connections?.split(',').map(text => wholeNumber('connections', text)),
+    millions: wholeNumber('million', values.million ?? '20'),
+    relays: values.relay,
     profileFolder: values.profile,
   }
   if (!(options.seconds > 0 && options.seconds <= 600))
@@ -51,8 +62,13 @@ const wholeNumber = (name: string, text: string): number => {
   return Number(text)
 }
 
+/** The CPU of floors makes a table too wide to read. */
+const withoutDetails = (row: TableRow): TableRow =>
+  Object.fromEntries(Object.entries(row).filter(([name]) => !/ (Node|Postgres) us$/.test(name)))
+
 /** Rows that follow each other and have the same columns are one table. */
-const printTables = (rows: TableRow[]): void => {
+const printTables = (whole: TableRow[]): void => {
+  const rows = whole.map(withoutDetails)
   const columnsOf = (row: TableRow): string => Object.keys(row).join()
   let table: TableRow[] = []
   for (const [index, row] of rows.entries()) {

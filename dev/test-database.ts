@@ -37,7 +37,8 @@ export const makeTemplates = async (server: string): Promise<void> => {
   }
 }
 
-interface Teardown {
+/** Where a helper says how what it made is removed: a test, or a promise of trust/. */
+export interface Teardown {
   teardown: (cleanUp: () => unknown) => unknown
 }
 
@@ -49,6 +50,13 @@ export const cloneDatabase = async (t: Teardown, service: Service): Promise<Test
   await onServer(server, `create database ${name} template ${testName(service)} owner ${testName(service)}_owner`)
   t.teardown(() => onServer(server, `drop database ${name} with (force)`))
   return addresses(server, service, name)
+}
+
+/** The same database as the superuser. */
+export const superuserAddress = ({ url }: Pick<TestDatabase, 'url'>): string => {
+  const address = new URL(process.env.TEST_POSTGRES_URL ?? '')
+  address.pathname = new URL(url).pathname
+  return address.href
 }
 
 const onServer = async (server: string, statement: string): Promise<void> => {

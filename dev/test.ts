@@ -1,15 +1,12 @@
 // npm test [-- [--compose] [FILE ...]]: types, lint and every test, or only the files named.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { checkLint, checkTypes } from './checks.ts'
-import { freePort } from './ports.ts'
-import { startPostgres } from './postgres.ts'
 import { root } from './settings.ts'
 import { makeTemplates } from './test-database.ts'
+import { startTestPostgres } from './test-postgres.ts'
 
 interface Counts {
   pass: number
@@ -18,22 +15,6 @@ interface Counts {
 
 const files = process.argv.slice(2).filter(word => word !== '--compose')
 const withCompose = process.argv.includes('--compose')
-
-/** A Postgres for this run alone, without fsync, gone afterwards. ORDERS_DATABASE_URL in the environment wins. */
-const startTestPostgres = async () => {
-  if (process.env.ORDERS_DATABASE_URL) return { url: process.env.ORDERS_DATABASE_URL, stop: async () => {} }
-  const folder = await mkdtemp(join(tmpdir(), 'courier-test-'))
-  await chmod(folder, 0o755)
-  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' }
-  const postgres = await startPostgres({ folder, port: await freePort(), settings })
-  return {
-    url: postgres.url,
-    stop: async () => {
-      await postgres.remove()
-      await rm(folder, { recursive: true, force: true })
-    },
-  }
-}
 
 /** Runs tap, prints a line for each file and all of a failed one, and reads tap's own counts from its last lines. */
 const runTap = async (environment: Record<string, string>): Promise<Counts> => {

@@ -41,8 +41,9 @@ const isOld = sql<boolean>`created_at <= now() - make_interval(hours => ${sql.li
  */
 export const claimKey = async (handle: AnyTransaction, tenant: string, claimed: IdempotencyKey): Promise<Claim> => {
   const tx = handle as Kysely<IdempotencyTable>
-  const name = JSON.stringify([tenant, claimed.scope, claimed.key])
-  const locking = sql<{ locked: boolean }>`select pg_try_advisory_xact_lock(${lockNumber(name)}::bigint) as locked`
+  const locking = sql<{
+    locked: boolean
+  }>`select pg_try_advisory_xact_lock(${lockNumber(tenant, claimed)}::bigint) as locked`
   const finding = tx
     .selectFrom('idempotency_keys')
     .select(['fingerprint', 'result'])
@@ -58,7 +59,13 @@ export const claimKey = async (handle: AnyTransaction, tenant: string, claimed: 
   return rows[0]?.locked ? { kind: 'free' } : { kind: 'running' }
 }
 
-const lockNumber = (name: string): string => createHash('sha256').update(name).digest().readBigInt64BE().toString()
+/** The advisory lock of whoever claims the key. */
+export const lockNumber = (tenant: string, { scope, key }: IdempotencyKey): string =>
+  createHash('sha256')
+    .update(JSON.stringify([tenant, scope, key]))
+    .digest()
+    .readBigInt64BE()
+    .toString()
 
 /** Keeps the answer under the key, in the transaction of what it tells of: a crash leaves neither. */
 export const insertKey = async (

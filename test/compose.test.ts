@@ -105,7 +105,10 @@ t.test(
         compose(['exec', '-T', 'postgres', 'psql', address, '-Atc', statement])
       t.equal(asOrders('select count(*) from orders').stdout.trim(), '0', 'without a tenant it sees no row')
       t.match(asOrders('drop table orders').stderr, /must be owner/)
-      t.match(asOrders('select 1', url.replace(/orders$/, 'postgres')).stderr, /permission denied for database/)
+      for (const other of ['postgres', 'notifier'])
+        t.match(asOrders('select 1', url.replace(/orders$/, other)).stderr, /permission denied for database/, other)
+      const asNotifier = 'postgres://notifier:courier@127.0.0.1/orders'
+      t.match(asOrders('select 1', asNotifier).stderr, /permission denied for database/, 'the notifier at orders')
     })
 
     await t.test('a message leaves the notifier, and the customer reads it', async t => {

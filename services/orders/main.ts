@@ -1,6 +1,7 @@
 import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { bypassesRowSecurity, createPool } from '@courier/shared/database.ts'
 import { createLogger } from '@courier/shared/log.ts'
+import { createServiceClient } from '@courier/shared/service-client.ts'
 import closeWithGrace from 'close-with-grace'
 import { createOrders } from './app.ts'
 import { keepHouse } from './booking/housekeeping.ts'
@@ -16,19 +17,34 @@ const pool = createPool({
   connections: settings.DATABASE_CONNECTIONS,
   onIdleError: err => logger.warn({ err }, 'database.connection_lost'),
 })
-const app = await createOrders({
+const notifier = createServiceClient({
+  baseUrl: settings.NOTIFIER_URL ?? `http://127.0.0.1:${settings.NOTIFIER_PORT}`,
+  serviceToken: settings.SERVICE_TOKEN,
+})
+const { app, relay } = await createOrders({
   pool,
   logger,
+  notifier,
+  serviceToken: settings.SERVICE_TOKEN,
   maxOrdersPerBatch: settings.MAX_ORDERS_PER_BATCH,
   maxBodyBytes: settings.MAX_BODY_BYTES,
   callsPerMinute: settings.RATE_LIMIT_PER_MINUTE,
+  publicCallsPerMinute: settings.PUBLIC_RATE_LIMIT_PER_MINUTE,
+  trustedProxies: settings.TRUSTED_PROXIES,
+  login: {
+    tokenDays: settings.LOGIN_TOKEN_DAYS,
+    triesPerEmail: settings.LOGIN_TRIES_PER_EMAIL,
+    triesPerAddress: settings.LOGIN_TRIES_PER_ADDRESS,
+  },
 })
 const house = keepHouse(pool, logger)
 
 closeWithGrace({ delay: 9_500, logger: false }, async ({ signal, err }) => {
   if (err) logger.fatal({ err }, 'process.failed')
   else logger.info({ signal }, 'process.stopping')
-  await app.close()
+  // Together: each may take its five seconds.
+  await Promise.all([app.close(), relay.stop()])
+  await notifier.close()
   // The log line of the last answer comes after it.
   await new Promise(setImmediate)
   await house.stop()
@@ -41,6 +57,7 @@ try {
   if (applied.length > 0) logger.info({ applied }, 'database.migrated')
   if (await bypassesRowSecurity(pool)) logger.warn('database.row_security_bypassed: connect as an ordinary role')
   await app.listen({ host: settings.HOST, port: settings.ORDERS_PORT })
+  relay.start()
 } catch (err) {
   const portTaken = (err as NodeJS.ErrnoException).code === 'EADDRINUSE'
   logger.fatal({ err }, portTaken ? 'process.cannot_start: set ORDERS_PORT to a free port' : 'process.cannot_start')

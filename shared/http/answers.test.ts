@@ -201,6 +201,16 @@ t.test('what is not HTTP gets a short answer and a closed connection', async t =
   }
 })
 
+t.test('an expectation that nobody can meet is passed over', async t => {
+  const port = await (await start(t)).listen()
+  const { head, body } = await talk(
+    port,
+    'GET /orders/A HTTP/1.1\r\nhost: a\r\nexpect: a miracle\r\nconnection: close\r\n\r\n',
+  )
+  t.equal(head.split('\r\n')[0], 'HTTP/1.1 200 OK')
+  t.same(JSON.parse(body), {})
+})
+
 t.test('a client that sends too slowly is told and closed within seconds', async t => {
   const port = await (await start(t)).listen()
   const slowly = 'x-slow: 1\r\n'.split('')

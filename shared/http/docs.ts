@@ -20,7 +20,11 @@ export const docs = async (app: FastifyInstance, { tags, ...info }: ApiDescripti
       components: {
         securitySchemes: {
           token: { type: 'http', scheme: 'bearer' },
-          service: { type: 'http', scheme: 'bearer', description: 'SERVICE_TOKEN: for the other service alone.' },
+          service: {
+            type: 'http',
+            scheme: 'bearer',
+            description: 'SERVICE_TOKEN: what the services know each other by.',
+          },
         },
       },
     },

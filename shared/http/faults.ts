@@ -18,6 +18,9 @@ export const isBadText = (text: string): boolean => /\0|\p{Surrogate}/u.test(tex
 export const badText = (path: string): string =>
   `The ${label(path)} field must not contain a null character or half of a surrogate pair.`
 
+/** The pattern of a text without those; without characters beyond U+FFFF too. */
+export const goodText = '^[^\\u0000\\ud800-\\udfff]*$'
+
 export const isBlank = (value: unknown): boolean =>
   value === undefined || value === null || (typeof value === 'string' && value.trim() === '')
 

@@ -16,6 +16,8 @@ export interface ServerOptions {
   logger: Logger
   registry: Registry
   bodyLimitBytes: number
+  /** Addresses of proxies, with commas between: what they say of a call's origin is believed. */
+  trustedProxies?: string | undefined
   isReady: () => Promise<unknown>
 }
 
@@ -30,11 +32,12 @@ export const createServer = async (options: ServerOptions) => {
     },
     clientErrorHandler: answerBrokenRequest,
     bodyLimit: options.bodyLimitBytes,
+    trustProxy: options.trustedProxies ?? false,
     // Without a short one, a busy keep-alive socket holds close() for 72 s.
     keepAliveTimeout: 5_000,
     // Together these three close a client that sends its headers or body too slowly.
     requestTimeout: 5_000,
-    http: { headersTimeout: 3_000, connectionsCheckingInterval: 1_000 },
+    http: { headersTimeout: 3_000, connectionsCheckingInterval: 500 },
     // What still arrives on open connections while closing is answered, with connection: close.
     return503OnClosing: false,
     routerOptions,
@@ -44,6 +47,7 @@ export const createServer = async (options: ServerOptions) => {
   acceptAnyBody(app)
   answerErrors(app)
   tellRequests(app)
+  ignoreExpectations(app)
   endConnectionsWhileClosing(app)
   await app.register(helmet, { contentSecurityPolicy: false })
   await docs(app, options.api)
@@ -74,6 +78,11 @@ const tellRequests = (app: FastifyInstance): void => {
     const fact = { method: request.method, route, status: reply.statusCode, duration_ms: Math.round(reply.elapsedTime) }
     request.log[level](fact, 'request.completed')
   })
+}
+
+/** `Expect` with anything but 100-continue is passed over: Node's own answer to it, 417, has no body. */
+const ignoreExpectations = (app: FastifyInstance): void => {
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 }
 
 /**

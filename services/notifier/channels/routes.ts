@@ -31,7 +31,7 @@ const RegistrationBody = Type.Object({
 /** The numbers that messages are sent from, and their credentials: secrets go in, and never come out. */
 export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, options) => {
   const { pool, staffOf, onResumed } = options
-  const answers = (...statuses: number[]) => errorAnswers(400, 401, ...statuses, 503)
+  const failures = (...statuses: number[]) => errorAnswers(400, 401, ...statuses, 413, 415, 429, 503)
 
   app.get(
     '/api/channels',
@@ -40,7 +40,7 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
         tags,
         summary: 'List the channels',
         security,
-        response: { 200: Type.Object({ data: Type.Array(Channel) }), ...answers() },
+        response: { 200: Type.Object({ data: Type.Array(Channel) }), ...errorAnswers(400, 401, 429, 503) },
       },
     },
     async request => {
@@ -59,7 +59,7 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
         security,
         params: Type.Object({ phone_number_id: PhoneNumberId }),
         body: ChannelBody,
-        response: { 200: Told, ...answers(422) },
+        response: { 200: Told, ...failures(422) },
       },
     },
     async request => {
@@ -84,7 +84,7 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
         security,
         params,
         body: RegistrationBody,
-        response: { 200: Told, ...answers(404, 422) },
+        response: { 200: Told, ...failures(404, 422) },
       },
     },
     async request => {
@@ -106,7 +106,7 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
         description: 'When nothing is wrong, a new token replaces the old one, and a paused channel is resumed.',
         security,
         params,
-        response: { 200: Type.Object({ data: Checked }), ...answers(404) },
+        response: { 200: Type.Object({ data: Checked }), ...failures(404) },
       },
     },
     async request => {
@@ -121,7 +121,7 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
 
   app.post(
     '/api/channels/:phone_number_id/resume',
-    { schema: { tags, summary: 'Lift a pause', security, params, response: { 200: Told, ...answers(404) } } },
+    { schema: { tags, summary: 'Lift a pause', security, params, response: { 200: Told, ...failures(404) } } },
     async request => {
       const { tenant } = staffOf(request)
       const { phone_number_id: id } = request.params

@@ -43,7 +43,7 @@ export const conversations: FastifyPluginAsyncTypebox<ConversationsOptions> = as
             Type.String({ maxLength: 64, description: 'Phone number id; without it the default channel.' }),
           ),
         }),
-        response: { 200: Conversation, ...errorAnswers(400, 401, 422, 503) },
+        response: { 200: Conversation, ...errorAnswers(400, 401, 422, 429, 503) },
       },
     },
     async request => tell(pool, staffOf(request).tenant, request.params.phone, request.query.channel, new Date()),

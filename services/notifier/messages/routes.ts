@@ -1,5 +1,6 @@
 import { inTenant } from '@courier/shared/database.ts'
 import { DomainError, errorAnswers, invalid } from '@courier/shared/http/errors.ts'
+import { goodText } from '@courier/shared/http/faults.ts'
 import { bytesOf } from '@courier/shared/http/json-body.ts'
 import { fingerprint, type IdempotencyKey } from '@courier/shared/idempotency.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -31,9 +32,6 @@ export interface MessagesOptions {
 const maxMessages = 1000
 const tags = ['messages']
 const security = [{ token: [] }]
-
-/** Without what Postgres does not take. */
-const goodText = '^[^\\u0000\\ud800-\\udfff]*$'
 
 const Headers = Type.Object({
   'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }),
@@ -166,6 +164,7 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
   )
 
   const byId = { tags, security, params: ById, response: { 200: One, ...errorAnswers(400, 401, 404, 422, 429, 503) } }
+  const changeById = { ...byId, response: { ...byId.response, ...errorAnswers(413, 415) } }
 
   const view = (tenant: string, id: string) =>
     inTenant(pool, tenant, async (tx: Tx) => {
@@ -180,7 +179,7 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
 
   app.post(
     '/api/messages/:id/cancel',
-    { schema: { ...byId, summary: 'Cancel a message before it is sent' } },
+    { schema: { ...changeById, summary: 'Cancel a message before it is sent' } },
     async request => {
       const { tenant } = staffOf(request)
       const { id } = request.params
@@ -193,7 +192,7 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
 
   app.post(
     '/api/messages/:id/resend',
-    { schema: { ...byId, summary: 'Send a failed or unknown message again' } },
+    { schema: { ...changeById, summary: 'Send a failed or unknown message again' } },
     async request => {
       const { tenant } = staffOf(request)
       const { id } = request.params

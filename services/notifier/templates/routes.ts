@@ -1,5 +1,6 @@
 import { inTenant } from '@courier/shared/database.ts'
 import { DomainError, errorAnswers, invalid } from '@courier/shared/http/errors.ts'
+import { goodText } from '@courier/shared/http/faults.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
@@ -16,7 +17,10 @@ export interface TemplatesOptions {
   syncChannel: (tenant: string, phoneNumberId: string | undefined) => Promise<SyncAnswer>
 }
 
-const text = (maxLength: number, description: string) => Type.Optional(Type.String({ maxLength, description }))
+const text = (maxLength: number, description: string) =>
+  Type.Optional(
+    Type.String({ maxLength, pattern: goodText, must: `be a text of at most ${maxLength} characters`, description }),
+  )
 
 const TemplatesQuery = Type.Object({
   name: text(512, 'Only templates of this name.'),
@@ -81,7 +85,7 @@ export const templates: FastifyPluginAsyncTypebox<TemplatesOptions> = async (app
         summary: 'List the templates',
         security,
         querystring: TemplatesQuery,
-        response: { 200: Templates, ...errorAnswers(400, 401, 422, 503) },
+        response: { 200: Templates, ...errorAnswers(400, 401, 422, 429, 503) },
       },
     },
     request => findPage(pool, staffOf(request).tenant, request.query),
@@ -95,7 +99,7 @@ export const templates: FastifyPluginAsyncTypebox<TemplatesOptions> = async (app
         summary: 'Read the catalogue of the account anew',
         security,
         body: SyncBody,
-        response: { 200: Counts, ...errorAnswers(400, 401, 422, 503) },
+        response: { 200: Counts, ...errorAnswers(400, 401, 413, 415, 422, 429, 503) },
       },
     },
     async request => synced(await syncChannel(staffOf(request).tenant, request.body?.channel ?? undefined)),

@@ -1,5 +1,5 @@
 import { pino } from 'pino'
-import type { Test } from 'tap'
+import type { Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
 import { createNotifier } from '../app.ts'
 import type { OrderDesk } from '../events/order-desk.ts'
@@ -10,7 +10,7 @@ export const serviceToken = 'a-service-token-of-tests'
 const nobody: OrderDesk = { find: async () => ({ kind: 'unavailable' }) }
 
 /** The whole application with a token of staff, called as the portal calls it. */
-export const build = async (t: Test, callsPerMinute = 1_000_000, orders = nobody, options: StageOptions = {}) => {
+export const build = async (t: Teardown, callsPerMinute = 1_000_000, orders = nobody, options: StageOptions = {}) => {
   const stageOptions = await stage(t, { ...options, isRunning: false })
   const { pool, keyring, api } = stageOptions
   const logger = pino({ level: 'silent' })

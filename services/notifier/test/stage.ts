@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { createPool, inTenant } from '@courier/shared/database.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
-import type { Test } from 'tap'
-import { cloneDatabase } from '../../../dev/test-database.ts'
+import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
 import { createSimulator } from '../../../simulator/app.ts'
 import { createTokenKeeper, storeSecret } from '../channels/secrets.ts'
 import { type Keyring, readKeyring } from '../channels/vault.ts'
@@ -47,7 +46,7 @@ export interface StageOptions {
 }
 
 /** A database with the tenant demo and its number, a registered number at a simulator, and a queue between them. */
-export const stage = async (t: Test, options: StageOptions = {}) => {
+export const stage = async (t: Teardown, options: StageOptions = {}) => {
   const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
   const pool = createPool({ url, name: 'test', connections: 10 })
   const keys = `test:${randomBytes(32).toString('base64')}`

@@ -186,6 +186,16 @@ t.test('a wrong limit and a made-up cursor are refused', async t => {
   t.match((await get('/api/templates?cursor=eA')).json().errors, { cursor: [/next_cursor/] })
 })
 
+t.test('a filter with what Postgres does not take is refused', async t => {
+  const { get } = await stage(t)
+  for (const field of ['name', 'status', 'language'])
+    for (const text of ['%00', 'a%00b', 'a'.repeat(513)]) {
+      const answer = await get(`/api/templates?${field}=${text}`)
+      t.equal(answer.statusCode, 422, `${field}=${text.slice(0, 10)}`)
+      t.match(answer.json().errors[field], [/must be a text of at most \d+ characters/])
+    }
+})
+
 t.test('staff starts a sync and reads what it came to', async t => {
   const asked: unknown[] = []
   const answers = [

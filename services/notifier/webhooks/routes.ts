@@ -28,6 +28,7 @@ const VerificationQuery = Type.Object({
   'hub.challenge': Type.Optional(Type.Unknown({ description: 'Given back as the whole answer.' })),
 })
 
+const Challenge = { description: 'The challenge.', content: { 'text/plain': { schema: Type.String() } } }
 const Forbidden = Type.Object({ message: Type.String() }, { description: 'Another mode, or an unknown verify token.' })
 const Taken = Type.Object({}, { description: 'All of it is on disk.' })
 
@@ -45,7 +46,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, 
         tags,
         summary: 'Prove that the address is ours',
         querystring: VerificationQuery,
-        response: { 200: Type.String(), 403: Forbidden, ...errorAnswers(503) },
+        response: { 200: Challenge, 403: Forbidden, ...errorAnswers(503) },
       },
     },
     async (request, reply) => {
@@ -67,7 +68,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, 
           'x-hub-signature-256': Type.Optional(Type.String({ description: 'HMAC-SHA256 of the body, app secret.' })),
         }),
         body: Type.Unknown(),
-        response: { 200: Taken, ...errorAnswers(401, 413, 503) },
+        response: { 200: Taken, ...errorAnswers(401, 413, 415, 503) },
       },
     },
     async request => {

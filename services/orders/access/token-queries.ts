@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 
 export interface NewToken {
@@ -32,3 +33,22 @@ export const findTokens = (tx: Tx, tenant: string) =>
     .where('tokens.tenant_id', '=', tenant)
     .orderBy('created_at')
     .execute()
+
+/**
+ * Deletes up to 10,000 tokens of the tenant that ended a week ago or earlier; returns how many. Until then the list of
+ * tokens shows them.
+ */
+export const deleteOldTokens = async (tx: Tx, tenant: string): Promise<number> => {
+  const ended = tx
+    .selectFrom('tokens')
+    .select('token_id')
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`least(expires_at, revoked_at) < now() - interval '7 days'`)
+    .limit(10_000)
+  const { numDeletedRows } = await tx
+    .deleteFrom('tokens')
+    .where('tenant_id', '=', tenant)
+    .where('token_id', 'in', ended)
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

@@ -5,6 +5,7 @@ import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/idempo
 import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
 import { findVersion } from '../directory/queries.ts'
+import type { BatchWriter } from './batch-writer.ts'
 import type { Catalogue, Catalogues } from './catalogue.ts'
 import { type CheckedBatch, checkBatch, type Refusal } from './check-batch.ts'
 import { giveWaybills, tooFewLeft } from './give-waybills.ts'
@@ -17,6 +18,7 @@ export interface BookingDesk {
   readonly pool: pg.Pool
   readonly catalogues: Catalogues
   readonly numbers: WaybillNumbers
+  readonly writer: BatchWriter
 }
 
 /** A batch, whose it is, and the key under which its answer is kept. */
@@ -51,6 +53,11 @@ export const bookOrders = async (desk: BookingDesk, booking: Booking): Promise<B
     const given = isAccepted
       ? await giveWaybills(desk.pool, desk.numbers, batch.orders, catalogue, tries > 0)
       : undefined
+    if (isAccepted && given && tries === 0) {
+      const batch = { merchantId, batch: verdict.batch, waybills: given.waybills, key: booking.key }
+      if (await desk.writer.write(tenant, catalogue.version, batch))
+        return { kind: 'booked', waybills: given.waybills, replayed: false }
+    }
     const result = await inTenant<Tables, Booked | Overtaken>(
       desk.pool,
       tenant,
@@ -63,13 +70,19 @@ export const bookOrders = async (desk: BookingDesk, booking: Booking): Promise<B
         return write(tx, booking, catalogue, verdict.batch, given.waybills)
       },
       ({ kind }) => kind === 'booked',
-    )
+    ).catch(asOvertaken)
     const isUsed = result.kind === 'number_taken' || (result.kind === 'booked' && !result.replayed)
     if (given && !isUsed) desk.numbers.giveBack(tenant, catalogue.waybills.format, given.fresh)
     if (result.kind === 'catalogue_changed') catalogue = await desk.catalogues.reload(tenant)
     else if (result.kind !== 'number_taken') return result
   }
   throw new Error('the batch was overtaken at every try')
+}
+
+/** A batch that shares its key was written between the look for the key and its insertion. */
+const asOvertaken = (error: unknown): Overtaken => {
+  if ((error as { code?: unknown }).code !== '23505') throw error
+  return { kind: 'number_taken' }
 }
 
 /** All checks of `bookOrders`, and the prices; writes nothing, takes no number. */
@@ -100,7 +113,7 @@ const write = async (
   checked: CheckedBatch,
   waybills: readonly string[],
 ): Promise<Booked | Overtaken> => {
-  const { version, onlyWritten } = await insertBatch(tx, tenant, merchantId, checked, waybills)
+  const { version, onlyWritten } = await insertBatch(tx, tenant, { merchantId, batch: checked, waybills })
   if (version !== catalogue.version) return { kind: 'catalogue_changed' }
   if (onlyWritten) {
     const written = new Set(onlyWritten)

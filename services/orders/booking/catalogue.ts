@@ -4,7 +4,7 @@ import type pg from 'pg'
 import { findBusinesses, findMerchants } from '../access/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Places } from '../directory/places.ts'
-import { findPlaces, findTenant, findVersion } from '../directory/queries.ts'
+import { findPlaces, findTenant, findVersion, readVersion } from '../directory/queries.ts'
 import { findRateCards } from '../pricing/queries.ts'
 import type { RateCard } from '../pricing/rate-card.ts'
 import { WaybillFormat } from './waybill-format.ts'
@@ -27,14 +27,22 @@ export interface Catalogue {
 export interface Catalogues {
   current(tenant: string): Promise<Catalogue>
   reload(tenant: string): Promise<Catalogue>
+  /** As the database has it now, for who only reads. */
+  fresh(tenant: string): Promise<Catalogue>
 }
 
 export const createCatalogues = (pool: pg.Pool): Catalogues => {
   const cache = new LRUCache<string, Catalogue>({ max: 500, fetchMethod: tenant => loadCatalogue(pool, tenant) })
-  return {
-    current: tenant => cache.forceFetch(tenant),
-    reload: tenant => cache.forceFetch(tenant, { forceRefresh: true }),
+  const current = (tenant: string) => cache.forceFetch(tenant)
+  const reload = (tenant: string) => cache.forceFetch(tenant, { forceRefresh: true })
+  const fresh = async (tenant: string): Promise<Catalogue> => {
+    const [version = '', remembered] = await Promise.all([readVersion(pool, tenant), current(tenant)])
+    let catalogue = remembered
+    // A load that another call began before the change ends with the old version: the next one does not.
+    while (BigInt(catalogue.version) < BigInt(version)) catalogue = await reload(tenant)
+    return catalogue
   }
+  return { current, reload, fresh }
 }
 
 const loadCatalogue = async (pool: pg.Pool, tenant: string): Promise<Catalogue> => {

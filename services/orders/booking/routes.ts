@@ -42,8 +42,6 @@ export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
   app,
   { desk, maxOrdersPerBatch, onBooked },
 ) => {
-  const readBatch = batchReader(maxOrdersPerBatch)
-
   // The body stays bytes until the handler: its fingerprint is of the bytes, and its check is not the framework's.
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
   app.removeAllContentTypeParsers()
@@ -52,17 +50,48 @@ export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
     done(isPacked ? new DomainError('unsupported_media_type', 'Send the body without content-encoding.') : null, bytes)
   })
 
+  const calls = [
+    {
+      name: 'order/bulk',
+      maxOrders: maxOrdersPerBatch,
+      summary: 'Create orders in bulk',
+      description: 'Makes every order of the batch, or none and says everything that is wrong.',
+    },
+    {
+      name: 'order/single',
+      maxOrders: 1,
+      summary: 'Create one order',
+      description: 'As the bulk call, with exactly one object in order_data.',
+    },
+  ]
+  for (const call of calls) createCall(app, call, desk, onBooked)
+}
+
+interface Call {
+  name: string
+  maxOrders: number
+  summary: string
+  description: string
+}
+
+const createCall = (
+  app: Parameters<FastifyPluginAsyncTypebox>[0],
+  { name, maxOrders, summary, description }: Call,
+  desk: BookingDesk,
+  onBooked: BookingOptions['onBooked'],
+): void => {
+  const readBatch = batchReader(maxOrders)
   app.post(
-    '/order/bulk',
+    `/${name}`,
     {
       schema: {
         tags: ['orders'],
-        summary: 'Create orders in bulk',
-        description: 'Makes every order of the batch, or none and says everything that is wrong.',
+        summary,
+        description,
         security: [{ token: [] }],
         headers: BulkHeaders,
         querystring: BulkQuery,
-        body: bulkBody(maxOrdersPerBatch),
+        body: bulkBody(maxOrders),
         response: {
           200: Type.Union([Created, Quoted], { description: 'The waybills of the orders; in a dry run their prices.' }),
           ...errorAnswers(400, 401, 405, 409, 413, 415, 422, 429, 503),
@@ -75,7 +104,7 @@ export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
       const bytes = (request.body ?? Buffer.alloc(0)) as unknown as Buffer
       const batch = accepted(readBatch(bytes))
       if (isTrue(request.query.dry_run)) return quoted(await quoteOrders(desk, { ...merchant, batch }))
-      const key = idempotencyKey(merchant.merchantId, request.headers['idempotency-key'], bytes)
+      const key = idempotencyKey(`merchant ${merchant.merchantId} ${name}`, request.headers['idempotency-key'], bytes)
       const result = await bookOrders(desk, { ...merchant, batch, key })
       if (result.kind === 'booked' && !result.replayed) {
         onBooked(result.waybills.length)
@@ -89,8 +118,9 @@ export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
 /** A bare `?dry_run` is true too. */
 const isTrue = (flag: string | undefined): boolean => flag !== undefined && flag !== 'false' && flag !== '0'
 
-const idempotencyKey = (merchantId: string, key: string | undefined, bytes: Buffer): IdempotencyKey | undefined =>
-  key === undefined ? undefined : { scope: `merchant ${merchantId} order/bulk`, key, fingerprint: fingerprint(bytes) }
+/** A key stands for one call of one merchant. */
+const idempotencyKey = (scope: string, key: string | undefined, bytes: Buffer): IdempotencyKey | undefined =>
+  key === undefined ? undefined : { scope, key, fingerprint: fingerprint(bytes) }
 
 const accepted = (read: ReturnType<ReturnType<typeof batchReader>>): Batch => {
   if (read.kind === 'malformed') throw new DomainError('malformed', read.message)

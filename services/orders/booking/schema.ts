@@ -99,12 +99,17 @@ export const example = {
   ],
 }
 
-/** The body of the bulk call (spec.md 2.1 to 2.3). Unknown fields are ignored. */
+/** The body of the bulk call (spec.md 2.1 to 2.3), or with one order of the single call. Unknown fields are ignored. */
 export const bulkBody = (maxOrders: number) =>
   Type.Object(
     {
       general_data: GeneralData,
-      order_data: Type.Array(OrderData, { minItems: 1, maxItems: maxOrders, description: 'One object per order.' }),
+      order_data: Type.Array(OrderData, {
+        minItems: 1,
+        maxItems: maxOrders,
+        description: 'One object per order.',
+        ...(maxOrders === 1 && { must: 'be a list of exactly one order' }),
+      }),
     },
     { title: 'Batch', examples: [example] },
   )

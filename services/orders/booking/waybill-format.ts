@@ -11,12 +11,26 @@ const meanings: Record<string, string> = {
   '*': '* is a digit or a capital letter',
 }
 
+/** Digits in a row, or one character: of `range` possible ones, or itself. */
+interface Part {
+  readonly characters: string
+  readonly digits: number
+  readonly range: number
+}
+
+const toPart = (text: string): Part => {
+  if (text.startsWith('#')) return { characters: '', digits: text.length, range: 10 ** text.length }
+  const characters = wildcards[text] ?? text
+  return { characters, digits: 0, range: characters === text ? 1 : characters.length }
+}
+
 /** A tenant's waybill mask, such as `DM########`. */
 export class WaybillFormat {
   readonly mask: string
   /** How many different waybills fit, at most 2^53 - 1. */
   readonly capacity: number
   readonly #pattern: RegExp
+  readonly #partsFromTheEnd: readonly Part[]
 
   constructor(mask: string) {
     this.mask = mask
@@ -29,6 +43,7 @@ export class WaybillFormat {
       wildcards[character] ? `[${wildcards[character]}]` : RegExp.escape(character),
     )
     this.#pattern = new RegExp(`^${parts.join('')}$`)
+    this.#partsFromTheEnd = (mask.match(/#{1,15}|[^#]/gu) ?? []).map(toPart).reverse()
   }
 
   matches(waybill: string): boolean {
@@ -39,10 +54,10 @@ export class WaybillFormat {
   waybill(number: number): string {
     let rest = number
     let text = ''
-    for (const character of [...this.mask].reverse()) {
-      const set = wildcards[character]
-      text = (set ? set[rest % set.length] : character) + text
-      if (set) rest = Math.floor(rest / set.length)
+    for (const { characters, digits, range } of this.#partsFromTheEnd) {
+      if (digits > 0) text = String(rest % range).padStart(digits, '0') + text
+      else text = (range > 1 ? characters[rest % range] : characters) + text
+      if (range > 1) rest = Math.floor(rest / range)
     }
     return text
   }

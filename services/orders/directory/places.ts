@@ -9,6 +9,7 @@ export interface State {
 export interface City {
   readonly id: number
   readonly name: string
+  readonly postalCode: string | null
   readonly state: State
 }
 
@@ -34,9 +35,15 @@ export class Places {
   readonly #byName = new Map<string, City[]>()
   readonly #states = new Map<string, State>()
 
+  /** In the order they were given. */
+  readonly states: readonly State[]
+  readonly cities: readonly City[]
+
   constructor(states: Iterable<State>, cities: Iterable<City>) {
-    for (const state of states) this.#states.set(nameKey(state.name), state)
-    for (const city of cities) {
+    this.states = [...states]
+    this.cities = [...cities]
+    for (const state of this.states) this.#states.set(nameKey(state.name), state)
+    for (const city of this.cities) {
       this.#byId.set(String(city.id), city)
       const key = nameKey(city.name)
       const namesakes = this.#byName.get(key)

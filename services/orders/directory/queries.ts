@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { type City, Places, type State } from './places.ts'
 
@@ -8,7 +9,13 @@ export const findTenant = (tx: Tx, tenant: string) =>
 export const findVersion = async (tx: Tx, tenant: string): Promise<string> =>
   (await tx.selectFrom('tenants').select('version').where('tenant_id', '=', tenant).executeTakeFirstOrThrow()).version
 
-/** The active places of a tenant. */
+/** As `findVersion`, outside of a transaction; undefined for an unknown tenant. */
+export const readVersion = async (pool: pg.Pool, tenant: string): Promise<string | undefined> => {
+  const text = 'select version from tenants where tenant_id = $1'
+  return (await pool.query({ name: 'read_version', text, values: [tenant] })).rows[0]?.version
+}
+
+/** The active places of a tenant, in the order of their ids. */
 export const findPlaces = async (tx: Tx, tenant: string): Promise<Places> => {
   const [stateRows, cityRows] = await Promise.all([
     tx
@@ -16,18 +23,20 @@ export const findPlaces = async (tx: Tx, tenant: string): Promise<Places> => {
       .select(['state_id', 'name'])
       .where('tenant_id', '=', tenant)
       .where('is_active', '=', true)
+      .orderBy('state_id')
       .execute(),
     tx
       .selectFrom('cities')
-      .select(['city_id', 'state_id', 'name'])
+      .select(['city_id', 'state_id', 'name', 'postal_code'])
       .where('tenant_id', '=', tenant)
       .where('is_active', '=', true)
+      .orderBy('city_id')
       .execute(),
   ])
   const states = new Map<number, State>(stateRows.map(row => [row.state_id, { id: row.state_id, name: row.name }]))
   const cities = cityRows.flatMap((row): City[] => {
     const state = states.get(row.state_id)
-    return state ? [{ id: row.city_id, name: row.name, state }] : []
+    return state ? [{ id: row.city_id, name: row.name, postalCode: row.postal_code, state }] : []
   })
   return new Places(states.values(), cities)
 }

@@ -25,10 +25,15 @@ export class RateCard {
     else this.#rates.set(from, new Map([[to, rate]]))
   }
 
+  /** undefined for a city that is in no zone. */
+  zoneOf(cityId: number): string | undefined {
+    return this.#zoneOfCity.get(cityId) ?? this.#elsewhere
+  }
+
   /** undefined when the card lacks the combination (spec.md 7). */
   find(originCityId: number, destinationCityId: number): Rate | undefined {
-    const from = this.#zoneOfCity.get(originCityId) ?? this.#elsewhere
-    const to = this.#zoneOfCity.get(destinationCityId) ?? this.#elsewhere
+    const from = this.zoneOf(originCityId)
+    const to = this.zoneOf(destinationCityId)
     return from === undefined || to === undefined ? undefined : this.#rates.get(from)?.get(to)
   }
 }

@@ -1,7 +1,7 @@
 import { createPool } from '@courier/shared/database.ts'
+import { createServiceClient } from '@courier/shared/service-client.ts'
 import { pino } from 'pino'
-import type { Test } from 'tap'
-import { cloneDatabase } from '../../../dev/test-database.ts'
+import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
 import { createOrders, type OrdersOptions } from '../app.ts'
 import { applyTenant } from '../provisioning/apply.ts'
@@ -22,23 +22,32 @@ export interface CallOptions {
   headers?: Record<string, string>
 }
 
-/** The orders application on a database of its own, with one tenant and a token of its first merchant. */
+export const serviceToken = 'a-service-token-of-tests'
+
+/** The orders application on a database of its own, with one tenant and a token of its first merchant. Its relay is not started. */
 export const build = async (
-  t: Test,
+  t: Teardown,
   { file = tenantFile(), ...limits }: { file?: TenantFile } & Partial<OrdersOptions> = {},
 ) => {
   const database = await cloneDatabase(t, 'orders')
   const pool = createPool({ url: database.url, name: 'test', connections: 10 })
-  const app = await createOrders({
+  const ordersOptions = {
     pool,
     logger: pino({ level: 'silent' }),
+    notifier: createServiceClient({ baseUrl: 'http://127.0.0.1:1', serviceToken }),
+    serviceToken,
     maxOrdersPerBatch: 1000,
     maxBodyBytes: 5_242_880,
     callsPerMinute: 1_000_000,
+    publicCallsPerMinute: 1_000_000,
+    login: { tokenDays: 30, triesPerEmail: 5, triesPerAddress: 30 },
     ...limits,
-  })
+  }
+  const { app, relay } = await createOrders(ordersOptions)
   t.teardown(async () => {
     await app.close()
+    await relay.stop()
+    await ordersOptions.notifier.close()
     await pool.end()
   })
 
@@ -64,6 +73,24 @@ export const build = async (
     return { status: answer.statusCode, headers: answer.headers, body: answer.json() }
   }
 
+  /** Any call of a merchant: `path` follows /api/public/merchant. A body makes it a POST. */
+  const call = async (path: string, body?: unknown, options: CallOptions & { remoteAddress?: string } = {}) => {
+    const { tenant = file.tenant.id, token = ownToken, headers, remoteAddress } = options
+    const answer = await app.inject({
+      method: body === undefined ? 'GET' : 'POST',
+      url: `/api/public/merchant${path}`,
+      headers: {
+        'x-tenant': tenant,
+        ...(token && { authorization: `Bearer ${token}` }),
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(remoteAddress && { remoteAddress }),
+    })
+    return { status: answer.statusCode, headers: answer.headers, body: answer.json() } as Answer
+  }
+
   /** Rows as the superuser sees them: of all tenants. */
   const rows = async (text: string, values: unknown[] = []) => {
     const url = new URL(process.env.TEST_POSTGRES_URL ?? '')
@@ -78,5 +105,5 @@ export const build = async (
       .finally(() => superuser.end())
   }
 
-  return { app, pool, database, token: ownToken, tokenOf, apply, bulk, rows }
+  return { app, relay, ordersOptions, pool, database, token: ownToken, tokenOf, apply, bulk, call, rows }
 }

@@ -11,6 +11,7 @@ import { startProxy } from '../../../dev/tcp-proxy.ts'
 import { cloneDatabase } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
 import { applyTenant } from '../provisioning/apply.ts'
+import { startReceiver } from './receiver.ts'
 import { batch, order, tenantFile } from './tenant.ts'
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url))
@@ -61,7 +62,7 @@ const provide = async (t: Test) => {
 }
 
 /** The service, ready, with a way to its Postgres that can be cut. */
-const start = async (t: Test) => {
+const start = async (t: Test, more: Record<string, string> = {}) => {
   const provided = await provide(t)
   const url = new URL(provided.url)
   const proxy = await startProxy({ port: Number(url.port), host: url.hostname })
@@ -71,6 +72,7 @@ const start = async (t: Test) => {
     ORDERS_DATABASE_URL: url.href,
     ORDERS_MIGRATE_DATABASE_URL: provided.ownerUrl,
     ORDERS_PORT: '0',
+    ...more,
   })
   const listening = () => service.lines.map(line => /listening at (http:[^"]+)/.exec(line)?.[1]).find(Boolean)
   await waitUntil('it listens', listening)
@@ -98,7 +100,7 @@ const holdOrders = async (owner: pg.Client) => {
   const waiting = `select 1 from pg_locks where relation = 'orders'::regclass and ${ofThisDatabase}`
   return {
     untilWaiting: (calls: number) =>
-      waitUntil(`${calls} calls wait`, async () => (await owner.query(waiting)).rowCount === calls),
+      waitUntil(`${calls} statements wait`, async () => Number((await owner.query(waiting)).rowCount) >= calls),
     release: () => owner.query('rollback'),
   }
 }
@@ -175,6 +177,32 @@ t.test('the process tells its health, its figures and its calls', async t => {
   }
 })
 
+t.test('the notifier is told of a batch at once, and of what was left when the process starts again', async t => {
+  const receiver = await startReceiver(t)
+  const { bulk, child, ended, logs, url, ownerUrl } = await start(t, { NOTIFIER_URL: receiver.url })
+  await bulk(batch([order(), order()]))
+  await waitUntil('both are told', () => receiver.taken.size === 2)
+  receiver.react = () => 503
+  await bulk()
+  await waitUntil('one is refused', () => logs().some(({ msg }) => msg === 'outbox.refused'))
+  child.kill('SIGTERM')
+  t.equal(await ended, 0)
+  t.notOk(logs().some(({ level }) => Number(level) >= 50))
+  t.match(
+    logs().find(({ msg }) => msg === 'outbox.delivered'),
+    { tenant: 'demo', events: 2 },
+  )
+  t.notMatch(JSON.stringify(logs()), /Nimali|0770000101|a-service-token/)
+  receiver.react = () => 'take'
+  launch(t, {
+    ORDERS_DATABASE_URL: url,
+    ORDERS_MIGRATE_DATABASE_URL: ownerUrl,
+    ORDERS_PORT: '0',
+    NOTIFIER_URL: receiver.url,
+  })
+  await waitUntil('all are told', () => receiver.taken.size === 3)
+})
+
 t.test('without Postgres the process lives, is not ready and answers 503, and recovers by itself', async t => {
   const { proxy, get, bulk, child } = await start(t)
   const answer = { message: 'The service is unavailable for a moment. Nothing was changed; repeat the call.' }
@@ -189,6 +217,9 @@ t.test('without Postgres the process lives, is not ready and answers 503, and re
   const ready = await get('/health/ready')
   t.strictSame([ready.status, await ready.json()], [503, { message: 'The database cannot be reached.' }])
   t.equal((await get('/health/live')).status, 200)
+  const figures = await get('/metrics')
+  t.equal(figures.status, 200)
+  t.notMatch(await figures.text(), /^outbox_(depth|age_seconds) /m)
   await proxy.restore()
   await waitUntil('it is ready', async () => (await get('/health/ready')).ok, 5)
   t.equal((await bulk()).status, 200)
@@ -199,7 +230,8 @@ t.test('a connection that is cut under a running call costs that call alone', as
   const { proxy, get, bulk, child, owner } = await start(t)
   const { untilWaiting, release } = await holdOrders(owner)
   const calls = [bulk(), bulk(), bulk()]
-  await untilWaiting(calls.length)
+  // Small batches of one tenant share statements.
+  await untilWaiting(1)
   await proxy.cut()
   for (const { status, headers } of await Promise.all(calls))
     t.strictSame([status, headers.get('retry-after')], [503, '1'])

@@ -1,11 +1,10 @@
-import { pino } from 'pino'
 import t from 'tap'
 import { createOrders } from '../app.ts'
 import { WaybillFormat } from '../booking/waybill-format.ts'
 import { build } from './build.ts'
 import { batch, order, tenantFile } from './tenant.ts'
 
-const { apply, bulk, pool, rows, token, tokenOf } = await build(t)
+const { apply, bulk, ordersOptions, rows, token, tokenOf } = await build(t)
 
 /** A tenant with a mask of its own; posts orders that carry these waybills, undefined for none. */
 const tenantWith = async (id: string, format: string, mode: 'auto' | 'manual' = 'auto') => {
@@ -166,8 +165,7 @@ t.test('a longer format goes on at once, with numbers that were not used', async
 })
 
 t.test('two processes never give the same number', async t => {
-  const limits = { maxOrdersPerBatch: 1000, maxBodyBytes: 5_242_880, callsPerMinute: 1_000_000 }
-  const another = await createOrders({ pool, logger: pino({ level: 'silent' }), ...limits })
+  const { app: another } = await createOrders(ordersOptions)
   t.teardown(() => another.close())
   const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
   const payload = JSON.stringify(batch(Array.from({ length: 30 }, () => order())))

@@ -1,0 +1,37 @@
+// A Fastify without anything around it: answers the bytes it was given, or checks a signature.
+import { createHmac, timingSafeEqual } from 'node:crypto'
+import Fastify from 'fastify'
+
+const app = Fastify({ bodyLimit: 10_000_000 })
+app.removeAllContentTypeParsers()
+app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
+
+let answer: Buffer = Buffer.alloc(0)
+let secret = ''
+
+app.put<{ Body: Buffer }>('/control/answer', async request => {
+  answer = request.body
+})
+
+app.put<{ Body: Buffer }>('/control/secret', async request => {
+  secret = request.body.toString()
+})
+
+app.get('/health/ready', async () => ({}))
+
+app.get('/metrics', async () => {
+  const { user, system } = process.cpuUsage()
+  const cpuSeconds = (user + system) / 1_000_000
+  return `process_cpu_seconds_total ${cpuSeconds}\nprocess_resident_memory_bytes ${process.memoryUsage.rss()}\n`
+})
+
+app.get('/*', (_request, reply) => reply.type('application/json; charset=utf-8').send(answer))
+
+app.post<{ Body: Buffer }>('/webhooks/messaging', async (request, reply) => {
+  const given = Buffer.from(String(request.headers['x-hub-signature-256']).slice('sha256='.length), 'hex')
+  if (!timingSafeEqual(createHmac('sha256', secret).update(request.body).digest(), given)) return reply.code(401).send()
+  return {}
+})
+
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit())
+await app.listen({ host: '127.0.0.1', port: Number(process.env.BARE_PORT) })

@@ -1,0 +1,107 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { root } from '../dev/settings.ts'
+import type { Measure } from './compare.ts'
+import { postgresCpuSeconds } from './cpu.ts'
+import type { FloorTask, FloorWork } from './floor.ts'
+import { type FloorRows, readFloorRows } from './floor-rows.ts'
+import type { Ground } from './ground.ts'
+import { type Load, type LoadSetting, measureLoad, type Target } from './measure-load.ts'
+import type { RunTask } from './processes.ts'
+import type { Measurement } from './repeat.ts'
+
+export const bulkPath = '/api/public/merchant/order/bulk'
+
+export type Floor = RunTask<FloorTask, Measurement>
+
+/** Bulk calls of one kind. */
+export interface BulkCalls {
+  batch: number
+  bodies: string[]
+  isKeyed: boolean
+}
+
+/** Batches of the example's orders in turn; as many as it takes for each of its orders to occur. */
+export const makeBodies = async (batch: number): Promise<string[]> => {
+  const example = JSON.parse(await readFile(join(root, 'examples/batch.json'), 'utf8'))
+  const orders: unknown[] = example.order_data
+  const count = Math.ceil(orders.length / batch)
+  return Array.from({ length: count }, (_, body) => {
+    const order_data = Array.from({ length: batch }, (_, index) => orders[(body * batch + index) % orders.length])
+    return JSON.stringify({ ...example, order_data })
+  })
+}
+
+/** The waybills of each batch. */
+export const postEach = async (url: string, { headers }: Ground, bodies: string[]): Promise<string[][]> => {
+  const batches: string[][] = []
+  for (const body of bodies) {
+    const answer = await fetch(url + bulkPath, { method: 'POST', headers, body })
+    const text = await answer.text()
+    if (answer.status !== 200) throw new Error(`the bulk call answered ${answer.status}: ${text.slice(0, 500)}`)
+    batches.push(JSON.parse(text).data)
+  }
+  return batches
+}
+
+/** Posts each body once, and reads back what became of them. */
+export const floorRowsOf = async (url: string, ground: Ground, { bodies, isKeyed }: BulkCalls): Promise<FloorRows> => {
+  const waybills = await postEach(url, ground, bodies)
+  const tables = isKeyed ? [...ground.tablesBeside, 'idempotency_keys'] : ground.tablesBeside
+  return readFloorRows(ground.superuser, waybills, tables)
+}
+
+/** The calls as a load on tables as they are. */
+export const bulkLoad = (
+  { headers, superuser }: Ground,
+  target: Target,
+  load: Load,
+  { bodies, isKeyed }: BulkCalls,
+  connections: number,
+): LoadSetting => {
+  const calls = bodies.map(body => ({ path: bulkPath, body }))
+  return { load, target, superuser, task: { headers, calls, connections, isKeyed } }
+}
+
+/** Calls of the service on tables that are empty at first. */
+export const measureBulk =
+  (ground: Ground, target: Target, load: Load, calls: BulkCalls, connections: number): Measure =>
+  async (seconds, callsPerSecond) => {
+    await emptyTables(ground)
+    const measured = await measureLoad(bulkLoad(ground, target, load, calls, connections))(seconds, callsPerSecond)
+    await expectRows(ground, ['orders', 'order_events'], measured, calls.batch)
+    // What is not told yet costs the next measurement nothing.
+    await emptyTables(ground)
+    return measured
+  }
+
+/** Bare statements on tables that are empty at first; `tables` are those in which each order has a row then. */
+export const measureFloor =
+  (ground: Ground, floor: Floor, work: FloorWork, batch: number, tables: string[], connections: number): Measure =>
+  async seconds => {
+    await emptyTables(ground)
+    const { superuser, tenant } = ground
+    const databaseUrl = work.kind === 'copy' ? ground.superuserUrl : ground.databaseUrl
+    const before = await postgresCpuSeconds(superuser)
+    const measured = await floor({ databaseUrl, tenant, connections, seconds, work })
+    const postgresSeconds = (await postgresCpuSeconds(superuser)) - before
+    await expectRows(ground, tables, measured, batch)
+    return { ...measured, nodeSeconds: measured.cpuSeconds, postgresSeconds }
+  }
+
+const emptyTables = ({ superuser, tablesBeside }: Ground) =>
+  superuser.query(`truncate ${['orders', 'idempotency_keys', ...tablesBeside].join(', ')}`)
+
+/** Throws unless the tables have a row for every order that counts. */
+const expectRows = async (
+  { superuser }: Ground,
+  tables: string[],
+  { callMilliseconds }: Measurement,
+  batch: number,
+): Promise<void> => {
+  const expected = callMilliseconds.length * batch
+  for (const table of tables) {
+    const { rows } = await superuser.query(`select count(*)::integer as count from ${table}`)
+    if (rows[0].count !== expected) throw new Error(`${table} has ${rows[0].count} rows, not ${expected}`)
+  }
+}

@@ -1,0 +1,102 @@
+import { type Bench, type BenchOptions, type TableRow, tell } from './bench.ts'
+import { bulkLoad, makeBodies, measureBulk, postEach } from './bulk-calls.ts'
+import { compare, type Measure } from './compare.ts'
+import { requireFreeDisk } from './disk.ts'
+import { bytesPerOrder, fillOrders } from './fill.ts'
+import { type Ground, startGround } from './ground.ts'
+import { type Load, measureLoad, only } from './measure-load.ts'
+import { startTaskProcess } from './processes.ts'
+import { sampleAnswer } from './read.ts'
+
+/** The same calls on a service with many orders, beside one with few: two databases, each with a process. */
+export const growth: Bench = {
+  summary: 'the bulk call and the lists with many million orders in the table, beside the same with none',
+  run: async (options, cleanUps) => {
+    const count = options.millions * 1_000_000
+    await requireFreeDisk(count * bytesPerOrder)
+    tell('growth: starting Postgres and orders, twice ...')
+    const few = await startSide(options, cleanUps)
+    const many = await startSide(options, cleanUps)
+    const seconds = await fillOrders(many.ground, count)
+    const filled: TableRow = { 'million orders': options.millions, 'filled in s': seconds }
+    const load: Load = startTaskProcess('load.ts', cleanUps)
+    const listRows = await measureLists({ few, many }, load, options)
+    return [filled, ...listRows, ...(await compareBulk({ few, many }, load, options))]
+  },
+}
+
+interface Side {
+  ground: Ground
+  url: string
+  /** Of an order that was there at first. */
+  waybill: string
+}
+
+type Sides = Record<'few' | 'many', Side>
+
+const ordersAtFirst = 1000
+const warmUpSeconds = 1.5
+
+const startSide = async (options: BenchOptions, cleanUps: AsyncDisposableStack): Promise<Side> => {
+  const ground = await startGround(cleanUps, options)
+  const { url } = await ground.startOrders(cleanUps, options.profileFolder)
+  const [waybills = []] = await postEach(url, ground, await makeBodies(ordersAtFirst))
+  return { ground, url, waybill: waybills[0] ?? '' }
+}
+
+const compareSides = async (
+  sides: Sides,
+  { name, unit, unitsPerCall }: { name: string; unit: string; unitsPerCall: number },
+  measure: (side: Side) => Measure,
+  options: BenchOptions,
+): Promise<TableRow> => {
+  const ours = measure(sides.many)
+  const floors = { 'with few': measure(sides.few) }
+  for (const side of [ours, floors['with few']]) await side(warmUpSeconds)
+  return compare({ name: `growth: ${name}`, unit, unitsPerCall, ours, floors }, options)
+}
+
+const compareBulk = async (sides: Sides, load: Load, options: BenchOptions): Promise<TableRow[]> => {
+  const table: TableRow[] = []
+  for (const batch of options.batches ?? [1, 100, 1000])
+    for (const connections of options.connections ?? [4]) {
+      const calls = { batch, bodies: await makeBodies(batch), isKeyed: false }
+      const kind = { name: `batch ${batch}, connections ${connections}`, unit: 'orders', unitsPerCall: batch }
+      const measure = ({ ground, url }: Side) =>
+        ground === sides.few.ground
+          ? measureBulk(ground, only(url), load, calls, connections)
+          : measureLoad(bulkLoad(ground, only(url), load, calls, connections))
+      table.push({ batch, connections, ...(await compareSides(sides, kind, measure, options)) })
+    }
+  return table
+}
+
+/** The last page of those who have few orders. */
+const latePage = 50
+
+const lists: Record<string, (side: Side) => string> = {
+  'first page': () => '/order?per_page=20',
+  [`page ${latePage}`]: () => `/order?per_page=20&page=${latePage}`,
+  order: ({ waybill }) => `/order/${waybill}`,
+}
+
+const measureLists = async (sides: Sides, load: Load, options: BenchOptions): Promise<TableRow[]> => {
+  const table: TableRow[] = []
+  for (const [what, pathFor] of Object.entries(lists)) {
+    const pathOf = (side: Side): string => `/api/public/merchant${pathFor(side)}`
+    const answers = await Promise.all(
+      Object.values(sides).map(side => sampleAnswer(side.url + pathOf(side), side.ground)),
+    )
+    if (answers.includes(undefined)) continue
+    for (const connections of options.connections ?? [4]) {
+      const measure = (side: Side): Measure => {
+        const { headers, superuser } = side.ground
+        const task = { headers, calls: [{ path: pathOf(side) }], connections }
+        return measureLoad({ load, target: only(side.url), superuser, task })
+      }
+      const kind = { name: `${what}, connections ${connections}`, unit: 'calls', unitsPerCall: 1 }
+      table.push({ what, connections, ...(await compareSides(sides, kind, measure, options)) })
+    }
+  }
+  return table
+}

@@ -1,0 +1,100 @@
+import { startBareFastify, tellBareFastify } from './bare.ts'
+import { type Bench, type TableRow, tell } from './bench.ts'
+import { type Floor, makeBodies, postEach } from './bulk-calls.ts'
+import { type Costed, compare, type Measure } from './compare.ts'
+import { postgresCpuSeconds } from './cpu.ts'
+import type { FloorWork } from './floor.ts'
+import { type Ground, startGround } from './ground.ts'
+import { type Load, measureLoad, only } from './measure-load.ts'
+import { startTaskProcess } from './processes.ts'
+
+/** What merchants read most, beside a route that answers the same bytes and beside the select alone. */
+export const read: Bench = {
+  summary: 'calls/s of reading an order and the cities, beside a bare Fastify route and the bare select',
+  run: async (options, cleanUps) => {
+    tell('read: starting Postgres, orders and a bare Fastify ...')
+    const ground = await startGround(cleanUps, options)
+    const { url } = await ground.startOrders(cleanUps, options.profileFolder)
+    const bare = (await startBareFastify(cleanUps)).url
+    const load: Load = startTaskProcess('load.ts', cleanUps)
+    const floor: Floor = startTaskProcess('floor.ts', cleanUps)
+    const [waybills = []] = await postEach(url, ground, await makeBodies(ordersToRead))
+    const table: TableRow[] = []
+    for (const { what, paths, select } of readings(ground.tenant, waybills)) {
+      const answer = await sampleAnswer(url + paths[0], ground)
+      if (answer === undefined) continue
+      await tellBareFastify(bare, 'answer', answer)
+      for (const connections of options.connections ?? [1, 16, 64]) {
+        const task = { headers: ground.headers, calls: paths.map(path => ({ path })), connections }
+        const ours = measureLoad({ load, target: only(url), superuser: ground.superuser, task })
+        const fastify = measureLoad({ load, target: only(bare), task })
+        const floors = { Fastify: fastify, select: measureSelect(ground, floor, select, connections) }
+        const name = `read: ${what}, connections ${connections}`
+        await ours(warmUpSeconds)
+        const figures = await compare({ name, unit: 'calls', unitsPerCall: 1, ours, floors, alsoHalf: true }, options)
+        table.push({ what, connections, 'answer bytes': Buffer.byteLength(answer), ...figures })
+      }
+    }
+    return table
+  },
+}
+
+const ordersToRead = 1000
+const warmUpSeconds = 1
+
+interface Reading {
+  what: string
+  paths: string[]
+  /** What the answer is made of. */
+  select: FloorWork
+}
+
+const readings = (tenant: string, waybills: string[]): Reading[] => {
+  const prefix = '/api/public/merchant'
+  const cities = 'select c.*, s.name as state_name from cities c join states s using (tenant_id, state_id)'
+  return [
+    {
+      what: 'order',
+      paths: waybills.map(waybill => `${prefix}/order/${waybill}`),
+      select: {
+        kind: 'statement',
+        text: `select * from orders o join order_events e using (tenant_id, waybill_number)
+          where o.tenant_id = $1 and o.waybill_number = $2 order by e.event_id`,
+        values: waybills.map(waybill => [tenant, waybill]),
+      },
+    },
+    {
+      what: 'all cities',
+      paths: [`${prefix}/city?noPagination=1`],
+      select: { kind: 'statement', text: `${cities} where c.tenant_id = $1 order by c.name`, values: [[tenant]] },
+    },
+    {
+      what: '20 cities',
+      paths: [`${prefix}/city?per_page=20`],
+      select: {
+        kind: 'statement',
+        text: `${cities} where c.tenant_id = $1 order by c.name limit 20`,
+        values: [[tenant]],
+      },
+    },
+  ]
+}
+
+/** undefined, and said so, when orders has no such route. */
+export const sampleAnswer = async (address: string, { headers }: Ground): Promise<string | undefined> => {
+  const answer = await fetch(address, { headers })
+  const text = await answer.text()
+  if (answer.status === 200) return text
+  if (answer.status !== 404) throw new Error(`${address} answered ${answer.status}: ${text.slice(0, 500)}`)
+  tell(`left out: ${address} answered 404: ${text.slice(0, 500)}`)
+  return undefined
+}
+
+const measureSelect =
+  ({ superuser, databaseUrl, tenant }: Ground, floor: Floor, work: FloorWork, connections: number): Measure =>
+  async (seconds): Promise<Costed> => {
+    const before = await postgresCpuSeconds(superuser)
+    const measured = await floor({ databaseUrl, tenant, connections, seconds, work })
+    const postgresSeconds = (await postgresCpuSeconds(superuser)) - before
+    return { ...measured, nodeSeconds: measured.cpuSeconds, postgresSeconds }
+  }

@@ -1,0 +1,68 @@
+import type { RateCard } from '../pricing/rate-card.ts'
+import { nameKey } from './names.ts'
+import type { City, Places } from './places.ts'
+
+/** A city as a merchant's program reads it; `ref_no` is the id as text. */
+export interface ListedCity {
+  readonly id: number
+  readonly ref_no: string
+  readonly name: string
+  readonly postal_code: string | null
+  readonly state_id: number
+  readonly state: { readonly id: number; readonly name: string }
+  /** The city's zone in the merchant's rate card. */
+  readonly zone: string | null
+  readonly is_active: boolean
+}
+
+export interface CityFilter {
+  /** Part of the name, in any letter case. */
+  readonly name?: string | undefined
+  readonly stateId?: string | undefined
+}
+
+interface Entry {
+  readonly city: ListedCity
+  readonly nameKey: string
+  readonly stateId: string
+}
+
+/** Places and cards live as long as one version of a tenant: a list is made once for each. */
+const lists = new WeakMap<Places | RateCard, readonly Entry[]>()
+
+/** The cities of `places` with their zones in `card`, in the order of their ids. `card` is of the same catalogue. */
+export const listCities = (
+  places: Places,
+  card: RateCard | undefined,
+  { name = '', stateId = '' }: CityFilter,
+): readonly ListedCity[] => {
+  const wantedName = nameKey(name)
+  const wantedState = stateId.trim()
+  return entriesOf(places, card)
+    .filter(entry => entry.nameKey.includes(wantedName) && (wantedState === '' || entry.stateId === wantedState))
+    .map(({ city }) => city)
+}
+
+const entriesOf = (places: Places, card: RateCard | undefined): readonly Entry[] => {
+  const owner = card ?? places
+  const known = lists.get(owner)
+  if (known) return known
+  const entries = places.cities.map(city => ({
+    city: listed(city, card),
+    nameKey: nameKey(city.name),
+    stateId: String(city.state.id),
+  }))
+  lists.set(owner, entries)
+  return entries
+}
+
+const listed = ({ id, name, postalCode, state }: City, card: RateCard | undefined): ListedCity => ({
+  id,
+  ref_no: String(id),
+  name,
+  postal_code: postalCode,
+  state_id: state.id,
+  state: { id: state.id, name: state.name },
+  zone: card?.zoneOf(id) ?? null,
+  is_active: true,
+})

@@ -1,0 +1,109 @@
+import type { Tx } from '../database/tables.ts'
+import type { OutboxRow } from './events.ts'
+
+/**
+ * A query that goes along the key of the outbox. Where the outbox has grown since its last statistics, Postgres takes a
+ * backlog for a few rows, and would read and sort all of it for the oldest. For the same reason the query has no name:
+ * its plan is not kept.
+ */
+const alongTheKey = async (tx: Tx, text: string, values: unknown[] = []) => {
+  const [, { rows }] = await Promise.all([
+    tx.client.query('set local enable_sort = off; set local enable_bitmapscan = off; set local enable_seqscan = off'),
+    tx.client.query(text, values),
+  ])
+  return rows
+}
+
+export interface WaitingTenant {
+  readonly tenant: string
+  /** Another process is telling its events now. */
+  readonly isHeldElsewhere: boolean
+}
+
+/** The tenants with something to tell. For `inTenant(pool, '*')`. */
+export const findWaiting = (tx: Tx, holder: string): Promise<WaitingTenant[]> =>
+  alongTheKey(
+    tx,
+    `select t.tenant_id as tenant, exists (
+        select from outbox_leases l where l.tenant_id = t.tenant_id and l.holder <> $1 and l.held_until > now()
+      ) as "isHeldElsewhere"
+      from tenants t cross join lateral (
+        select from outbox o where o.tenant_id = t.tenant_id order by o.outbox_id limit 1
+      ) oldest`,
+    [holder],
+  )
+
+/** Takes or renews the tenant's lease; false when another process holds it. */
+export const takeLease = async (tx: Tx, tenant: string, holder: string, seconds: number): Promise<boolean> => {
+  const { rowCount } = await tx.client.query({
+    name: 'take_lease',
+    text: `
+      insert into outbox_leases as lease (tenant_id, holder, held_until)
+      values ($1, $2, now() + make_interval(secs => $3))
+      on conflict (tenant_id) do update set holder = excluded.holder, held_until = excluded.held_until
+        where lease.holder = excluded.holder or lease.held_until <= now()`,
+    values: [tenant, holder, seconds],
+  })
+  return rowCount === 1
+}
+
+export const giveBackLease = (tx: Tx, tenant: string, holder: string) =>
+  tx.deleteFrom('outbox_leases').where('tenant_id', '=', tenant).where('holder', '=', holder).execute()
+
+/**
+ * The tenant's oldest rows: as few as have `events` events between them, or all. Row by row along the key: a backlog of
+ * any size costs the same.
+ */
+export const readOldest = async (tx: Tx, tenant: string, events: number): Promise<OutboxRow[]> => {
+  const rows = await alongTheKey(
+    tx,
+    `with recursive oldest as (
+        (${row('where tenant_id = $1')})
+        union all
+        select following.*, oldest.events + cardinality(following.waybill_numbers)
+        from oldest cross join lateral (${row('where tenant_id = $1 and outbox_id > oldest.outbox_id', '')}) following
+        where oldest.events < $2
+      )
+      select outbox_id, row_key, type, waybill_numbers, status_keys, note, happened_at from oldest order by outbox_id`,
+    [tenant, events],
+  )
+  return rows.map(row => ({
+    id: row.outbox_id,
+    key: row.row_key,
+    type: row.type,
+    waybills: row.waybill_numbers,
+    statusKeys: row.status_keys,
+    note: row.note,
+    happenedAt: row.happened_at,
+  }))
+}
+
+const row = (where: string, count = ', cardinality(waybill_numbers) as events'): string => `
+  select outbox_id, row_key, type, waybill_numbers, status_keys, note, happened_at${count}
+  from outbox ${where} order by outbox_id limit 1`
+
+export const deleteRows = (tx: Tx, tenant: string, ids: readonly string[]) =>
+  alongTheKey(tx, 'delete from outbox where tenant_id = $1 and outbox_id = any($2::bigint[])', [tenant, ids])
+
+export interface OutboxSize {
+  readonly rows: number
+  /** Of the oldest row; 0 when there is none. */
+  readonly ageSeconds: number
+}
+
+/** More rows than this are not counted: measuring costs the same however many there are. */
+export const maxCountedRows = 100_000
+
+/** Of all tenants; gives up after a second. For `inTenant(pool, '*')`. */
+export const measureOutbox = async (tx: Tx): Promise<OutboxSize> => {
+  await tx.client.query(`set local statement_timeout = '1s'`)
+  const [size] = await alongTheKey(
+    tx,
+    `select (select count(*)::int from (select from outbox limit ${maxCountedRows}) counted) as rows,
+      coalesce(extract(epoch from clock_timestamp() - min(oldest.happened_at)), 0)::float8 as "ageSeconds"
+    from tenants t cross join lateral (
+      select o.happened_at from outbox o where o.tenant_id = t.tenant_id order by o.outbox_id limit 1
+    ) oldest`,
+  )
+  return size
+}

@@ -1,0 +1,85 @@
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type OrderEvent, OrderEvents } from '@courier/shared/order-facts.ts'
+import { FormatRegistry } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import type { Test } from 'tap'
+import { serviceToken } from './build.ts'
+
+if (!FormatRegistry.Has('date-time')) FormatRegistry.Set('date-time', text => !Number.isNaN(Date.parse(text)))
+
+/** What is done with a call: taken and answered, taken without an answer, answered with a status alone, or left open. */
+export type Reaction = 'take' | 'lose' | 'hang' | number
+
+export interface Receiver {
+  readonly url: string
+  /** The calls whose events were taken. */
+  readonly posts: OrderEvents[]
+  /** The events taken, each once, in the order of their first coming. */
+  readonly taken: Map<string, OrderEvent>
+  /** How many calls came, taken or not. */
+  calls: number
+  /** How many came while another one of the same tenant was under way. */
+  overlaps: number
+  react: (post: OrderEvents) => Reaction
+  /** How long a call takes. */
+  milliseconds: number
+  readonly close: () => Promise<void>
+}
+
+/** Takes events as the notifier does. Ends with the test. */
+export const startReceiver = async (t: Test, port = 0): Promise<Receiver> => {
+  const busy = new Map<string, number>()
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy())
+  })
+  const receiver: Receiver = {
+    url: '',
+    posts: [],
+    taken: new Map(),
+    calls: 0,
+    overlaps: 0,
+    react: () => 'take',
+    milliseconds: 5,
+    close: async () => {
+      server.closeAllConnections()
+      if (server.listening) await new Promise(resolve => server.close(resolve))
+    },
+  }
+  const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const post = Value.Decode(OrderEvents, await json(request))
+    const { tenant, events } = post
+    receiver.calls++
+    const isKnown = request.headers.authorization === `Bearer ${serviceToken}`
+    if (!isKnown || request.url !== '/internal/events') return void response.writeHead(401).end()
+    const others = busy.get(tenant) ?? 0
+    if (others > 0) receiver.overlaps++
+    busy.set(tenant, others + 1)
+    await delay(receiver.milliseconds)
+    busy.set(tenant, (busy.get(tenant) ?? 1) - 1)
+    const reaction = receiver.react(post)
+    if (reaction === 'hang') return
+    if (typeof reaction === 'number') return void response.writeHead(reaction).end('{"message":"No."}')
+    const fresh = events.filter(({ id }) => !receiver.taken.has(id))
+    for (const event of fresh) receiver.taken.set(event.id, event)
+    receiver.posts.push(post)
+    if (reaction === 'lose') return void response.destroy()
+    const data = { taken: fresh.length, repeated: events.length - fresh.length }
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ message: 'Taken', data }))
+  }
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(receiver.close)
+  return Object.assign(receiver, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+}
+
+export const waitUntil = async (what: string, isSo: () => unknown, seconds = 30): Promise<void> => {
+  const end = performance.now() + seconds * 1000
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
+    await delay(20)
+  }
+}

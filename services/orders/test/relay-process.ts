@@ -1,0 +1,18 @@
+/** A process with a relay, for tests that kill it. Prints `ready`; gives its leases back and ends on SIGTERM. */
+import { createPool } from '@courier/shared/database.ts'
+import { createServiceClient } from '@courier/shared/service-client.ts'
+import { pino } from 'pino'
+import { Relay } from '../outbox/relay.ts'
+
+const { DATABASE_URL = '', NOTIFIER_URL = '', SERVICE_TOKEN = '', LEASE_SECONDS = '20' } = process.env
+
+const pool = createPool({ url: DATABASE_URL, name: 'relay process', connections: 4 })
+const notifier = createServiceClient({ baseUrl: NOTIFIER_URL, serviceToken: SERVICE_TOKEN, callMilliseconds: 1_000 })
+const logger = pino({ level: 'silent' })
+const relay = new Relay({ pool, logger, notifier, leaseSeconds: Number(LEASE_SECONDS) })
+relay.start()
+process.stdout.write('ready\n')
+process.on('SIGTERM', async () => {
+  await relay.stop()
+  process.exit()
+})

@@ -1,0 +1,125 @@
+import { Type } from '@sinclair/typebox'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import t from 'tap'
+import { FilterText, filterFields, ListOf, pageFields, pageOf, toPage } from './pages.ts'
+import { createServer } from './server.ts'
+
+const Query = Type.Object({ ...pageFields, ...filterFields({ name: FilterText('Part of it.') }) })
+const total = 32
+const numbers = Array.from({ length: total }, (_, index) => index + 1)
+
+const app = await createServer({
+  api: { title: 'Test', version: '1', description: 'Test', tags: [] },
+  logger: pino({ level: 'silent' }),
+  registry: new Registry(),
+  bodyLimitBytes: 100,
+  isReady: async () => {},
+})
+const schema = { querystring: Query, response: { 200: ListOf(Type.Integer(), 7) } }
+app.get('/numbers', { schema }, async request => pageOf(request, request.query, numbers))
+app.get('/nothing', { schema }, async request => pageOf(request, request.query, []))
+app.get('/name', { schema: { querystring: Query } }, async request => ({ name: request.query['filter[name]'] }))
+t.teardown(() => app.close())
+
+const get = async (url: string) => {
+  const answer = await app.inject({ url, headers: { host: 'courier.example:3000' } })
+  return { status: answer.statusCode, body: answer.json() }
+}
+const at = (query: string) => `http://courier.example:3000/numbers?${query}`
+
+t.test('without wishes a list answers its first fifteen rows', async t => {
+  t.strictSame((await get('/numbers')).body, {
+    data: numbers.slice(0, 15),
+    links: { first: at('page=1'), last: at('page=3'), prev: null, next: at('page=2') },
+    meta: {
+      current_page: 1,
+      from: 1,
+      last_page: 3,
+      path: 'http://courier.example:3000/numbers',
+      per_page: 15,
+      to: 15,
+      total,
+    },
+  })
+})
+
+t.test('the last page has the rest and leads nowhere', async t => {
+  const { body } = await get('/numbers?page=3')
+  t.strictSame(body.data, [31, 32])
+  t.match(body.links, { prev: at('page=2'), next: null })
+  t.match(body.meta, { from: 31, to: 32, current_page: 3 })
+})
+
+t.test('a page behind the last is empty', async t => {
+  const { body } = await get('/numbers?page=999999999&per_page=1000')
+  t.strictSame(body.data, [])
+  t.match(body.meta, { from: null, to: null, last_page: 1, total })
+  t.strictSame(body.links.next, null)
+})
+
+t.test('an empty list has one page', async t => {
+  const { body } = await get('/nothing')
+  t.strictSame(body.data, [])
+  t.match(body.meta, { current_page: 1, from: null, to: null, last_page: 1, total: 0 })
+  t.match(body.links, { prev: null, next: null })
+})
+
+t.test('links keep the other fields of the query', async t => {
+  const { body } = await get('/numbers?page=2&per_page=10&filter%5Bname%5D=a%26b%20c&tag=1&tag=2')
+  const others = 'per_page=10&filter%5Bname%5D=a%26b+c&tag=1&tag=2'
+  t.strictSame(body.links, {
+    first: at(`${others}&page=1`),
+    last: at(`${others}&page=4`),
+    prev: at(`${others}&page=1`),
+    next: at(`${others}&page=3`),
+  })
+  const next = new URL(body.links.next)
+  t.strictSame((await get(next.pathname + next.search)).body.data, numbers.slice(20, 30))
+})
+
+t.test('noPagination answers the whole list and nothing else', async t => {
+  for (const wish of ['noPagination=1', 'noPagination=true', 'noPagination=True', 'noPagination', 'noPagination='])
+    t.strictSame((await get(`/numbers?page=2&${wish}`)).body, { data: numbers }, wish)
+  for (const wish of ['noPagination=0', 'noPagination=false'])
+    t.equal((await get(`/numbers?${wish}`)).body.meta?.total, total, wish)
+})
+
+t.test('a wish that makes no sense is told', async t => {
+  const page = { page: ['The page field must be a whole number, 1 or more.'] }
+  const perPage = { per_page: ['The per page field must be a whole number, 1 to 1000.'] }
+  const whole = { noPagination: ['The noPagination field must be true or false.'] }
+  const table: [string, object][] = [
+    ...['0', '-1', '1.5', 'two', '1e3', '9999999999', '%00'].map((text): [string, object] => [`page=${text}`, page]),
+    ['page=1&page=2', page],
+    ...['0', '1001', '-5', 'all'].map((text): [string, object] => [`per_page=${text}`, perPage]),
+    ['noPagination=2', whole],
+    ['page=0&per_page=0', { ...page, ...perPage }],
+  ]
+  for (const [query, errors] of table) t.match(await get(`/numbers?${query}`), { status: 422, body: { errors } }, query)
+  t.equal((await get('/numbers?page=&per_page=')).body.data.length, 15, 'blank is not given')
+  t.equal((await get('/numbers?per_page=1000')).body.data.length, total)
+})
+
+t.test('a filter comes through as it was meant, and text that Postgres refuses is told', async t => {
+  for (const name of ['col', '100%', 'a_b', 'කොළඹ', '😀', ' ', '[x]', "o'neill"])
+    t.strictSame((await get(`/name?filter[name]=${encodeURIComponent(name)}`)).body, { name })
+  t.strictSame((await get('/name?filter%5Bname%5D=kotte')).body, { name: 'kotte' })
+  for (const bad of ['a%00b', 'x'.repeat(256)])
+    t.match(await get(`/name?filter[name]=${bad}`), { status: 422, body: { errors: { 'filter[name]': [String] } } })
+  t.equal((await get('/name?filter[name]=%ED%A0%80')).status, 200, 'bytes that are no text stay as written')
+})
+
+t.test('half of a surrogate pair is refused by the schema, a whole one is not', async t => {
+  const pattern = new RegExp(FilterText('').pattern ?? '')
+  t.notOk(pattern.test('a\ud800'))
+  t.notOk(pattern.test('\udc00a'))
+  t.ok(pattern.test('a😀b'))
+})
+
+t.test('a call without a host gets addresses without one', async t => {
+  const call = { protocol: 'http', host: '', url: '/numbers?page=2' } as const
+  const { links, meta } = toPage(call, { page: 2, perPage: 10, offset: 10 }, numbers.slice(10, 20), total)
+  t.equal(links.next, '/numbers?page=3')
+  t.equal(meta.path, '/numbers')
+})

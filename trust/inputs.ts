@@ -1,0 +1,127 @@
+import fc from 'fast-check'
+import type { JsonSchema } from './document.ts'
+import { anyText, anyValue, oddBodies } from './odd-values.ts'
+
+/** Values that the schema of a body or a parameter allows, from its examples where it has some. */
+export const validFor = (schema: JsonSchema): fc.Arbitrary<unknown> => {
+  const { examples, anyOf, type } = schema as { examples?: unknown[]; anyOf?: JsonSchema[]; type?: string }
+  if (schema.enum) return fc.constantFrom(...(schema.enum as unknown[]))
+  if ('const' in schema) return fc.constant(schema.const)
+  if (examples?.length)
+    return fc.oneof(
+      { weight: 3, arbitrary: fc.constantFrom(...examples) },
+      { weight: 1, arbitrary: validFor({ ...schema, examples: undefined }) },
+    )
+  if (anyOf) return fc.oneof(...anyOf.map(validFor))
+  return byType[type ?? '']?.(schema) ?? anyValue
+}
+
+const numeric = (schema: JsonSchema): { min: number; max: number } => ({
+  min: Number(schema.minimum ?? schema.exclusiveMinimum ?? -1_000_000),
+  max: Number(schema.maximum ?? schema.exclusiveMaximum ?? 1_000_000),
+})
+
+const byType: Record<string, (schema: JsonSchema) => fc.Arbitrary<unknown>> = {
+  string: schema => validText(schema),
+  integer: schema => fc.integer(numeric(schema)),
+  number: schema => fc.double({ ...numeric(schema), noNaN: true }),
+  boolean: () => fc.boolean(),
+  null: () => fc.constant(null),
+  array: schema => {
+    const { items, minItems = 0, maxItems = 4 } = schema as { items: JsonSchema; minItems?: number; maxItems?: number }
+    return fc.array(validFor(items ?? {}), {
+      minLength: minItems,
+      maxLength: Math.max(minItems, Math.min(maxItems, 4)),
+    })
+  },
+  object: schema => {
+    const properties = Object.entries((schema.properties ?? {}) as Record<string, JsonSchema>)
+    const required = (schema.required ?? []) as string[]
+    const fields = Object.fromEntries(properties.map(([name, property]) => [name, validFor(property)]))
+    return fc.record(fields, { requiredKeys: required })
+  },
+}
+
+const validText = (schema: JsonSchema): fc.Arbitrary<string> => {
+  const { pattern, minLength = 0, maxLength = 40 } = schema as Record<string, never>
+  const plain = fc.string({ unit: 'grapheme', minLength, maxLength: Math.min(maxLength, minLength + 40) })
+  if (!pattern) return plain
+  try {
+    return fc.stringMatching(new RegExp(pattern), { maxLength: Math.min(maxLength, 60) })
+  } catch {
+    // fast-check knows no look-ahead.
+    return plain
+  }
+}
+
+type Mutation = { at: number; kind: 'replace' | 'remove' | 'add' | 'rename' | 'repeat'; value: unknown; name: string }
+
+const mutation: fc.Arbitrary<Mutation> = fc.record({
+  at: fc.nat(10_000),
+  kind: fc.constantFrom('replace', 'replace', 'replace', 'remove', 'add', 'rename', 'repeat'),
+  value: anyValue,
+  name: anyText,
+})
+
+/** Where in a value something can be changed: its containers with their keys, outer ones first. */
+const placesIn = (value: unknown): [container: Record<string, unknown>, key: string][] => {
+  if (typeof value !== 'object' || value === null) return []
+  const container = value as Record<string, unknown>
+  return Object.keys(container).flatMap(key => [
+    [container, key] as [typeof container, string],
+    ...placesIn(container[key]),
+  ])
+}
+
+const mutate = (value: unknown, { at, kind, value: drawn, name }: Mutation): unknown => {
+  const odd = structuredClone(drawn)
+  const places = placesIn(value)
+  const place = places[at % Math.max(places.length, 1)]
+  if (!place) return odd
+  const [container, key] = place
+  if (kind === 'replace') container[key] = odd
+  if (kind === 'remove') delete container[key]
+  // Not by assignment: `__proto__` is to become a field.
+  const put = (field: string, content: unknown) =>
+    Object.defineProperty(container, field, { value: content, enumerable: true, configurable: true, writable: true })
+  if (kind === 'add' && !Array.isArray(container)) put(name, odd)
+  if (kind === 'rename' && !Array.isArray(container)) put(name, container[key])
+  if (kind === 'repeat') container[key] = Array.from({ length: 1 + (at % 1_200) }, () => container[key])
+  return value
+}
+
+const mutated = (valid: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
+  fc.tuple(valid, fc.array(mutation, { minLength: 1, maxLength: 3 })).map(([value, mutations]) => {
+    return mutations.reduce(mutate, structuredClone(value))
+  })
+
+const asJson = (value: unknown): Buffer => Buffer.from(JSON.stringify(value) ?? 'null')
+
+/** A body with a byte changed, cut off, or put in. */
+const brokenBytes = (bodies: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> =>
+  fc
+    .tuple(bodies, fc.nat(1_000_000), fc.nat(255), fc.constantFrom('change', 'cut', 'insert'))
+    .map(([bytes, at, byte, kind]) => {
+      const place = at % (bytes.length + 1)
+      const rest = bytes.subarray(kind === 'change' ? place + 1 : place)
+      return kind === 'cut'
+        ? bytes.subarray(0, place)
+        : Buffer.concat([bytes.subarray(0, place), Buffer.from([byte]), rest])
+    })
+
+/** Bodies for an operation: right ones, wrong ones, and bytes that are no JSON. */
+export const bodies = (schema: JsonSchema, examples: readonly unknown[]): fc.Arbitrary<Buffer> => {
+  const own = validFor(schema)
+  const valid =
+    examples.length === 0
+      ? own
+      : fc.oneof({ weight: 2, arbitrary: fc.constantFrom(...examples) }, { weight: 1, arbitrary: own })
+  const good = valid.map(asJson)
+  return fc.oneof(
+    { weight: 3, arbitrary: good },
+    { weight: 6, arbitrary: mutated(valid).map(asJson) },
+    { weight: 1, arbitrary: anyValue.map(asJson) },
+    { weight: 1, arbitrary: brokenBytes(good) },
+    { weight: 1, arbitrary: fc.constantFrom(...oddBodies).map(text => Buffer.from(text)) },
+  )
+}

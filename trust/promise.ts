@@ -1,0 +1,55 @@
+import type { Teardown } from '../dev/test-database.ts'
+
+/** A promise that the services make, with what shows whether they keep it. One file each. */
+export interface TrustPromise {
+  /** What `npm run trust -- NAME` calls it. */
+  name: string
+  /** A sentence of docs/promises.md. */
+  promise: string
+  limit: string
+  /** Needs the Postgres of TEST_POSTGRES_URL. What it makes is removed by `teardown`. */
+  run: (options: TrustOptions) => Promise<Outcome>
+}
+
+export interface TrustOptions extends Teardown {
+  /** The form that runs with every `npm test`: the same in seconds. */
+  short: boolean
+  /** Of everything that is left to chance. */
+  seed: number
+  /** Tells how far it is. */
+  report: (progress: string) => void
+}
+
+export interface Outcome {
+  /** Figure to value, in the order in which they are shown. */
+  measured: Record<string, number | string>
+  /** Each way in which the promise was broken; empty when it was kept. */
+  broken: string[]
+}
+
+/** Of every run: what was found once is found again. */
+export const seed = 20_261_121
+
+/** The figures in one line. */
+export const describe = ({ measured }: Outcome): string =>
+  Object.entries(measured)
+    .map(([figure, value]) => `${figure} ${value}`)
+    .join(', ')
+
+/** At most so many ways in which a promise was broken are shown. */
+export const shownFaults = 20
+
+/** Collects the ways in which a promise is broken; all are counted, the first ones kept. */
+export class Broken {
+  readonly sentences: string[] = []
+  count = 0
+
+  add(sentence: string): void {
+    this.count++
+    if (this.sentences.length < shownFaults) this.sentences.push(sentence)
+  }
+
+  require(isKept: boolean, sentence: string): void {
+    if (!isKept) this.add(sentence)
+  }
+}

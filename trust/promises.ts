@@ -1,0 +1,11 @@
+import { access } from './access.ts'
+import { canaries } from './canaries.ts'
+import { fuzz } from './fuzz.ts'
+import type { TrustPromise } from './promise.ts'
+import { roles } from './roles.ts'
+import { rowSecurity } from './row-security.ts'
+import { signatures } from './signatures.ts'
+import { slowSockets } from './slow-sockets.ts'
+
+/** In the order of docs/promises.md. */
+export const promises: readonly TrustPromise[] = [fuzz, signatures, slowSockets, access, rowSecurity, roles, canaries]

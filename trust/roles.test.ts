@@ -1,0 +1,4 @@
+import { roles } from './roles.ts'
+import { testShortForm } from './short-form.ts'
+
+testShortForm(roles)

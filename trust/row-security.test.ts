@@ -1,0 +1,4 @@
+import { rowSecurity } from './row-security.ts'
+import { testShortForm } from './short-form.ts'
+
+testShortForm(rowSecurity)

@@ -1,0 +1,134 @@
+import pg from 'pg'
+import { cloneDatabase, superuserAddress, type TestDatabase } from '../dev/test-database.ts'
+import { Broken, type Outcome, type TrustOptions, type TrustPromise } from './promise.ts'
+import { findTables } from './table-prints.ts'
+
+const services = ['orders', 'notifier'] as const
+
+/** Tables of which every session may read all rows, with the reason. No one may change another tenant's row there either. */
+const listed: Readonly<Record<string, string>> = {
+  tenants: 'the processes ask which tenants there are; it holds no person and no secret',
+}
+
+/** A value of each type, in SQL; `$1` is the tenant, so that what is unique stays so. */
+const values: Readonly<Record<string, string>> = {
+  text: '$1::text',
+  'text[]': 'array[$1::text]',
+  'character varying': '$1::text',
+  integer: '1',
+  smallint: '1',
+  bigint: '1',
+  numeric: '1',
+  'double precision': '1',
+  boolean: 'true',
+  bytea: `convert_to($1, 'UTF8')`,
+  jsonb: `'{}'`,
+  date: 'now()',
+  'timestamp with time zone': 'now()',
+  uuid: 'gen_random_uuid()',
+}
+
+const connect = async (t: TrustOptions, connectionString: string): Promise<pg.Client> => {
+  const client = new pg.Client({ connectionString })
+  client.on('error', () => {})
+  await client.connect()
+  t.teardown(() => client.end())
+  return client
+}
+
+/** Puts a row of each tenant into every table, new ones too, whatever their rules are. */
+const fill = async (superuser: pg.Client, tables: readonly string[]): Promise<void> => {
+  await superuser.query('set session_replication_role = replica')
+  const { rows: checks } = await superuser.query(
+    `select conrelid::regclass as table, conname from pg_constraint where contype = 'c' and conrelid::regclass::text = any($1)`,
+    [tables],
+  )
+  for (const check of checks) await superuser.query(`alter table ${check.table} drop constraint ${check.conname}`)
+  for (const table of tables)
+    for (const tenant of ['demo', 'rival']) {
+      const { names, expressions } = await rowOf(superuser, table)
+      await superuser.query(`insert into ${table} (${names}) select ${expressions} from (select $1::text) one`, [
+        tenant,
+      ])
+    }
+}
+
+const rowOf = async (superuser: pg.Client, table: string) => {
+  const { rows: columns } = await superuser.query(
+    `select attname as name, format_type(atttypid, null) as type from pg_attribute
+     where attrelid = $1::regclass and attnum > 0 and not attisdropped and attidentity = '' and attgenerated = ''`,
+    [table],
+  )
+  const expressions = columns.map(({ name, type }) => {
+    const value = name === 'tenant_id' ? '$1::text' : values[type]
+    if (!value) throw new Error(`give trust/row-security.ts a value of type ${type}, for ${table}.${name}`)
+    return value
+  })
+  return { names: columns.map(({ name }) => name).join(), expressions: expressions.join() }
+}
+
+/** What the statement came to as that tenant: its rows, or the SQLSTATE that refused it. Nothing stays. */
+const attempt = async (app: pg.Client, tenant: string | undefined, statement: string) => {
+  await app.query('begin')
+  try {
+    if (tenant !== undefined) await app.query(`select set_config('app.tenant', $1, true)`, [tenant])
+    const { rows, rowCount } = await app.query(statement)
+    return { rows, count: rowCount ?? 0, refusal: undefined }
+  } catch (error) {
+    return { rows: [], count: 0, refusal: String((error as { code?: string }).code) }
+  } finally {
+    await app.query('rollback')
+  }
+}
+
+const tryTable = async (app: pg.Client, superuser: pg.Client, table: string, broken: Broken): Promise<void> => {
+  const foreign = (rows: { tenant_id?: string }[]) => rows.filter(row => row.tenant_id !== 'rival').length
+  const own = await attempt(app, 'rival', `select * from ${table}`)
+  // A table that the service may not read shows it nothing.
+  const isClosed = own.refusal === '42501'
+  broken.require(isClosed || own.rows.length > foreign(own.rows), `${table}: a tenant does not see its own row`)
+  if (!(table in listed)) {
+    broken.require(foreign(own.rows) === 0, `${table}: rival reads ${foreign(own.rows)} rows of others`)
+    for (const tenant of [undefined, '', 'nowhere']) {
+      const { count } = await attempt(app, tenant, `select * from ${table}`)
+      broken.require(count === 0, `${table}: tenant ${tenant} reads ${count} rows`)
+    }
+  }
+  const { names, expressions } = await rowOf(superuser, table)
+  const asDemo = expressions.replaceAll('$1', `'demo'`)
+  const writes = [
+    `update ${table} set tenant_id = tenant_id where tenant_id = 'demo'`,
+    `update ${table} set tenant_id = 'rival' where tenant_id = 'demo'`,
+    `delete from ${table} where tenant_id = 'demo'`,
+    `truncate ${table}`,
+    `insert into ${table} (${names}) values (${asDemo})`,
+  ]
+  for (const write of writes) {
+    const { count, refusal } = await attempt(app, 'rival', write)
+    const isRefused =
+      refusal === '42501' || (count === 0 && !write.startsWith('insert') && !write.startsWith('truncate'))
+    broken.require(isRefused, `${table}: rival may ${write.slice(0, 60)} (${refusal ?? count})`)
+  }
+}
+
+const tryDatabase = async (t: TrustOptions, database: TestDatabase, broken: Broken): Promise<number> => {
+  const superuser = await connect(t, superuserAddress(database))
+  const app = await connect(t, database.url)
+  const tables = await findTables(async (text, values) => (await superuser.query(text, values)).rows)
+  await fill(superuser, tables)
+  for (const table of tables) await tryTable(app, superuser, table, broken)
+  return tables.length
+}
+
+export const rowSecurity: TrustPromise = {
+  name: 'row-security',
+  promise: 'With its tenant filter taken out, a query still shows no row of another tenant',
+  limit: 'every table of both databases: 0 rows of others read, changed or added',
+  run: async (options): Promise<Outcome> => {
+    const broken = new Broken()
+    let tables = 0
+    for (const service of services) tables += await tryDatabase(options, await cloneDatabase(options, service), broken)
+    broken.require(tables > 0, 'there are no tables')
+    return { measured: { tables, 'ways through': broken.count }, broken: broken.sentences }
+  },
+}

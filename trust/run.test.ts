@@ -1,0 +1,37 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { root } from '../dev/settings.ts'
+import { Broken, describe, shownFaults } from './promise.ts'
+import { promises } from './promises.ts'
+
+const run = (...words: string[]) =>
+  spawnSync(process.execPath, [join(root, 'trust/run.ts'), ...words], { encoding: 'utf8' })
+
+t.test('an unknown promise and a wrong seed are named, with what there is', async t => {
+  const unknown = run('fuz')
+  t.equal(unknown.status, 1)
+  t.match(unknown.stderr, /there is no promise fuz; there are: fuzz, signatures/)
+  const wrong = run('--seed', 'x')
+  t.equal(wrong.status, 1)
+  t.match(wrong.stderr, /--seed must be a whole number, not x/)
+})
+
+t.test('every promise is in the help and in docs/promises.md, under its name and in its words', async t => {
+  const { status, stdout } = run('--help')
+  t.equal(status, 0)
+  const page = readFileSync(join(root, 'docs/promises.md'), 'utf8').replaceAll("'", '’')
+  for (const { name, promise } of promises) {
+    t.ok(stdout.includes(name) && stdout.includes(promise), name)
+    t.ok(page.includes(`| \`${name}\` | ${promise.replaceAll("'", '’')} |`), `docs/promises.md has ${name}`)
+  }
+})
+
+t.test('every way in which a promise is broken is counted, the first ones are kept', async t => {
+  const broken = new Broken()
+  broken.require(true, 'kept')
+  for (let n = 0; n < 100; n++) broken.require(false, `fault ${n}`)
+  t.same([broken.count, broken.sentences.length, broken.sentences[0]], [100, shownFaults, 'fault 0'])
+  t.equal(describe({ measured: { inputs: 5, faults: 0 }, broken: [] }), 'inputs 5, faults 0')
+})

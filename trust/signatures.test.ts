@@ -1,0 +1,4 @@
+import { testShortForm } from './short-form.ts'
+import { signatures } from './signatures.ts'
+
+testShortForm(signatures)
