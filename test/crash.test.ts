@@ -87,10 +87,11 @@ const rowsOf = async (database: string, text: string) => {
   url.pathname = new URL(database).pathname
   const client = new pg.Client({ connectionString: url.href })
   await client.connect()
-  return client.query(text).then(
-    async result => (await client.end(), result.rows),
-    async error => (await client.end(), Promise.reject(error)),
-  )
+  try {
+    return (await client.query(text)).rows
+  } finally {
+    await client.end()
+  }
 }
 
 const settledStatuses = ['sent', 'delivered', 'read', 'unknown']
