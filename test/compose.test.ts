@@ -127,7 +127,7 @@ t.test(
       })
       t.notMatch(
         compose(['logs', 'notifier', 'orders']).stdout,
-        /demo-access-token|demo-app-secret|lanka-shoes-demo|0000123|Nimali/,
+        /demo-access-token|demo-app-secret|lanka-shoes-demo|0000177|Nimali/,
       )
     })
   },

@@ -4,7 +4,7 @@ import { type Courier, call, eventually, phoneOf } from './courier.ts'
 const order = {
   customer_name: 'Nimali Perera',
   customer_address: '24/3 Temple Road',
-  customer_phone: '077 000 0123',
+  customer_phone: '077 000 0177',
   destination_city_id: '1525',
   cod: 4950,
   weight: 0.9,
@@ -42,7 +42,7 @@ export const testJourney = async (t: Test, courier: Courier): Promise<void> => {
 
   const phone = await eventually(
     'the customer read all messages',
-    () => phoneOf(courier.simulator, '94770000123'),
+    () => phoneOf(courier.simulator, '94770000177'),
     messages => messages.filter(({ status }) => status === 'read').length >= 3,
   )
   t.strictSame(
