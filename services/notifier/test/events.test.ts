@@ -91,12 +91,12 @@ t.test('events that are half taken when Postgres fails are not taken at all, and
   const owner = await pool.connect()
   t.teardown(() => owner.release(true))
   // Whoever takes events stops at their messages: it holds the lock that those need.
-  await owner.query(`begin; select set_config('app.tenant', '*', true); lock table message_events in share mode`)
+  await owner.query(`begin; select set_config('app.tenant', '*', true); lock table messages in share mode`)
   const telling = tell(many(20))
   const find = `select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into messages%'
     and datname = current_database()`
-  await until('it writes messages', async () => (await owner.query(find)).rows[0])
-  await owner.query(`select pg_terminate_backend(pid) from (${find}) waiting`)
+  await until('it writes messages', async () => (await rows(find))[0])
+  await rows(`select pg_terminate_backend(pid) from (${find}) waiting`)
   t.equal((await telling).status, 503)
   await owner.query('rollback')
   t.same(await rows('select 1 from events union all select 1 from messages'), [])
