@@ -8,6 +8,8 @@ import { chanceOf } from './chance.ts'
 import { call, eventually } from './courier.ts'
 import { type Stack, startStack } from './stack.ts'
 
+t.setTimeout(900_000)
+
 const rounds = 100
 const ordersPerBatch = 5
 const seed = 20_261_121
