@@ -125,13 +125,16 @@ t.test('a call that another part of the service locks out is done again', async 
   const waiting = async (): Promise<boolean> =>
     (await rows(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`))
       .length > 0
-  const { calling } = await inTenant(pool, '*', async (tx: Tx) => {
-    await lock(tx, 'b')
-    const calling = call(envelope({ statuses: ['a', 'b'].map(id => status({ id: `wamid.${id}` })) }))
-    while (!(await waiting())) await new Promise(resolve => setTimeout(resolve, 10))
-    await lock(tx, 'a')
-    return { calling }
-  })
+  const collide = () =>
+    inTenant(pool, '*', async (tx: Tx) => {
+      await lock(tx, 'b')
+      const calling = call(envelope({ statuses: ['a', 'b'].map(id => status({ id: `wamid.${id}` })) }))
+      while (!(await waiting())) await new Promise(resolve => setTimeout(resolve, 10))
+      await lock(tx, 'a')
+      return { calling }
+    })
+  // On a slow machine Postgres may choose the test itself to give way.
+  const { calling } = await collide().catch(collide).catch(collide)
   t.equal((await calling).statusCode, 200)
   t.same(await rows('select status from messages'), [{ status: 'sent' }, { status: 'sent' }])
 })

@@ -17,8 +17,12 @@ export interface BatchWriter {
 const smallOrders = 100
 /** What one statement carries of small batches. */
 const groupOrders = 1_000
-/** So many that wait do not wait for the statement under way: it may be held up. At most `lanes` run at once. */
+/**
+ * A statement may be held up by another's lock: so many batches do not wait for it, nor any for so long. At most `lanes`
+ * statements of a tenant's small batches run at once.
+ */
 const crowd = 16
+const patienceMilliseconds = 50
 const lanes = 4
 
 interface Waiting {
@@ -31,6 +35,8 @@ interface Waiting {
 interface Line {
   readonly waiting: Waiting[]
   running: number
+  /** Ends the patience of those that wait. */
+  overdue?: NodeJS.Timeout | undefined
 }
 
 /** Small batches of a tenant that arrive while others are written share the next statement and its commit. */
@@ -66,9 +72,11 @@ export const createBatchWriter = (pool: pg.Pool): BatchWriter => {
     else if (line.running === 0) lines.delete(tenant)
   }
 
-  const start = (tenant: string, line: Line): void => {
-    const mayRun = () => line.running === 0 || (line.running < lanes && line.waiting.length >= crowd)
+  const start = (tenant: string, line: Line, isOverdue = false): void => {
+    const mayRun = () => line.running === 0 || (line.running < lanes && (isOverdue || line.waiting.length >= crowd))
     while (line.waiting.length > 0 && mayRun()) void run(tenant, line, takeGroup(line.waiting))
+    clearTimeout(line.overdue)
+    if (line.waiting.length > 0) line.overdue = setTimeout(start, patienceMilliseconds, tenant, line, true)
   }
 
   return {

@@ -137,7 +137,8 @@ const hold = async (t: Test, waybill: string) => {
   )
   const blocked = `from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
   const waiting = async () => {
-    while ((await holder.query(`select 1 ${blocked}`)).rowCount === 0) await delay(10)
+    // A transaction sees one moment of the activity, unless it asks for another.
+    while ((await holder.query(`select pg_stat_clear_snapshot() ${blocked}`)).rowCount === 0) await delay(10)
   }
   const kill = () => holder.query(`select pg_terminate_backend(pid) ${blocked}`)
   return { waiting, kill, release: () => holder.query('rollback') }
