@@ -48,7 +48,11 @@ export const startProcess = async (
 }
 
 /** More than any promise asks for: a limit of calls would hide what is looked for. */
-const unlimited = { RATE_LIMIT_PER_MINUTE: '1000000000' }
+const unlimited = {
+  RATE_LIMIT_PER_MINUTE: '1000000000',
+  ADDRESS_LIMIT_PER_MINUTE: '1000000000',
+  ADDRESS_REFUSALS_PER_MINUTE: '1000000000',
+}
 
 export const startOrdersProcess = async (t: Teardown, more: Record<string, string> = {}) => {
   const database = await cloneDatabase(t, 'orders')

@@ -1,8 +1,9 @@
-import { DomainError } from '@courier/shared/http/errors.ts'
+import type { AddressLimits } from '@courier/shared/http/addresses.ts'
+import { Limit, limitCalls } from '@courier/shared/http/limits.ts'
 import { createServer } from '@courier/shared/http/server.ts'
 import { watchPool } from '@courier/shared/pool-metrics.ts'
 import type { ServiceClient } from '@courier/shared/service-client.ts'
-import rateLimit from '@fastify/rate-limit'
+import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, Registry } from 'prom-client'
@@ -27,9 +28,11 @@ export interface OrdersOptions {
   serviceToken: string
   maxOrdersPerBatch: number
   maxBodyBytes: number
+  /** Of one merchant. */
   callsPerMinute: number
   login: LoginLimits
   trustedProxies?: string | undefined
+  addressLimits?: AddressLimits | undefined
 }
 
 const api = {
@@ -47,14 +50,15 @@ const api = {
 export const createOrders = async ({ pool, logger, notifier, serviceToken, ...limits }: OrdersOptions) => {
   const registry = new Registry()
   const isReady = () => pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
-  const { maxBodyBytes: bodyLimitBytes, trustedProxies } = limits
-  const app = await createServer({ api, logger, registry, bodyLimitBytes, trustedProxies, isReady })
+  const { maxBodyBytes: bodyLimitBytes, trustedProxies, addressLimits } = limits
+  const app = await createServer({ api, logger, registry, bodyLimitBytes, trustedProxies, addressLimits, isReady })
 
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   watchPool(pool, registry)
   watchOutbox(pool, registry)
   const relay = new Relay({ pool, logger, notifier, ...countDeliveries(registry) })
   const findCaller = createTokenReader(pool)
+  const merchantCalls = new Limit('merchant', limits.callsPerMinute)
   const desk = {
     pool,
     catalogues: createCatalogues(pool),
@@ -66,14 +70,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   await app.register(
     async merchants => {
       merchants.addHook('onRequest', requireMerchant(findCaller))
-      await merchants.register(rateLimit, {
-        hook: 'preParsing',
-        max: limits.callsPerMinute,
-        timeWindow: '1 minute',
-        keyGenerator: request => merchantOf(request).tokenId,
-        errorResponseBuilder: (_request, { ttl }) =>
-          new DomainError('too_many_requests', 'Too Many Attempts.', { retryAfterSeconds: Math.ceil(ttl / 1000) }),
-      })
+      merchants.addHook('onRequest', limitCalls(merchantCalls, callerOf))
       await merchants.register(user, { pool })
       await merchants.register(directory, desk)
       await merchants.register(booking, {
@@ -89,4 +86,10 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   )
   await app.register(internal, { pool, serviceToken })
   return { app, relay }
+}
+
+/** All tokens of a merchant share what it may do. */
+const callerOf = (request: FastifyRequest): string => {
+  const { tenant, merchantId } = merchantOf(request)
+  return `${tenant} ${merchantId}`
 }

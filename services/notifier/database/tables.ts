@@ -1,3 +1,4 @@
+import type { AuditTable } from '@courier/shared/audit.ts'
 import type { TenantTransaction } from '@courier/shared/database.ts'
 import type { ColumnType, Generated } from 'kysely'
 import type { MessageTemplate } from '../messages/schema.ts'
@@ -9,6 +10,7 @@ type Bigint = ColumnType<string, number | string, number | string>
 type Json<T> = ColumnType<T, string, string>
 
 export interface Tables {
+  audit: AuditTable
   tenants: {
     tenant_id: string
     country: string

@@ -1,3 +1,4 @@
+import { type Actor, audit } from '@courier/shared/audit.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
 import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/idempotency.ts'
@@ -33,6 +34,7 @@ export const acceptMessages = (
   requests: readonly MessageRequest[],
   pathOf: PathOf,
   key?: IdempotencyKey,
+  by?: Actor,
 ): Promise<Acceptance> =>
   inTenant<Tables, Acceptance>(
     pool,
@@ -48,13 +50,9 @@ export const acceptMessages = (
       const now = new Date()
       const named = checked.map(message => ({ id: newMessageId(now), message }))
       const messages = await insertMessages(tx, tenant, named)
-      if (key)
-        await insertKey(
-          tx,
-          tenant,
-          key,
-          named.map(({ id }) => id),
-        )
+      const ids = named.map(({ id }) => id)
+      if (by) await audit(tx, tenant, by, 'message.accepted', ids)
+      if (key) await insertKey(tx, tenant, key, ids)
       return { kind: 'accepted', messages, replayed: false }
     },
     ({ kind }) => kind === 'accepted',

@@ -1,3 +1,4 @@
+import { type Actor, audit, operator } from '@courier/shared/audit.ts'
 import type { Change } from '@courier/shared/changes.ts'
 import { inTenant, lockTenant } from '@courier/shared/database.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
@@ -18,6 +19,7 @@ export const applyFile = async (
   keyring: Keyring,
   file: TenantWish,
   dryRun: boolean,
+  by: Actor = operator(),
 ): Promise<Applied> => {
   const { tenant, channels } = file
   const ids = channels.map(channel => channel.phoneNumberId)
@@ -30,6 +32,7 @@ export const applyFile = async (
       await lockTenant(tx, tenant.id)
       const found = await applySettings(tx, tenant)
       for (const channel of channels) found.push(...(await storeChannel(tx, keyring, tenant.id, channel)))
+      if (found.length > 0) await audit(tx, tenant.id, by, 'tenant.applied', tenant.id)
       return found
     },
     () => !dryRun,

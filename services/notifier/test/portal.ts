@@ -1,11 +1,11 @@
 import { pino } from 'pino'
 import type { Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
-import { createNotifier } from '../app.ts'
+import { createNotifier, type NotifierOptions } from '../app.ts'
 import { stage } from './stage.ts'
 
 /** The whole application with a token of staff, called as the portal calls it. */
-export const build = async (t: Teardown, callsPerMinute = 1_000_000) => {
+export const build = async (t: Teardown, callsPerMinute = 1_000_000, limits: Partial<NotifierOptions> = {}) => {
   const stageOptions = await stage(t, { isRunning: false })
   const { pool, keyring, api } = stageOptions
   const logger = pino({ level: 'silent' })
@@ -17,6 +17,7 @@ export const build = async (t: Teardown, callsPerMinute = 1_000_000) => {
     window: 64,
     pairSeconds: 0,
     callsPerMinute,
+    ...limits,
   })
   t.teardown(async () => {
     await app.close()

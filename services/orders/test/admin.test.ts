@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
@@ -105,6 +105,46 @@ t.test('apply tells few changes one by one, and all of them as JSON', async t =>
   t.match(succeed(t, orders('apply', file, '--dry-run')), /^ {2}tenant demo changed$/m)
   t.same(JSON.parse(succeed(t, orders('apply', file, '--json'))), { dry_run: false, changes })
   t.same(JSON.parse(succeed(t, orders('apply', file, '--json'))), { dry_run: false, changes: [] })
+})
+
+t.test('a file with very many rates is applied', async t => {
+  const { orders, save } = await start(t)
+  const zones = Array.from({ length: 250 }, (_, index) => `zone ${index}`)
+  const cities = zones.map((name, index) => ({ id: 10_000 + index, name }))
+  const file = tenantFile()
+  file.states.push({ id: 99, name: 'Far', cities })
+  file.rate_cards = [
+    {
+      name: 'standard',
+      zones: Object.fromEntries(zones.map((name, index) => [name, [10_000 + index]])),
+      rates: zones.flatMap(from => zones.map(to => ({ from, to, first_kg: 450, each_extra_kg: 90 }))),
+    },
+  ]
+  t.match(succeed(t, orders('apply', save(file))), /^rate +added +62500$/m)
+})
+
+t.test('audit lists who did what, the newest first', async t => {
+  const { orders, save } = await start(t)
+  const audit = (...words: string[]) => orders('audit', '--tenant', 'demo', ...words)
+  succeed(t, orders('apply', save(tenantFile())))
+  const create = ['token', 'create', '--tenant', 'demo', '--staff', 'Ruwan', '--json']
+  const { id } = JSON.parse(succeed(t, orders(...create)))
+  const entries = JSON.parse(succeed(t, audit('--json')))
+  t.match(entries, [
+    { actor_kind: 'operator', actor: userInfo().username, action: 'token.created', object_id: id, token_id: null },
+    { action: 'tenant.applied', object_id: 'demo' },
+  ])
+  t.same(JSON.parse(succeed(t, audit('--limit', '1', '--json'))), entries.slice(0, 1))
+  t.same(JSON.parse(succeed(t, audit('--since', entries[0].at, '--json'))), entries.slice(0, 1))
+  t.equal(succeed(t, audit('--since', '2099-01-01')), 'Nothing was done.\n')
+  t.match(succeed(t, audit()), /^at +actor_kind +actor +token_id +action +object_id +request_id\n.*token\.created/)
+  for (const words of [
+    ['--limit', '0'],
+    ['--limit', 'x'],
+    ['--since', 'yesterday'],
+  ])
+    t.match(fail(t, audit(...words)), /must be a/, words.join(' '))
+  t.match(fail(t, orders('audit', '--tenant', 'nowhere')), /there is no tenant nowhere/)
 })
 
 t.test('a wrong file is told with its paths and nothing of it is applied', async t => {
