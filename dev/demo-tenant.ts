@@ -10,36 +10,52 @@ export interface DemoLogin {
   email: string
   password: string
   token: string
+  staffToken: string
 }
 
-const tokenPath = (dataFolder: string): string => join(dataFolder, 'demo-token.json')
+const tokenPath = (dataFolder: string): string => join(dataFolder, 'demo-tokens.json')
 
-/** Applies examples/demo-tenant.json once, and keeps one token of its first merchant in the data folder. */
-export const loadDemoTenant = async (dataFolder: string): Promise<DemoLogin> => {
+/** examples/demo-tenant.json, checked. It has a merchant. */
+export const readDemoFile = async () => {
   const checked = checkFile(JSON.parse(await readFile(join(root, 'examples/demo-tenant.json'), 'utf8')))
   if (checked.kind === 'refused') throw new Error(`examples/demo-tenant.json: ${JSON.stringify(checked.faults)}`)
-  const { file } = checked
-  const merchant = file.merchants[0]
+  const [merchant, ...others] = checked.file.merchants
   if (!merchant) throw new Error('examples/demo-tenant.json has no merchant')
+  return { file: checked.file, merchants: [merchant, ...others] as const }
+}
+
+/** Applies examples/demo-tenant.json once, and keeps one token of its first merchant and one of staff in the data folder. */
+export const loadDemoTenant = async (dataFolder: string): Promise<DemoLogin> => {
+  const { file, merchants } = await readDemoFile()
+  const [merchant] = merchants
+  const tenant = file.tenant.id
   const pool = createPool({ url: process.env.ORDERS_DATABASE_URL ?? '', name: 'demo tenant', connections: 2 })
   try {
     const { rowCount } = await pool.query('select 1 from tenants where tenant_id = $1', [file.tenant.id])
     if (!rowCount) await applyTenant(pool, file, false)
-    const kept = await readToken(dataFolder)
-    const live = (await listTokens(pool, file.tenant.id)).filter(token => !token.revoked_at)
-    const token = live.some(({ token_id }) => token_id === kept?.id)
-      ? kept
-      : await createTokenFor(pool, { tenant: file.tenant.id, merchant: merchant.email })
+    const kept = await readTokens(dataFolder)
+    const live = new Set((await listTokens(pool, tenant)).flatMap(row => (row.revoked_at ? [] : row.token_id)))
+    const keep = (name: keyof Tokens, holder: { merchant?: string; staff?: string }) =>
+      kept && live.has(kept[name].id) ? kept[name] : createTokenFor(pool, { tenant, ...holder })
+    const tokens: Tokens = {
+      merchant: await keep('merchant', { merchant: merchant.email }),
+      staff: await keep('staff', { staff: 'Demo portal' }),
+    }
     await mkdir(dataFolder, { recursive: true })
-    await writeFile(tokenPath(dataFolder), JSON.stringify(token), { mode: 0o600 })
-    return { email: merchant.email, password: merchant.password, token: token?.token ?? '' }
+    await writeFile(tokenPath(dataFolder), JSON.stringify(tokens), { mode: 0o600 })
+    const { email, password } = merchant
+    return { email, password, token: tokens.merchant.token, staffToken: tokens.staff.token }
   } finally {
     await pool.end()
   }
 }
 
-/** The token that `npm start` keeps for the demonstration; undefined before the first start. */
-export const readToken = async (dataFolder: string): Promise<{ id: string; token: string } | undefined> => {
+interface Tokens {
+  merchant: { id: string; token: string }
+  staff: { id: string; token: string }
+}
+
+const readTokens = async (dataFolder: string): Promise<Tokens | undefined> => {
   const text = await readFile(tokenPath(dataFolder), 'utf8').catch(() => undefined)
   return text === undefined ? undefined : JSON.parse(text)
 }

@@ -1,8 +1,10 @@
-// npm run demo, while `npm start` runs: posts a real batch, prints the waybills, and follows a message until it is read.
+// npm run demo, while `npm start` runs: logs in, posts a real batch, prints the waybills, and follows the message that
+// the first customer gets until it is delivered.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { readStaffToken } from './demo-staff.ts'
-import { readToken } from './demo-tenant.ts'
+import { readDemoFile } from './demo-tenant.ts'
 import { addressOf } from './ports.ts'
 import { readDevSettings, root } from './settings.ts'
 
@@ -10,64 +12,68 @@ const fail = (message: string): never => {
   process.stderr.write(`${message}\n`)
   process.exit(1)
 }
+const print = (line: string): void => {
+  process.stdout.write(`${line}\n`)
+}
 
 const settings = readDevSettings()
-const orders = addressOf(settings.HOST, settings.ORDERS_PORT)
-const kept = (await readToken(settings.dataFolder)) ?? fail(`${settings.dataFolder} has no token: run npm start first.`)
-
-const body = await readFile(join(root, 'examples/batch.json'))
-const batch = JSON.parse(body.toString()) as { order_data: { order_no: string; customer_name: string }[] }
-process.stdout.write(`Posting ${batch.order_data.length} orders to ${orders} ...\n`)
-const answer = await fetch(`${orders}/api/public/merchant/order/bulk`, {
-  method: 'POST',
-  headers: { authorization: `Bearer ${kept.token}`, 'x-tenant': 'demo', 'content-type': 'application/json' },
-  body,
-}).catch(() => fail(`Nothing answers at ${orders}: run npm start in another terminal first.`))
-const { message, data, errors } = (await answer.json()) as { message: string; data?: string[]; errors?: object }
-if (!data) fail(`${answer.status} ${message} ${errors ? JSON.stringify(errors, null, 2) : ''}`)
-for (const [index, waybill] of (data ?? []).entries()) {
-  const order = batch.order_data[index]
-  process.stdout.write(`${waybill}  ${order?.order_no}  ${order?.customer_name}\n`)
-}
-process.stdout.write(`${message}\n`)
-
+const orders = `${addressOf(settings.HOST, settings.ORDERS_PORT)}/api/public/merchant`
 const notifier = addressOf(settings.HOST, settings.NOTIFIER_PORT)
-const staff = (await readStaffToken(settings.dataFolder)) ?? fail('There is no staff token: run npm start first.')
-const headers = { authorization: `Bearer ${staff.token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
-const [waybill = ''] = data ?? []
-const text = (...texts: string[]) => texts.map(text => ({ type: 'text', text }))
-const queued = await fetch(`${notifier}/api/messages`, {
-  method: 'POST',
-  headers,
-  body: JSON.stringify({
-    to: '0770000101',
-    waybill_number: waybill,
-    template: {
-      name: 'order_created',
-      language: { code: 'en_US' },
-      components: [
-        { type: 'header', parameters: text(waybill) },
-        { type: 'body', parameters: text('Nimali', 'Lanka Shoes', '4500') },
-      ],
-    },
-  }),
-})
-const accepted = (await queued.json()) as { message: string; data?: { id: string }; errors?: object }
-if (!accepted.data) fail(`${queued.status} ${accepted.message} ${JSON.stringify(accepted.errors ?? {}, null, 2)}`)
-process.stdout.write(`\nMessage ${accepted.data?.id} about ${waybill}:\n`)
 
-interface Moment {
+/** The body of a call of tenant demo; ends the demonstration with what is wrong when it is refused. */
+const call = async <Body>(url: string, token?: string, body?: unknown): Promise<Body> => {
+  const headers = {
+    'x-tenant': 'demo',
+    ...(token && { authorization: `Bearer ${token}` }),
+    ...(body ? { 'content-type': 'application/json' } : {}),
+  }
+  const given = body ? { method: 'POST', body: JSON.stringify(body) } : {}
+  const answer = await fetch(url, { headers, ...given }).catch(() =>
+    fail(`Nothing answers at ${url}: run npm start in another terminal first.`),
+  )
+  const text = await answer.text()
+  if (!answer.ok) fail(`${url} answered ${answer.status}: ${text}`)
+  return JSON.parse(text)
+}
+
+const postBatch = async (): Promise<string> => {
+  const { email, password } = (await readDemoFile()).merchants[0]
+  const { token } = await call<{ token: string }>(`${orders}/login`, undefined, { email, password })
+  print(`Logged in as ${email}`)
+  const batch = JSON.parse(await readFile(join(root, 'examples/batch.json'), 'utf8'))
+  const names = batch.order_data as { order_no: string; customer_name: string }[]
+  print(`Posting ${names.length} orders ...`)
+  const { message, data } = await call<{ message: string; data: string[] }>(`${orders}/order/bulk`, token, batch)
+  for (const [index, waybill] of data.entries())
+    print(`${waybill}  ${names[index]?.order_no}  ${names[index]?.customer_name}`)
+  print(message)
+  return data[0] ?? fail('There is no waybill to follow.')
+}
+
+interface Message {
+  id: string
+  template: { name: string }
   status: string
-  at: string
+  error: { meaning: string } | null
+  timeline: { status: string; at: string }[]
 }
-let told = 0
-for (let tries = 0; tries < 300; tries++) {
-  const answer = await fetch(`${notifier}/api/messages/${accepted.data?.id}`, { headers })
-  const { data: message } = (await answer.json()) as { data: { status: string; timeline: Moment[] } }
-  for (const { status, at } of message.timeline.slice(told)) process.stdout.write(`${at}  ${status}\n`)
-  told = message.timeline.length
-  if (message.status === 'read') process.exit(0)
-  if (message.status === 'failed') fail('The message failed.')
-  await new Promise(resolve => setTimeout(resolve, 100))
+
+/** The message that a rule of examples/demo-notifier.json makes of the new order. */
+const followMessage = async (waybill: string): Promise<void> => {
+  const { token } = (await readStaffToken(settings.dataFolder)) ?? fail('There is no staff token: run npm start first.')
+  let told = 0
+  for (let tries = 0; tries < 600; tries++) {
+    const { data } = await call<{ data: Message[] }>(`${notifier}/api/messages?waybill_number=${waybill}`, token)
+    const first = data.at(-1)
+    const found = first && (await call<{ data: Message }>(`${notifier}/api/messages/${first.id}`, token)).data
+    if (found && told === 0) print(`\nMessage ${found.id} about ${waybill}, ${found.template.name}:`)
+    for (const { at, status } of found?.timeline.slice(told) ?? []) print(`${at}  ${status}`)
+    told = found?.timeline.length ?? 0
+    if (found?.error) fail(`The message failed: ${found.error.meaning}`)
+    if (found?.status === 'delivered' || found?.status === 'read') return
+    await delay(100)
+  }
+  fail('No message was delivered within a minute.')
 }
-fail('The message was not read within 30 seconds.')
+
+await followMessage(await postBatch())

@@ -111,9 +111,9 @@ try {
     startService('notifier', 'services/notifier', settings.NOTIFIER_PORT),
     startService('simulator', 'simulator', settings.SIMULATOR_PORT),
   ])
-  const { email, password, token } = await loadDemoTenant(settings.dataFolder)
-  const staffToken = await loadDemoStaff(settings.dataFolder)
-  await syncTemplates(notifier, staffToken)
+  const { email, password, token, staffToken } = await loadDemoTenant(settings.dataFolder)
+  const portalToken = await loadDemoStaff(settings.dataFolder)
+  await syncTemplates(notifier, portalToken)
   // The services' log lines about it come first: the last line says that all is ready.
   await delay(200)
   process.stdout.write(`
@@ -122,7 +122,8 @@ notifier    ${notifier}   calls to try: ${notifier}/docs
 simulator   ${simulator}   the customers' phones
 merchant    ${email}   password ${password}
 token       ${token}
-staff token ${staffToken}   of the notifier
+staff       ${staffToken}   of orders
+            ${portalToken}   of the notifier
 
 Send a batch of 25 orders:
 

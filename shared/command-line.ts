@@ -33,10 +33,10 @@ export const printTable = (rows: Record<string, Cell>[], nothing: string): void 
 
 const text = (cell: Cell): string => (cell instanceof Date ? cell.toISOString() : String(cell ?? '-'))
 
-/** Every fault of a file with its path, on standard error. */
-export const printFaults = (file: string, faults: Faults, json: boolean): void => {
+/** Every fault of a file, or of another thing that was not `done`, with its path, on standard error. */
+export const printFaults = (file: string, faults: Faults, json: boolean, done = 'applied'): void => {
   if (json) return printJson({ errors: faults })
-  process.stderr.write(`${file} was not applied:\n`)
+  process.stderr.write(`${file} was not ${done}:\n`)
   for (const [path, sentences] of Object.entries(faults))
     for (const sentence of sentences) process.stderr.write(`  ${path || 'the file'}: ${sentence}\n`)
 }

@@ -7,7 +7,7 @@ import { cloneDatabase } from '../dev/test-database.ts'
 import type { Tables, Tx } from '../services/orders/database/tables.ts'
 import { build } from '../services/orders/test/build.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
-import { bypassesRowSecurity, createPool, inTenant, isUnavailable, migrate } from './database.ts'
+import { bypassesRowSecurity, createPool, inTenant, isUnavailable, migrate, readInTenant } from './database.ts'
 
 const migrations = fileURLToPath(new URL('../services/orders/database/migrations', import.meta.url))
 
@@ -166,6 +166,17 @@ t.test('errors inside leave the pool as usable as before', async t => {
     inTenant(pool, 'demo', async (tx: Tx) => (await tx.client.query(countStates)).rows[0].states),
   )
   t.strictSame(await Promise.all(counts), [3, 3, 3, 3])
+})
+
+t.test('a read sees its own tenant alone, writes nothing, and leaves the pool usable when it fails', async t => {
+  const { pool, rows } = await buildTwo(t, 1)
+  const read = (text: string, values: unknown[] = []) => readInTenant(pool, 'demo', { text, values })
+  t.strictSame(await read('select distinct tenant_id from states'), [{ tenant_id: 'demo' }])
+  await t.rejects(read('select 1 / $1::integer as none', [0]), { code: '22012' })
+  await t.rejects(read(`update states set name = 'x'`), { code: '25006' })
+  t.strictSame(await read('select 1 as one'), [{ one: 1 }])
+  t.strictSame((await pool.query('select state_id from states')).rows, [], 'the tenant goes with the transaction')
+  t.strictSame(await rows(`select name from states where name = 'x'`), [])
 })
 
 t.test('a connection that dies inside a transaction is replaced', async t => {

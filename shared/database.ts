@@ -93,6 +93,34 @@ export const inTenant = async <Tables, Result>(
   }
 }
 
+/**
+ * Runs one read in a transaction of `tenant`, in one round trip: its end is sent with it, since there is nothing to decide.
+ * Returns the rows.
+ */
+export const readInTenant = async <Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  tenant: string,
+  query: pg.QueryConfig,
+): Promise<Row[]> => {
+  const client = await pool.connect()
+  sendTogether(client)
+  try {
+    const [, { rows }] = await Promise.all([
+      client.query(`begin read only; select set_config('app.tenant', ${client.escapeLiteral(tenant)}, true)`),
+      client.query<Row>(query),
+      client.query('commit'),
+    ])
+    client.release()
+    return rows
+  } catch (error) {
+    await client.query('rollback').then(
+      () => client.release(),
+      broken => client.release(broken),
+    )
+    throw error
+  }
+}
+
 /** What is sent in this turn of the event loop leaves in one write. pg has no name for it. */
 const sendTogether = (client: pg.PoolClient): void => {
   const { stream } = (client as unknown as { connection: { stream: Socket } }).connection

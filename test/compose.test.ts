@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../dev/ports.ts'
 import { root } from '../dev/settings.ts'
+import { testJourney } from './journey.ts'
 
 const project = `courier-test-${process.pid}`
 const isPlugin = spawnSync('docker', ['compose', 'version']).status === 0
@@ -111,37 +112,22 @@ t.test(
       t.match(asOrders('select 1', asNotifier).stderr, /permission denied for database/, 'the notifier at orders')
     })
 
-    await t.test('a message leaves the notifier, and the customer reads it', async t => {
+    await t.test('a parcel travels from the merchant to the customer, and everybody sees it', async t => {
       for (const each of [notifierPort, simulatorPort]) t.ok(await isReady(each), 'the service is ready')
       const notifier = (words: string[], input = '') =>
         composed(['exec', '-T', 'notifier', 'node', 'services/notifier/admin.ts', ...words], input)
       notifier(['apply', '-'], readFileSync(join(root, 'examples/demo-notifier.json'), 'utf8'))
-      const { token } = JSON.parse(notifier(['token', 'create', '--tenant', 'demo', '--staff', 'Ruwan', '--json']))
-      const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
-      const parameters = ['Nimali', 'DM00000001'].map(text => ({ type: 'text', text }))
-      const template = {
-        name: 'order_delivered',
-        language: { code: 'en_US' },
-        components: [{ type: 'body', parameters }],
-      }
-      const messages = `http://127.0.0.1:${notifierPort}/api/messages`
-      const body = JSON.stringify({ to: '0770000101', template })
-      const answer = await fetch(messages, { method: 'POST', headers, body })
-      t.equal(answer.status, 202)
-      const { id } = ((await answer.json()) as { data: { id: string } }).data
-      let message = { status: '', timeline: [] as { status: string }[] }
-      for (let tries = 0; tries < 200 && message.status !== 'read'; tries++) {
-        await new Promise(resolve => setTimeout(resolve, 100))
-        const found = await fetch(`${messages}/${id}`, { headers })
-        message = ((await found.json()) as { data: typeof message }).data
-      }
-      t.same(
-        message.timeline.map(({ status }) => status),
-        ['queued', 'accepted', 'sent', 'delivered', 'read'],
-      )
+      const create = ['token', 'create', '--tenant', 'demo', '--staff', 'Ruwan', '--json']
+      await testJourney(t, {
+        orders: `http://127.0.0.1:${port}`,
+        notifier: `http://127.0.0.1:${notifierPort}`,
+        simulator: `http://127.0.0.1:${simulatorPort}`,
+        ordersStaff: JSON.parse(admin(create)).token,
+        notifierStaff: JSON.parse(notifier(create)).token,
+      })
       t.notMatch(
-        compose(['logs', 'notifier']).stdout,
-        /demo-access-token|demo-app-secret|0770000101|94770000101|Nimali/,
+        compose(['logs', 'notifier', 'orders']).stdout,
+        /demo-access-token|demo-app-secret|lanka-shoes-demo|0000177|Nimali/,
       )
     })
   },

@@ -95,13 +95,13 @@ export const notifierTarget = async (t: TrustOptions, merchants: string): Promis
   const rivals = await createNotifierToken(pool, { tenant: 'rival', staff: 'Kamal' })
   const example = operations.find(({ id }) => id === 'POST /api/messages')?.example as object
   const send_at = new Date(Date.now() + 86_400_000).toISOString()
-  const { data } = (await call('POST', '/api/messages', { ...example, waybill_number: 'WB-MARK-1', send_at })).body
+  const { data } = (await call('POST', '/api/messages', { ...example, waybill_number: 'DM00000777', send_at })).body
   await delay(1_100)
   const own = tokenFor(operations[0] as Operation)
   return {
     ...notifier,
     names: { id: data.id, phone_number_id: phoneNumberId, phone: '94770000101' },
-    marks: [data.id, 'WB-MARK-1', phoneNumberId],
+    marks: [data.id, 'DM00000777', phoneNumberId],
     callers: {
       refused: {
         ...strangers(own, rivals.token),

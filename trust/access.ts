@@ -33,8 +33,13 @@ const callAs = async ({ app, names }: Target, operation: Operation, caller: Call
   return { status: statusCode, text }
 }
 
-const isRefusal = (name: string, { status, text }: { status: number; text: string }): boolean =>
-  name === 'no tenant' ? status === 400 : status === 401 && text === '{"message":"Unauthenticated."}'
+/** The other service has no tenant. */
+const isInternal = ({ path }: Operation): boolean => path.startsWith('/internal')
+
+const isRefusal = (operation: Operation, name: string, { status, text }: { status: number; text: string }): boolean =>
+  name === 'no tenant' && !isInternal(operation)
+    ? status === 400
+    : status === 401 && text === '{"message":"Unauthenticated."}'
 
 /** Tries every caller at every operation. Returns how many calls that were. */
 const tryAll = async (target: Target, seed: number, broken: Broken): Promise<number> => {
@@ -46,7 +51,10 @@ const tryAll = async (target: Target, seed: number, broken: Broken): Promise<num
     const shows = (text: string) => marks.find(mark => text.includes(mark) && !operation.path.includes(mark))
     for (const [name, caller] of Object.entries({ ...callers.refused, ...(await wrongKind(target, operation)) })) {
       const answer = await callAs(target, operation, caller, seed)
-      broken.require(isRefusal(name, answer), `${where} with ${name}: ${answer.status} ${answer.text.slice(0, 100)}`)
+      broken.require(
+        isRefusal(operation, name, answer),
+        `${where} with ${name}: ${answer.status} ${answer.text.slice(0, 100)}`,
+      )
       calls++
     }
     for (const [name, caller] of Object.entries(callers.elsewhere)) {
@@ -71,7 +79,7 @@ const wrongKind = async (target: Target, operation: Operation): Promise<Record<s
 /** Whoever may call passes: a refusal of everybody would show nothing. Operations between services have tokens of their own. */
 const letOwnersPass = async (target: Target, seed: number, broken: Broken): Promise<void> => {
   for (const operation of target.operations)
-    if (operation.needsToken && !operation.path.startsWith('/internal')) {
+    if (operation.needsToken && !isInternal(operation)) {
       const { status } = await callAs(target, operation, bearer(target.tokenFor(operation)), seed)
       broken.require(status !== 401 && status < 500, `${target.name} ${operation.id} with the right token: ${status}`)
     }

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify'
 import type { Teardown } from '../dev/test-database.ts'
 import { createTokenFor as createNotifierToken } from '../services/notifier/access/token-commands.ts'
+import type { OrderDesk } from '../services/notifier/events/order-desk.ts'
+import { orderFacts } from '../services/notifier/test/orders-stand-in.ts'
 import { build as buildNotifier } from '../services/notifier/test/portal.ts'
 import { addTenant, phoneNumberId } from '../services/notifier/test/stage.ts'
 import { createTokenFor as createOrdersToken } from '../services/orders/access/token-commands.ts'
@@ -43,9 +45,19 @@ export const startOrders = async (t: Teardown) => {
   return { ...orders, name: 'orders' as const, app, operations: await readOperations(app), tokenFor, rows }
 }
 
+const unlimited = 1_000_000
+
+/** Knows what looks like a waybill of demo's. */
+const orders: OrderDesk = {
+  find: async (_tenant, waybill) =>
+    /^DM\d+$/.test(waybill)
+      ? { kind: 'found', order: { ...orderFacts({ waybill_number: waybill }), timeline: [] } }
+      : { kind: 'unknown' },
+}
+
 /** The notifier with the tenants demo and rival and a simulator; demo's number has templates and an app secret. */
 export const startNotifier = async (t: Teardown) => {
-  const notifier = await buildNotifier(t)
+  const notifier = await buildNotifier(t, unlimited, orders)
   const { app, pool, rows } = notifier
   await addTenant(pool, 'rival', rivalNumber, {})
   const { token } = await createNotifierToken(pool, { tenant: 'demo', staff: 'Ruwan' })

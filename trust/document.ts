@@ -31,7 +31,10 @@ interface DocumentedOperation {
   requestBody?: { content?: Content }
   responses: Record<string, { content?: Content }>
 }
-type Content = Record<string, { schema?: JsonSchema; example?: unknown }>
+type Content = Record<
+  string,
+  { schema?: JsonSchema; example?: unknown; examples?: Record<string, { value?: unknown }> }
+>
 
 export interface OpenApi {
   paths: Record<string, Record<string, DocumentedOperation>>
@@ -53,7 +56,7 @@ const read = (ajv: Ajv2020, path: string, method: string, operation: DocumentedO
   needsToken: (operation.security ?? []).length > 0,
   parameters: operation.parameters ?? [],
   body: operation.requestBody?.content?.['application/json']?.schema,
-  example: operation.requestBody?.content?.['application/json']?.example,
+  example: exampleOf(operation.requestBody?.content?.['application/json']),
   answers: new Map(
     Object.entries(operation.responses).map(([status, { content = {} }]) => [Number(status), compile(ajv, content)]),
   ),
@@ -95,3 +98,6 @@ export const isPlainRefusal = ({ status, headers, text }: Answer): boolean =>
   status < 500 &&
   String(headers['content-type']).startsWith('application/json') &&
   typeof (parse(text) as { message?: unknown } | undefined)?.message === 'string'
+
+const exampleOf = (content: Content[string] | undefined): unknown =>
+  content?.example ?? Object.values(content?.examples ?? {})[0]?.value

@@ -47,11 +47,12 @@ export const startProcess = async (
   throw new Error(`${file} did not start:\n${lines.slice(-5).join('\n')}`)
 }
 
-/** More than any promise asks for: a limit of calls would hide what is looked for. */
-const unlimited = {
+/** A limit of calls would hide what is looked for. */
+const common = {
   RATE_LIMIT_PER_MINUTE: '1000000000',
   ADDRESS_LIMIT_PER_MINUTE: '1000000000',
   ADDRESS_REFUSALS_PER_MINUTE: '1000000000',
+  SERVICE_TOKEN: 'a-service-token-of-trust',
 }
 
 export const startOrdersProcess = async (t: Teardown, more: Record<string, string> = {}) => {
@@ -59,7 +60,7 @@ export const startOrdersProcess = async (t: Teardown, more: Record<string, strin
   const environment = {
     ORDERS_DATABASE_URL: database.url,
     ORDERS_MIGRATE_DATABASE_URL: database.ownerUrl,
-    ...unlimited,
+    ...common,
     ...more,
   }
   const service = await startProcess(t, { file: 'services/orders/main.ts', portSetting: 'ORDERS_PORT', environment })
@@ -83,7 +84,7 @@ export const startNotifierProcess = async (
     CREDENTIALS_KEYS: `trust:${randomBytes(32).toString('base64')}`,
     MESSAGING_API_URL: simulator.url,
     RECIPIENT_PAUSE_SECONDS: '1',
-    ...unlimited,
+    ...common,
     ...more,
   }
   const file = 'services/notifier/main.ts'

@@ -11,14 +11,17 @@ import {
 } from '@courier/shared/command-line.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { createPool } from '@courier/shared/database.ts'
+import { createLogger } from '@courier/shared/log.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import type pg from 'pg'
 import { createTokenFor, listTokens, revokeTokenById, type TokenRequest } from './access/token-commands.ts'
 import { rotateKeys } from './channels/rotate.ts'
 import { type Keyring, readKeyring, VaultError } from './channels/vault.ts'
-import { credentialSettings, databaseSettings } from './config.ts'
+import { credentialSettings, databaseSettings, orderSettings, ordersUrl } from './config.ts'
 import { migrateNotifier } from './database/migrate.ts'
+import { askOrders } from './events/ask-orders.ts'
+import { type SendRequest, sendMessage } from './messages/send-command.ts'
 import { applyFile } from './provisioning/apply.ts'
 import { checkFile } from './provisioning/check-file.ts'
 
@@ -54,6 +57,14 @@ const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => 
   } catch (error) {
     throw error instanceof VaultError ? new UsageError(error.message) : error
   }
+}
+
+/** As `withPool`, for a command that asks orders. */
+const withOrders = (action: (pool: pg.Pool, orders: ReturnType<typeof askOrders>) => Promise<void>): Promise<void> => {
+  const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...orderSettings }), process.env)
+  const logger = createLogger('notifier admin', 'silent')
+  const orders = askOrders({ url: ordersUrl(known), serviceToken: known.SERVICE_TOKEN, logger })
+  return withPool(pool => action(pool, orders)).finally(() => orders.close())
 }
 
 const program = new Command('notifier').description("The operator's commands of the notifier service.")
@@ -138,6 +149,33 @@ program
     for (const { tenant, phone_number_id, kind, slot, reason } of result.unopened)
       process.stderr.write(`  ${tenant} ${phone_number_id} ${kind} (${slot}): ${reason}\n`)
     process.exitCode = 1
+  })
+
+const append = (text: string, texts: string[] = []): string[] => [...texts, text]
+
+program
+  .command('send')
+  .description('queue a template message; a running notifier sends it')
+  .requiredOption('--tenant <id>', 'the tenant')
+  .requiredOption('--template <name>', 'the template')
+  .requiredOption('--language <code>', 'its language, such as en_US')
+  .option('--to <phone>', "the recipient; with --waybill it may be left out: the customer's")
+  .option('--waybill <number>', 'what it is about; texts may name fields of the order, as {{customer_name}}')
+  .option('--channel <id>', 'the phone number id to send from; without it the default channel')
+  .option('--header <text>', 'the parameter of the header')
+  .option('--body <text>', 'a parameter of the body; once for each, in their order', append)
+  .option('--json', 'print JSON', false)
+  .action(async ({ json, ...request }: SendRequest & { json?: boolean }) => {
+    await withOrders(async (pool, orders) => {
+      const result = await sendMessage({ pool, orders }, request)
+      if (result.kind === 'queued') {
+        if (json) printJson(result.message)
+        else print(`${result.message.id} is ${result.message.status}.`)
+        return
+      }
+      printFaults('The message', result.faults, json ?? false, 'queued')
+      process.exitCode = 1
+    })
   })
 
 program

@@ -14,6 +14,8 @@ import { createTokenKeeper } from './channels/secrets.ts'
 import { createSyncChannel } from './channels/sync-templates.ts'
 import type { Keyring } from './channels/vault.ts'
 import { conversations } from './conversations/routes.ts'
+import type { OrderDesk } from './events/order-desk.ts'
+import { events } from './events/routes.ts'
 import { createEffects } from './messages/effects.ts'
 import { Queue } from './messages/queue.ts'
 import { reactToFailures } from './messages/reported-failures.ts'
@@ -21,6 +23,7 @@ import { messages } from './messages/routes.ts'
 import { createSender } from './messages/sender.ts'
 import type { MessagingApi } from './messaging-api/client.ts'
 import { templates } from './templates/routes.ts'
+import { timeline } from './timeline/routes.ts'
 import { webhooks } from './webhooks/routes.ts'
 
 export interface NotifierOptions {
@@ -28,6 +31,10 @@ export interface NotifierOptions {
   logger: Logger
   keyring: Keyring
   api: MessagingApi
+  /** Asked for one order at a time. */
+  orders: OrderDesk
+  /** What orders proves itself with. */
+  serviceToken: string
   /** How many messages may be on their way at once. */
   window: number
   /** Seconds between two messages to one recipient; 0: no limit. */
@@ -47,9 +54,11 @@ const api = {
   description: 'Staff sends template messages to customers; the messaging API tells what became of them.',
   tags: [
     { name: 'messages', description: 'Messages and their timelines.' },
+    { name: 'timeline', description: 'What happened to a parcel and what its customer was told.' },
     { name: 'channels', description: 'The numbers that messages are sent from.' },
     { name: 'templates', description: 'The catalogue of the account.' },
     { name: 'conversations', description: 'The 24 hours after a customer wrote.' },
+    { name: 'events', description: 'What orders tells.' },
   ],
 }
 
@@ -70,6 +79,13 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     registers: [registry],
   })
 
+  const eventOutcomes = new Counter({
+    name: 'events_total',
+    help: 'Events of orders by what became of them.',
+    labelNames: ['outcome'],
+    registers: [registry],
+  })
+
   const tokens = createTokenKeeper(pool, keyring)
   const effects = createEffects(pool, logger)
   const send = createSender({ api: options.api, tokens, effects, logger })
@@ -84,11 +100,20 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     onFailures: reactToFailures(logger),
   })
 
+  await app.register(events, {
+    pool,
+    serviceToken: options.serviceToken,
+    onQueued: wake,
+    onTaken: (outcome, count) => eventOutcomes.inc({ outcome }, count),
+  })
+
   await app.register(async staff => {
     acceptJson(staff)
     staff.addHook('onRequest', requireStaff(createStaffReader(pool)))
     staff.addHook('onRequest', limitCalls(new Limit('staff', options.callsPerMinute), callerOf))
-    await staff.register(messages, { pool, staffOf, onQueued: wake, maxMessages: options.maxMessagesPerBatch })
+    const { orders, maxMessagesPerBatch: maxMessages } = options
+    await staff.register(messages, { pool, orders, staffOf, onQueued: wake, maxMessages })
+    await staff.register(timeline, { pool, orders, staffOf })
     await staff.register(channels, { pool, keyring, api: options.api, staffOf, tokens, onResumed: wake })
     const syncChannel = createSyncChannel(pool, tokens, options.api)
     await staff.register(templates, { pool, staffOf, syncChannel })

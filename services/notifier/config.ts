@@ -24,6 +24,10 @@ export const orderSettings = {
   ORDERS_PORT: Port(3000, 'the port of orders on this machine'),
 }
 
+/** The address of orders. */
+export const ordersUrl = ({ ORDERS_URL, ORDERS_PORT }: { ORDERS_URL?: string; ORDERS_PORT: number }): string =>
+  ORDERS_URL ?? `http://127.0.0.1:${ORDERS_PORT}`
+
 export const credentialSettings = {
   CREDENTIALS_KEYS: Type.String({
     minLength: 1,

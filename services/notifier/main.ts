@@ -4,8 +4,9 @@ import { createLogger } from '@courier/shared/log.ts'
 import closeWithGrace from 'close-with-grace'
 import { createNotifier } from './app.ts'
 import { readKeyring, VaultError } from './channels/vault.ts'
-import { Settings } from './config.ts'
+import { ordersUrl, Settings } from './config.ts'
 import { migrateNotifier } from './database/migrate.ts'
+import { askOrders } from './events/ask-orders.ts'
 import { keepHouse } from './messages/housekeeping.ts'
 import { baseUrlProblem } from './messaging-api/base-url.ts'
 import { createMessagingApi } from './messaging-api/client.ts'
@@ -40,11 +41,14 @@ const api = createMessagingApi({
   product: settings.MESSAGING_PRODUCT,
   connections: settings.MESSAGING_CONNECTIONS,
 })
+const orders = askOrders({ url: ordersUrl(settings), serviceToken: settings.SERVICE_TOKEN, logger })
 const { app, queue } = await createNotifier({
   pool,
   logger,
   keyring,
   api,
+  orders,
+  serviceToken: settings.SERVICE_TOKEN,
   window: settings.MESSAGING_CONNECTIONS,
   pairSeconds: settings.RECIPIENT_PAUSE_SECONDS,
   maxMessagesPerBatch: settings.MAX_MESSAGES_PER_BATCH,
@@ -60,7 +64,7 @@ closeWithGrace({ delay: 9_500, logger: false }, async ({ signal, err }) => {
   if (err) logger.fatal({ err }, 'process.failed')
   else logger.info({ signal }, 'process.stopping')
   await Promise.all([app.close(), queue.stop()])
-  await api.close()
+  await Promise.all([api.close(), orders.close()])
   await house.stop()
   // The log line of the last answer comes after it.
   await new Promise(setImmediate)

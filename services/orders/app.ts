@@ -1,15 +1,16 @@
-import type { AddressLimits } from '@courier/shared/http/addresses.ts'
+import { type AddressLimits, addressOf } from '@courier/shared/http/addresses.ts'
 import { Limit, limitCalls } from '@courier/shared/http/limits.ts'
 import { createServer } from '@courier/shared/http/server.ts'
 import { watchPool } from '@courier/shared/pool-metrics.ts'
 import type { ServiceClient } from '@courier/shared/service-client.ts'
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, Registry } from 'prom-client'
 import { createLoginDesk, type LoginLimits } from './access/login.ts'
 import { merchantOf, requireMerchant } from './access/merchant.ts'
 import { login, user } from './access/routes.ts'
+import { requireStaff, staffOf } from './access/staff.ts'
 import { createTokenReader } from './access/tokens.ts'
 import { createBatchWriter } from './booking/batch-writer.ts'
 import { createCatalogues } from './booking/catalogue.ts'
@@ -19,6 +20,11 @@ import { directory } from './directory/routes.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
 import { Relay } from './outbox/relay.ts'
 import { internal } from './outbox/routes.ts'
+import { cancelling, staffMoves } from './tracking/move-routes.ts'
+import { merchantOrders, staffOrders } from './tracking/order-routes.ts'
+import { publicTracking } from './tracking/public-routes.ts'
+import { statusList } from './tracking/status-routes.ts'
+import { finance, tracking } from './tracking/waybill-routes.ts'
 
 export interface OrdersOptions {
   pool: pg.Pool
@@ -30,6 +36,8 @@ export interface OrdersOptions {
   maxBodyBytes: number
   /** Of one merchant. */
   callsPerMinute: number
+  /** Of one address without a token. */
+  publicCallsPerMinute: number
   login: LoginLimits
   trustedProxies?: string | undefined
   addressLimits?: AddressLimits | undefined
@@ -42,6 +50,8 @@ const api = {
   tags: [
     { name: 'merchant', description: 'Logging in, and the lists that a merchant chooses from.' },
     { name: 'orders', description: 'The orders of a merchant. Each call carries a bearer token and X-tenant.' },
+    { name: 'public', description: 'For whoever knows a waybill number. Without a token.' },
+    { name: 'staff', description: "The calls of the courier's staff, with a token of staff." },
     { name: 'internal', description: 'The calls of the notifier.' },
   ],
 }
@@ -66,11 +76,18 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
     writer: createBatchWriter(pool),
   }
 
+  const onMoved = () => relay.wake()
+
+  const admitMerchants = async (scope: FastifyInstance): Promise<void> => {
+    scope.addHook('onRequest', requireMerchant(findCaller))
+    scope.addHook('onRequest', limitCalls(merchantCalls, merchantIn))
+  }
+
   await app.register(login, { prefix: '/api/public/merchant', desk: createLoginDesk(pool, limits.login) })
+
   await app.register(
     async merchants => {
-      merchants.addHook('onRequest', requireMerchant(findCaller))
-      merchants.addHook('onRequest', limitCalls(merchantCalls, callerOf))
+      await admitMerchants(merchants)
       await merchants.register(user, { pool })
       await merchants.register(directory, desk)
       await merchants.register(booking, {
@@ -81,15 +98,55 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
           relay.wake()
         },
       })
+      await merchants.register(merchantOrders, { pool })
+      await merchants.register(cancelling, { pool, onMoved })
+      await merchants.register(statusList, { pool })
+      await merchants.register(tracking, { pool })
+      await merchants.register(finance, { pool })
     },
     { prefix: '/api/public/merchant' },
   )
+
+  // The one call that programs know under another address too.
+  await app.register(
+    async merchants => {
+      await admitMerchants(merchants)
+      await merchants.register(finance, { pool })
+    },
+    { prefix: '/api/merchant' },
+  )
+
+  await app.register(
+    async anyone => {
+      const publicCalls = new Limit('public', limits.publicCallsPerMinute)
+      anyone.addHook('onRequest', limitCalls(publicCalls, addressOf))
+      await anyone.register(publicTracking, { pool })
+    },
+    { prefix: '/api/public' },
+  )
+
+  await app.register(
+    async staff => {
+      staff.addHook('onRequest', requireStaff(findCaller))
+      staff.addHook('onRequest', limitCalls(new Limit('staff', limits.callsPerMinute), staffIn))
+      await staff.register(staffOrders, { pool })
+      await staff.register(staffMoves, { pool, onMoved })
+    },
+    { prefix: '/api/staff' },
+  )
+
   await app.register(internal, { pool, serviceToken })
   return { app, relay }
 }
 
 /** All tokens of a merchant share what it may do. */
-const callerOf = (request: FastifyRequest): string => {
+const merchantIn = (request: FastifyRequest): string => {
   const { tenant, merchantId } = merchantOf(request)
   return `${tenant} ${merchantId}`
+}
+
+/** As do those of a member of staff. */
+const staffIn = (request: FastifyRequest): string => {
+  const { tenant, name } = staffOf(request)
+  return `${tenant} ${name}`
 }

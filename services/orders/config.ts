@@ -32,5 +32,9 @@ export const Settings = Type.Object({
   LOGIN_TOKEN_DAYS: PositiveInteger(30, 'how many days a token made by a login lives', 3650),
   LOGIN_TRIES_PER_EMAIL: PositiveInteger(5, 'how many wrong logins a minute one e-mail address may make'),
   LOGIN_TRIES_PER_ADDRESS: PositiveInteger(30, 'how many wrong logins a minute may come from one network address'),
+  PUBLIC_RATE_LIMIT_PER_MINUTE: PositiveInteger(
+    60,
+    'how many calls without a token may come from one network address in a minute',
+  ),
 })
 export type Settings = Static<typeof Settings>

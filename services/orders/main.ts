@@ -29,6 +29,7 @@ const { app, relay } = await createOrders({
   maxOrdersPerBatch: settings.MAX_ORDERS_PER_BATCH,
   maxBodyBytes: settings.MAX_BODY_BYTES,
   callsPerMinute: settings.RATE_LIMIT_PER_MINUTE,
+  publicCallsPerMinute: settings.PUBLIC_RATE_LIMIT_PER_MINUTE,
   trustedProxies: settings.TRUSTED_PROXIES,
   addressLimits: { calls: settings.ADDRESS_LIMIT_PER_MINUTE, refusals: settings.ADDRESS_REFUSALS_PER_MINUTE },
   login: {

@@ -22,6 +22,9 @@ export const networkOf = (address: string): string => {
   return groups.slice(0, 4).map(shortest).join(':')
 }
 
+/** The network that a call came from. */
+export const addressOf = (request: FastifyRequest): string => networkOf(request.ip)
+
 const shortest = (group: string): string => group.toLowerCase().replace(/^0+(?=.)/, '')
 
 /**
@@ -53,7 +56,7 @@ export const limitAddresses = (app: FastifyInstance, limits: AddressLimits): voi
   const refusals = new Limit('refusals', limits.refusals)
 
   app.addHook('onRequest', (request, reply, done) => {
-    const address = networkOf(request.ip)
+    const address = addressOf(request)
     const pause = refusals.secondsSpent(address)
     if (pause > 0) pauses.set(request, pause)
     if (isUncounted(request.url)) return done()
@@ -62,7 +65,7 @@ export const limitAddresses = (app: FastifyInstance, limits: AddressLimits): voi
     done(left < 0 ? tooManyCalls(seconds) : undefined)
   })
   app.addHook('onSend', (request: FastifyRequest, reply: FastifyReply, payload, done) => {
-    if (reply.statusCode === 401 || reply.statusCode === 403) refusals.count(networkOf(request.ip))
+    if (reply.statusCode === 401 || reply.statusCode === 403) refusals.count(addressOf(request))
     done(null, payload)
   })
 }
@@ -74,11 +77,11 @@ const knownMilliseconds = 3_600_000
 export const createKnownAddresses = () => {
   const known = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
   return {
-    add: (request: FastifyRequest): void => void known.set(networkOf(request.ip), true),
+    add: (request: FastifyRequest): void => void known.set(addressOf(request), true),
     /** An onRequest hook: an address that was refused too often and is not known waits. */
     admit: async (request: FastifyRequest): Promise<void> => {
       const seconds = guessingPause(request)
-      if (seconds !== undefined && !known.has(networkOf(request.ip))) throw tooManyCalls(seconds)
+      if (seconds !== undefined && !known.has(addressOf(request))) throw tooManyCalls(seconds)
     },
   }
 }

@@ -105,14 +105,16 @@ export const toPage = <Row>(address: CallAddress, wanted: WantedPage, rows: read
   }
 }
 
-const linksOf = ({ protocol, host, url }: CallAddress) => {
+/** The address of a call without its query, and links that repeat the call with another page. */
+export const linksOf = ({ protocol, host, url }: CallAddress) => {
   const [local = '', query = ''] = url.split(/\?(.*)/s)
   // A call without a Host header gets addresses without one.
   const path = host ? `${protocol}://${host}${local}` : local
   const fields = new URLSearchParams(query)
-  fields.delete('page')
+  for (const field of ['page', 'cursor']) fields.delete(field)
   const others = fields.size > 0 ? `${fields}&` : ''
-  return { path, linkTo: (page: number) => `${path}?${others}page=${page}` }
+  const linkWith = (field: 'page' | 'cursor', value: string | number) => `${path}?${others}${field}=${value}`
+  return { path, linkWith, linkTo: (page: number) => linkWith('page', page) }
 }
 
 /** The part of `rows`, which is the whole list, that `query` asks for. */

@@ -1,6 +1,7 @@
 import type { AuditTable } from '@courier/shared/audit.ts'
 import type { TenantTransaction } from '@courier/shared/database.ts'
 import type { ColumnType, Generated } from 'kysely'
+import type { EventFault } from '../events/queries.ts'
 import type { MessageTemplate } from '../messages/schema.ts'
 import type { MessageStatus } from '../messages/status.ts'
 
@@ -110,6 +111,27 @@ export interface Tables {
     last_inbound_at: Date | null
     opted_out_at: Date | null
     opted_in_at: Date | null
+  }
+  rules: {
+    tenant_id: string
+    position: number
+    event: string
+    template: string
+    language: string
+    header: string[]
+    body: string[]
+    phone_number_id: string | null
+    holds_until_open: boolean
+  }
+  events: {
+    tenant_id: string
+    event_id: string
+    type: string
+    waybill_number: string
+    status_key: string
+    happened_at: Date
+    taken_at: Generated<Date>
+    faults: ColumnType<EventFault[] | null, string | null, string | null>
   }
   tokens: {
     tenant_id: string

@@ -10,8 +10,8 @@ import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
 import { type CheckedMessage, checkMessage, chooseChannel, normalisePhone, type SendingContext } from './check.ts'
-import { insertMessages } from './insert.ts'
-import { newMessageId } from './message-id.ts'
+import { firstStatus, insertMessages } from './insert.ts'
+import { newMessageIds } from './message-id.ts'
 import { findStatuses } from './queries.ts'
 import type { Accepted, MessageRequest } from './schema.ts'
 
@@ -40,23 +40,32 @@ export const acceptMessages = (
     pool,
     tenant,
     async tx => {
-      const claim = key && (await claimKey(tx, tenant, key))
-      if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
-      if (claim?.kind === 'finished')
-        return { kind: 'accepted', messages: await findStatuses(tx, tenant, claim.result), replayed: true }
+      const earlier = key && (await claimAnswer(tx, tenant, key))
+      if (earlier) return earlier
       const context = await readContext(tx, tenant, requests)
       const { checked, faults } = checkAll(requests, context, pathOf)
       if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
-      const now = new Date()
-      const named = checked.map(message => ({ id: newMessageId(now), message }))
-      const messages = await insertMessages(tx, tenant, named)
-      const ids = named.map(({ id }) => id)
+      const ids = newMessageIds(checked.length, new Date())
+      const named = checked.map((message, index) => ({ id: ids[index] as string, message }))
+      await insertMessages(tx, tenant, named)
       if (by) await audit(tx, tenant, by, 'message.accepted', ids)
       if (key) await insertKey(tx, tenant, key, ids)
+      const messages = named.map(({ id, message }) => ({ id, status: firstStatus(message) }))
       return { kind: 'accepted', messages, replayed: false }
     },
     ({ kind }) => kind === 'accepted',
   )
+
+/** What a call with this key is answered without being done; undefined when it is new. */
+export const findAnswer = (pool: pg.Pool, tenant: string, key: IdempotencyKey): Promise<Acceptance | undefined> =>
+  inTenant(pool, tenant, (tx: Tx) => claimAnswer(tx, tenant, key))
+
+const claimAnswer = async (tx: Tx, tenant: string, key: IdempotencyKey): Promise<Acceptance | undefined> => {
+  const claim = await claimKey(tx, tenant, key)
+  if (claim.kind === 'free') return undefined
+  if (claim.kind !== 'finished') return claim
+  return { kind: 'accepted', messages: await findStatuses(tx, tenant, claim.result), replayed: true }
+}
 
 const checkAll = (requests: readonly MessageRequest[], context: SendingContext, pathOf: PathOf) => {
   const faults: Faults = {}
@@ -71,7 +80,11 @@ const checkAll = (requests: readonly MessageRequest[], context: SendingContext, 
 }
 
 /** Reads what the messages are checked against, with one query for each number that they are sent from. */
-const readContext = async (tx: Tx, tenant: string, requests: readonly MessageRequest[]): Promise<SendingContext> => {
+export const readContext = async (
+  tx: Tx,
+  tenant: string,
+  requests: readonly MessageRequest[],
+): Promise<SendingContext> => {
   const country = await findCountry(tx, tenant)
   const channels = await findSendingChannels(tx, tenant)
   const ofChannel = Map.groupBy(requests, ({ channel }) => chooseChannel(channel, channels))

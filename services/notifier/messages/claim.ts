@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { type Conversation, conversationOf } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { allowance } from './budget.ts'
+import { letGoFirst } from './order-of-leaving.ts'
 import { reservePlaces } from './pacing.ts'
 import type { MessageTemplate } from './schema.ts'
 
@@ -40,7 +41,7 @@ export interface Claimed {
 }
 
 /** A claimed message before it is known with whom it is. */
-export type Due = Omit<ClaimedMessage, 'plan' | 'conversation'>
+export type Due = Omit<ClaimedMessage, 'plan' | 'conversation'> & { readonly waybillNumber: string | null }
 
 interface Channel {
   readonly tenant: string
@@ -63,7 +64,8 @@ export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Cla
     const share = Math.max(1, Math.floor(options.room / channels.length))
     const counts = channels.map(({ allowed }) => Math.min(Math.floor(allowed), share))
     const claimed = await claimDue(tx, channels, counts, options.claimSeconds)
-    const ready = await reservePlaces(tx, claimed, options.pairSeconds)
+    const first = await letGoFirst(tx, claimed)
+    const ready = await reservePlaces(tx, first, options.pairSeconds)
     await spend(tx, channels, ready)
     return { messages: await addConversations(tx, channels, ready), hasMore }
   })
@@ -125,7 +127,7 @@ const claimDue = async (
         m.template, m.attempts, m.fence,
         -- A place that was missed, because the number was paused or busy, is none any more.
         old.is_paced and old.due_at > now() - interval '1 second' as "isPaced",
-        m.holds_until_open as "holdsUntilOpen",
+        m.holds_until_open as "holdsUntilOpen", m.waybill_number as "waybillNumber",
         exists (
           select from channels c join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
           where c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id

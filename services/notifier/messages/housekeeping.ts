@@ -9,7 +9,7 @@ const hour = 3_600_000
 
 /**
  * Once an hour deletes what nothing needs any more: idempotency keys past their time, places in time of recipients that
- * may be written to, conversations in which nobody ever wrote. `stop` waits for the deletion under way.
+ * may be written to, conversations in which nobody ever wrote, events that orders repeats no more. `stop` waits for the deletion under way.
  */
 export const keepHouse = (pool: pg.Pool, logger: Logger): { stop: () => Promise<void> } => {
   let running = Promise.resolve()
@@ -35,9 +35,11 @@ const forget = async (pool: pg.Pool, tenant: string): Promise<void> => {
   while ((await inTenant(pool, tenant, (tx: Tx) => deleteOldKeys(tx, tenant))) > 0);
   while ((await inTenant(pool, tenant, (tx: Tx) => deleteRows(tx, tenant, 'recipients', idle))) > 0);
   while ((await inTenant(pool, tenant, (tx: Tx) => deleteRows(tx, tenant, 'conversations', silent))) > 0);
+  while ((await inTenant(pool, tenant, (tx: Tx) => deleteRows(tx, tenant, 'events', past))) > 0);
 }
 
 const idle = sql`next_send_at < now() - interval '1 hour'`
+const past = sql`taken_at < now() - interval '30 days'`
 const silent = sql`last_inbound_at is null and opted_out_at is null and opted_in_at is null`
 
 const deleteRows = async (tx: Tx, tenant: string, table: string, where: typeof idle): Promise<number> => {

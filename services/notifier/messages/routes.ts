@@ -10,16 +10,21 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { findCountry } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Acceptance, acceptMessages, type PathOf } from './accept.ts'
+import type { OrderDesk } from '../events/order-desk.ts'
+import { ordersAway } from '../events/refusals.ts'
+import { acceptBodies } from './about-waybill.ts'
+import type { PathOf } from './accept.ts'
 import { normalisePhone } from './check.ts'
 import { messageIdPattern } from './message-id.ts'
 import { cancelMessage, findMessage, findTimelines, listMessages, resendMessage } from './queries.ts'
-import { Accepted, type MessageRequest, MessageRequest as MessageRequestSchema, MessageRequests } from './schema.ts'
+import { Accepted, MessageBodies, MessageBody } from './schema.ts'
 import { type MessageStatus, messageStatuses } from './status.ts'
 import { Message, messageView, Page } from './view.ts'
 
 export interface MessagesOptions {
   pool: pg.Pool
+  /** Asked for the order that a message is about. */
+  orders: OrderDesk
   staffOf: (request: FastifyRequest) => { tenant: string; actor: Actor }
   /** Told that there are messages to send. */
   onQueued: () => void
@@ -80,13 +85,13 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
   const accept = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    requests: readonly MessageRequest[],
+    bodies: readonly MessageBody[],
     call: string,
     pathOf: PathOf,
   ) => {
     const { tenant, actor } = staffOf(request)
     const key = keyOf(request, call)
-    const messages = answer(await acceptMessages(pool, tenant, requests, pathOf, key, actor), reply)
+    const messages = answer(await acceptBodies(options, tenant, bodies, pathOf, key, actor), reply)
     onQueued()
     request.log.info({ messages: messages.length }, 'messages.queued')
     reply.code(202)
@@ -102,7 +107,7 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
       schema: {
         ...post,
         summary: 'Send a template message',
-        body: MessageRequestSchema,
+        body: MessageBody,
         response: { 202: accepted(Accepted), ...failures },
       },
     },
@@ -118,7 +123,7 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
       schema: {
         ...post,
         summary: `Send up to ${maxMessages} template messages, all or none`,
-        body: MessageRequests(maxMessages),
+        body: MessageBodies(maxMessages),
         response: { 202: accepted(Type.Array(Accepted)), ...failures },
       },
     },
@@ -217,13 +222,15 @@ const keyOf = (request: FastifyRequest, call: string): IdempotencyKey | undefine
   return { scope: call, key, fingerprint: fingerprint(bytesOf(request.body)) }
 }
 
-const answer = (result: Acceptance, reply: FastifyReply): Static<typeof Accepted>[] => {
+const answer = (result: Awaited<ReturnType<typeof acceptBodies>>, reply: FastifyReply): Static<typeof Accepted>[] => {
   switch (result.kind) {
     case 'accepted':
       if (result.replayed) reply.header('idempotency-replayed', 'true')
       return result.messages
     case 'refused':
       throw invalid(result.faults)
+    case 'orders_away':
+      throw ordersAway()
     case 'running':
       throw new DomainError('conflict', 'A call with this Idempotency-Key is running. Repeat it for its answer.', {
         retryAfterSeconds: 1,

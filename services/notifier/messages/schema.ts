@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
-const ParameterText = Type.String({
+export const ParameterText = Type.String({
   minLength: 1,
   maxLength: 1024,
   // A line break, a tab or more than four blanks in a row makes the API refuse the whole message (messaging-api 1.2).
@@ -27,14 +27,20 @@ export const Component = Type.Object(
   { additionalProperties: false },
 )
 
+export const TemplateName = Type.String({
+  pattern: '^[a-z0-9_]{1,512}$',
+  must: 'be a template name: lower-case letters, digits and _',
+})
+export const LanguageCode = Type.String({
+  pattern: '^[a-z]{2,3}(_[A-Z]{2})?$',
+  must: 'be a locale code such as en_US',
+})
+
 /** What to send: an approved template and its parameters (spec.md 2.6). */
 export const MessageTemplate = Type.Object(
   {
-    name: Type.String({ pattern: '^[a-z0-9_]{1,512}$', must: 'be a template name: lower-case letters, digits and _' }),
-    language: Type.Object(
-      { code: Type.String({ pattern: '^[a-z]{2,3}(_[A-Z]{2})?$', must: 'be a locale code such as en_US' }) },
-      { additionalProperties: false },
-    ),
+    name: TemplateName,
+    language: Type.Object({ code: LanguageCode }, { additionalProperties: false }),
     components: Type.Array(Component, { maxItems: 2 }),
   },
   { additionalProperties: false },
@@ -43,16 +49,26 @@ export type MessageTemplate = Static<typeof MessageTemplate>
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]))
 
+const Phone = Type.String({
+  maxLength: 40,
+  description: "Phone number, in any usual spelling; with a waybill_number it may be left out: the customer's.",
+})
+
 /** One message as the staff portal asks for it (spec.md 2.6, with what our service adds). */
-export const MessageRequest = Type.Object(
+export const MessageBody = Type.Object(
   {
     messaging_product: optional(Type.String({ maxLength: 64 })),
     recipient_type: optional(Type.Literal('individual', { must: 'be "individual"' })),
     type: optional(Type.Literal('template', { must: 'be "template": other messages are not sent' })),
-    to: Type.String({ maxLength: 40, description: 'Phone number, in any usual spelling.' }),
+    to: optional(Phone),
     template: MessageTemplate,
     channel: optional(Type.String({ maxLength: 64, description: 'Phone number id; without it the default channel.' })),
-    waybill_number: optional(Type.String({ maxLength: 50 })),
+    waybill_number: optional(
+      Type.String({
+        maxLength: 50,
+        description: 'What it is about; parameter texts may then name fields of the order, as {{customer_name}}.',
+      }),
+    ),
     send_at: optional(
       Type.String({
         pattern: '^\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d+)?)?(Z|[+-]\\d\\d:?\\d\\d)$',
@@ -65,6 +81,22 @@ export const MessageRequest = Type.Object(
   {
     title: 'Message',
     examples: [
+      {
+        waybill_number: 'DM00000001',
+        template: {
+          name: 'order_delivered',
+          language: { code: 'en_US' },
+          components: [
+            {
+              type: 'body',
+              parameters: [
+                { type: 'text', text: '{{customer_name}}' },
+                { type: 'text', text: '{{waybill_number}}' },
+              ],
+            },
+          ],
+        },
+      },
       {
         to: '0770000101',
         template: {
@@ -86,10 +118,13 @@ export const MessageRequest = Type.Object(
     ],
   },
 )
-export type MessageRequest = Static<typeof MessageRequest>
+export type MessageBody = Static<typeof MessageBody>
 
-export const MessageRequests = (maxMessages: number) =>
-  Type.Object({ messages: Type.Array(MessageRequest, { minItems: 1, maxItems: maxMessages }) })
+/** A message whose recipient is known and whose texts are final. */
+export type MessageRequest = MessageBody & { to: string }
+
+export const MessageBodies = (maxMessages: number) =>
+  Type.Object({ messages: Type.Array(MessageBody, { minItems: 1, maxItems: maxMessages }) })
 
 export const Accepted = Type.Object({
   id: Type.String(),

@@ -6,12 +6,14 @@ import type pg from 'pg'
 import { findForeignNumbers, storeChannel } from '../channels/store.ts'
 import type { Keyring } from '../channels/vault.ts'
 import type { Tx } from '../database/tables.ts'
+import { applyRules } from './apply-rules.ts'
 import type { TenantWish } from './check-file.ts'
 
 export type Applied = { kind: 'applied'; changes: Change[] } | { kind: 'refused'; faults: Faults }
 
 /**
- * Makes a tenant's messaging what a checked file says, in one transaction. Channels that the file does not name stay.
+ * Makes a tenant's messaging what a checked file says, in one transaction. Channels that the file does not name stay; its
+ * rules become all rules of the tenant.
  * With `dryRun` the same is done and rolled back.
  */
 export const applyFile = async (
@@ -25,19 +27,21 @@ export const applyFile = async (
   const ids = channels.map(channel => channel.phoneNumberId)
   const foreign = await findForeignNumbers(pool, tenant.id, ids)
   if (foreign.length > 0) return { kind: 'refused', faults: foreignFaults(ids, foreign) }
-  const changes = await inTenant(
+  return inTenant(
     pool,
     tenant.id,
-    async (tx: Tx) => {
+    async (tx: Tx): Promise<Applied> => {
       await lockTenant(tx, tenant.id)
       const found = await applySettings(tx, tenant)
       for (const channel of channels) found.push(...(await storeChannel(tx, keyring, tenant.id, channel)))
-      if (found.length > 0) await audit(tx, tenant.id, by, 'tenant.applied', tenant.id)
-      return found
+      const rules = await applyRules(tx, tenant.id, file.rules)
+      if (rules.kind === 'refused') return rules
+      const changes = once([...found, ...rules.changes])
+      if (changes.length > 0) await audit(tx, tenant.id, by, 'tenant.applied', tenant.id)
+      return { kind: 'applied', changes }
     },
-    () => !dryRun,
+    ({ kind }) => kind === 'applied' && !dryRun,
   )
-  return { kind: 'applied', changes: once(changes) }
 }
 
 const foreignFaults = (ids: readonly string[], foreign: readonly string[]): Faults =>

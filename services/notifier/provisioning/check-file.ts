@@ -5,12 +5,16 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { isSupportedCountry } from 'libphonenumber-js'
 import { Pin, Secret, VerifyToken } from '../channels/fields.ts'
 import { type ChannelWish, defaultMessagesPerSecond } from '../channels/store.ts'
+import type { Rule } from '../events/rules.ts'
+import { placeholderFault } from '../messages/placeholders.ts'
 import { NotifierFile } from './notifier-file.ts'
 
 /** A file whose secrets are in the clear, wherever they stood. */
 export interface TenantWish {
   readonly tenant: NotifierFile['tenant']
   readonly channels: readonly ChannelWish[]
+  /** undefined: the rules stay as they are. */
+  readonly rules: readonly Rule[] | undefined
 }
 
 export type CheckedFile = { kind: 'accepted'; file: TenantWish } | { kind: 'refused'; faults: Faults }
@@ -31,9 +35,10 @@ export const checkFile = (value: unknown, environment: Environment): CheckedFile
   if (!isSupportedCountry(value.tenant.country))
     add('tenant.country', `There are no phone numbers of a country ${value.tenant.country}.`)
   checkChannels(value, add)
+  checkRules(value, add)
   const channels = value.channels.map((channel, index) => toWish(channel, `channels.${index}`, environment, add))
   if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
-  return { kind: 'accepted', file: { tenant: value.tenant, channels } }
+  return { kind: 'accepted', file: { tenant: value.tenant, channels, rules: value.rules?.map(toRule) } }
 }
 
 const checkTexts = (value: unknown, path: string, add: Add): void => {
@@ -49,6 +54,32 @@ const checkChannels = ({ channels }: NotifierFile, add: Add): void => {
   if (channels.filter(channel => channel.default).length > 1)
     add('channels', 'A tenant has one default channel at most.')
 }
+
+type GivenRule = NonNullable<NotifierFile['rules']>[number]
+
+const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
+  const names = rules.map(nameOf)
+  for (const [index, rule] of rules.entries()) {
+    if (names.indexOf(nameOf(rule)) < index) add(`rules.${index}`, `The rule ${nameOf(rule)} is there twice.`)
+    for (const part of ['header', 'body'] as const)
+      for (const [place, text] of (rule[part] ?? []).entries()) {
+        const fault = placeholderFault(text)
+        if (fault) add(`rules.${index}.${part}.${place}`, fault)
+      }
+  }
+}
+
+const nameOf = ({ on, template, language }: GivenRule): string => `${on}: ${template} ${language}`
+
+const toRule = (rule: GivenRule): Rule => ({
+  event: rule.on,
+  template: rule.template,
+  language: rule.language,
+  header: rule.header ?? [],
+  body: rule.body ?? [],
+  phoneNumberId: rule.channel ?? null,
+  holdsUntilOpen: rule.hold_until_open ?? false,
+})
 
 type Given = string | { env: string }
 

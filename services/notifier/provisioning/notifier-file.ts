@@ -1,5 +1,6 @@
 import { type Static, type TString, Type } from '@sinclair/typebox'
 import { MessagesPerSecond, Name, PhoneNumberId, Pin, Plan, Secret, VerifyToken, WabaId } from '../channels/fields.ts'
+import { LanguageCode, ParameterText, TemplateName } from '../messages/schema.ts'
 
 const strict = { additionalProperties: false }
 
@@ -30,6 +31,25 @@ const Channel = Type.Object(
   strict,
 )
 
+const maxRules = 100
+
+/** Which event makes which message; the texts may name fields of the order, as {{customer_name}}. */
+const Rule = Type.Object(
+  {
+    on: Type.String({
+      pattern: '^(order\\.created|order\\.status_changed|[a-z0-9_]{1,40})$',
+      must: 'be order.created, order.status_changed or a status key such as key_13',
+    }),
+    template: TemplateName,
+    language: LanguageCode,
+    header: Type.Optional(Type.Array(ParameterText, { maxItems: 1 })),
+    body: Type.Optional(Type.Array(ParameterText, { maxItems: 100 })),
+    channel: Type.Optional(PhoneNumberId),
+    hold_until_open: Type.Optional(Type.Boolean()),
+  },
+  strict,
+)
+
 /** What the messaging of a tenant needs, in one file: what `notifier apply` reads. */
 export const NotifierFile = Type.Object(
   {
@@ -44,6 +64,7 @@ export const NotifierFile = Type.Object(
       strict,
     ),
     channels: Type.Array(Channel),
+    rules: Type.Optional(Type.Array(Rule, { maxItems: maxRules })),
   },
   strict,
 )

@@ -1,10 +1,13 @@
 import { createHmac } from 'node:crypto'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { createTokenFor } from '../access/token-commands.ts'
+import type { NotifierOptions } from '../app.ts'
 import { build } from './portal.ts'
 import { phoneNumberId } from './stage.ts'
 
 const appSecret = 'an-app-secret-of-tests'
+
+const limited = (t: Test, limits: Partial<NotifierOptions>) => build(t, undefined, undefined, undefined, limits)
 
 t.test('the tokens of a member of staff share what it may do', async t => {
   const { call, pool } = await build(t, 3)
@@ -21,7 +24,7 @@ t.test('the tokens of a member of staff share what it may do', async t => {
 
 t.test('signed webhooks are taken in any number, and beside a forger too', async t => {
   const limits = { calls: 5, refusals: 3 }
-  const { app, call } = await build(t, 1_000_000, { addressLimits: limits })
+  const { app, call } = await limited(t, { addressLimits: limits })
   await call('PUT', `/api/channels/${phoneNumberId}`, { app_secret: appSecret })
   const value = { messaging_product: 'whatsapp', metadata: { phone_number_id: phoneNumberId }, statuses: [] }
   const payload = JSON.stringify({
@@ -47,7 +50,7 @@ t.test('signed webhooks are taken in any number, and beside a forger too', async
 })
 
 t.test('a trusted proxy tells whose calls are counted', async t => {
-  const { app } = await build(t, 1_000_000, { addressLimits: { calls: 1, refusals: 60 }, trustedProxies: '10.0.0.0/8' })
+  const { app } = await limited(t, { addressLimits: { calls: 1, refusals: 60 }, trustedProxies: '10.0.0.0/8' })
   const from = async (address: string, remoteAddress: string) => {
     const headers = { 'x-forwarded-for': address }
     return (await app.inject({ url: '/openapi.json', headers, remoteAddress })).statusCode
@@ -59,7 +62,7 @@ t.test('a trusted proxy tells whose calls are counted', async t => {
 })
 
 t.test('bodies and batches have the sizes that are set', async t => {
-  const { call } = await build(t, 1_000_000, { maxBodyBytes: 2_000, maxMessagesPerBatch: 2 })
+  const { call } = await limited(t, { maxBodyBytes: 2_000, maxMessagesPerBatch: 2 })
   const messages = Array.from({ length: 3 }, () => ({ to: '0770000101' }))
   const many = await call('POST', '/api/messages/bulk', { messages })
   t.match(many, { status: 422, body: { errors: { messages: [/must not have more than 2/] } } })

@@ -2,11 +2,22 @@ import { pino } from 'pino'
 import type { Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
 import { createNotifier, type NotifierOptions } from '../app.ts'
-import { stage } from './stage.ts'
+import type { OrderDesk } from '../events/order-desk.ts'
+import { type StageOptions, stage } from './stage.ts'
+
+export const serviceToken = 'a-service-token-of-tests'
+
+const nobody: OrderDesk = { find: async () => ({ kind: 'unavailable' }) }
 
 /** The whole application with a token of staff, called as the portal calls it. */
-export const build = async (t: Teardown, callsPerMinute = 1_000_000, limits: Partial<NotifierOptions> = {}) => {
-  const stageOptions = await stage(t, { isRunning: false })
+export const build = async (
+  t: Teardown,
+  callsPerMinute = 1_000_000,
+  orders = nobody,
+  options: StageOptions = {},
+  limits: Partial<NotifierOptions> = {},
+) => {
+  const stageOptions = await stage(t, { ...options, isRunning: false })
   const { pool, keyring, api } = stageOptions
   const logger = pino({ level: 'silent' })
   const { app, queue } = await createNotifier({
@@ -14,8 +25,10 @@ export const build = async (t: Teardown, callsPerMinute = 1_000_000, limits: Par
     logger,
     keyring,
     api,
+    orders,
+    serviceToken,
     window: 64,
-    pairSeconds: 0,
+    pairSeconds: options.pairSeconds ?? 0,
     callsPerMinute,
     ...limits,
   })

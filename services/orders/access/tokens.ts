@@ -23,6 +23,7 @@ export const createToken = async (tx: Tx, tenant: string, holder: Holder, expire
 export interface Caller {
   readonly tokenId: string
   readonly merchantId: string | null
+  readonly staffName: string | null
   readonly expiresAt: Date | null
 }
 
@@ -31,6 +32,8 @@ export const createTokenReader = (pool: pg.Pool) =>
   rememberCallers<Caller>((tenant, hash) =>
     inTenant(pool, tenant, async (tx: Tx) => {
       const row = await findLiveToken<LiveToken & { merchant_id: string | null }>(tx, tenant, hash)
-      return row && { tokenId: row.token_id, merchantId: row.merchant_id, expiresAt: row.expires_at }
+      if (!row) return undefined
+      const { token_id: tokenId, merchant_id: merchantId, staff_name: staffName, expires_at: expiresAt } = row
+      return { tokenId, merchantId, staffName, expiresAt }
     }),
   )

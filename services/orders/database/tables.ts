@@ -79,6 +79,8 @@ export interface Tables {
     customer_phone: string
     customer_secondary_phone: string | null
     customer_email: string | null
+    /** The last nine digits of customer_phone. */
+    phone_key: ColumnType<string, never, never>
     origin_city_id: number
     destination_city_id: number
     cod: number
@@ -108,6 +110,16 @@ export interface Tables {
     happened_at: Generated<Date>
   }
   outbox_leases: { tenant_id: string; holder: string; held_until: Date }
+  statuses: {
+    tenant_id: string
+    status_key: string
+    name: string
+    description: string
+    color: string
+    is_merchant_status: boolean
+    position: number
+  }
+  status_moves: { tenant_id: string; from_key: string; to_key: string }
   waybill_counters: { tenant_id: string; next_number: Bigint }
   idempotency_keys: {
     tenant_id: string

@@ -1,6 +1,6 @@
 import type { OrderEvent, OrderEventType } from '@courier/shared/order-facts.ts'
+import type { Statuses } from '../tracking/statuses.ts'
 import type { FoundOrder } from './facts.ts'
-import type { StatusLook } from './statuses.ts'
 
 /** A row of the outbox: what happened to some orders at once. */
 export interface OutboxRow {
@@ -48,7 +48,7 @@ export const slicesOf = (rows: readonly OutboxRow[], size: number): Slice[] => {
 export const eventsOf = (
   happenings: readonly Happening[],
   orders: ReadonlyMap<string, FoundOrder>,
-  statuses: ReadonlyMap<string, StatusLook>,
+  statuses: Statuses,
 ): OrderEvent[] =>
   happenings.flatMap(({ row, waybill, statusKey }) => {
     const order = orders.get(waybill)

@@ -1,8 +1,8 @@
 import { OrderFacts } from '@courier/shared/order-facts.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
+import { findStatuses } from '../tracking/status-queries.ts'
 import { findOrders } from './facts.ts'
-import { statusNames } from './statuses.ts'
 
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
@@ -32,7 +32,7 @@ export type OrderStory = Static<typeof OrderStory>
 export const tellOrder = async (tx: Tx, tenant: string, waybill: string): Promise<OrderStory | undefined> => {
   const [orders, statuses, events] = await Promise.all([
     findOrders(tx, tenant, [waybill]),
-    statusNames(tx, tenant),
+    findStatuses(tx, tenant),
     findTimeline(tx, tenant, waybill),
   ])
   const order = orders.get(waybill)

@@ -6,10 +6,10 @@ import { Value } from '@sinclair/typebox/value'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
+import { findStatuses } from '../tracking/status-queries.ts'
 import { eventsOf, type OutboxRow, type Slice, slicesOf } from './events.ts'
 import { findOrders } from './facts.ts'
 import { deleteRows, giveBackLease, readOldest, takeLease } from './queries.ts'
-import { statusNames } from './statuses.ts'
 
 export interface TurnOptions {
   readonly pool: pg.Pool
@@ -98,7 +98,7 @@ const tellAll = async (
 const readEvents = (pool: pg.Pool, tenant: string, happenings: Slice['happenings']): Promise<OrderEvent[]> =>
   inTenant(pool, tenant, async (tx: Tx) => {
     const waybills = happenings.map(({ waybill }) => waybill)
-    const [orders, statuses] = await Promise.all([findOrders(tx, tenant, waybills), statusNames(tx, tenant)])
+    const [orders, statuses] = await Promise.all([findOrders(tx, tenant, waybills), findStatuses(tx, tenant)])
     return eventsOf(happenings, orders, statuses)
   })
 

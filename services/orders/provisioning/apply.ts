@@ -6,6 +6,7 @@ import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
 import { applyMerchants, findForeignBusinesses, hashPasswords } from './apply-merchants.ts'
 import { applyRateCards } from './apply-rate-cards.ts'
+import { applyStatuses, findStatusFaults } from './apply-statuses.ts'
 import { sync } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
 
@@ -28,10 +29,11 @@ export const applyTenant = async (
     file.tenant.id,
     async tx => {
       await lockTenant(tx, file.tenant.id)
-      const faults = await findForeignBusinesses(tx, file)
+      const faults = { ...(await findForeignBusinesses(tx, file)), ...(await findStatusFaults(tx, file)) }
       if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
       const changes = [
         ...(await applySettings(tx, file)),
+        ...(await applyStatuses(tx, file)),
         ...(await applyPlaces(tx, file)),
         ...(await applyRateCards(tx, file)),
         ...(await applyMerchants(tx, file, hashes)),

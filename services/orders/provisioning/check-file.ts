@@ -2,7 +2,9 @@ import type { Faults } from '@courier/shared/http/errors.ts'
 import { badText, faultsOf, isBadText } from '@courier/shared/http/faults.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { nameKey } from '../directory/names.ts'
+import { checkStatuses } from './check-statuses.ts'
 import { TenantFile } from './tenant-file.ts'
+import { type Add, unique } from './unique.ts'
 
 const check = TypeCompiler.Compile(TenantFile)
 
@@ -20,10 +22,9 @@ export const checkFile = (value: unknown): CheckedFile => {
   checkPlaces(value, add)
   checkRateCards(value, add)
   checkMerchants(value, add)
+  checkStatuses(value, add)
   return Object.keys(faults).length > 0 ? { kind: 'refused', faults } : { kind: 'accepted', file: value }
 }
-
-type Add = (path: string, sentence: string) => void
 
 const checkTexts = (value: unknown, path: string, add: Add): void => {
   if (typeof value === 'string' && isBadText(value)) add(path, badText(path))
@@ -36,15 +37,6 @@ const checkTimeZone = ({ tenant }: TenantFile, add: Add): void => {
     new Intl.DateTimeFormat('en', { timeZone: tenant.time_zone })
   } catch {
     add('tenant.time_zone', `There is no time zone ${tenant.time_zone}.`)
-  }
-}
-
-/** Tells of every value that came before: `once(path, value)` adds a fault at the later one. */
-const unique = (add: Add, what: string) => {
-  const seen = new Set<unknown>()
-  return (path: string, value: unknown): void => {
-    if (seen.has(value)) add(path, `The ${what} ${value} is there twice.`)
-    seen.add(value)
   }
 }
 

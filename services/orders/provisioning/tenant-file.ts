@@ -65,6 +65,19 @@ const Merchant = Type.Object(
   strict,
 )
 
+const StatusEntry = Type.Object(
+  {
+    key: Key,
+    name: Type.Optional(Name),
+    color: Type.Optional(
+      Type.String({ pattern: '^[a-z][a-z-]{0,29}$', must: 'be the name of a colour such as success' }),
+    ),
+    description: Type.Optional(Type.String({ maxLength: 255 })),
+    moves: Type.Optional(Type.Array(Key)),
+  },
+  strict,
+)
+
 /** A tenant described in one file: what `orders apply` reads. */
 export const TenantFile = Type.Object(
   {
@@ -72,6 +85,8 @@ export const TenantFile = Type.Object(
     states: Type.Array(State),
     rate_cards: Type.Array(RateCard),
     merchants: Type.Array(Merchant),
+    /** With `moves` in every entry a whole new set, without them new names and colours of the set that is there. */
+    statuses: Type.Optional(Type.Array(StatusEntry, { minItems: 1 })),
   },
   strict,
 )

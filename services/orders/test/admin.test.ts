@@ -85,6 +85,8 @@ t.test('apply tells what it changed, once', async t => {
   t.strictSame(table, [
     ['what', 'change', 'count'],
     ['tenant', 'added', '1'],
+    ['status', 'added', '21'],
+    ['move', 'added', '26'],
     ['state', 'added', '3'],
     ['city', 'added', '5'],
     ['rate card', 'added', '1'],

@@ -5,7 +5,7 @@ import { createTokenFor, revokeTokenById } from '../access/token-commands.ts'
 import type { Tx } from '../database/tables.ts'
 import { applyTenant } from '../provisioning/apply.ts'
 import { build } from './build.ts'
-import { tenantFile } from './tenant.ts'
+import { batch, order, tenantFile } from './tenant.ts'
 
 const by = { kind: 'operator', name: 'kamala' } as const
 
@@ -32,6 +32,35 @@ t.test('what operators do and who logs in is kept', async t => {
   t.equal(kept.length, 4, 'a dry run, a file that changes nothing and a wrong password leave no trace')
   t.strictSame([kept[3].request_id, kept[3].token_id], [login.headers['x-request-id'], kept[3].object_id])
   t.notMatch(JSON.stringify(kept), /lanka-shoes-demo|courier_|shop@example/)
+})
+
+t.test('staff who moves orders is kept, for each of them, once', async t => {
+  const { app, bulk, pool, rows } = await build(t)
+  const { data: waybills } = (await bulk(batch([order(), order()], { initial_status_key: 'key_2' }))).body
+  const { id, token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' }, by)
+  await rows('truncate audit')
+  const move = (status_key: string) =>
+    app.inject({
+      method: 'POST',
+      url: '/api/staff/order/status',
+      headers: { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'idempotency-key': status_key },
+      payload: { waybill_numbers: waybills, status_key },
+    })
+  t.equal((await move('key_nowhere')).statusCode, 422)
+  const moved = await move('key_5')
+  t.equal(moved.statusCode, 200)
+  t.equal((await move('key_5')).statusCode, 200, 'the call is repeated')
+  const kept = await rows('select object_id, actor, token_id, request_id, action from audit order by audit_id')
+  t.strictSame(
+    kept,
+    waybills.map((object_id: string) => ({
+      object_id,
+      actor: 'Ruwan',
+      token_id: id,
+      request_id: moved.headers['x-request-id'],
+      action: 'order.status_changed',
+    })),
+  )
 })
 
 t.test('an action that is rolled back leaves no trace', async t => {

@@ -39,6 +39,7 @@ export const build = async (
     maxOrdersPerBatch: 1000,
     maxBodyBytes: 5_242_880,
     callsPerMinute: 1_000_000,
+    publicCallsPerMinute: 1_000_000,
     login: { tokenDays: 30, triesPerEmail: 5, triesPerAddress: 30 },
     ...limits,
   }

@@ -121,7 +121,19 @@ t.test('what is no object at all is refused', async t => {
     t.strictSame(faultsOf(value), { '': ['The data must be an object.'] }, JSON.stringify(value))
 })
 
-const tables = ['tenants', 'states', 'cities', 'rate_cards', 'zones', 'zone_cities', 'rates', 'merchants', 'businesses']
+const tables = [
+  'statuses',
+  'status_moves',
+  'tenants',
+  'states',
+  'cities',
+  'rate_cards',
+  'zones',
+  'zone_cities',
+  'rates',
+  'merchants',
+  'businesses',
+]
 
 /** The small tenant in a database; `apply` gives the changes as lines. */
 const provide = async (t: Test) => {
@@ -325,7 +337,7 @@ t.test('2,000 cities and a card of 200 zones apply, change and go in seconds', a
     t.ok(seconds < 20, `${what} took ${seconds} s`)
     return (changes as string[]).length
   }
-  t.equal(await timed('new', largeFile(200)), 1 + 25 + 2000 + 1 + 200 + 2000 + 40_000)
+  t.equal(await timed('new', largeFile(200)), 1 + 21 + 26 + 25 + 2000 + 1 + 200 + 2000 + 40_000)
   t.strictSame(await rows(`select count(*)::integer as rates from rates where rate_card = 'large'`), [
     { rates: 40_000 },
   ])

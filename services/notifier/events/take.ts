@@ -1,0 +1,100 @@
+import { inTenant } from '@courier/shared/database.ts'
+import type { OrderEvent, OrderEvents } from '@courier/shared/order-facts.ts'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { readContext } from '../messages/accept.ts'
+import { checkMessage, chooseChannel, normalisePhone, type SendingContext } from '../messages/check.ts'
+import { insertMessages, type NewMessage } from '../messages/insert.ts'
+import { newMessageIds } from '../messages/message-id.ts'
+import type { MessageRequest } from '../messages/schema.ts'
+import { type EventFault, findRules, insertEvents, keepFaults } from './queries.ts'
+import { fires, messageOf, type Rule } from './rules.ts'
+
+/** What became of one event. `failed`: a message that a rule wanted cannot be sent. */
+export const eventOutcomes = ['queued', 'failed', 'no_rule', 'repeated', 'unknown_tenant'] as const
+export type EventOutcome = (typeof eventOutcomes)[number]
+
+/** How many events of a call came to what. */
+export type Taken = Readonly<Record<EventOutcome, number>>
+
+const none: Taken = { queued: 0, failed: 0, no_rule: 0, repeated: 0, unknown_tenant: 0 }
+
+/**
+ * Takes each event once, and queues the messages that the tenant's rules make of it, in the order of the events; all
+ * committed when it returns. A message that cannot be sent is kept with the reason, for staff to see: the event is
+ * taken all the same. Of a tenant that is not known here nothing is kept.
+ */
+export const takeEvents = (pool: pg.Pool, { tenant, events }: OrderEvents): Promise<Taken> =>
+  inTenant(pool, tenant, async (tx: Tx) => {
+    const known = await tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenant).executeTakeFirst()
+    if (!known) return { ...none, unknown_tenant: events.length }
+    const unique = events.filter((event, index) => events.findIndex(({ id }) => id === event.id) === index)
+    const newIds = await insertEvents(tx, tenant, unique)
+    const fresh = unique.filter(({ id }) => newIds.has(id))
+    const wanted = applyRules(await findRules(tx, tenant), fresh)
+    const failed = await queue(tx, tenant, wanted)
+    const matched = new Set(wanted.map(({ event }) => event.id))
+    return {
+      ...none,
+      queued: matched.size - failed.size,
+      failed: failed.size,
+      no_rule: fresh.length - matched.size,
+      repeated: events.length - fresh.length,
+    }
+  })
+
+/** A message that a rule makes of an event. */
+interface WantedMessage {
+  readonly event: OrderEvent
+  readonly request: MessageRequest
+}
+
+const applyRules = (rules: readonly Rule[], events: readonly OrderEvent[]): WantedMessage[] =>
+  events.flatMap(event =>
+    rules.filter(rule => fires(rule, event)).map(rule => ({ event, request: messageOf(rule, event.order) })),
+  )
+
+/** Queues what can be sent and keeps the rest with its reason; returns the ids of the events with such a rest. */
+const queue = async (tx: Tx, tenant: string, wanted: readonly WantedMessage[]): Promise<Set<string>> => {
+  if (wanted.length === 0) return new Set()
+  const requests = wanted.map(({ request }) => request)
+  const context = await readContext(tx, tenant, requests)
+  const ids = newMessageIds(wanted.length, new Date())
+  const messages: NewMessage[] = []
+  const faults = new Map<string, EventFault[]>()
+  const failed = new Set<string>()
+  for (const [index, { event, request }] of wanted.entries()) {
+    const judged = judge(request, context, new Date())
+    if (judged.kind === 'fault' || judged.failure !== undefined) failed.add(event.id)
+    if (judged.kind === 'message') messages.push({ id: ids[index] as string, ...judged })
+    else faults.set(event.id, [...(faults.get(event.id) ?? []), judged.fault])
+  }
+  if (messages.length > 0) await insertMessages(tx, tenant, messages)
+  await keepFaults(tx, tenant, faults)
+  return failed
+}
+
+type Judged = ({ kind: 'message' } & Omit<NewMessage, 'id'>) | { kind: 'fault'; fault: EventFault }
+
+/** Where recipient and number are known, what cannot be sent is a failed message; else a fault of the event. Pure. */
+const judge = (request: MessageRequest, context: SendingContext, now: Date): Judged => {
+  const result = checkMessage(request, context, now)
+  if (result.kind === 'checked') return { kind: 'message', message: result.message, failure: undefined }
+  const { template } = request
+  const fault = (detail: string): Judged => ({ kind: 'fault', fault: { template: template.name, detail } })
+  const channel = chooseChannel(request.channel, context.channels)
+  if (!channel)
+    return fault(request.channel ? `There is no channel ${request.channel}.` : 'There is no default channel.')
+  const recipient = normalisePhone(request.to, context.country)
+  if (recipient === undefined) return fault("The customer's phone is no phone number.")
+  const message = {
+    phoneNumberId: channel.phoneNumberId,
+    recipient,
+    template,
+    waybillNumber: request.waybill_number ?? null,
+    sendAt: null,
+    isHeld: false,
+    holdsUntilOpen: request.hold_until_open ?? false,
+  }
+  return { kind: 'message', message, failure: Object.values(result.faults).flat().join(' ') }
+}

@@ -1,0 +1,54 @@
+import { type Actor, operator } from '@courier/shared/audit.ts'
+import { UsageError } from '@courier/shared/command-line.ts'
+import type { Faults } from '@courier/shared/http/errors.ts'
+import { faultsOf } from '@courier/shared/http/faults.ts'
+import { requireTenant } from '@courier/shared/token-commands.ts'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { acceptBodies, type WaybillDesk } from './about-waybill.ts'
+import { type Accepted, MessageBody } from './schema.ts'
+
+/** The words of `notifier send`. */
+export interface SendRequest {
+  tenant: string
+  template: string
+  language: string
+  to?: string
+  waybill?: string
+  channel?: string
+  header?: string
+  body?: string[]
+}
+
+const check = TypeCompiler.Compile(MessageBody)
+
+/**
+ * Queues a message as `POST /api/messages` does. Throws UsageError for an unknown tenant, and when orders, which it has to
+ * ask, is away.
+ */
+export const sendMessage = async (
+  desk: WaybillDesk,
+  request: SendRequest,
+  by: Actor = operator(),
+): Promise<{ kind: 'queued'; message: Accepted } | { kind: 'refused'; faults: Faults }> => {
+  const body = bodyOf(request)
+  if (!check.Check(body)) return { kind: 'refused', faults: faultsOf(check, body) }
+  await requireTenant(desk.pool, request.tenant)
+  const result = await acceptBodies(desk, request.tenant, [body], () => '', undefined, by)
+  if (result.kind === 'refused') return result
+  const message = result.kind === 'accepted' ? result.messages[0] : undefined
+  if (!message)
+    throw new UsageError('orders cannot be asked about the waybill: start it, or look at ORDERS_URL and SERVICE_TOKEN')
+  return { kind: 'queued', message }
+}
+
+const bodyOf = ({ to, waybill, channel, template, language, header, body = [] }: SendRequest): unknown => {
+  const component = (type: string, texts: readonly string[]) =>
+    texts.length > 0 ? [{ type, parameters: texts.map(text => ({ type: 'text', text })) }] : []
+  const components = [...component('header', header === undefined ? [] : [header]), ...component('body', body)]
+  return {
+    to,
+    waybill_number: waybill,
+    channel,
+    template: { name: template, language: { code: language }, components },
+  }
+}

@@ -1,0 +1,62 @@
+import type { Change } from '@courier/shared/changes.ts'
+import { findSendingChannels } from '../channels/queries.ts'
+import type { Tx } from '../database/tables.ts'
+import { findRules } from '../events/queries.ts'
+import type { Rule } from '../events/rules.ts'
+import type { Applied } from './apply.ts'
+
+/** Makes these the tenant's rules, in this order; undefined leaves them as they are. Hold `lockTenant`. */
+export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[] | undefined): Promise<Applied> => {
+  if (!wanted) return { kind: 'applied', changes: [] }
+  const channels = (await findSendingChannels(tx, tenant)).map(({ phoneNumberId }) => phoneNumberId)
+  const faults = Object.fromEntries(
+    wanted.flatMap(({ phoneNumberId }, index) =>
+      phoneNumberId !== null && !channels.includes(phoneNumberId)
+        ? [[`rules.${index}.channel`, [`There is no channel ${phoneNumberId}.`]]]
+        : [],
+    ),
+  )
+  if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
+  const current = await findRules(tx, tenant)
+  const changes = compare(current, wanted)
+  if (changes.length > 0) await replaceRules(tx, tenant, wanted)
+  return { kind: 'applied', changes }
+}
+
+const nameOf = ({ event, template, language }: Rule): string => `${event}: ${template} ${language}`
+
+/** A rule is the same while event, template and language are; one that moved to another place has changed. */
+const compare = (current: readonly Rule[], wanted: readonly Rule[]): Change[] => {
+  const places = (rules: readonly Rule[]) =>
+    new Map(rules.map((rule, place) => [nameOf(rule), JSON.stringify([place, rule])]))
+  const [before, after] = [places(current), places(wanted)]
+  const change = (id: string, what: Change['change']): Change => ({ kind: 'rule', id, change: what })
+  return [
+    ...[...after].flatMap(([id, rule]) => {
+      if (!before.has(id)) return [change(id, 'added')]
+      return before.get(id) === rule ? [] : [change(id, 'changed')]
+    }),
+    ...[...before.keys()].filter(id => !after.has(id)).map(id => change(id, 'removed')),
+  ]
+}
+
+const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Promise<void> => {
+  await tx.deleteFrom('rules').where('tenant_id', '=', tenant).execute()
+  if (rules.length === 0) return
+  await tx
+    .insertInto('rules')
+    .values(
+      rules.map(({ event, template, language, header, body, phoneNumberId, holdsUntilOpen }, position) => ({
+        tenant_id: tenant,
+        position,
+        event,
+        template,
+        language,
+        header: [...header],
+        body: [...body],
+        phone_number_id: phoneNumberId,
+        holds_until_open: holdsUntilOpen,
+      })),
+    )
+    .execute()
+}

@@ -1,0 +1,67 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { OrderEvent, OrderFacts } from '@courier/shared/order-facts.ts'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { askOrders } from '../events/ask-orders.ts'
+import type { TrackingEvent } from '../events/order-desk.ts'
+import { serviceToken } from './portal.ts'
+
+/** What orders tells of an order, with other values at some fields. */
+export const orderFacts = (more: Partial<OrderFacts> = {}): OrderFacts => ({
+  waybill_number: 'DM00000001',
+  order_no: null,
+  customer_name: 'Nimali Perera',
+  customer_phone: '0770000101',
+  business_name: 'Lanka Shoes Online',
+  merchant_name: 'Lanka Shoes',
+  origin_city: 'Kotte',
+  destination_city: 'Galle',
+  destination_state: 'Galle',
+  cod: 4500,
+  delivery_charge: 540,
+  currency: 'LKR',
+  weight: 1.5,
+  description: null,
+  status_key: 'key_1',
+  status_name: 'DRAFT',
+  note: null,
+  ...more,
+})
+
+export const orderEvent = (
+  id: string,
+  order: Partial<OrderFacts> = {},
+  type: OrderEvent['type'] = 'order.created',
+): OrderEvent => ({ id, type, happened_at: new Date().toISOString(), order: orderFacts(order) })
+
+const tracking: TrackingEvent[] = [
+  { status_key: 'key_2', status_name: 'CONFIRMED', at: '2026-02-19T19:06:23.000Z', staff_name: 'Ruwan', note: null },
+  { status_key: 'key_1', status_name: 'DRAFT', at: '2026-02-19T18:00:00.000Z', staff_name: null, note: null },
+]
+
+/** Stands in for orders over real HTTP: knows the orders given, and which waybills it was asked for. */
+export const standIn = async (t: Test, ...orders: Partial<OrderFacts>[]) => {
+  const known = new Map(orders.map(order => orderFacts(order)).map(order => [order.waybill_number, order]))
+  const state = { asked: [] as string[], atOnce: 0, mostAtOnce: 0, isBroken: false }
+  const server = createServer(async (request, response) => {
+    const [, , , tenant, waybill] = (request.url ?? '').split('/').map(decodeURIComponent)
+    const isAllowed = request.headers.authorization === `Bearer ${serviceToken}` && tenant === 'demo'
+    state.asked.push(waybill ?? '')
+    state.mostAtOnce = Math.max(state.mostAtOnce, ++state.atOnce)
+    await new Promise(resolve => setTimeout(resolve, 5))
+    state.atOnce--
+    const order = known.get(waybill ?? '')
+    const status = state.isBroken ? 500 : !isAllowed ? 401 : order ? 200 : 404
+    response.writeHead(status, { 'content-type': 'application/json' })
+    response.end(JSON.stringify(status === 200 ? { data: { ...order, timeline: tracking } } : { message: 'No.' }))
+  }).listen(0, '127.0.0.1')
+  await new Promise(resolve => server.once('listening', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const desk = askOrders({ url, serviceToken, logger: pino({ level: 'silent' }) })
+  t.teardown(async () => {
+    await desk.close()
+    server.close()
+  })
+  return { desk, known, state, url }
+}

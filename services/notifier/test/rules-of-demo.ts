@@ -1,0 +1,24 @@
+import { readFileSync } from 'node:fs'
+import { inTenant } from '@courier/shared/database.ts'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { applyRules } from '../provisioning/apply-rules.ts'
+import { checkFile } from '../provisioning/check-file.ts'
+
+const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
+
+/** examples/demo-notifier.json with other rules, or its own. */
+export const demoFile = (rules?: unknown[]) => {
+  const file = JSON.parse(readFileSync(new URL('../../../examples/demo-notifier.json', import.meta.url), 'utf8'))
+  return rules ? { ...file, rules } : file
+}
+
+export const checkDemo = (rules?: unknown[]) => checkFile(demoFile(rules), secrets)
+
+/** Gives the tenant demo these rules, or those of examples/demo-notifier.json. */
+export const giveRules = async (pool: pg.Pool, rules?: unknown[]): Promise<void> => {
+  const checked = checkDemo(rules)
+  if (checked.kind === 'refused') throw new Error(JSON.stringify(checked.faults))
+  const applied = await inTenant(pool, 'demo', (tx: Tx) => applyRules(tx, 'demo', checked.file.rules))
+  if (applied.kind === 'refused') throw new Error(JSON.stringify(applied.faults))
+}

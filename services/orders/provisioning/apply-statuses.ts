@@ -1,0 +1,90 @@
+import type { Change } from '@courier/shared/changes.ts'
+import type { Faults } from '@courier/shared/http/errors.ts'
+import type { Tx } from '../database/tables.ts'
+import { findStatuses, findUsedKeys, lockStatusSet } from '../tracking/status-queries.ts'
+import { merchantStatusKeys, type Status, type Statuses, standardStatuses } from '../tracking/statuses.ts'
+import { isWholeSet } from './check-statuses.ts'
+import { sync } from './sync.ts'
+import type { TenantFile } from './tenant-file.ts'
+
+/**
+ * The set that a tenant is to have: the file's own, or the one that is there, else the standard one, with the names and
+ * colours of the file.
+ */
+const wantedSet = ({ statuses: entries = [] }: TenantFile, current: Statuses): Status[] => {
+  if (isWholeSet(entries))
+    return entries.map(({ key, name = key, color = 'secondary', description = '', moves = [] }) => ({
+      key,
+      name,
+      color,
+      description,
+      moves,
+    }))
+  const changed = new Map(entries.map(entry => [entry.key, entry]))
+  return baseSet(current).map(status => ({ ...status, ...changed.get(status.key), moves: status.moves }))
+}
+
+const baseSet = (current: Statuses): readonly Status[] => (current.size > 0 ? [...current.values()] : standardStatuses)
+
+/** Names for statuses that the tenant does not have, and a new set without a status that orders are in. */
+export const findStatusFaults = async (tx: Tx, file: TenantFile): Promise<Faults> => {
+  const { tenant, statuses: entries = [] } = file
+  if (isWholeSet(entries)) return findKeysInUse(tx, file)
+  const keys = baseSet(await findStatuses(tx, tenant.id)).map(({ key }) => key)
+  const faults: Faults = {}
+  for (const [index, { key }] of entries.entries())
+    if (!keys.includes(key))
+      faults[`statuses.${index}.key`] = [
+        `There is no status ${key}, only ${keys.join(', ')}; a new set gives every status its moves.`,
+      ]
+  return faults
+}
+
+/** Under a lock: until the set is written no order is moved to a status that it lacks. */
+const findKeysInUse = async (tx: Tx, { tenant, statuses = [] }: TenantFile): Promise<Faults> => {
+  await lockStatusSet(tx, tenant.id)
+  const kept = new Set(statuses.map(({ key }) => key))
+  const gone = [...(await findStatuses(tx, tenant.id)).keys()].filter(key => !kept.has(key))
+  const used = await findUsedKeys(tx, tenant.id, gone)
+  return used.length > 0 ? { statuses: [`The set lacks ${used.join(', ')}: there are orders in that status.`] } : {}
+}
+
+/** Moves point at statuses: they come after new ones and go before old ones. */
+export const applyStatuses = async (tx: Tx, file: TenantFile): Promise<Change[]> => {
+  const tenant_id = file.tenant.id
+  const wanted = wantedSet(file, await findStatuses(tx, tenant_id))
+  const [statuses, moves] = await Promise.all([
+    tx.selectFrom('statuses').selectAll().where('tenant_id', '=', tenant_id).execute(),
+    tx.selectFrom('status_moves').selectAll().where('tenant_id', '=', tenant_id).execute(),
+  ])
+  const common = { tx, others: 'removed' } as const
+  const ofStatuses = await sync({
+    ...common,
+    table: 'statuses',
+    kind: 'status',
+    keys: ['tenant_id', 'status_key'],
+    current: statuses,
+    wanted: wanted.map((status, index) => rowOf(tenant_id, status, index)),
+  })
+  const ofMoves = await sync({
+    ...common,
+    table: 'status_moves',
+    kind: 'move',
+    keys: ['tenant_id', 'from_key', 'to_key'],
+    current: moves,
+    wanted: wanted.flatMap(({ key, moves }) => moves.map(to_key => ({ tenant_id, from_key: key, to_key }))),
+  })
+  await ofMoves.remove()
+  await ofStatuses.remove()
+  return [...ofStatuses.changes, ...ofMoves.changes]
+}
+
+const rowOf = (tenant_id: string, { key, name, description, color }: Status, index: number) => ({
+  tenant_id,
+  status_key: key,
+  name,
+  description,
+  color,
+  is_merchant_status: merchantStatusKeys.includes(key),
+  position: index + 1,
+})

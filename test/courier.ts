@@ -1,0 +1,63 @@
+import { setTimeout as delay } from 'node:timers/promises'
+
+/** Where a running system is reached, and the tokens of its staff. */
+export interface Courier {
+  orders: string
+  notifier: string
+  simulator: string
+  ordersStaff: string
+  notifierStaff: string
+}
+
+export interface Answer {
+  status: number
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came over the wire
+  body: any
+}
+
+/** One call of tenant `demo`. */
+export const call = async (
+  url: string,
+  { token, body, key }: { token?: string; body?: unknown; key?: string } = {},
+): Promise<Answer> => {
+  const answer = await fetch(url, {
+    method: body === undefined ? 'GET' : 'POST',
+    headers: {
+      'x-tenant': 'demo',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(key !== undefined && { 'idempotency-key': key }),
+      ...(body !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(body !== undefined && { body: JSON.stringify(body) }),
+  })
+  return { status: answer.status, body: await answer.json() }
+}
+
+export interface PhoneMessage {
+  template: { name: string }
+  rendered: { header?: string; body: string }
+  status: string
+  accepted_at: string
+}
+
+/** What a customer's phone got, oldest first. */
+export const phoneOf = async (simulator: string, digits: string): Promise<PhoneMessage[]> => {
+  const { body } = await call(`${simulator}/control/messages?to=${digits}`)
+  return body.data.reverse()
+}
+
+/** The value once `isSo`, else an error that tells the last one. */
+export const eventually = async <Value>(
+  what: string,
+  look: () => Promise<Value>,
+  isSo: (value: Value) => boolean,
+  seconds = 60,
+): Promise<Value> => {
+  const end = performance.now() + seconds * 1000
+  for (;;) {
+    const value = await look()
+    if (isSo(value)) return value
+    if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}: ${JSON.stringify(value)}`)
+    await delay(100)
+  }
+}

@@ -1,0 +1,96 @@
+import type { Test } from 'tap'
+import { type Courier, call, eventually, phoneOf } from './courier.ts'
+
+const order = {
+  customer_name: 'Nimali Perera',
+  customer_address: '24/3 Temple Road',
+  customer_phone: '077 000 0177',
+  destination_city_id: '1525',
+  cod: 4950,
+  weight: 0.9,
+  initial_status_key: 'key_2',
+}
+
+/** RECEIVED TO ORIGIN WAREHOUSE, on its way, at its destination, with the rider, DELIVERED. */
+const moves = ['key_9', 'key_10', 'key_11', 'key_12', 'key_13']
+
+/** A parcel's way with the demo tenant's files: from a merchant's login to what the customer's phone got. */
+export const testJourney = async (t: Test, courier: Courier): Promise<void> => {
+  const merchantApi = `${courier.orders}/api/public/merchant`
+  const login = await call(`${merchantApi}/login`, {
+    body: { email: 'shop@example.com', password: 'lanka-shoes-demo' },
+  })
+  t.equal(login.status, 200, 'the merchant logs in')
+  const { token } = login.body
+
+  const general_data = { merchant_business_id: 7290, origin_city_id: 1511 }
+  const booked = await call(`${merchantApi}/order/bulk`, { token, body: { general_data, order_data: [order] } })
+  t.equal(booked.status, 200, 'and books an order')
+  const [waybill] = booked.body.data as [string]
+
+  const staff = { token: courier.ordersStaff }
+  const illegal = await call(`${courier.orders}/api/staff/order/status`, {
+    ...staff,
+    body: { waybill_numbers: [waybill], status_key: 'key_13' },
+  })
+  t.equal(illegal.status, 422, 'a parcel that nobody has cannot be delivered')
+  t.match(illegal.body.errors, { 'waybill_numbers.0': [/key_9/] })
+  for (const status_key of moves) {
+    const body = { waybill_numbers: [waybill], status_key, note: `moved to ${status_key}` }
+    t.equal((await call(`${courier.orders}/api/staff/order/status`, { ...staff, body })).status, 200, status_key)
+  }
+
+  const phone = await eventually(
+    'the customer read all messages',
+    () => phoneOf(courier.simulator, '94770000177'),
+    messages => messages.filter(({ status }) => status === 'read').length >= 3,
+  )
+  t.strictSame(
+    phone.map(({ template }) => template.name),
+    ['order_created', 'order_out_for_delivery', 'order_delivered'],
+    'the customer got the messages of the rules in order',
+  )
+  t.equal(phone[0]?.rendered.header, `Parcel ${waybill}`)
+  t.match(phone[0]?.rendered.body, /Nimali Perera, .+ Please have 4950 ready/)
+
+  const tracked = await call(`${merchantApi}/order/tracking-info?waybill_number=${waybill}`, { token })
+  t.strictSame(
+    tracked.body.data.map((event: { status: { key: string } }) => event.status.key),
+    ['key_2', ...moves].reverse(),
+    'the merchant sees every move, newest first',
+  )
+
+  await testTimeline(t, courier, waybill)
+}
+
+interface Moment {
+  kind: string
+  at: string
+  status_key?: string
+  template?: string
+  status?: string
+}
+
+const testTimeline = async (t: Test, { notifier, notifierStaff }: Courier, waybill: string): Promise<void> => {
+  const look = async (): Promise<Moment[]> => {
+    const { body } = await call(`${notifier}/api/timeline/${waybill}`, { token: notifierStaff })
+    return body.data.timeline
+  }
+  const isRead = ({ kind, status }: Moment) => kind === 'message' && status === 'read'
+  const timeline = await eventually('every message was read', look, moments => moments.filter(isRead).length === 3)
+  t.strictSame(
+    timeline.flatMap(({ status_key }) => status_key ?? []),
+    ['key_2', ...moves].reverse(),
+    'one timeline shows every move',
+  )
+  const messages = Map.groupBy(
+    timeline.filter(({ kind }) => kind === 'message'),
+    ({ template }) => template,
+  )
+  for (const [template, moments] of messages)
+    t.ok(moments.some(({ status }) => status === 'queued') && moments.some(isRead), `and ${template} until it was read`)
+  t.equal(messages.size, 3)
+  // The messaging API tells whole seconds.
+  const seconds = timeline.map(({ at }) => at.slice(0, 19))
+  t.strictSame(seconds, seconds.toSorted().reverse(), 'newest first')
+}
