@@ -36,7 +36,8 @@ t.test('what operators do and who logs in is kept', async t => {
 
 t.test('staff who moves orders is kept, for each of them, once', async t => {
   const { app, bulk, pool, rows } = await build(t)
-  const { data: waybills } = (await bulk(batch([order(), order()], { initial_status_key: 'key_2' }))).body
+  const confirmed = order({ initial_status_key: 'key_2' })
+  const { data: waybills } = (await bulk(batch([confirmed, confirmed]))).body
   const { id, token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' }, by)
   await rows('truncate audit')
   const move = (status_key: string) =>
