@@ -2,12 +2,12 @@
 FROM node:24-bookworm-slim
 WORKDIR /app
 ENV NODE_ENV=production
-COPY package.json package-lock.json ./
+COPY package.json package-lock.json .npmrc ./
 COPY shared/package.json shared/
 COPY services/orders/package.json services/orders/
 COPY services/notifier/package.json services/notifier/
 COPY simulator/package.json simulator/
-RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
+RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean --force
 COPY shared shared
 COPY services services
 COPY simulator simulator

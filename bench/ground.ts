@@ -63,6 +63,7 @@ const limits = {
   // A notifier that is away is no news here.
   LOG_LEVEL: 'error',
   RATE_LIMIT_PER_MINUTE: '1000000000',
+  ADDRESS_LIMIT_PER_MINUTE: '1000000000',
   MAX_ORDERS_PER_BATCH: '5000',
 }
 

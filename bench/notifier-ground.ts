@@ -42,7 +42,11 @@ export const startNotifierGround = async (cleanUps: AsyncDisposableStack): Promi
   return { databaseUrl, credentialsKeys, apiUrl, superuser, startNotifier }
 }
 
-const settings = { SERVICE_TOKEN: randomBytes(32).toString('hex'), RECIPIENT_PAUSE_SECONDS: '0' }
+const settings = {
+  SERVICE_TOKEN: randomBytes(32).toString('hex'),
+  RECIPIENT_PAUSE_SECONDS: '0',
+  ADDRESS_LIMIT_PER_MINUTE: '1000000000',
+}
 
 const addTenant = (pool: pg.Pool, credentialsKeys: string, tenant: Tenant): Promise<unknown> =>
   inTenant(pool, tenant, async (tx: Tx) => {

@@ -2,9 +2,10 @@
 // the one that the project runs on is itself a package.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { findInstalled } from './install-scripts.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const stamp = join(root, 'node_modules', '.courier-installed')
@@ -16,11 +17,22 @@ const installed = existsSync(stamp) && readFileSync(stamp, 'utf8') === lock
 if (!installed) {
   process.stderr.write('Installing the packages (once; about a minute) ...\n')
   const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm']
-  const options = ['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error']
+  const options = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const { status } = spawnSync(npm[0], [...npm.slice(1), ...options], { cwd: root, stdio: ['ignore', 2, 2] })
   if (status !== 0) {
     process.stderr.write('npm ci failed: see above. Is the npm registry reachable?\n')
     process.exit(status || 1)
   }
+  for (const { folder, script } of findInstalled(root)) {
+    const { status } = spawnSync(process.execPath, [script], { cwd: folder, stdio: ['ignore', 2, 2] })
+    if (status !== 0) {
+      process.stderr.write(`${script} in ${folder} failed: see above. Is the npm registry reachable?\n`)
+      process.exit(status || 1)
+    }
+  }
+  // npm links only the programs that are there when it installs: this one came after.
+  const link = join(root, 'node_modules', '.bin', 'node')
+  rmSync(link, { force: true })
+  symlinkSync(join('..', 'node', 'bin', 'node'), link)
   writeFileSync(stamp, lock)
 }

@@ -57,6 +57,14 @@ export const readJson = async (path: string): Promise<unknown> => {
   }
 }
 
+const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/
+
+/** A time in ISO 8601; undefined for other text. */
+export const readTime = (text: string): Date | undefined => {
+  const time = new Date(isoTime.test(text) ? text : Number.NaN)
+  return Number.isNaN(time.getTime()) ? undefined : time
+}
+
 /** Runs the operator's command, and tells on standard error what he can do about a failure. */
 export const runCommand = async (
   action: () => Promise<unknown>,

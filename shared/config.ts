@@ -41,6 +41,26 @@ export const ServiceToken = Type.String({
   must: 'be 16 to 512 printable ASCII characters without blanks: make one with openssl rand -hex 32',
 })
 
+const byte = '(25[0-5]|2[0-4]\\d|1?\\d?\\d)'
+const ipv4 = `${byte}(\\.${byte}){3}(/(3[0-2]|[12]?\\d))?`
+const ipv6 = '[\\da-fA-F]{0,4}(:[\\da-fA-F]{0,4}){2,7}(/(12[0-8]|1[01]\\d|\\d?\\d))?'
+const proxy = `(${ipv4}|${ipv6})`
+
+/** The limits of a service's calls, and whom it believes where they come from. */
+export const callSettings = {
+  MAX_BODY_BYTES: PositiveInteger(5_242_880, 'how many bytes a request body may have', 104_857_600),
+  RATE_LIMIT_PER_MINUTE: PositiveInteger(6000, 'how many calls one merchant or member of staff may make in a minute'),
+  ADDRESS_LIMIT_PER_MINUTE: PositiveInteger(12_000, 'how many calls a minute may come from one network address'),
+  ADDRESS_REFUSALS_PER_MINUTE: PositiveInteger(60, 'how many wrong tokens a minute may come from one network address'),
+  TRUSTED_PROXIES: Type.Optional(
+    Type.String({
+      pattern: `^${proxy}(,${proxy})*$`,
+      description: 'the proxies in front of the service: their X-Forwarded headers are believed',
+      must: 'be IP addresses or networks such as 10.0.0.0/8, with commas between',
+    }),
+  ),
+}
+
 /** The address of the other service. */
 export const ServiceUrl = (description: string) =>
   Type.Optional(

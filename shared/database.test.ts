@@ -271,3 +271,17 @@ t.test('real failures of Postgres are told apart', async t => {
   await pool.query(`set statement_timeout = '50ms'`)
   t.equal(isUnavailable(await pool.query('select pg_sleep(1)').catch(error => error)), true)
 })
+
+t.test('a pool may give statements more time than calls have', async t => {
+  const timesOf = async (more: { statementSeconds?: number }) => {
+    const pool = createPool({ url: process.env.TEST_POSTGRES_URL ?? '', name: 'times', connections: 1, ...more })
+    const { rows } = await pool.query(`select current_setting('statement_timeout') as statement,
+      current_setting('idle_in_transaction_session_timeout') as idle`)
+    const slow = await pool.query('select pg_sleep(0.3)').catch(error => error.code)
+    await pool.end()
+    return [rows[0].statement, rows[0].idle, typeof slow === 'string' ? slow : 'done']
+  }
+  t.strictSame(await timesOf({}), ['4s', '10s', 'done'])
+  t.strictSame(await timesOf({ statementSeconds: 600 }), ['10min', '10min', 'done'])
+  t.strictSame(await timesOf({ statementSeconds: 0.1 }), ['100ms', '10s', '57014'])
+})

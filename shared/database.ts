@@ -10,20 +10,24 @@ export interface PoolOptions {
   /** Named in pg_stat_activity. */
   name: string
   connections: number
+  /** How long a statement may take; 4 without it. */
+  statementSeconds?: number
   /** Told of connections that died while idle: without a listener they would end the process. */
   onIdleError?: (error: Error) => void
 }
 
-/** A pool that waits at most 2 s for a connection and 4 s for a statement. int8 and numeric come as text. */
-export const createPool = ({ url, name, connections, onIdleError = () => {} }: PoolOptions): pg.Pool => {
+/** A pool that waits at most 2 s for a connection and `statementSeconds` for a statement. int8 and numeric come as text. */
+export const createPool = ({ url, name, connections, ...options }: PoolOptions): pg.Pool => {
+  const { statementSeconds = 4, onIdleError = () => {} } = options
+  const statementMilliseconds = statementSeconds * 1000
   const pool = new pg.Pool({
     connectionString: url,
     application_name: name,
     max: connections,
     connectionTimeoutMillis: 2_000,
-    statement_timeout: 4_000,
-    query_timeout: 4_500,
-    idle_in_transaction_session_timeout: 10_000,
+    statement_timeout: statementMilliseconds,
+    query_timeout: statementMilliseconds + 500,
+    idle_in_transaction_session_timeout: Math.max(10_000, statementMilliseconds),
     pipeline: true,
   })
   return listen(pool, onIdleError)

@@ -1,14 +1,14 @@
 import { type Kysely, sql } from 'kysely'
 import type pg from 'pg'
-import { UsageError } from './command-line.ts'
+import { type Actor, audit } from './audit.ts'
+import { readTime, UsageError } from './command-line.ts'
 import { type AnyTransaction, createDatabase, inTenant } from './database.ts'
-
-const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/
 
 /** When a token ends: ISO 8601, null for never. Throws UsageError for anything but a time to come. */
 export const readExpiry = (expires: string | undefined): Date | null => {
-  const expiresAt = expires === undefined ? null : new Date(isoTime.test(expires) ? expires : Number.NaN)
-  if (expiresAt && !(expiresAt.getTime() > Date.now()))
+  if (expires === undefined) return null
+  const expiresAt = readTime(expires)
+  if (!expiresAt || expiresAt.getTime() <= Date.now())
     throw new UsageError(`--expires must be a time to come, such as 2027-01-31T00:00:00Z, not ${expires}`)
   return expiresAt
 }
@@ -27,14 +27,14 @@ export const requireTenant = async (pool: pg.Pool, tenant: string): Promise<void
 }
 
 /** Returns the tenant whose token it was. `program` is what the operator runs to see the tokens. */
-export const revokeTokenById = async (pool: pg.Pool, tokenId: string, program: string): Promise<string> => {
+export const revokeTokenById = async (pool: pg.Pool, tokenId: string, program: string, by: Actor): Promise<string> => {
   for (const tenant of await findTenantIds(pool))
-    if (await inTenant(pool, tenant, (tx: AnyTransaction) => revokeToken(tx, tenant, tokenId))) return tenant
+    if (await inTenant(pool, tenant, (tx: AnyTransaction) => revokeToken(tx, tenant, tokenId, by))) return tenant
   throw new UsageError(`there is no token ${tokenId}; ${program} token list shows them`)
 }
 
 /** False when the tenant has no such token. Revoking twice keeps the first time. */
-const revokeToken = async (tx: AnyTransaction, tenant: string, tokenId: string): Promise<boolean> => {
+const revokeToken = async (tx: AnyTransaction, tenant: string, tokenId: string, by: Actor): Promise<boolean> => {
   const rows = await tx
     .updateTable('tokens')
     .set({ revoked_at: sql<Date>`coalesce(revoked_at, now())` })
@@ -42,5 +42,6 @@ const revokeToken = async (tx: AnyTransaction, tenant: string, tokenId: string):
     .where('token_id', '=', tokenId)
     .returning('token_id')
     .execute()
+  if (rows.length > 0) await audit(tx, tenant, by, 'token.revoked', tokenId)
   return rows.length > 0
 }

@@ -2,6 +2,7 @@ import { createHash, randomBytes } from 'node:crypto'
 import { sql } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { AnyTransaction } from './database.ts'
+import type { FindCaller } from './http/authenticate.ts'
 
 /** A new token: 256 random bits behind a prefix that lets leak scanners know it. Only its hash is kept. */
 export const newToken = () => {
@@ -15,18 +16,25 @@ export const hashToken = (token: string): Buffer => createHash('sha256').update(
 
 /** A revoked token is refused within this time plus the one look-up. */
 const rememberedMilliseconds = 3_000
+/** For so long a token is known that was good once, whether or not it still is. */
+const knownMilliseconds = 3_600_000
 
 /** Finds the holders of tokens by `read`, remembering them for a few seconds. undefined: unknown, expired or revoked. */
 export const rememberCallers = <Caller extends { readonly expiresAt: Date | null }>(
   read: (tenant: string, hash: Buffer) => Promise<Caller | undefined>,
-) => {
+): FindCaller<Caller> => {
   const callers = new LRUCache<string, Caller>({ max: 10_000, ttl: rememberedMilliseconds })
-  return async (tenant: string, token: string): Promise<Caller | undefined> => {
+  const known = new LRUCache<string, true>({ max: 20_000, ttl: knownMilliseconds })
+  return async (tenant, token, onlyKnown = false) => {
     const hash = hashToken(token)
     const key = `${hash.toString('base64')} ${tenant}`
+    if (onlyKnown && !known.has(key)) return undefined
     const caller = callers.get(key) ?? (await read(tenant, hash))
     if (!caller || (caller.expiresAt && caller.expiresAt.getTime() <= Date.now())) return undefined
-    if (!callers.has(key)) callers.set(key, caller)
+    if (!callers.has(key)) {
+      callers.set(key, caller)
+      known.set(key, true)
+    }
     return caller
   }
 }

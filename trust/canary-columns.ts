@@ -12,6 +12,7 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'orders.orders.description': ['description'],
   'orders.orders.remark': ['remark'],
   'orders.tokens.staff_name': ['staffName'],
+  'notifier.audit.actor': ['staffName'],
   'notifier.messages.recipient': ['recipient', 'writer'],
   'notifier.messages.template': ['parameter'],
   'notifier.recipients.recipient': ['recipient', 'writer'],

@@ -48,7 +48,12 @@ export const startProcess = async (
 }
 
 /** A limit of calls would hide what is looked for. */
-const common = { RATE_LIMIT_PER_MINUTE: '1000000000', SERVICE_TOKEN: 'a-service-token-of-trust' }
+const common = {
+  RATE_LIMIT_PER_MINUTE: '1000000000',
+  ADDRESS_LIMIT_PER_MINUTE: '1000000000',
+  ADDRESS_REFUSALS_PER_MINUTE: '1000000000',
+  SERVICE_TOKEN: 'a-service-token-of-trust',
+}
 
 export const startOrdersProcess = async (t: Teardown, more: Record<string, string> = {}) => {
   const database = await cloneDatabase(t, 'orders')

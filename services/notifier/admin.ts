@@ -1,3 +1,4 @@
+import { type AuditRequest, printAudit } from '@courier/shared/audit-command.ts'
 import { printChanges } from '@courier/shared/changes.ts'
 import {
   print,
@@ -26,9 +27,17 @@ import { checkFile } from './provisioning/check-file.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
+/** A tenant's file may be large: what a command writes takes longer than a call's statements may. */
+const statementSeconds = 600
+
 /** Runs a command with a pool of its own. */
 const withPool = async <Result>(action: (pool: pg.Pool) => Promise<Result>): Promise<Result> => {
-  const pool = createPool({ url: settings().NOTIFIER_DATABASE_URL, name: 'notifier admin', connections: 2 })
+  const pool = createPool({
+    url: settings().NOTIFIER_DATABASE_URL,
+    name: 'notifier admin',
+    connections: 2,
+    statementSeconds,
+  })
   try {
     return await action(pool)
   } finally {
@@ -168,5 +177,14 @@ program
       process.exitCode = 1
     })
   })
+
+program
+  .command('audit')
+  .description('who did what, the newest first')
+  .requiredOption('--tenant <id>', 'the tenant')
+  .option('--since <iso>', 'from then on, such as 2027-01-31T00:00:00Z')
+  .option('--limit <number>', 'how many at most', '100')
+  .option('--json', 'print JSON', false)
+  .action((request: AuditRequest) => withPool(pool => printAudit(pool, request)))
 
 await runCommand(() => program.parseAsync(), { program: 'notifier', databaseSetting: 'NOTIFIER_DATABASE_URL' })

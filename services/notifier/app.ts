@@ -1,8 +1,9 @@
-import { DomainError } from '@courier/shared/http/errors.ts'
+import type { AddressLimits } from '@courier/shared/http/addresses.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
+import { Limit, limitCalls } from '@courier/shared/http/limits.ts'
 import { createServer } from '@courier/shared/http/server.ts'
 import { watchPool } from '@courier/shared/pool-metrics.ts'
-import rateLimit from '@fastify/rate-limit'
+import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, Registry } from 'prom-client'
@@ -38,7 +39,13 @@ export interface NotifierOptions {
   window: number
   /** Seconds between two messages to one recipient; 0: no limit. */
   pairSeconds: number
+  /** Of one member of staff. */
   callsPerMinute: number
+  maxMessagesPerBatch?: number | undefined
+  /** Of staff's calls. Webhooks have a limit of their own. */
+  maxBodyBytes?: number | undefined
+  trustedProxies?: string | undefined
+  addressLimits?: AddressLimits | undefined
 }
 
 const api = {
@@ -55,8 +62,6 @@ const api = {
   ],
 }
 
-/** Bodies of staff's calls: a thousand messages fit. Webhooks have a limit of their own. */
-const bodyLimitBytes = 5_242_880
 /** Longer than the API client's own deadline for a call. */
 const sendSeconds = 16
 
@@ -64,7 +69,8 @@ const sendSeconds = 16
 export const createNotifier = async ({ pool, logger, keyring, ...options }: NotifierOptions) => {
   const registry = new Registry()
   const isReady = () => pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
-  const app = await createServer({ api, logger, registry, bodyLimitBytes, isReady })
+  const { maxBodyBytes: bodyLimitBytes = 5_242_880, trustedProxies, addressLimits } = options
+  const app = await createServer({ api, logger, registry, bodyLimitBytes, trustedProxies, addressLimits, isReady })
   watchPool(pool, registry)
   const facts = new Counter({
     name: 'webhook_facts_total',
@@ -104,16 +110,9 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
   await app.register(async staff => {
     acceptJson(staff)
     staff.addHook('onRequest', requireStaff(createStaffReader(pool)))
-    await staff.register(rateLimit, {
-      hook: 'preParsing',
-      max: options.callsPerMinute,
-      timeWindow: '1 minute',
-      keyGenerator: request => staffOf(request).tokenId,
-      errorResponseBuilder: (_request, { ttl }) =>
-        new DomainError('too_many_requests', 'Too Many Attempts.', { retryAfterSeconds: Math.ceil(ttl / 1000) }),
-    })
-    const { orders } = options
-    await staff.register(messages, { pool, orders, staffOf, onQueued: wake })
+    staff.addHook('onRequest', limitCalls(new Limit('staff', options.callsPerMinute), callerOf))
+    const { orders, maxMessagesPerBatch: maxMessages } = options
+    await staff.register(messages, { pool, orders, staffOf, onQueued: wake, maxMessages })
     await staff.register(timeline, { pool, orders, staffOf })
     await staff.register(channels, { pool, keyring, api: options.api, staffOf, tokens, onResumed: wake })
     const syncChannel = createSyncChannel(pool, tokens, options.api)
@@ -121,4 +120,10 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     await staff.register(conversations, { pool, staffOf })
   })
   return { app, queue }
+}
+
+/** All tokens of a member of staff share what it may do. */
+const callerOf = (request: FastifyRequest): string => {
+  const { tenant, name } = staffOf(request)
+  return `${tenant} ${name}`
 }

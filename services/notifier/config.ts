@@ -1,4 +1,12 @@
-import { LogLevel, Port, PositiveInteger, PostgresUrl, ServiceToken, ServiceUrl } from '@courier/shared/config.ts'
+import {
+  callSettings,
+  LogLevel,
+  Port,
+  PositiveInteger,
+  PostgresUrl,
+  ServiceToken,
+  ServiceUrl,
+} from '@courier/shared/config.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
 /** What the operator's commands read. */
@@ -34,11 +42,12 @@ export const Settings = Type.Object({
   ...databaseSettings,
   ...credentialSettings,
   ...orderSettings,
+  ...callSettings,
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
   NOTIFIER_PORT: Port(3001, 'the port of the notifier'),
   LOG_LEVEL: LogLevel,
   DATABASE_CONNECTIONS: PositiveInteger(10, 'how many connections to Postgres the process may hold', 1000),
-  RATE_LIMIT_PER_MINUTE: PositiveInteger(6000, 'how many calls a token may make in a minute'),
+  MAX_MESSAGES_PER_BATCH: PositiveInteger(1000, 'how many messages one bulk call may carry', 10_000),
   MESSAGING_API_URL: Type.String({
     default: 'https://graph.facebook.com',
     description: 'the messaging API; https outside this machine and compose',

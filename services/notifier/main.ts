@@ -51,7 +51,11 @@ const { app, queue } = await createNotifier({
   serviceToken: settings.SERVICE_TOKEN,
   window: settings.MESSAGING_CONNECTIONS,
   pairSeconds: settings.RECIPIENT_PAUSE_SECONDS,
+  maxMessagesPerBatch: settings.MAX_MESSAGES_PER_BATCH,
+  maxBodyBytes: settings.MAX_BODY_BYTES,
   callsPerMinute: settings.RATE_LIMIT_PER_MINUTE,
+  trustedProxies: settings.TRUSTED_PROXIES,
+  addressLimits: { calls: settings.ADDRESS_LIMIT_PER_MINUTE, refusals: settings.ADDRESS_REFUSALS_PER_MINUTE },
 })
 
 const house = keepHouse(pool, logger)

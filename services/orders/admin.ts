@@ -1,3 +1,4 @@
+import { type AuditRequest, printAudit } from '@courier/shared/audit-command.ts'
 import { printChanges } from '@courier/shared/changes.ts'
 import { print, printFaults, printJson, printTable, readJson, runCommand } from '@courier/shared/command-line.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
@@ -13,9 +14,17 @@ import { checkFile } from './provisioning/check-file.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
+/** A tenant's file may be large: what a command writes takes longer than a call's statements may. */
+const statementSeconds = 600
+
 /** Runs a command with a pool of its own. */
 const withPool = async <Result>(action: (pool: pg.Pool) => Promise<Result>): Promise<Result> => {
-  const pool = createPool({ url: settings().ORDERS_DATABASE_URL, name: 'orders admin', connections: 2 })
+  const pool = createPool({
+    url: settings().ORDERS_DATABASE_URL,
+    name: 'orders admin',
+    connections: 2,
+    statementSeconds,
+  })
   try {
     return await action(pool)
   } finally {
@@ -87,5 +96,14 @@ token
     if (json) printJson({ id, tenant, revoked: true })
     else print(`${id} of tenant ${tenant} is revoked.`)
   })
+
+program
+  .command('audit')
+  .description('who did what, the newest first')
+  .requiredOption('--tenant <id>', 'the tenant')
+  .option('--since <iso>', 'from then on, such as 2027-01-31T00:00:00Z')
+  .option('--limit <number>', 'how many at most', '100')
+  .option('--json', 'print JSON', false)
+  .action((request: AuditRequest) => withPool(pool => printAudit(pool, request)))
 
 await runCommand(() => program.parseAsync(), { program: 'orders', databaseSetting: 'ORDERS_DATABASE_URL' })

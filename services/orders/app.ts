@@ -1,8 +1,8 @@
-import { DomainError } from '@courier/shared/http/errors.ts'
+import { type AddressLimits, addressOf } from '@courier/shared/http/addresses.ts'
+import { Limit, limitCalls } from '@courier/shared/http/limits.ts'
 import { createServer } from '@courier/shared/http/server.ts'
 import { watchPool } from '@courier/shared/pool-metrics.ts'
 import type { ServiceClient } from '@courier/shared/service-client.ts'
-import rateLimit from '@fastify/rate-limit'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -34,11 +34,13 @@ export interface OrdersOptions {
   serviceToken: string
   maxOrdersPerBatch: number
   maxBodyBytes: number
+  /** Of one merchant. */
   callsPerMinute: number
   /** Of one address without a token. */
   publicCallsPerMinute: number
   login: LoginLimits
   trustedProxies?: string | undefined
+  addressLimits?: AddressLimits | undefined
 }
 
 const api = {
@@ -58,14 +60,15 @@ const api = {
 export const createOrders = async ({ pool, logger, notifier, serviceToken, ...limits }: OrdersOptions) => {
   const registry = new Registry()
   const isReady = () => pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
-  const { maxBodyBytes: bodyLimitBytes, trustedProxies } = limits
-  const app = await createServer({ api, logger, registry, bodyLimitBytes, trustedProxies, isReady })
+  const { maxBodyBytes: bodyLimitBytes, trustedProxies, addressLimits } = limits
+  const app = await createServer({ api, logger, registry, bodyLimitBytes, trustedProxies, addressLimits, isReady })
 
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   watchPool(pool, registry)
   watchOutbox(pool, registry)
   const relay = new Relay({ pool, logger, notifier, ...countDeliveries(registry) })
   const findCaller = createTokenReader(pool)
+  const merchantCalls = new Limit('merchant', limits.callsPerMinute)
   const desk = {
     pool,
     catalogues: createCatalogues(pool),
@@ -77,8 +80,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
 
   const admitMerchants = async (scope: FastifyInstance): Promise<void> => {
     scope.addHook('onRequest', requireMerchant(findCaller))
-    const limit = limitOf(limits.callsPerMinute, request => merchantOf(request).tokenId)
-    await scope.register(rateLimit, limit)
+    scope.addHook('onRequest', limitCalls(merchantCalls, merchantIn))
   }
 
   await app.register(login, { prefix: '/api/public/merchant', desk: createLoginDesk(pool, limits.login) })
@@ -116,10 +118,8 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
 
   await app.register(
     async anyone => {
-      await anyone.register(
-        rateLimit,
-        limitOf(limits.publicCallsPerMinute, request => request.ip),
-      )
+      const publicCalls = new Limit('public', limits.publicCallsPerMinute)
+      anyone.addHook('onRequest', limitCalls(publicCalls, addressOf))
       await anyone.register(publicTracking, { pool })
     },
     { prefix: '/api/public' },
@@ -128,10 +128,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   await app.register(
     async staff => {
       staff.addHook('onRequest', requireStaff(findCaller))
-      await staff.register(
-        rateLimit,
-        limitOf(limits.callsPerMinute, request => staffOf(request).tokenId),
-      )
+      staff.addHook('onRequest', limitCalls(new Limit('staff', limits.callsPerMinute), staffIn))
       await staff.register(staffOrders, { pool })
       await staff.register(staffMoves, { pool, onMoved })
     },
@@ -142,12 +139,14 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   return { app, relay }
 }
 
-/** So many calls a minute for each key, counted by this process. */
-const limitOf = (max: number, keyGenerator: (request: FastifyRequest) => string) => ({
-  hook: 'preParsing' as const,
-  max,
-  timeWindow: '1 minute',
-  keyGenerator,
-  errorResponseBuilder: (_request: FastifyRequest, { ttl }: { ttl: number }) =>
-    new DomainError('too_many_requests', 'Too Many Attempts.', { retryAfterSeconds: Math.ceil(ttl / 1000) }),
-})
+/** All tokens of a merchant share what it may do. */
+const merchantIn = (request: FastifyRequest): string => {
+  const { tenant, merchantId } = merchantOf(request)
+  return `${tenant} ${merchantId}`
+}
+
+/** As do those of a member of staff. */
+const staffIn = (request: FastifyRequest): string => {
+  const { tenant, name } = staffOf(request)
+  return `${tenant} ${name}`
+}

@@ -31,6 +31,7 @@ const { app, relay } = await createOrders({
   callsPerMinute: settings.RATE_LIMIT_PER_MINUTE,
   publicCallsPerMinute: settings.PUBLIC_RATE_LIMIT_PER_MINUTE,
   trustedProxies: settings.TRUSTED_PROXIES,
+  addressLimits: { calls: settings.ADDRESS_LIMIT_PER_MINUTE, refusals: settings.ADDRESS_REFUSALS_PER_MINUTE },
   login: {
     tokenDays: settings.LOGIN_TOKEN_DAYS,
     triesPerEmail: settings.LOGIN_TRIES_PER_EMAIL,

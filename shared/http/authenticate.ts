@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import { guessingPause, refusal } from './addresses.ts'
 import { bearerToken } from './bearer.ts'
 import { DomainError } from './errors.ts'
 
@@ -13,17 +14,23 @@ export const tenantOf = (request: FastifyRequest): string => {
   return tenant
 }
 
+/** Finds whom a token speaks for. With `onlyKnown` a token that was not good lately is not looked up. */
+export type FindCaller<Caller> = (tenant: string, token: string, onlyKnown?: boolean) => Promise<Caller | undefined>
+
 /**
  * The tenant that a request names and whom its token speaks for there; undefined when the token is none of the tenant's.
- * Throws 400 without X-tenant (spec.md 5.1).
+ * Throws 400 without X-tenant (spec.md 5.1), and 429 for a token that an address guesses at after too many wrong ones.
  */
 export const findHolder = async <Caller>(
   request: FastifyRequest,
-  findCaller: (tenant: string, token: string) => Promise<Caller | undefined>,
+  findCaller: FindCaller<Caller>,
 ): Promise<{ tenant: string; caller: Caller | undefined }> => {
   const tenant = tenantOf(request)
   const token = isTenantId.test(tenant) ? bearerToken(request.headers.authorization) : undefined
-  return { tenant, caller: token === undefined ? undefined : await findCaller(tenant, token) }
+  const isPaused = guessingPause(request) !== undefined
+  const caller = token === undefined ? undefined : await findCaller(tenant, token, isPaused)
+  if (!caller && isPaused) throw refusal(request, unauthenticated())
+  return { tenant, caller }
 }
 
 export const unauthenticated = (): DomainError => new DomainError('unauthenticated', 'Unauthenticated.')

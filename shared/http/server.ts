@@ -5,6 +5,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, type FastifyInstance, type FastifyReply, LogController } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import { type AddressLimits, limitAddresses } from './addresses.ts'
 import { answerErrors, routerOptions } from './answers.ts'
 import { type ApiDescription, docs } from './docs.ts'
 import { health } from './health.ts'
@@ -18,6 +19,8 @@ export interface ServerOptions {
   bodyLimitBytes: number
   /** Addresses of proxies, with commas between: what they say of a call's origin is believed. */
   trustedProxies?: string | undefined
+  /** Without them an address may call as often as it likes. */
+  addressLimits?: AddressLimits | undefined
   isReady: () => Promise<unknown>
 }
 
@@ -47,6 +50,7 @@ export const createServer = async (options: ServerOptions) => {
   acceptAnyBody(app)
   answerErrors(app)
   tellRequests(app)
+  if (options.addressLimits) limitAddresses(app, options.addressLimits)
   ignoreExpectations(app)
   endConnectionsWhileClosing(app)
   await app.register(helmet, { contentSecurityPolicy: false })

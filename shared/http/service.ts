@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
+import { refusal } from './addresses.ts'
 import { unauthenticated } from './authenticate.ts'
 import { bearerToken } from './bearer.ts'
 
@@ -8,7 +9,7 @@ export const requireService = (serviceToken: string) => {
   const expected = digest(serviceToken)
   return async (request: FastifyRequest): Promise<void> => {
     const given = bearerToken(request.headers.authorization)
-    if (given === undefined || !timingSafeEqual(digest(given), expected)) throw unauthenticated()
+    if (given === undefined || !timingSafeEqual(digest(given), expected)) throw refusal(request, unauthenticated())
   }
 }
 

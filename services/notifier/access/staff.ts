@@ -1,5 +1,6 @@
+import type { Actor } from '@courier/shared/audit.ts'
 import { inTenant } from '@courier/shared/database.ts'
-import { findHolder, unauthenticated } from '@courier/shared/http/authenticate.ts'
+import { type FindCaller, findHolder, unauthenticated } from '@courier/shared/http/authenticate.ts'
 import { findLiveToken, type LiveToken, rememberCallers } from '@courier/shared/tokens.ts'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
@@ -12,7 +13,7 @@ export interface Caller {
   readonly expiresAt: Date | null
 }
 
-export type StaffReader = (tenant: string, token: string) => Promise<Caller | undefined>
+export type StaffReader = FindCaller<Caller>
 
 /** Finds the holders of tokens, remembering them for a few seconds. undefined: unknown, expired or revoked. */
 export const createStaffReader = (pool: pg.Pool): StaffReader =>
@@ -28,6 +29,8 @@ export interface Staff {
   readonly tenant: string
   readonly name: string
   readonly tokenId: string
+  /** As the audit names them in this call. */
+  readonly actor: Actor
 }
 
 const staff = new WeakMap<FastifyRequest, Staff>()
@@ -38,8 +41,10 @@ export const requireStaff =
   async (request: FastifyRequest): Promise<void> => {
     const { tenant, caller } = await findHolder(request, findCaller)
     if (!caller) throw unauthenticated()
-    staff.set(request, { tenant, name: caller.staffName, tokenId: caller.tokenId })
-    request.log = request.log.child({ tenant, token_id: caller.tokenId })
+    const { staffName: name, tokenId } = caller
+    const actor: Actor = { kind: 'staff', name, tokenId, requestId: request.id }
+    staff.set(request, { tenant, name, tokenId, actor })
+    request.log = request.log.child({ tenant, token_id: tokenId })
   }
 
 /** Whom `requireStaff` let pass. */

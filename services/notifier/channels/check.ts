@@ -1,6 +1,8 @@
+import { type Actor, audit } from '@courier/shared/audit.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
+import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { PhoneNumber, TokenInfo } from '../messaging-api/account-answers.ts'
 import { type Desk, newestToken, requireChannel } from './desk.ts'
@@ -44,6 +46,7 @@ export const checkChannel = async (
   { pool, keyring, api, tokens }: Desk,
   tenant: string,
   phoneNumberId: string,
+  by: Actor,
 ): Promise<{ checked: Checked; isResumed: boolean }> => {
   const { channel, newest } = await inTenant(pool, tenant, async (tx: Tx) => ({
     channel: await requireChannel(tx, tenant, phoneNumberId),
@@ -59,7 +62,7 @@ export const checkChannel = async (
   const ok = health.problems.length === 0
   if (!ok && isNext) health.problems.push('It is the new access token that was checked; the old one stays in use.')
   if (ok && isNext) await tokens.promote(tenant, phoneNumberId, accessToken)
-  const isResumed = ok && (await markGreen({ pool }, tenant, phoneNumberId))
+  const isResumed = ok && (await markGreen(pool, tenant, phoneNumberId, by))
   const checked = {
     ok,
     ...health,
@@ -78,7 +81,7 @@ const withoutToken: Checked = {
 }
 
 /** True when the channel was paused. */
-const markGreen = ({ pool }: Pick<Desk, 'pool'>, tenant: string, phoneNumberId: string): Promise<boolean> =>
+const markGreen = (pool: pg.Pool, tenant: string, phoneNumberId: string, by: Actor): Promise<boolean> =>
   inTenant(pool, tenant, async (tx: Tx) => {
     const { state } = await requireChannel(tx, tenant, phoneNumberId)
     await tx
@@ -87,7 +90,8 @@ const markGreen = ({ pool }: Pick<Desk, 'pool'>, tenant: string, phoneNumberId: 
       .where('tenant_id', '=', tenant)
       .where('phone_number_id', '=', phoneNumberId)
       .execute()
-    if (state === 'paused') await resumeChannel(tx, tenant, phoneNumberId)
+    await audit(tx, tenant, by, 'channel.checked', phoneNumberId)
+    if (state === 'paused') await resumeChannel(tx, tenant, phoneNumberId, by)
     return state === 'paused'
   })
 

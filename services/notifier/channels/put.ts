@@ -1,3 +1,4 @@
+import { type Actor, audit } from '@courier/shared/audit.ts'
 import { inTenant, lockTenant } from '@courier/shared/database.ts'
 import { type Faults, invalid } from '@courier/shared/http/errors.ts'
 import { badText, isBadText, required } from '@courier/shared/http/faults.ts'
@@ -30,6 +31,7 @@ export const putChannel = async (
   tenant: string,
   phoneNumberId: string,
   body: Static<typeof ChannelBody>,
+  by: Actor,
 ): Promise<{ isNew: boolean; changed: string[] }> => {
   const wish = toWish(phoneNumberId, body)
   const taken = (await findForeignNumbers(pool, tenant, [phoneNumberId])).length > 0
@@ -41,6 +43,7 @@ export const putChannel = async (
     const missing = isNew ? missingIn(wish) : []
     if (missing.length > 0) throw invalid(Object.fromEntries(missing.map(field => [field, [required(field)]])))
     const changes = await storeChannel(tx, keyring, tenant, wish)
+    if (changes.length > 0) await audit(tx, tenant, by, isNew ? 'channel.created' : 'channel.changed', phoneNumberId)
     return { isNew, changed: changes.map(({ kind, id }) => `${kind} ${id}`) }
   }).catch(error => {
     throw isNumberTaken(error) ? invalid(numberTaken) : error

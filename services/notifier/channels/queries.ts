@@ -1,3 +1,4 @@
+import { type Actor, audit } from '@courier/shared/audit.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import type { SendingChannel } from '../messages/check.ts'
@@ -41,14 +42,17 @@ export const pauseChannel = (tx: Tx, tenant: string, phoneNumberId: string, code
     .returning('phone_number_id')
     .execute()
 
-export const resumeChannel = (tx: Tx, tenant: string, phoneNumberId: string) =>
-  tx
+/** Lets a number send again: lifts its pause, and its rest. */
+export const resumeChannel = async (tx: Tx, tenant: string, phoneNumberId: string, by: Actor) => {
+  const resumed = await tx
     .updateTable('channels')
     .set({ state: 'active', paused_code: null, paused_reason: null, not_before: null })
     .where('tenant_id', '=', tenant)
     .where('phone_number_id', '=', phoneNumberId)
     .returning('phone_number_id')
     .execute()
+  if (resumed.length > 0) await audit(tx, tenant, by, 'channel.resumed', phoneNumberId)
+}
 
 /** No send of the number before that time. */
 export const restChannel = (tx: Tx, tenant: string, phoneNumberId: string, seconds: number) =>

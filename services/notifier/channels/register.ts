@@ -1,3 +1,4 @@
+import { type Actor, audit } from '@courier/shared/audit.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import { DomainError, invalid } from '@courier/shared/http/errors.ts'
 import { sql } from 'kysely'
@@ -21,6 +22,7 @@ export const registerNumber = async (
   tenant: string,
   phoneNumberId: string,
   registration: Registration,
+  by: Actor,
 ): Promise<void> => {
   const { pool, keyring, api, tokens } = desk
   const token = await inTenant(pool, tenant, async (tx: Tx) => {
@@ -28,6 +30,7 @@ export const registerNumber = async (
     const newest = await newestToken(tx, keyring, tenant, phoneNumberId)
     if (!newest) throw refusal('The channel has no access token: store one first.')
     await countCall(tx, tenant, phoneNumberId)
+    await audit(tx, tenant, by, 'channel.registration_tried', phoneNumberId)
     return newest
   })
   const result = await api.register({ accessToken: token.accessToken }, phoneNumberId, registration)
@@ -40,6 +43,7 @@ export const registerNumber = async (
       .where('tenant_id', '=', tenant)
       .where('phone_number_id', '=', phoneNumberId)
       .execute()
+    await audit(tx, tenant, by, 'channel.registered', phoneNumberId)
   })
   if (token.isNext) await tokens.promote(tenant, phoneNumberId, token.accessToken)
 }

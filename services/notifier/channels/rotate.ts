@@ -1,3 +1,4 @@
+import { type Actor, audit, operator } from '@courier/shared/audit.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
@@ -40,6 +41,7 @@ export const rotateKeys = async (
   pool: pg.Pool,
   keyring: Keyring,
   onProgress: (progress: RotationProgress) => void = () => {},
+  by: Actor = operator(),
 ): Promise<{ rotated: number; unopened: Unopened[] }> => {
   const total = await inTenant(pool, '*', (tx: Tx) => countOld(tx, keyring))
   const unopened: Unopened[] = []
@@ -47,7 +49,7 @@ export const rotateKeys = async (
   let after: Key | undefined = ['', '', '', '']
   while (after) {
     const from: Key = after
-    const slice = await inTenant(pool, '*', (tx: Tx) => rotateSlice(tx, keyring, from))
+    const slice = await inTenant(pool, '*', (tx: Tx) => rotateSlice(tx, keyring, from, by))
     rotated += slice.rotated
     unopened.push(...slice.unopened)
     after = slice.last
@@ -65,14 +67,14 @@ const countOld = async (tx: Tx, { newest }: Keyring): Promise<number> => {
   return Number(count)
 }
 
-const rotateSlice = async (tx: Tx, keyring: Keyring, after: Key) => {
+const rotateSlice = async (tx: Tx, keyring: Keyring, after: Key, by: Actor) => {
   const { rows } = await sql<SecretRow>`
     select tenant_id, phone_number_id, kind, slot, key_id, sealed from secrets
     where key_id <> ${keyring.newest} and (tenant_id, phone_number_id, kind, slot) > (${sql.join(after)})
     order by tenant_id, phone_number_id, kind, slot limit ${sliceSize} for update`.execute(tx)
   const unopened: Unopened[] = []
   for (const row of rows) {
-    const failure = await rotateSecret(tx, keyring, row)
+    const failure = await rotateSecret(tx, keyring, row, by)
     if (failure) unopened.push(failure)
   }
   const last = rows.length === sliceSize ? rows.at(-1) : undefined
@@ -83,7 +85,7 @@ const rotateSlice = async (tx: Tx, keyring: Keyring, after: Key) => {
   }
 }
 
-const rotateSecret = async (tx: Tx, keyring: Keyring, row: SecretRow): Promise<Unopened | undefined> => {
+const rotateSecret = async (tx: Tx, keyring: Keyring, row: SecretRow, by: Actor): Promise<Unopened | undefined> => {
   const { tenant_id: tenant, phone_number_id, kind, slot } = row
   const place = { tenant, phoneNumberId: phone_number_id, kind }
   try {
@@ -96,6 +98,7 @@ const rotateSecret = async (tx: Tx, keyring: Keyring, row: SecretRow): Promise<U
       .where('kind', '=', kind)
       .where('slot', '=', slot)
       .execute()
+    await audit(tx, tenant, by, 'keys.rotated', `${phone_number_id} ${kind}`)
     return undefined
   } catch (error) {
     if (!(error instanceof VaultError)) throw error

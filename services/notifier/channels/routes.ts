@@ -1,3 +1,4 @@
+import type { Actor } from '@courier/shared/audit.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import { errorAnswers } from '@courier/shared/http/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -13,7 +14,7 @@ import { registerNumber } from './register.ts'
 import { Channel, showChannels } from './view.ts'
 
 export interface ChannelsOptions extends Desk {
-  readonly staffOf: (request: FastifyRequest) => { tenant: string; name: string }
+  readonly staffOf: (request: FastifyRequest) => { tenant: string; actor: Actor }
   /** Told when a paused channel may send again. */
   readonly onResumed: () => void
 }
@@ -63,9 +64,9 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
       },
     },
     async request => {
-      const { tenant } = staffOf(request)
+      const { tenant, actor } = staffOf(request)
       const { phone_number_id: id } = request.params
-      const { isNew, changed } = await putChannel(options, tenant, id, request.body)
+      const { isNew, changed } = await putChannel(options, tenant, id, request.body, actor)
       request.log.info({ phone_number_id: id, changed }, isNew ? 'channel.created' : 'channel.changed')
       return {
         message: isNew ? 'Channel Created Successfully' : 'Channel Updated Successfully',
@@ -88,10 +89,10 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
       },
     },
     async request => {
-      const { tenant } = staffOf(request)
+      const { tenant, actor } = staffOf(request)
       const { phone_number_id: id } = request.params
       const { pin, certificate } = request.body
-      await registerNumber(options, tenant, id, { pin, certificate })
+      await registerNumber(options, tenant, id, { pin, certificate }, actor)
       request.log.info({ phone_number_id: id }, 'channel.registered')
       return { message: 'Channel Registered Successfully', data: await readChannel(pool, tenant, id) }
     },
@@ -111,7 +112,8 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
     },
     async request => {
       const { phone_number_id: id } = request.params
-      const { checked, isResumed } = await checkChannel(options, staffOf(request).tenant, id)
+      const { tenant, actor } = staffOf(request)
+      const { checked, isResumed } = await checkChannel(options, tenant, id, actor)
       const { ok, problems } = checked
       request.log.info({ phone_number_id: id, ok, problems: problems.length, resumed: isResumed }, 'channel.checked')
       if (isResumed) onResumed()
@@ -123,10 +125,10 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
     '/api/channels/:phone_number_id/resume',
     { schema: { tags, summary: 'Lift a pause', security, params, response: { 200: Told, ...failures(404) } } },
     async request => {
-      const { tenant } = staffOf(request)
+      const { tenant, actor } = staffOf(request)
       const { phone_number_id: id } = request.params
       const { state } = await readChannel(pool, tenant, id)
-      await inTenant(pool, tenant, (tx: Tx) => resumeChannel(tx, tenant, id))
+      await inTenant(pool, tenant, (tx: Tx) => resumeChannel(tx, tenant, id, actor))
       if (state === 'paused') request.log.info({ phone_number_id: id }, 'channel.resumed')
       onResumed()
       return { message: 'Channel Resumed Successfully', data: await readChannel(pool, tenant, id) }

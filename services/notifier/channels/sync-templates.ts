@@ -1,3 +1,4 @@
+import type { Actor } from '@courier/shared/audit.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import type pg from 'pg'
 import { findNumber } from '../conversations/queries.ts'
@@ -13,14 +14,14 @@ type Tokens = ReturnType<typeof createTokenKeeper>
 /** Syncs the account of a channel of the tenant, without an id of its default one. */
 export const createSyncChannel =
   (pool: pg.Pool, tokens: Tokens, api: MessagingApi) =>
-  async (tenant: string, wanted: string | undefined): Promise<SyncAnswer> => {
+  async (tenant: string, wanted: string | undefined, by: Actor): Promise<SyncAnswer> => {
     const channel = await inTenant(pool, tenant, async (tx: Tx) => {
       const phoneNumberId = await findNumber(tx, tenant, wanted)
       return phoneNumberId === undefined ? undefined : findChannel(tx, tenant, phoneNumberId)
     })
     if (!channel) return { kind: 'unknown_channel' }
     const { phone_number_id: phoneNumberId, waba_id: wabaId } = channel
-    return syncTemplates(pool, tenant, { wabaId }, () => readAll(api, tokens, tenant, phoneNumberId, wabaId ?? ''))
+    return syncTemplates(pool, tenant, { wabaId }, () => readAll(api, tokens, tenant, phoneNumberId, wabaId ?? ''), by)
   }
 
 /** The whole catalogue as one page. A new token that is refused leaves it to the old one. */

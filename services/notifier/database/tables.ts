@@ -1,3 +1,4 @@
+import type { AuditTable } from '@courier/shared/audit.ts'
 import type { TenantTransaction } from '@courier/shared/database.ts'
 import type { ColumnType, Generated } from 'kysely'
 import type { EventFault } from '../events/queries.ts'
@@ -10,6 +11,7 @@ type Bigint = ColumnType<string, number | string, number | string>
 type Json<T> = ColumnType<T, string, string>
 
 export interface Tables {
+  audit: AuditTable
   tenants: {
     tenant_id: string
     country: string

@@ -47,7 +47,7 @@ export const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, opti
         description: 'An event that no message can be made of is taken too; GET /api/timeline tells why.',
         security: [{ service: [] }],
         body: OrderEvents,
-        response: { 200: Taken, ...errorAnswers(400, 401, 413, 415, 422, 503) },
+        response: { 200: Taken, ...errorAnswers(400, 401, 413, 415, 422, 429, 503) },
       },
     },
     async request => {

@@ -1,3 +1,4 @@
+import type { Actor } from '@courier/shared/audit.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
 import { badText, isBadText, isBlank, required } from '@courier/shared/http/faults.ts'
 import type { IdempotencyKey } from '@courier/shared/idempotency.ts'
@@ -24,6 +25,7 @@ export const acceptBodies = async (
   bodies: readonly MessageBody[],
   pathOf: PathOf,
   key?: IdempotencyKey,
+  by?: Actor,
 ): Promise<Acceptance | { kind: 'orders_away' }> => {
   const faults = checkBodies(bodies, pathOf)
   if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
@@ -38,7 +40,7 @@ export const acceptBodies = async (
   if (!found) return { kind: 'orders_away' }
   const { requests, unknown } = fillBodies(bodies, found, pathOf)
   if (Object.keys(unknown).length > 0) return { kind: 'refused', faults: unknown }
-  return acceptMessages(pool, tenant, requests, pathOf, key)
+  return acceptMessages(pool, tenant, requests, pathOf, key, by)
 }
 
 const parametersOf = ({ template }: MessageBody) =>

@@ -1,3 +1,4 @@
+import { type Actor, audit } from '@courier/shared/audit.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
 import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/idempotency.ts'
@@ -33,6 +34,7 @@ export const acceptMessages = (
   requests: readonly MessageRequest[],
   pathOf: PathOf,
   key?: IdempotencyKey,
+  by?: Actor,
 ): Promise<Acceptance> =>
   inTenant<Tables, Acceptance>(
     pool,
@@ -46,6 +48,7 @@ export const acceptMessages = (
       const ids = newMessageIds(checked.length, new Date())
       const named = checked.map((message, index) => ({ id: ids[index] as string, message }))
       await insertMessages(tx, tenant, named)
+      if (by) await audit(tx, tenant, by, 'message.accepted', ids)
       if (key) await insertKey(tx, tenant, key, ids)
       const messages = named.map(({ id, message }) => ({ id, status: firstStatus(message) }))
       return { kind: 'accepted', messages, replayed: false }

@@ -1,3 +1,4 @@
+import { type Action, type Actor, audit } from '@courier/shared/audit.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import type { Accepted } from './schema.ts'
@@ -76,16 +77,17 @@ export const findStatuses = async (tx: Tx, tenant: string, ids: readonly string[
 }
 
 /** Cancels a message that has not begun to leave. Returns its status otherwise; undefined when there is none. */
-export const cancelMessage = (tx: Tx, tenant: string, id: string): Promise<MessageStatus | undefined> =>
-  move(tx, tenant, id, {
+export const cancelMessage = (tx: Tx, tenant: string, id: string, by?: Actor): Promise<MessageStatus | undefined> =>
+  move(tx, tenant, id, by, {
     from: ['queued', 'held'],
     to: sql`status = 'cancelled', status_at = now(), fence = m.fence + 1`,
     detail: 'cancelled by staff',
+    action: 'message.cancelled',
   })
 
 /** Queues a message again that failed, or whose sending stayed in doubt. */
-export const resendMessage = (tx: Tx, tenant: string, id: string): Promise<MessageStatus | undefined> =>
-  move(tx, tenant, id, {
+export const resendMessage = (tx: Tx, tenant: string, id: string, by?: Actor): Promise<MessageStatus | undefined> =>
+  move(tx, tenant, id, by, {
     from: ['failed', 'unknown'],
     // While its webhook may still come, a send in doubt is not repeated.
     when: sql`(status = 'failed' or due_at = 'infinity')`,
@@ -93,6 +95,7 @@ export const resendMessage = (tx: Tx, tenant: string, id: string): Promise<Messa
       attempts = 0, is_paced = false, error_code = null, error_meaning = null, fence = m.fence + 1,
       former_ids = array_remove(m.former_ids || m.provider_message_id, null), provider_message_id = null`,
     detail: 'sent again by staff',
+    action: 'message.resent',
   })
 
 interface Move {
@@ -100,9 +103,11 @@ interface Move {
   readonly when?: ReturnType<typeof sql>
   readonly to: ReturnType<typeof sql>
   readonly detail: string
+  readonly action: Action
 }
 
-const move = async (tx: Tx, tenant: string, id: string, { from, to, detail, when = sql`true` }: Move) => {
+const move = async (tx: Tx, tenant: string, id: string, by: Actor | undefined, wanted: Move) => {
+  const { from, to, detail, action, when = sql`true` } = wanted
   const { rows } = await sql<{ status: MessageStatus }>`
     with moved as (
       update messages m set ${to}
@@ -113,6 +118,7 @@ const move = async (tx: Tx, tenant: string, id: string, { from, to, detail, when
       select tenant_id, message_id, status, ${detail} from moved
     )
     select status from moved`.execute(tx)
+  if (rows[0] && by) await audit(tx, tenant, by, action, id)
   if (rows[0]) return rows[0].status
   return (await findMessage(tx, tenant, id))?.status
 }

@@ -1,3 +1,4 @@
+import type { Actor } from '@courier/shared/audit.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import { DomainError, errorAnswers, invalid } from '@courier/shared/http/errors.ts'
 import { goodText } from '@courier/shared/http/faults.ts'
@@ -24,12 +25,13 @@ export interface MessagesOptions {
   pool: pg.Pool
   /** Asked for the order that a message is about. */
   orders: OrderDesk
-  staffOf: (request: FastifyRequest) => { tenant: string; name: string }
+  staffOf: (request: FastifyRequest) => { tenant: string; actor: Actor }
   /** Told that there are messages to send. */
   onQueued: () => void
+  /** Of one bulk call; 1000 without it. */
+  maxMessages?: number | undefined
 }
 
-const maxMessages = 1000
 const tags = ['messages']
 const security = [{ token: [] }]
 
@@ -79,7 +81,7 @@ const accepted = (data: typeof Accepted | ReturnType<typeof Type.Array<typeof Ac
 
 /** The staff portal's calls about messages. */
 export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, options) => {
-  const { pool, staffOf, onQueued } = options
+  const { pool, staffOf, onQueued, maxMessages = 1000 } = options
   const accept = async (
     request: FastifyRequest,
     reply: FastifyReply,
@@ -87,9 +89,9 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
     call: string,
     pathOf: PathOf,
   ) => {
-    const { tenant } = staffOf(request)
+    const { tenant, actor } = staffOf(request)
     const key = keyOf(request, call)
-    const messages = answer(await acceptBodies(options, tenant, bodies, pathOf, key), reply)
+    const messages = answer(await acceptBodies(options, tenant, bodies, pathOf, key, actor), reply)
     onQueued()
     request.log.info({ messages: messages.length }, 'messages.queued')
     reply.code(202)
@@ -120,7 +122,7 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
     {
       schema: {
         ...post,
-        summary: 'Send up to 1,000 template messages, all or none',
+        summary: `Send up to ${maxMessages} template messages, all or none`,
         body: MessageBodies(maxMessages),
         response: { 202: accepted(Type.Array(Accepted)), ...failures },
       },
@@ -181,9 +183,9 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
     '/api/messages/:id/cancel',
     { schema: { ...changeById, summary: 'Cancel a message before it is sent' } },
     async request => {
-      const { tenant } = staffOf(request)
+      const { tenant, actor } = staffOf(request)
       const { id } = request.params
-      const status = await inTenant(pool, tenant, (tx: Tx) => cancelMessage(tx, tenant, id))
+      const status = await inTenant(pool, tenant, (tx: Tx) => cancelMessage(tx, tenant, id, actor))
       if (status && status !== 'cancelled')
         throw invalid({ status: [`The message is ${status}: only a queued or held one can be cancelled.`] })
       return view(tenant, id)
@@ -194,9 +196,9 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
     '/api/messages/:id/resend',
     { schema: { ...changeById, summary: 'Send a failed or unknown message again' } },
     async request => {
-      const { tenant } = staffOf(request)
+      const { tenant, actor } = staffOf(request)
       const { id } = request.params
-      const status = await inTenant(pool, tenant, (tx: Tx) => resendMessage(tx, tenant, id))
+      const status = await inTenant(pool, tenant, (tx: Tx) => resendMessage(tx, tenant, id, actor))
       if (status && status !== 'queued')
         throw invalid({
           status: [

@@ -1,3 +1,4 @@
+import { type Actor, operator } from '@courier/shared/audit.ts'
 import { UsageError } from '@courier/shared/command-line.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
 import { faultsOf } from '@courier/shared/http/faults.ts'
@@ -27,11 +28,12 @@ const check = TypeCompiler.Compile(MessageBody)
 export const sendMessage = async (
   desk: WaybillDesk,
   request: SendRequest,
+  by: Actor = operator(),
 ): Promise<{ kind: 'queued'; message: Accepted } | { kind: 'refused'; faults: Faults }> => {
   const body = bodyOf(request)
   if (!check.Check(body)) return { kind: 'refused', faults: faultsOf(check, body) }
   await requireTenant(desk.pool, request.tenant)
-  const result = await acceptBodies(desk, request.tenant, [body], () => '')
+  const result = await acceptBodies(desk, request.tenant, [body], () => '', undefined, by)
   if (result.kind === 'refused') return result
   const message = result.kind === 'accepted' ? result.messages[0] : undefined
   if (!message)

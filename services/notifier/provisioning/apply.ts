@@ -1,3 +1,4 @@
+import { type Actor, audit, operator } from '@courier/shared/audit.ts'
 import type { Change } from '@courier/shared/changes.ts'
 import { inTenant, lockTenant } from '@courier/shared/database.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
@@ -20,6 +21,7 @@ export const applyFile = async (
   keyring: Keyring,
   file: TenantWish,
   dryRun: boolean,
+  by: Actor = operator(),
 ): Promise<Applied> => {
   const { tenant, channels } = file
   const ids = channels.map(channel => channel.phoneNumberId)
@@ -33,7 +35,10 @@ export const applyFile = async (
       const found = await applySettings(tx, tenant)
       for (const channel of channels) found.push(...(await storeChannel(tx, keyring, tenant.id, channel)))
       const rules = await applyRules(tx, tenant.id, file.rules)
-      return rules.kind === 'refused' ? rules : { kind: 'applied', changes: once([...found, ...rules.changes]) }
+      if (rules.kind === 'refused') return rules
+      const changes = once([...found, ...rules.changes])
+      if (changes.length > 0) await audit(tx, tenant.id, by, 'tenant.applied', tenant.id)
+      return { kind: 'applied', changes }
     },
     ({ kind }) => kind === 'applied' && !dryRun,
   )

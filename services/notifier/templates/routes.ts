@@ -1,3 +1,4 @@
+import type { Actor } from '@courier/shared/audit.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import { DomainError, errorAnswers, invalid } from '@courier/shared/http/errors.ts'
 import { goodText } from '@courier/shared/http/faults.ts'
@@ -12,9 +13,9 @@ import type { SyncAnswer } from './sync.ts'
 
 export interface TemplatesOptions {
   pool: pg.Pool
-  staffOf: (request: FastifyRequest) => { tenant: string; name: string }
+  staffOf: (request: FastifyRequest) => { tenant: string; actor: Actor }
   /** Syncs the account of a channel of the tenant, without an id of its default one. */
-  syncChannel: (tenant: string, phoneNumberId: string | undefined) => Promise<SyncAnswer>
+  syncChannel: (tenant: string, phoneNumberId: string | undefined, by: Actor) => Promise<SyncAnswer>
 }
 
 const text = (maxLength: number, description: string) =>
@@ -102,7 +103,10 @@ export const templates: FastifyPluginAsyncTypebox<TemplatesOptions> = async (app
         response: { 200: Counts, ...errorAnswers(400, 401, 413, 415, 422, 429, 503) },
       },
     },
-    async request => synced(await syncChannel(staffOf(request).tenant, request.body?.channel ?? undefined)),
+    async request => {
+      const { tenant, actor } = staffOf(request)
+      return synced(await syncChannel(tenant, request.body?.channel ?? undefined, actor))
+    },
   )
 }
 

@@ -1,3 +1,4 @@
+import { type Actor, audit } from '@courier/shared/audit.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
@@ -39,6 +40,7 @@ export const syncTemplates = async (
   tenant: string,
   { wabaId }: { readonly wabaId: string | null },
   readPage: ReadPage,
+  by?: Actor,
 ): Promise<Synced> => {
   if (wabaId === null) return { kind: 'no_account' }
   const readAt = new Date()
@@ -47,7 +49,10 @@ export const syncTemplates = async (
   if (result.kind !== 'read') return result
   const listed = result.entries.map(readTemplate).filter(template => template !== undefined)
   const templates = [...new Map(listed.map(template => [keyOf(template), template])).values()]
-  const counts = await inTenant(pool, tenant, (tx: Tx) => replaceCatalogue(tx, tenant, wabaId, templates, readAt))
+  const counts = await inTenant(pool, tenant, async (tx: Tx) => {
+    if (by) await audit(tx, tenant, by, 'templates.synced', wabaId)
+    return replaceCatalogue(tx, tenant, wabaId, templates, readAt)
+  })
   return { kind: 'synced', ...counts, skipped: result.entries.length - templates.length }
 }
 

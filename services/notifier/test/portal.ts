@@ -1,7 +1,7 @@
 import { pino } from 'pino'
 import type { Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
-import { createNotifier } from '../app.ts'
+import { createNotifier, type NotifierOptions } from '../app.ts'
 import type { OrderDesk } from '../events/order-desk.ts'
 import { type StageOptions, stage } from './stage.ts'
 
@@ -10,7 +10,13 @@ export const serviceToken = 'a-service-token-of-tests'
 const nobody: OrderDesk = { find: async () => ({ kind: 'unavailable' }) }
 
 /** The whole application with a token of staff, called as the portal calls it. */
-export const build = async (t: Teardown, callsPerMinute = 1_000_000, orders = nobody, options: StageOptions = {}) => {
+export const build = async (
+  t: Teardown,
+  callsPerMinute = 1_000_000,
+  orders = nobody,
+  options: StageOptions = {},
+  limits: Partial<NotifierOptions> = {},
+) => {
   const stageOptions = await stage(t, { ...options, isRunning: false })
   const { pool, keyring, api } = stageOptions
   const logger = pino({ level: 'silent' })
@@ -24,6 +30,7 @@ export const build = async (t: Teardown, callsPerMinute = 1_000_000, orders = no
     window: 64,
     pairSeconds: options.pairSeconds ?? 0,
     callsPerMinute,
+    ...limits,
   })
   t.teardown(async () => {
     await app.close()

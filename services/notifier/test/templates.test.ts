@@ -229,11 +229,12 @@ t.test('staff starts a sync and reads what it came to', async t => {
   t.match((await post({})).json().errors, { channel: [/waba_id/] })
   t.match((await post({ channel: 'x' })).json().errors, { channel: ['The selected channel is invalid.'] })
   t.equal((await post({ channel: 7 })).statusCode, 422)
+  const by = { kind: 'staff', name: 'Ruwan' }
   t.same(asked, [
-    ['demo', undefined],
-    ['demo', '101'],
-    ['demo', undefined],
-    ['demo', undefined],
-    ['demo', 'x'],
+    ['demo', undefined, by],
+    ['demo', '101', by],
+    ['demo', undefined, by],
+    ['demo', undefined, by],
+    ['demo', 'x', by],
   ])
 })

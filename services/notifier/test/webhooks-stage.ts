@@ -49,6 +49,7 @@ export const stage = async (t: Test, { logger = pino({ level: 'silent' }), ...op
   const staffOf = (request: { headers: Record<string, unknown> }) => ({
     tenant: String(request.headers['x-tenant']),
     name: '',
+    actor: { kind: 'staff' as const, name: 'Ruwan' },
   })
   await app.register(async staff => {
     acceptJson(staff)

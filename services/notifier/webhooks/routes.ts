@@ -1,3 +1,4 @@
+import { createKnownAddresses } from '@courier/shared/http/addresses.ts'
 import { DomainError, errorAnswers } from '@courier/shared/http/errors.ts'
 import { validator } from '@courier/shared/http/validator.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -39,6 +40,9 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, 
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
 
+  const knownAddresses = createKnownAddresses()
+  app.addHook('onRequest', knownAddresses.admit)
+
   app.get(
     path,
     {
@@ -46,7 +50,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, 
         tags,
         summary: 'Prove that the address is ours',
         querystring: VerificationQuery,
-        response: { 200: Challenge, 403: Forbidden, ...errorAnswers(503) },
+        response: { 200: Challenge, 403: Forbidden, ...errorAnswers(429, 503) },
       },
     },
     async (request, reply) => {
@@ -68,7 +72,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, 
           'x-hub-signature-256': Type.Optional(Type.String({ description: 'HMAC-SHA256 of the body, app secret.' })),
         }),
         body: Type.Unknown(),
-        response: { 200: Taken, ...errorAnswers(401, 413, 415, 503) },
+        response: { 200: Taken, ...errorAnswers(401, 413, 415, 429, 503) },
       },
     },
     async request => {
@@ -79,6 +83,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, 
         request.log.warn({ bytes: bytes.length }, 'webhook.refused')
         throw new DomainError('unauthenticated', 'Unauthenticated.')
       }
+      knownAddresses.add(request)
       request.log.info(applied, 'webhook.applied')
       for (const [kind, count] of Object.entries(applied)) options.onFact?.(kind as keyof Applied, count)
       if (applied.released > 0) options.onReleased()

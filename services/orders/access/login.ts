@@ -1,3 +1,4 @@
+import { audit } from '@courier/shared/audit.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
@@ -45,6 +46,7 @@ export interface Login {
   readonly password: string
   /** The network address that the call came from. */
   readonly address: string
+  readonly requestId?: string | undefined
 }
 
 export type LoggedIn =
@@ -86,12 +88,16 @@ const limited = async (desk: LoginDesk, login: Login): Promise<LoggedIn> => {
 /** A hash of no password: checking against it takes as long as against a merchant's. */
 const nobodysHash = `argon2id$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
-const check = async (desk: LoginDesk, { tenant, email, password }: Login): Promise<LoggedIn> => {
+const check = async (desk: LoginDesk, { tenant, email, password, requestId }: Login): Promise<LoggedIn> => {
   const merchant = await inTenant(desk.pool, tenant, (tx: Tx) => findMerchantByEmail(tx, tenant, email))
   const isRight = await desk.hashing(() => isPassword(password, merchant?.password_hash ?? nobodysHash))
   if (!merchant || !isRight) return { kind: 'wrong' }
-  const holder = { merchantId: merchant.merchant_id }
+  const merchantId = merchant.merchant_id
   const expiresAt = new Date(Date.now() + desk.tokenDays * 86_400_000)
-  const { token } = await inTenant(desk.pool, tenant, (tx: Tx) => createToken(tx, tenant, holder, expiresAt))
+  const token = await inTenant(desk.pool, tenant, async (tx: Tx) => {
+    const { id, token } = await createToken(tx, tenant, { merchantId }, expiresAt)
+    await audit(tx, tenant, { kind: 'merchant', name: merchantId, tokenId: id, requestId }, 'merchant.logged_in', id)
+    return token
+  })
   return { kind: 'logged_in', token, expiresAt, merchant }
 }

@@ -1,8 +1,8 @@
-import { findHolder, unauthenticated } from '@courier/shared/http/authenticate.ts'
+import { type FindCaller, findHolder, unauthenticated } from '@courier/shared/http/authenticate.ts'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from './tokens.ts'
 
-export type TokenReader = (tenant: string, token: string) => Promise<Caller | undefined>
+export type TokenReader = FindCaller<Caller>
 
 /** The merchant a request speaks for. */
 export interface Merchant {

@@ -77,7 +77,7 @@ export const login: FastifyPluginAsyncTypebox<{ desk: LoginDesk }> = async (app,
     },
     async request => {
       const tenant = tenantOf(request)
-      const result = await logIn(desk, { tenant, address: request.ip, ...request.body })
+      const result = await logIn(desk, { tenant, address: request.ip, requestId: request.id, ...request.body })
       if (result.kind === 'logged_in')
         request.log.info({ tenant, merchant_id: result.merchant.merchant_id }, 'merchant.logged_in')
       return loggedIn(result)

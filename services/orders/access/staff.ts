@@ -1,3 +1,4 @@
+import type { Actor } from '@courier/shared/audit.ts'
 import { findHolder, unauthenticated } from '@courier/shared/http/authenticate.ts'
 import type { FastifyRequest } from 'fastify'
 import type { TokenReader } from './merchant.ts'
@@ -7,6 +8,8 @@ export interface Staff {
   readonly tenant: string
   readonly name: string
   readonly tokenId: string
+  /** As the audit names them in this call. */
+  readonly actor: Actor
 }
 
 const staff = new WeakMap<FastifyRequest, Staff>()
@@ -17,8 +20,10 @@ export const requireStaff =
   async (request: FastifyRequest): Promise<void> => {
     const { tenant, caller } = await findHolder(request, findCaller)
     if (!caller?.staffName) throw unauthenticated()
-    staff.set(request, { tenant, name: caller.staffName, tokenId: caller.tokenId })
-    request.log = request.log.child({ tenant, token_id: caller.tokenId })
+    const { staffName: name, tokenId } = caller
+    const actor: Actor = { kind: 'staff', name, tokenId, requestId: request.id }
+    staff.set(request, { tenant, name, tokenId, actor })
+    request.log = request.log.child({ tenant, token_id: tokenId })
   }
 
 /** Whom `requireStaff` let pass. */

@@ -1,3 +1,4 @@
+import { type Actor, audit, operator } from '@courier/shared/audit.ts'
 import { UsageError } from '@courier/shared/command-line.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import * as commands from '@courier/shared/token-commands.ts'
@@ -16,14 +17,20 @@ export interface TokenRequest {
 }
 
 /** Throws UsageError for an unknown tenant or merchant and for a wrong time. */
-export const createTokenFor = async (pool: pg.Pool, request: TokenRequest): Promise<{ id: string; token: string }> => {
+export const createTokenFor = async (
+  pool: pg.Pool,
+  request: TokenRequest,
+  by: Actor = operator(),
+): Promise<{ id: string; token: string }> => {
   const { tenant, merchant, staff, expires } = request
   if (!merchant?.trim() === !staff?.trim()) throw new UsageError('name one holder: --merchant EMAIL or --staff NAME')
   const expiresAt = commands.readExpiry(expires)
   await commands.requireTenant(pool, tenant)
   return inTenant(pool, tenant, async (tx: Tx) => {
     const holder = staff === undefined ? await findHolder(tx, tenant, merchant ?? '') : { staffName: staff }
-    return createToken(tx, tenant, holder, expiresAt)
+    const created = await createToken(tx, tenant, holder, expiresAt)
+    await audit(tx, tenant, by, 'token.created', created.id)
+    return created
   })
 }
 
@@ -41,5 +48,5 @@ export const listTokens = async (pool: pg.Pool, tenant?: string) => {
 }
 
 /** Returns the tenant whose token it was. */
-export const revokeTokenById = (pool: pg.Pool, tokenId: string): Promise<string> =>
-  commands.revokeTokenById(pool, tokenId, 'orders')
+export const revokeTokenById = (pool: pg.Pool, tokenId: string, by: Actor = operator()): Promise<string> =>
+  commands.revokeTokenById(pool, tokenId, 'orders', by)

@@ -1,3 +1,4 @@
+import type { AuditTable } from '@courier/shared/audit.ts'
 import type { TenantTransaction } from '@courier/shared/database.ts'
 import type { OrderEventType } from '@courier/shared/order-facts.ts'
 import type { ColumnType, Generated } from 'kysely'
@@ -7,6 +8,7 @@ type Bigint = ColumnType<string, number | string, number | string>
 type Decimal = ColumnType<string, number | string, number | string>
 
 export interface Tables {
+  audit: AuditTable
   tenants: {
     tenant_id: string
     name: string

@@ -1,3 +1,4 @@
+import { type Actor, audit, operator } from '@courier/shared/audit.ts'
 import type { Change } from '@courier/shared/changes.ts'
 import { inTenant, lockTenant } from '@courier/shared/database.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
@@ -16,7 +17,12 @@ export type Applied = { kind: 'applied'; changes: Change[] } | { kind: 'refused'
  * longer names are deactivated, zones and rates of its cards removed; merchants and cards that it does not name stay.
  * With `dryRun` the same is done and rolled back.
  */
-export const applyTenant = async (pool: pg.Pool, file: TenantFile, dryRun: boolean): Promise<Applied> => {
+export const applyTenant = async (
+  pool: pg.Pool,
+  file: TenantFile,
+  dryRun: boolean,
+  by: Actor = operator(),
+): Promise<Applied> => {
   const hashes = await hashPasswords(pool, file)
   return inTenant<Tables, Applied>(
     pool,
@@ -32,7 +38,10 @@ export const applyTenant = async (pool: pg.Pool, file: TenantFile, dryRun: boole
         ...(await applyRateCards(tx, file)),
         ...(await applyMerchants(tx, file, hashes)),
       ]
-      if (changes.length > 0) await raiseVersion(tx, file.tenant.id)
+      if (changes.length > 0) {
+        await raiseVersion(tx, file.tenant.id)
+        await audit(tx, file.tenant.id, by, 'tenant.applied', file.tenant.id)
+      }
       return { kind: 'applied', changes }
     },
     ({ kind }) => kind === 'applied' && !dryRun,

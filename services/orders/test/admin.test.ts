@@ -1,8 +1,9 @@
 import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import pg from 'pg'
 import t, { type Test } from 'tap'
@@ -107,6 +108,44 @@ t.test('apply tells few changes one by one, and all of them as JSON', async t =>
   t.match(succeed(t, orders('apply', file, '--dry-run')), /^ {2}tenant demo changed$/m)
   t.same(JSON.parse(succeed(t, orders('apply', file, '--json'))), { dry_run: false, changes })
   t.same(JSON.parse(succeed(t, orders('apply', file, '--json'))), { dry_run: false, changes: [] })
+})
+
+t.test('a command may take longer than a call', async t => {
+  const { orders, save, url } = await start(t)
+  const other = new pg.Client({ connectionString: url })
+  await other.connect()
+  t.teardown(() => other.end())
+  // What `apply` waits for; it ends by itself, as this process sleeps while the command runs.
+  const held = other.query(`begin; select pg_advisory_xact_lock(hashtextextended('demo', 0)), pg_sleep(6); commit`)
+  await delay(200)
+  const begin = performance.now()
+  succeed(t, orders('apply', save(tenantFile())))
+  t.ok(performance.now() - begin > 4_500)
+  await held
+})
+
+t.test('audit lists who did what, the newest first', async t => {
+  const { orders, save } = await start(t)
+  const audit = (...words: string[]) => orders('audit', '--tenant', 'demo', ...words)
+  succeed(t, orders('apply', save(tenantFile())))
+  const create = ['token', 'create', '--tenant', 'demo', '--staff', 'Ruwan', '--json']
+  const { id } = JSON.parse(succeed(t, orders(...create)))
+  const entries = JSON.parse(succeed(t, audit('--json')))
+  t.match(entries, [
+    { actor_kind: 'operator', actor: userInfo().username, action: 'token.created', object_id: id, token_id: null },
+    { action: 'tenant.applied', object_id: 'demo' },
+  ])
+  t.same(JSON.parse(succeed(t, audit('--limit', '1', '--json'))), entries.slice(0, 1))
+  t.same(JSON.parse(succeed(t, audit('--since', entries[0].at, '--json'))), entries.slice(0, 1))
+  t.equal(succeed(t, audit('--since', '2099-01-01')), 'Nothing was done.\n')
+  t.match(succeed(t, audit()), /^at +actor_kind +actor +token_id +action +object_id +request_id\n.*token\.created/)
+  for (const words of [
+    ['--limit', '0'],
+    ['--limit', 'x'],
+    ['--since', 'yesterday'],
+  ])
+    t.match(fail(t, audit(...words)), /must be a/, words.join(' '))
+  t.match(fail(t, orders('audit', '--tenant', 'nowhere')), /there is no tenant nowhere/)
 })
 
 t.test('a wrong file is told with its paths and nothing of it is applied', async t => {

@@ -367,3 +367,16 @@ t.test('the log is JSON lines with request ids, without persons and tokens, also
   t.notMatch(log, /Zebulon|Quixote|Xylophone/i)
   t.notOk(log.includes(token) || log.includes(token.slice('courier_'.length)))
 })
+
+t.test('the limits of an address are those that are set', async t => {
+  const more = { ADDRESS_LIMIT_PER_MINUTE: '4', ADDRESS_REFUSALS_PER_MINUTE: '2', TRUSTED_PROXIES: '127.0.0.0/8' }
+  const { address } = await start(t, more)
+  const statusesOf = async (path: string, from: string) => {
+    const headers = { 'x-tenant': 'demo', authorization: 'Bearer courier_x', 'x-forwarded-for': from }
+    const statuses = []
+    for (let turn = 0; turn < 5; turn++) statuses.push((await fetch(`${address}${path}`, { headers })).status)
+    return statuses
+  }
+  t.strictSame(await statusesOf('/openapi.json', '192.0.2.1'), [200, 200, 200, 200, 429])
+  t.strictSame(await statusesOf('/api/public/merchant/state', '192.0.2.2'), [401, 401, 429, 429, 429])
+})

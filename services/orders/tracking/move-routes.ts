@@ -38,12 +38,12 @@ export const staffMoves: FastifyPluginAsyncTypebox<MovesOptions> = async (app, o
       },
     },
     async (request, reply) => {
-      const { tenant, name } = staffOf(request)
+      const { tenant, name, actor: by } = staffOf(request)
       const { waybill_numbers, status_key, note } = request.body
       const key = keyOf(request, 'staff order/status')
       const mover = { staffName: name }
       const move = { tenant, mover, waybills: trimmed(waybill_numbers), statusKey: status_key.trim() }
-      return answer(options, { ...move, note: note?.trim() || null, key }, updated, request, reply)
+      return answer(options, { ...move, note: note?.trim() || null, key, by }, updated, request, reply)
     },
   )
 }

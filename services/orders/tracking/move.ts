@@ -1,3 +1,4 @@
+import { type Actor, audit } from '@courier/shared/audit.ts'
 import { inTenant } from '@courier/shared/database.ts'
 import type { Faults } from '@courier/shared/http/errors.ts'
 import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/idempotency.ts'
@@ -15,6 +16,8 @@ export interface Move {
   readonly statusKey: string
   readonly note: string | null
   readonly key?: IdempotencyKey | undefined
+  /** Whom the audit names; a merchant's own moves stand in the timeline alone. */
+  readonly by?: Actor | undefined
 }
 
 export type Moved =
@@ -32,7 +35,7 @@ export const moveOrders = (pool: pg.Pool, move: Move): Promise<Moved> =>
     pool,
     move.tenant,
     async tx => {
-      const { tenant, mover, waybills, statusKey, key } = move
+      const { tenant, mover, waybills, statusKey, key, by } = move
       const claim = key && (await claimKey(tx, tenant, key))
       if (claim?.kind === 'finished') return { kind: 'moved', waybills: claim.result, replayed: true }
       if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
@@ -46,6 +49,7 @@ export const moveOrders = (pool: pg.Pool, move: Move): Promise<Moved> =>
       const faults = checkMoves(waybills, statusKey, mover, statuses, current)
       if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
       await writeMoves(tx, move)
+      if (by) await audit(tx, tenant, by, 'order.status_changed', waybills)
       if (key) await insertKey(tx, tenant, key, waybills)
       return { kind: 'moved', waybills, replayed: false }
     },

