@@ -86,6 +86,15 @@ t.test('500 events, told by several at once and in different orders, are taken o
   ])
 })
 
+t.test('500 events of which five rules make messages are taken at once', async t => {
+  const rules = Array.from({ length: 5 }, (_, n) => ({ on: 'key_1', template: `template_${n}`, language: 'en_US' }))
+  const { tell, rows } = await prepare(t, {}, rules)
+  t.same((await tell(many(500))).body.data, { taken: 500, repeated: 0 })
+  t.match(await rows('select count(*)::int as all, count(distinct template)::int as templates from messages'), [
+    { all: 2500, templates: 5 },
+  ])
+})
+
 t.test('events that are half taken when Postgres fails are not taken at all, and then once', async t => {
   const { tell, rows, pool } = await prepare(t)
   const owner = await pool.connect()
