@@ -53,6 +53,8 @@ export const OrderEvent = Type.Object(
 export type OrderEvent = Static<typeof OrderEvent>
 
 export const maxEventsPerCall = 500
+/** A call's events are at most so many bytes of JSON, unless it has one event alone. */
+export const maxEventsBytesPerCall = 1_048_576
 
 /** The body of `POST /internal/events`: events of one tenant, those of one waybill oldest first. */
 export const OrderEvents = Type.Object({

@@ -2,7 +2,7 @@ import { errorAnswers, type Faults, invalid } from '@courier/shared/http/errors.
 import { badText, isBadText } from '@courier/shared/http/faults.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
 import { requireService } from '@courier/shared/http/service.ts'
-import { OrderEvents } from '@courier/shared/order-facts.ts'
+import { maxEventsBytesPerCall, OrderEvents } from '@courier/shared/order-facts.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
@@ -17,8 +17,8 @@ export interface EventsOptions {
   readonly onTaken: (outcome: EventOutcome, count: number) => void
 }
 
-/** 500 events whose texts are as long as orders takes them. */
-const maxBodyBytes = 4 * 1024 * 1024
+/** With room for what stands around the events. */
+const maxBodyBytes = 2 * maxEventsBytesPerCall
 
 const Taken = Type.Object(
   {
@@ -55,9 +55,10 @@ export const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, opti
       const taken = await takeEvents(pool, request.body)
       const { tenant, events } = request.body
       for (const outcome of eventOutcomes) if (taken[outcome] > 0) onTaken(outcome, taken[outcome])
-      if (taken.queued > 0) onQueued()
+      if (taken.queued + taken.failed > 0) onQueued()
       const { repeated } = taken
-      request.log.info({ tenant, ...taken }, 'events.taken')
+      if (taken.unknown_tenant > 0) request.log.warn({ tenant, events: taken.unknown_tenant }, 'events.tenant_unknown')
+      else request.log.info({ tenant, ...taken }, 'events.taken')
       return { message: 'The events are taken.', data: { taken: events.length - repeated, repeated } }
     },
   )

@@ -54,6 +54,9 @@ const applyRules = (rules: readonly Rule[], events: readonly OrderEvent[]): Want
     rules.filter(rule => fires(rule, event)).map(rule => ({ event, request: messageOf(rule, event.order) })),
   )
 
+/** One statement with all of them could take longer than a statement may. */
+const maxPerStatement = 1000
+
 /** Queues what can be sent and keeps the rest with its reason; returns the ids of the events with such a rest. */
 const queue = async (tx: Tx, tenant: string, wanted: readonly WantedMessage[]): Promise<Set<string>> => {
   if (wanted.length === 0) return new Set()
@@ -69,7 +72,8 @@ const queue = async (tx: Tx, tenant: string, wanted: readonly WantedMessage[]): 
     if (judged.kind === 'message') messages.push({ id: ids[index] as string, ...judged })
     else faults.set(event.id, [...(faults.get(event.id) ?? []), judged.fault])
   }
-  if (messages.length > 0) await insertMessages(tx, tenant, messages)
+  for (let start = 0; start < messages.length; start += maxPerStatement)
+    await insertMessages(tx, tenant, messages.slice(start, start + maxPerStatement))
   await keepFaults(tx, tenant, faults)
   return failed
 }

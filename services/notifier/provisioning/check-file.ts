@@ -55,11 +55,17 @@ const checkChannels = ({ channels }: NotifierFile, add: Add): void => {
     add('channels', 'A tenant has one default channel at most.')
 }
 
+/** A call brings up to 500 events, and all their messages must be written before it is given up. */
+const maxRulesOfEvent = 5
+
 type GivenRule = NonNullable<NotifierFile['rules']>[number]
 
 const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
   const names = rules.map(nameOf)
+  const events = rules.map(({ on }) => on)
   for (const [index, rule] of rules.entries()) {
+    if (events.slice(0, index).filter(on => on === rule.on).length >= maxRulesOfEvent)
+      add(`rules.${index}.on`, `At most ${maxRulesOfEvent} rules may be on ${rule.on}.`)
     if (names.indexOf(nameOf(rule)) < index) add(`rules.${index}`, `The rule ${nameOf(rule)} is there twice.`)
     for (const part of ['header', 'body'] as const)
       for (const [place, text] of (rule[part] ?? []).entries()) {

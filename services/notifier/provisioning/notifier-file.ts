@@ -32,18 +32,21 @@ const Channel = Type.Object(
 )
 
 const maxRules = 100
+/** More parameters than any template has: what a rule makes of 500 events stays small. */
+const maxRuleParameters = 20
 
 /** Which event makes which message; the texts may name fields of the order, as {{customer_name}}. */
 const Rule = Type.Object(
   {
     on: Type.String({
-      pattern: '^(order\\.created|order\\.status_changed|[a-z0-9_]{1,40})$',
+      // Status keys are as orders takes them in a tenant's file.
+      pattern: '^(order\\.created|order\\.status_changed|[a-z0-9][a-z0-9_-]{0,62})$',
       must: 'be order.created, order.status_changed or a status key such as key_13',
     }),
     template: TemplateName,
     language: LanguageCode,
     header: Type.Optional(Type.Array(ParameterText, { maxItems: 1 })),
-    body: Type.Optional(Type.Array(ParameterText, { maxItems: 100 })),
+    body: Type.Optional(Type.Array(ParameterText, { maxItems: maxRuleParameters })),
     channel: Type.Optional(PhoneNumberId),
     hold_until_open: Type.Optional(Type.Boolean()),
   },

@@ -6,11 +6,11 @@ import { recordInbound } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { clean } from '../messages/housekeeping.ts'
 import { orderEvent } from './orders-stand-in.ts'
-import { build, serviceToken } from './portal.ts'
+import { build, type PortalOptions, serviceToken } from './portal.ts'
 import { giveRules } from './rules-of-demo.ts'
-import { phoneNumberId, type StageOptions, until } from './stage.ts'
+import { phoneNumberId, until } from './stage.ts'
 
-const prepare = async (t: Test, options: StageOptions = {}, rules?: unknown[]) => {
+const prepare = async (t: Test, options: PortalOptions = {}, rules?: unknown[]) => {
   const built = await build(t, undefined, undefined, options)
   await giveRules(built.pool, rules)
   await built.rows(`update channels set state = 'paused'`)
@@ -86,6 +86,15 @@ t.test('500 events, told by several at once and in different orders, are taken o
   ])
 })
 
+t.test('500 events of which five rules make messages are taken at once', async t => {
+  const rules = Array.from({ length: 5 }, (_, n) => ({ on: 'key_1', template: `template_${n}`, language: 'en_US' }))
+  const { tell, rows } = await prepare(t, {}, rules)
+  t.same((await tell(many(500))).body.data, { taken: 500, repeated: 0 })
+  t.match(await rows('select count(*)::int as all, count(distinct template)::int as templates from messages'), [
+    { all: 2500, templates: 5 },
+  ])
+})
+
 t.test('events that are half taken when Postgres fails are not taken at all, and then once', async t => {
   const { tell, rows, pool } = await prepare(t)
   const owner = await pool.connect()
@@ -152,8 +161,9 @@ t.test('where nobody can be written to, or from, the reason stands with the even
   ])
 })
 
-t.test('events of a tenant that is not known here are taken and forgotten', async t => {
-  const { tell, rows, counted } = await prepare(t)
+t.test('events of a tenant that is not known here are taken and forgotten, with a warning', async t => {
+  const log: string[] = []
+  const { tell, rows, counted } = await prepare(t, { log })
   for (const tenant of ['rival', '*', "demo'; --"])
     t.same(await tell([orderEvent('a')], tenant), {
       status: 200,
@@ -161,6 +171,9 @@ t.test('events of a tenant that is not known here are taken and forgotten', asyn
     })
   t.same(await rows('select 1 from events'), [])
   t.equal(await counted('unknown_tenant'), 3)
+  const warned = log.map(line => JSON.parse(line)).filter(({ level }) => level === 40)
+  t.match(warned[0], { msg: 'events.tenant_unknown', tenant: 'rival', events: 1 })
+  t.equal(warned.length, 3)
 })
 
 t.test('strangers are refused, and bodies that are none of ours', async t => {

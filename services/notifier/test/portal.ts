@@ -9,17 +9,23 @@ export const serviceToken = 'a-service-token-of-tests'
 
 const nobody: OrderDesk = { find: async () => ({ kind: 'unavailable' }) }
 
+export interface PortalOptions extends StageOptions {
+  /** Gets the lines of the log. */
+  log?: string[]
+}
+
 /** The whole application with a token of staff, called as the portal calls it. */
 export const build = async (
   t: Teardown,
   callsPerMinute = 1_000_000,
   orders = nobody,
-  options: StageOptions = {},
+  options: PortalOptions = {},
   limits: Partial<NotifierOptions> = {},
 ) => {
   const stageOptions = await stage(t, { ...options, isRunning: false })
   const { pool, keyring, api } = stageOptions
-  const logger = pino({ level: 'silent' })
+  const { log } = options
+  const logger = log ? pino({}, { write: line => log.push(line) }) : pino({ level: 'silent' })
   const { app, queue } = await createNotifier({
     pool,
     logger,

@@ -61,3 +61,10 @@ export const eventsOf = (
       order: { ...order.facts, status_key: statusKey, status_name, note: row.note },
     }
   })
+
+/** The events in their order, cut until each part is at most so many bytes of JSON or a single event. */
+export const partsOf = (events: readonly OrderEvent[], maxBytes: number): (readonly OrderEvent[])[] => {
+  if (events.length <= 1 || Buffer.byteLength(JSON.stringify(events)) <= maxBytes) return [events]
+  const middle = Math.ceil(events.length / 2)
+  return [events.slice(0, middle), events.slice(middle)].flatMap(half => partsOf(half, maxBytes))
+}

@@ -1,5 +1,5 @@
 import { inTenant } from '@courier/shared/database.ts'
-import { maxEventsPerCall, type OrderEvent } from '@courier/shared/order-facts.ts'
+import { maxEventsBytesPerCall, maxEventsPerCall, type OrderEvent } from '@courier/shared/order-facts.ts'
 import { type ServiceClient, serviceCallMilliseconds } from '@courier/shared/service-client.ts'
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
@@ -7,7 +7,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
 import { findStatuses } from '../tracking/status-queries.ts'
-import { eventsOf, type OutboxRow, type Slice, slicesOf } from './events.ts'
+import { eventsOf, type OutboxRow, partsOf, type Slice, slicesOf } from './events.ts'
 import { findOrders } from './facts.ts'
 import { deleteRows, giveBackLease, readOldest, takeLease } from './queries.ts'
 
@@ -87,8 +87,7 @@ const tellAll = async (
     const events = await readEvents(pool, tenant, happenings)
     const missing = happenings.length - events.length
     if (missing > 0) logger.error({ tenant, orders: missing }, 'outbox.orders_missing')
-    if (!(await lease.keep())) return { kind: 'held_elsewhere' }
-    const failure = events.length > 0 ? await tell(options, tenant, events) : undefined
+    const failure = await tellInParts(options, tenant, lease, events)
     if (failure) return failure
     if (endedRowIds.length > 0) await inTenant(pool, tenant, (tx: Tx) => deleteRows(tx, tenant, endedRowIds))
   }
@@ -102,13 +101,27 @@ const readEvents = (pool: pg.Pool, tenant: string, happenings: Slice['happenings
     return eventsOf(happenings, orders, statuses)
   })
 
+const tellInParts = async (
+  options: TurnOptions,
+  tenant: string,
+  lease: Lease,
+  events: readonly OrderEvent[],
+): Promise<TurnEnd | undefined> => {
+  for (const part of partsOf(events, maxEventsBytesPerCall)) {
+    if (!(await lease.keep())) return { kind: 'held_elsewhere' }
+    const failure = part.length > 0 ? await tell(options, tenant, part) : undefined
+    if (failure) return failure
+  }
+  return undefined
+}
+
 /** An address that answers 200 to everything is not the notifier. */
 const Taken = Type.Object({ data: Type.Object({ taken: Type.Integer(), repeated: Type.Integer() }) })
 
 const tell = async (
   { notifier, onDelivered }: TurnOptions,
   tenant: string,
-  events: OrderEvent[],
+  events: readonly OrderEvent[],
 ): Promise<TurnEnd | undefined> => {
   const answer = await notifier.post('/internal/events', { tenant, events })
   if (answer.kind === 'unreachable') return answer

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { maxEventsPerCall } from '@courier/shared/order-facts.ts'
+import { maxEventsPerCall, type OrderEvent } from '@courier/shared/order-facts.ts'
 import t from 'tap'
-import { slicesOf } from '../outbox/events.ts'
+import { partsOf, slicesOf } from '../outbox/events.ts'
 import { pauseAfter } from '../outbox/pause.ts'
 import { stageOutbox } from './outbox-stage.ts'
 import { startReceiver, waitUntil } from './receiver.ts'
@@ -46,6 +46,17 @@ t.test('a row ends with the slice that has its last event', async t => {
   ])
   t.strictSame(cut(0, 3, 0), [['b0 b1 b2', 'abc']])
   t.strictSame(cut(0), [['', 'a']])
+})
+
+t.test('events are cut in their order until each part is small enough, or one event', async t => {
+  const events = ['a', 'b', 'c', 'd', 'e'].map(id => ({ id, filler: 'x'.repeat(100) }) as unknown as OrderEvent)
+  const cut = (maxBytes: number) => partsOf(events, maxBytes).map(part => part.map(({ id }) => id).join(''))
+  const bytes = Buffer.byteLength(JSON.stringify(events))
+  t.strictSame(cut(bytes), ['abcde'])
+  t.strictSame(cut(bytes - 1), ['abc', 'de'])
+  t.strictSame(cut(300), ['ab', 'c', 'de'])
+  t.strictSame(cut(1), ['a', 'b', 'c', 'd', 'e'])
+  t.strictSame(partsOf([], 1), [[]])
 })
 
 t.test('a notifier that was away gets every event once when it is back', async t => {

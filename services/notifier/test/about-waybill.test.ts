@@ -1,0 +1,162 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { OrderFacts } from '@courier/shared/order-facts.ts'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { askOrders } from '../events/ask-orders.ts'
+import { findOrders } from '../messages/find-orders.ts'
+import { standIn } from './orders-stand-in.ts'
+import { build, serviceToken } from './portal.ts'
+
+const prepare = async (t: Test, ...orders: Partial<OrderFacts>[]) => {
+  const { desk, state } = await standIn(t, ...(orders.length > 0 ? orders : [{}]))
+  const built = await build(t, undefined, desk)
+  // What is queued stays queued.
+  await built.rows(`update channels set state = 'paused'`)
+  const stored = () =>
+    built.rows('select recipient, waybill_number, template -> $1 as parts from messages order by message_id', [
+      'components',
+    ])
+  return { ...built, state, stored }
+}
+
+/** A message with these texts in its body. */
+const saying = (texts: string[], more: Record<string, unknown> = {}) => ({
+  template: {
+    name: 'order_delivered',
+    language: { code: 'en_US' },
+    components: [{ type: 'body', parameters: texts.map(text => ({ type: 'text', text })) }],
+  },
+  ...more,
+})
+
+const about = (waybill_number: string, more: Record<string, unknown> = {}) =>
+  saying(['{{customer_name}}', '{{waybill_number}}'], { waybill_number, ...more })
+
+const textsOf = ({ parts }: { parts: { parameters: { text: string }[] }[] }) =>
+  parts.flatMap(({ parameters }) => parameters.map(({ text }) => text))
+
+t.test("fields of the order fill the texts, and its customer's phone stands for a recipient left out", async t => {
+  const { call, stored, state } = await prepare(t, { note: null })
+  for (const more of [{}, { to: null }, { to: ' ' }, { to: '0770000199' }])
+    t.equal((await call('POST', '/api/messages', about('DM00000001', more))).status, 202)
+  const note = saying(['{{ currency }} {{cod}} for {{business_name}}', '{{note}}'], { waybill_number: 'DM00000001' })
+  t.equal((await call('POST', '/api/messages', note)).status, 202)
+  const rows = await stored()
+  t.same(
+    rows.map(({ recipient }) => recipient),
+    ['94770000101', '94770000101', '94770000101', '94770000199', '94770000101'],
+  )
+  t.same(textsOf(rows[0]), ['Nimali Perera', 'DM00000001'])
+  t.same(textsOf(rows[4]), ['LKR 4500 for Lanka Shoes Online', '-'])
+  t.equal(state.asked.length, 5)
+})
+
+t.test('a message that says all itself asks nobody, whatever it is about', async t => {
+  const { call, stored, state } = await prepare(t)
+  const message = saying(['Nimali', '{not} a {{ field'], { to: '0770000101', waybill_number: 'of another system' })
+  t.equal((await call('POST', '/api/messages', message)).status, 202)
+  t.match(await stored(), [{ waybill_number: 'of another system' }])
+  t.same(state.asked, [])
+})
+
+t.test('what is missing or unknown is named, and nothing is queued', async t => {
+  const { call, stored } = await prepare(t)
+  const path = 'template.components.0.parameters.1.text'
+  const wrong: [body: unknown, path: string, sentence: RegExp][] = [
+    [about('DM404'), 'waybill_number', /The requested waybill does not exist in the system\./],
+    [about('..'), 'waybill_number', /does not exist/],
+    [about('\ud800'), 'waybill_number', /null character/],
+    [saying(['a', 'b']), 'to', /The to field is required\./],
+    [saying(['a', '{{cod}}'], { to: '0770000101' }), 'waybill_number', /a text names a field of its order/],
+    [saying(['a', '{{phone}}'], { waybill_number: 'DM00000001' }), path, /no field \{\{phone\}\}.*customer_phone, /],
+    [saying(['a', '{{__proto__}}'], { waybill_number: 'DM00000001' }), path, /no field \{\{__proto__\}\}/],
+  ]
+  for (const [body, path, sentence] of wrong) {
+    const { status, body: answer } = await call('POST', '/api/messages', body)
+    t.same([status, Object.keys(answer.errors)], [422, [path]])
+    t.match(answer.errors[path][0], sentence)
+  }
+  t.same(await stored(), [])
+})
+
+t.test("a customer's phone that is none is refused under to", async t => {
+  const { call } = await prepare(t, { customer_phone: 'call the office' })
+  t.match((await call('POST', '/api/messages', about('DM00000001'))).body.errors, { to: [/must be a phone number/] })
+})
+
+t.test('while orders is away the call is refused for now, and a repetition under its key is done', async t => {
+  const { call, stored, state } = await prepare(t)
+  const key = { 'idempotency-key': 'k' }
+  state.isBroken = true
+  const refused = await call('POST', '/api/messages', about('DM00000001'), key)
+  t.equal(refused.status, 503)
+  t.equal(refused.headers['retry-after'], '2')
+  t.match(refused.body.message, /Nothing was changed; repeat the call/)
+  t.same(await stored(), [])
+  state.isBroken = false
+  t.equal((await call('POST', '/api/messages', about('DM00000001'), key)).status, 202)
+})
+
+t.test('a call that was done is answered without asking again', async t => {
+  const { call, stored, state } = await prepare(t)
+  const key = { 'idempotency-key': 'k' }
+  const first = await call('POST', '/api/messages', about('DM00000001'), key)
+  state.isBroken = true
+  const second = await call('POST', '/api/messages', about('DM00000001'), key)
+  t.same([second.status, second.body], [202, first.body])
+  t.equal(second.headers['idempotency-replayed'], 'true')
+  t.equal((await call('POST', '/api/messages', about('DM404'), key)).status, 422)
+  t.same([state.asked.length, (await stored()).length], [1, 1])
+})
+
+t.test('a bulk call asks for each waybill once, eight at a time', async t => {
+  const waybills = Array.from({ length: 60 }, (_, n) => `DM${n}`)
+  const { call, stored, state } = await prepare(t, ...waybills.map(waybill_number => ({ waybill_number })))
+  const messages = [...waybills, ...waybills].map(waybill => about(waybill))
+  const { status, body } = await call('POST', '/api/messages/bulk', { messages })
+  t.same([status, body.data.length], [202, 120])
+  t.same(state.asked.toSorted(), waybills.toSorted())
+  t.equal(state.mostAtOnce, 8)
+  t.same(
+    (await stored()).map(row => textsOf(row)[1]),
+    [...waybills, ...waybills],
+  )
+})
+
+t.test('of a bulk call with an unknown waybill nothing is queued, and each is named', async t => {
+  const { call, stored } = await prepare(t)
+  const messages = [about('DM00000001'), about('DM404'), about('DM405'), saying(['a', 'b'], { to: '0770000101' })]
+  const { status, body } = await call('POST', '/api/messages/bulk', { messages })
+  t.same([status, Object.keys(body.errors)], [422, ['messages.1.waybill_number', 'messages.2.waybill_number']])
+  t.same(await stored(), [])
+})
+
+t.test('once orders does not answer no further waybill is asked for', async t => {
+  const { desk, state } = await standIn(t, {})
+  state.isBroken = true
+  const waybills = Array.from({ length: 1000 }, (_, n) => `DM${n}`)
+  t.equal(await findOrders(desk, 'demo', waybills), undefined)
+  t.equal(state.asked.length, 8)
+})
+
+t.test('an answer that is no order, a refusal and no answer all count as away', async t => {
+  let answer: [status: number, body: string] = [200, '']
+  const server = createServer((_, response) => response.writeHead(answer[0]).end(answer[1])).listen(0, '127.0.0.1')
+  await new Promise(resolve => server.once('listening', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const desk = askOrders({ url, serviceToken, logger: pino({ level: 'silent' }) })
+  t.teardown(() => desk.close())
+  for (answer of [
+    [200, 'hello'],
+    [200, '{}'],
+    [200, '{"data":{"waybill_number":"DM1"}}'],
+    [401, '{}'],
+    [500, '{}'],
+  ] as [number, string][])
+    t.same(await desk.find('demo', 'DM1'), { kind: 'unavailable' }, JSON.stringify(answer))
+  answer = [404, '{}']
+  t.same(await desk.find('demo', 'DM1'), { kind: 'unknown' })
+  await new Promise(resolve => server.close(resolve))
+  t.same(await desk.find('demo', 'DM1'), { kind: 'unavailable' })
+})

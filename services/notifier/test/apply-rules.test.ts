@@ -1,0 +1,108 @@
+import { createPool, inTenant } from '@courier/shared/database.ts'
+import t, { type Test } from 'tap'
+import type { Tx } from '../database/tables.ts'
+import { findRules } from '../events/queries.ts'
+import { commands } from './command-line.ts'
+import { checkDemo, demoFile } from './rules-of-demo.ts'
+
+const rule = (on: string, more: Record<string, unknown> = {}) => ({
+  on,
+  template: 'order_delivered',
+  language: 'en_US',
+  body: ['{{customer_name}}', '{{waybill_number}}'],
+  ...more,
+})
+
+const faultsOf = (...rules: unknown[]) => {
+  const checked = checkDemo(rules)
+  return checked.kind === 'refused' ? checked.faults : {}
+}
+
+const prepare = async (t: Test) => {
+  const { notifier, save, url } = await commands(t)
+  const pool = createPool({ url, name: 'test', connections: 1 })
+  t.teardown(() => pool.end())
+  /** What `apply` said of the rules, or its faults. */
+  const apply = async (rules: unknown[] | undefined, ...words: string[]) => {
+    const { stdout } = await notifier('apply', save({ ...demoFile(), rules }), '--json', ...words)
+    const { changes, errors } = JSON.parse(stdout)
+    return errors ?? changes.filter(({ kind }: { kind: string }) => kind === 'rule')
+  }
+  const stored = async () =>
+    (await inTenant(pool, 'demo', (tx: Tx) => findRules(tx, 'demo'))).map(
+      ({ event, template, body }) => `${event} ${template} ${body.length}`,
+    )
+  return { notifier, save, apply, stored }
+}
+
+t.test('a field that no order has is refused by its place, with those that there are', async t => {
+  const faults = faultsOf(
+    rule('order.created', { body: ['{{customer_name}}', 'of {{shop}}'] }),
+    rule('key_13', { header: ['{{Waybill_Number}}'] }),
+  )
+  t.match(faults, {
+    'rules.0.body.1': [/^An order has no field \{\{shop\}\}\. It has waybill_number, order_no, .*, note\.$/],
+    'rules.1.header.0': [/no field \{\{Waybill_Number\}\}/],
+  })
+  t.equal(Object.keys(faults).length, 2)
+})
+
+t.test('a rule is on an event or on any key that a status may have', async t => {
+  for (const on of ['order.created', 'order.status_changed', 'key_13', 'out-for-delivery', '9', 'k'.repeat(63)])
+    t.same(faultsOf(rule(on)), {}, on)
+  for (const on of ['order.lost', 'Key_1', '', '-a', 'k'.repeat(64), 'key 1'])
+    t.same(Object.keys(faultsOf(rule(on))), ['rules.0.on'], on)
+})
+
+t.test('what is wrong with the shape of a rule is named', async t => {
+  const wrong: [more: Record<string, unknown>, path: string][] = [
+    [{ template: 'Order Delivered' }, 'rules.0.template'],
+    [{ language: 'english' }, 'rules.0.language'],
+    [{ header: ['a', 'b'] }, 'rules.0.header'],
+    [{ body: Array.from({ length: 21 }, () => 'x') }, 'rules.0.body'],
+    [{ body: ['two\nlines'] }, 'rules.0.body.0'],
+    [{ when: 'always' }, 'rules.0.when'],
+  ]
+  for (const [more, path] of wrong) t.same(Object.keys(faultsOf(rule('key_1', more))), [path])
+})
+
+t.test('a rule that is there twice, and a sixth one on one event, are refused', async t => {
+  t.match(faultsOf(rule('key_1'), rule('key_1', { body: ['x'] })), {
+    'rules.1': [/key_1: order_delivered en_US is there twice/],
+  })
+  const six = Array.from({ length: 6 }, (_, n) => rule('order.created', { template: `template_${n}` }))
+  t.same(faultsOf(...six.slice(1), rule('key_1')), {})
+  t.same(faultsOf(...six), { 'rules.5.on': ['At most 5 rules may be on order.created.'] })
+})
+
+t.test('apply makes the rules those of the file, and tells what changed', async t => {
+  const { apply, stored } = await prepare(t)
+  const [created, moved] = [rule('order.created'), rule('key_13')]
+  const ids = { created: 'order.created: order_delivered en_US', moved: 'key_13: order_delivered en_US' }
+  const change = (id: string, change: string) => ({ kind: 'rule', id, change })
+
+  t.same(await apply([created, moved], '--dry-run'), [change(ids.created, 'added'), change(ids.moved, 'added')])
+  t.same(await stored(), [])
+  t.same(await apply([created, moved]), [change(ids.created, 'added'), change(ids.moved, 'added')])
+  t.same(await stored(), ['order.created order_delivered 2', 'key_13 order_delivered 2'])
+  t.same(await apply([created, moved]), [])
+
+  t.same(await apply([created, { ...moved, body: ['x'] }]), [change(ids.moved, 'changed')])
+  t.same(await apply(undefined), [], 'a file without rules leaves them')
+  t.same(await stored(), ['order.created order_delivered 2', 'key_13 order_delivered 1'])
+  t.same(await apply([moved, created]), [change(ids.moved, 'changed'), change(ids.created, 'changed')])
+  t.same(await stored(), ['key_13 order_delivered 2', 'order.created order_delivered 2'])
+  t.same(await apply([created]), [change(ids.created, 'changed'), change(ids.moved, 'removed')])
+  t.same(await apply([]), [change(ids.created, 'removed')])
+  t.same(await stored(), [])
+})
+
+t.test('a rule that is refused leaves everything as it was', async t => {
+  const { apply, stored, notifier, save } = await prepare(t)
+  await apply([rule('key_13')])
+  t.same(await apply([rule('key_1', { channel: '999' })]), { 'rules.0.channel': ['There is no channel 999.'] })
+  const refused = await notifier('apply', save({ ...demoFile(), rules: [rule('key_1', { body: ['x', '{{shop}}'] })] }))
+  t.same([refused.status, refused.stdout], [1, ''])
+  t.match(refused.stderr, /was not applied:\n {2}rules\.0\.body\.1: An order has no field \{\{shop\}\}/)
+  t.same(await stored(), ['key_13 order_delivered 2'])
+})

@@ -1,0 +1,38 @@
+import { execFile } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import type { Test } from 'tap'
+import { cloneDatabase } from '../../../dev/test-database.ts'
+import { serviceToken } from './portal.ts'
+
+const run = promisify(execFile)
+const admin = join(import.meta.dirname, '../admin.ts')
+
+/** The operator's commands on a database of their own, and a file of the test's. `more` goes to the environment. */
+export const commands = async (t: Test, more: Record<string, string> = {}) => {
+  const { url } = await cloneDatabase(t, 'notifier')
+  const folder = mkdtempSync(join(tmpdir(), 'courier-notifier-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const env = {
+    NOTIFIER_DATABASE_URL: url,
+    CREDENTIALS_KEYS: `test:${randomBytes(32).toString('base64')}`,
+    DEMO_ACCESS_TOKEN: 'demo-access-token',
+    DEMO_APP_SECRET: 'demo-app-secret',
+    SERVICE_TOKEN: serviceToken,
+    ...more,
+  }
+  const notifier = (...words: string[]): Promise<{ status: number; stdout: string; stderr: string }> =>
+    run(process.execPath, [admin, ...words], { env, timeout: 60_000 }).then(
+      ({ stdout, stderr }) => ({ status: 0, stdout, stderr }),
+      ({ code, stdout, stderr }) => ({ status: code, stdout, stderr }),
+    )
+  const save = (content: unknown): string => {
+    const path = join(folder, 'notifier.json')
+    writeFileSync(path, JSON.stringify(content))
+    return path
+  }
+  return { notifier, save, url }
+}

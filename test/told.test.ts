@@ -1,0 +1,110 @@
+import { createServiceClient } from '@courier/shared/service-client.ts'
+import t, { type Test } from 'tap'
+import { build as buildNotifier, serviceToken } from '../services/notifier/test/portal.ts'
+import { giveRules } from '../services/notifier/test/rules-of-demo.ts'
+import { until } from '../services/notifier/test/stage.ts'
+import { createTokenFor } from '../services/orders/access/token-commands.ts'
+import type { TenantFile } from '../services/orders/provisioning/tenant-file.ts'
+import { build as buildOrders } from '../services/orders/test/build.ts'
+import { batch, order, tenantFile } from '../services/orders/test/tenant.ts'
+
+/** Both applications on databases of their own; orders tells the notifier over HTTP. */
+const buildBoth = async (t: Test, file?: TenantFile, rules?: unknown[]) => {
+  const notifier = await buildNotifier(t)
+  await giveRules(notifier.pool, rules)
+  const baseUrl = await notifier.app.listen({ host: '127.0.0.1', port: 0 })
+  const client = createServiceClient({ baseUrl, serviceToken })
+  const orders = await buildOrders(t, { ...(file && { file }), notifier: client, serviceToken })
+  const { token: staff } = await createTokenFor(orders.pool, { tenant: 'demo', staff: 'Ruwan' })
+  const move = async (waybill_numbers: string[], status_key: string, note: string) => {
+    const answer = await orders.app.inject({
+      method: 'POST',
+      url: '/api/staff/order/status',
+      headers: { authorization: `Bearer ${staff}`, 'x-tenant': 'demo' },
+      payload: { waybill_numbers, status_key, note },
+    })
+    if (answer.statusCode !== 200) throw new Error(answer.payload)
+  }
+  const isTold = async () => (await orders.rows('select count(*)::int from outbox'))[0].count === 0
+  return { notifier, orders, move, isTold }
+}
+
+/** As many UTF-16 units as orders takes; each is six bytes in JSON. */
+const longest = (units: number, first = 'x'): string => first.padEnd(units, '\u0001')
+const key = 'k'.repeat(63)
+
+/** A tenant whose names are as long as the file allows. */
+const longNames = (): TenantFile => {
+  const file = tenantFile({ waybills: { mode: 'auto', format: `~"\\&<${'%'.repeat(37)}########` } })
+  const price = 9_999_999_999.99
+  const named = (entry: { name: string }) => Object.assign(entry, { name: longest(255, entry.name) })
+  for (const state of file.states) for (const place of [state, ...state.cities]) named(place)
+  for (const merchant of file.merchants) for (const owner of [merchant, ...merchant.businesses]) named(owner)
+  for (const rate of file.rate_cards[0]?.rates ?? []) Object.assign(rate, { first_kg: price, each_extra_kg: price })
+  const moves: Record<string, string[]> = { key_1: [key], key_2: [], key_3: [], [key]: [] }
+  const statuses = Object.entries(moves).map(([key, moves]) => ({ key, name: longest(255), moves }))
+  return { ...file, statuses }
+}
+
+t.test('the largest events that there can be are all taken', async t => {
+  const { orders, notifier, move, isTold } = await buildBoth(t, longNames(), [
+    { on: 'order.created', template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}', '{{note}}'] },
+    { on: key, template: 'order_delivered', language: 'en_US', body: ['{{description}}', '{{delivery_charge}}'] },
+  ])
+  const large = order({
+    order_no: longest(100),
+    customer_name: longest(255),
+    customer_phone: '0770000101'.padEnd(50, ' -'),
+    description: longest(1000),
+    cod: 2147483647,
+    weight: 1000,
+  })
+  const waybills: string[] = []
+  for (let part = 0; part < 4; part++) {
+    const booked = await orders.bulk(batch(Array.from({ length: 250 }, () => large)))
+    t.same(booked.body.errors, undefined)
+    waybills.push(...booked.body.data)
+  }
+  t.equal(waybills[0]?.length, 50)
+  await move(waybills, key, longest(1000))
+  orders.relay.start()
+  await until('all is told', isTold, 60)
+  t.same(await notifier.rows('select type, count(*)::int from events group by type order by type'), [
+    { type: 'order.created', count: 1000 },
+    { type: 'order.status_changed', count: 1000 },
+  ])
+  const counts = `select count(*)::int, count(*) filter (where status = 'failed')::int as failed from messages`
+  t.same(await notifier.rows(counts), [{ count: 2000, failed: 0 }])
+})
+
+t.test('odd texts of an order keep no event from being taken', async t => {
+  const { orders, notifier, move, isTold } = await buildBoth(t)
+  const texts = ['\u0001\u007f\u0085', '\u2028 \u2029', '\ufeff\u202eabc', '😀'.repeat(127), 'නිමාලි'.repeat(42)]
+  const odd = [
+    '{{cod}} {{nothing}}',
+    '"\\\'</script>',
+    '\u{10ffff}\ufffe\uffff',
+    '\ud7ff\ue000',
+    '-0',
+    'null',
+    ...texts,
+  ]
+  const phones = ['call the office', '+', '☎', '0770000101/0770000102', '9'.repeat(50), '+94 77 000 0101 ext. 7']
+  const booked = await orders.bulk(
+    batch([
+      ...odd.map(text =>
+        order({ customer_name: `a${text}`, description: text, order_no: `a${[...text].slice(0, 45).join('')}` }),
+      ),
+      ...phones.map(customer_phone => order({ customer_phone })),
+      order({ cod: 0, weight: Number.MIN_VALUE }),
+    ]),
+  )
+  t.same(booked.body.errors, undefined)
+  for (const [index, text] of odd.entries()) await move([booked.body.data[index]], 'key_2', text)
+  orders.relay.start()
+  await until('all is told', isTold, 60)
+  t.same(await notifier.rows('select type, count(*)::int from events group by type order by type'), [
+    { type: 'order.created', count: odd.length + phones.length + 1 },
+    { type: 'order.status_changed', count: odd.length },
+  ])
+})
