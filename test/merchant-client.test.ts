@@ -1,0 +1,204 @@
+import { readFile, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { root } from '../dev/settings.ts'
+import { call } from './courier.ts'
+import { complaints, type MerchantClient, merchantClient, type Query } from './merchant-client.ts'
+import { testKnownKeys, testOrders } from './merchant-orders.ts'
+import { isRefused, type Row, statusRows, testPages } from './merchant-page.ts'
+import { testTracking } from './merchant-tracking.ts'
+import { type Stack, startStack } from './stack.ts'
+
+const shop = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
+const books = { email: 'books@example.com', password: 'ceylon-books-demo' }
+const demoFile = join(root, 'examples/demo-tenant.json')
+const prefix = '/api/public/merchant'
+
+/** The demo tenant again, as a company whose merchants number their parcels themselves. */
+const applyManualTenant = async (t: Test, { admin }: Stack): Promise<void> => {
+  const file = JSON.parse(await readFile(demoFile, 'utf8'))
+  Object.assign(file.tenant, { id: 'manual', waybills: { mode: 'manual', format: 'MC########' } })
+  const path = join(t.testdir(), 'manual-tenant.json')
+  await writeFile(path, JSON.stringify(file))
+  await admin('orders', 'apply', path)
+}
+
+t.test('a client written from the description of the merchant API works with every call of it', async t => {
+  const stack = await startStack(t)
+  const base = stack.orders.url
+  await stack.admin('orders', 'apply', demoFile)
+  await applyManualTenant(t, stack)
+  const open = async (tenant: string, { email, password }: typeof shop, tenantHeader?: string) => {
+    const client = merchantClient({ base, tenant, ...(tenantHeader && { tenantHeader }) })
+    t.match(await client.login(email, password), { status: 200 }, `${email} is in`)
+    return client
+  }
+  const client = await open('demo', shop)
+  const stranger = await open('demo', books, 'X-Tenant')
+  const passerBy = merchantClient({ base, tenant: 'demo' })
+  const staff = (await stack.admin('orders', 'token', 'create', '--tenant', 'demo', '--staff', 'Ruwan')) as {
+    token: string
+  }
+  const move = async (waybill: string, status_key: string) => {
+    const body = { waybill_numbers: [waybill], status_key }
+    t.equal((await call(`${base}/api/staff/order/status`, { token: staff.token, body })).status, 200, status_key)
+  }
+
+  await t.test('login', t => testLogin(t, base))
+  await t.test('wrong tokens and methods', t => testGates(t, base, client))
+  await t.test('lists', t => testLists(t, base, client))
+  await t.test('statuses', t => testStatuses(t, base, client))
+  await t.test('orders', t => testOrders(t, client))
+  await t.test('the keys of errors that clients know by name', async t =>
+    testKnownKeys(t, await open('manual', books, 'x-tenant')),
+  )
+  await testTracking(t, { client, stranger, passerBy, move })
+  await t.test('too many tries to log in', t => testManyTries(t, passerBy))
+  t.notOk(
+    stack.orders.lines.some(line => /"level":(50|60)|"statusCode":5\d\d/.test(line)),
+    'the service never failed',
+  )
+})
+
+const testLogin = async (t: Test, base: string): Promise<void> => {
+  for (const tenantHeader of ['X-tenant', 'X-Tenant', 'x-tenant', 'X-TENANT']) {
+    const client = merchantClient({ base, tenant: 'demo', tenantHeader })
+    const { status, body } = await client.login(shop.email, shop.password)
+    t.equal(status, 200, tenantHeader)
+    t.match(body, {
+      message: /^success$/,
+      token: /^\S{20,}$/,
+      user: { id: Number, first_name: String, last_name: String, email: shop.email },
+    })
+    const current = await client.currentUser()
+    t.equal(current.status, 200)
+    t.strictSame(Object.keys(current.body), ['data'])
+    t.match(current.body.data, { ...body.user, merchant: { id: Number, name: 'Lanka Shoes' } })
+    t.notMatch(JSON.stringify([body, current.body]), /password/)
+  }
+  const client = merchantClient({ base, tenant: 'demo' })
+  const wrong = await client.login(shop.email, 'not-this')
+  isRefused(t, wrong, { message: String, errors: { email: /./ } })
+  const nobody = await client.login('nobody@example.com', 'not-this')
+  t.strictSame(nobody.body, wrong.body, 'nobody learns whose addresses are known')
+  isRefused(t, await client.login('', ''), { errors: { email: /required/, password: /required/ } })
+}
+
+/** `[method, path]` of every call; the other methods of a path are refused. */
+const calls: ['GET' | 'POST', string][] = [
+  ['GET', `${prefix}/user/get-current`],
+  ['GET', `${prefix}/business`],
+  ['GET', `${prefix}/state`],
+  ['GET', `${prefix}/city`],
+  ['POST', `${prefix}/order/single`],
+  ['POST', `${prefix}/order/bulk`],
+  ['GET', `${prefix}/order/status-list`],
+  ['GET', `${prefix}/order/tracking-info`],
+  ['POST', `${prefix}/order/tracking-info`],
+  ['GET', `${prefix}/order/waybill-finance-status`],
+  ['GET', '/api/merchant/order/waybill-finance-status'],
+]
+const openCalls: typeof calls = [
+  ['POST', `${prefix}/login`],
+  ['POST', '/api/public/order/tracking-info'],
+]
+
+const testGates = async (t: Test, base: string, client: MerchantClient): Promise<void> => {
+  const bodyOf = (method: string) => (method === 'GET' ? {} : { body: {} })
+  for (const token of ['', 'no-token-of-ours']) {
+    const intruder = merchantClient({ base, tenant: 'demo', token })
+    for (const [method, path] of calls) {
+      const answer = await intruder.send(path, { method, ...bodyOf(method) })
+      isRefused(t, answer, { status: 401, message: /^Unauthenticated\.$/ })
+    }
+  }
+  const all = [...calls, ...openCalls]
+  for (const [, path] of all) {
+    const known = all.filter(([, other]) => other === path).map(([method]) => method)
+    for (const method of (['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const).filter(
+      word => !known.includes(word as 'GET'),
+    )) {
+      const answer = await client.send(path, { method, ...bodyOf(method) })
+      t.equal(answer.status, 405, `${method} ${path}`)
+      t.match(complaints(answer), [/./])
+      for (const word of known) t.match(answer.headers.get('allow'), word, 'and tells which method it knows')
+    }
+  }
+}
+
+/** Opens a link of a page. */
+const opener = (base: string, client: MerchantClient) => (link: string) => client.send(link.replace(base, ''))
+
+const testLists = async (t: Test, base: string, client: MerchantClient): Promise<void> => {
+  const [open, address] = [opener(base, client), base + prefix]
+  const business = await testPages(t, { open, list: client.businesses, path: `${address}/business` })
+  t.match(business, [
+    { id: 7290, name: 'Lanka Shoes Online', is_default: true },
+    { id: 7291, name: 'Lanka Shoes Outlet', is_default: false },
+  ])
+  t.equal(business.length, 2, 'of this merchant only')
+  t.ok(business.every(row => 'ref_no' in row))
+
+  const states = await testPages(t, { open, list: client.states, path: `${address}/state` })
+  t.equal(states.length, 25)
+  for (const state of states) {
+    t.strictSame(Object.keys(state).sort(), ['id', 'is_active', 'name', 'ref_no'])
+    t.match(state, { id: Number, name: String, is_active: true })
+  }
+
+  const cities = await testPages(t, { open, list: client.cities, path: `${address}/city` })
+  for (const city of cities) {
+    t.strictSame(Object.keys(city).sort(), cityFields)
+    t.match(city, { id: Number, name: String, state_id: Number, state: { id: Number, name: String }, is_active: true })
+    t.equal((city.state as { id: number }).id, city.state_id)
+  }
+  const kotte = cities.find(({ id }) => id === 1500)
+  t.match(kotte, { name: 'Kotte', postal_code: '10100', state_id: 1, state: { id: 1, name: 'Colombo' } })
+
+  await testFilters(t, client, cities)
+}
+const cityFields = ['id', 'is_active', 'name', 'postal_code', 'ref_no', 'state', 'state_id', 'zone']
+
+const testFilters = async (t: Test, client: MerchantClient, cities: Row[]): Promise<void> => {
+  const namesOf = async (query: Query) => {
+    const { body } = await client.cities({ noPagination: true, ...query })
+    return body.data.map(({ name }: { name: string }) => name)
+  }
+  const named = cities.map(({ name }) => String(name)).filter(name => name.toLowerCase().includes('col'))
+  t.ok(named.length >= 15)
+  for (const part of ['col', 'COL', 'cOl']) t.strictSame(await namesOf({ 'filter[name]': part }), named, part)
+  t.strictSame(await namesOf({ 'filter%5Bname%5D': 'col' }), named, 'brackets written as clients write them')
+  t.strictSame(await namesOf({ 'filter[name]': 'no such city' }), [])
+  const ofGampaha = cities.filter(({ state_id }) => state_id === 2).map(({ name }) => name)
+  t.strictSame(await namesOf({ 'filter[state_id]': 2 }), ofGampaha)
+  t.strictSame(
+    await namesOf({ 'filter[state_id]': 1, 'filter[name]': 'MAHARA' }),
+    ['Maharagama'],
+    'both filters together',
+  )
+  const { body } = await client.cities({ 'filter[name]': 'col', per_page: 5, page: 2 })
+  t.match(body.meta, { current_page: 2, from: 6, to: 10, per_page: 5, total: named.length })
+}
+
+const testStatuses = async (t: Test, base: string, client: MerchantClient): Promise<void> => {
+  const rows = await testPages(t, {
+    open: opener(base, client),
+    list: client.statuses,
+    path: `${base}${prefix}/order/status-list`,
+  })
+  t.strictSame(
+    rows.map(({ id, description, ...row }) => row),
+    statusRows,
+    'the statuses, their colours and moves',
+  )
+  for (const row of rows) t.match(row, { id: Number, description: String })
+}
+
+/** Last, for it shuts this address out. */
+const testManyTries = async (t: Test, client: MerchantClient): Promise<void> => {
+  let answer = await client.login(books.email, 'not-this')
+  for (let tries = 1; tries < 50 && answer.status === 422; tries++) answer = await client.login(books.email, 'not-this')
+  t.equal(answer.status, 429)
+  t.ok(Number(answer.headers.get('retry-after')) > 0, 'with a pause in seconds')
+  t.match(complaints(answer), [/./])
+}
