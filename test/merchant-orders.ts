@@ -21,6 +21,7 @@ const spellings: Record<string, object> = {
   'optional fields as ""': { order_no: '', description: '', remark: '', initial_status_key: '', customer_email: '' },
   'no waybill of its own': { waybill_number: '' },
   'cod as a numeric string': { cod: '1500' },
+  'cod as a numeric string with a fraction of nothing': { cod: '1500.0' },
   'weight as a numeric string': { weight: '0.5' },
   'nothing to collect': { cod: 0 },
   'fields that nobody knows': { origin_warehouse_id: 3, pickup_address_id: '9', order_flag_id: '1', x: { y: [] } },
@@ -56,6 +57,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
       const answer = await client.createOrders({
         general_data: { ...general_data, ...origin, warehouse: 1 },
         order_data: [parcel],
+        source: 'a shop',
       })
       t.equal(answer.status, 200)
       await isThatParcel(t, client, answer.body.data[0])
@@ -70,6 +72,13 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
     for (const cod of [1500.5, '1500.50', 'much', null, ''])
       isRefused(t, await client.createOrders(batchOf({ ...parcel, cod })), {
         errors: { 'order_data.0.cod': /cod/ },
+      })
+  })
+
+  await t.test('an order begins as a draft or confirmed', async t => {
+    for (const initial_status_key of ['key_3', 'key_13', 'DRAFT'])
+      isRefused(t, await client.createOrder(batchOf({ ...parcel, initial_status_key })), {
+        errors: { 'order_data.0.initial_status_key': /^The selected initial status key is invalid\./ },
       })
   })
 

@@ -82,6 +82,11 @@ const testMerchantTracking = async (t: Test, { client, stranger, passerBy }: Par
   const inBody = { waybill_number: waybill }
   t.strictSame(still(await client.trackingByGetBody(inBody)), still({ body } as Answer), 'by a GET with a body')
   t.strictSame(still(await client.trackingByPost(inBody)), still({ body } as Answer), 'by a POST')
+  const path = '/api/public/merchant/order/tracking-info'
+  const postWithQuery = await client.send(path, { method: 'POST', query: { waybill_number: waybill } })
+  t.strictSame(still(postWithQuery), still({ body } as Answer), 'by a POST that has it in the query')
+  const withMore = { ...inBody, order_no: null, language: 'en' }
+  t.equal((await client.trackingByPost(withMore)).status, 200, 'unknown fields are ignored')
   const givesNone = [{}, { waybill_number: null }, { waybill_number: '' }]
   isRefused(t, await client.tracking(), required)
   isRefused(t, await client.tracking(''), required)
