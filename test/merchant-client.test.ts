@@ -56,7 +56,7 @@ t.test('a client written from the description of the merchant API works with eve
   await testTracking(t, { client, stranger, passerBy, move })
   await t.test('too many tries to log in', t => testManyTries(t, passerBy))
   t.notOk(
-    stack.orders.lines.some(line => /"level":(50|60)|"statusCode":5\d\d/.test(line)),
+    stack.orders.lines.some(line => /"level":(50|60)|"status":5\d\d/.test(line)),
     'the service never failed',
   )
 })
