@@ -1,0 +1,106 @@
+import { once } from 'node:events'
+import { type IncomingMessage, request } from 'node:http'
+
+export interface Answer {
+  status: number
+  headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came over the wire
+  body: any
+}
+
+/** A value of `true` is a bare word: `?noPagination`. */
+export type Query = Record<string, string | number | true>
+
+interface Call {
+  method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+  query?: Query | undefined
+  body?: unknown
+  text?: string | undefined
+}
+
+interface Settings {
+  base: string
+  tenant: string
+  /** As its author spelled it; `fetch` sends it so. */
+  tenantHeader?: string
+  token?: string
+}
+
+const timeoutMs = 30_000
+const merchantPrefix = '/api/public/merchant'
+
+/**
+ * A merchant's existing program, as small as such programs are: one function per call of the merchant API.
+ * It was written from the description of that API alone and takes nothing from the services.
+ */
+export const merchantClient = ({ base, tenant, tenantHeader = 'X-tenant', token = '' }: Settings) => {
+  const common = { Accept: 'application/json', 'Content-Type': 'application/json', [tenantHeader]: tenant }
+  let bearer = token
+  const headers = () => ({ ...common, ...(bearer && { Authorization: `Bearer ${bearer}` }) })
+  const send = async (
+    path: string,
+    { method = 'GET', query, body, text = inJson(body) }: Call = {},
+  ): Promise<Answer> => {
+    const answer = await fetch(`${base}${path}${inQuery(query)}`, {
+      method,
+      headers: headers(),
+      signal: AbortSignal.timeout(timeoutMs),
+      ...(text !== undefined && { body: text }),
+    })
+    return { status: answer.status, headers: answer.headers, body: readJson(await answer.text()) }
+  }
+  const get = (path: string, query?: Query) => send(merchantPrefix + path, { query })
+  const post = (path: string, body: unknown) => send(merchantPrefix + path, { method: 'POST', body })
+  const byWaybill = (waybill?: unknown): Query => (waybill === undefined ? {} : { waybill_number: String(waybill) })
+  return {
+    send,
+    login: async (email: string, password: string): Promise<Answer> => {
+      const answer = await post('/login', { email, password })
+      if (answer.status === 200) bearer = answer.body.token
+      return answer
+    },
+    currentUser: () => get('/user/get-current'),
+    businesses: (query?: Query) => get('/business', query),
+    states: (query?: Query) => get('/state', query),
+    cities: (query?: Query) => get('/city', query),
+    createOrder: (body: unknown) => post('/order/single', body),
+    createOrders: (body: unknown) => post('/order/bulk', body),
+    /** For what `JSON.stringify` cannot write: `1500.0`. */
+    createOrdersText: (text: string) => send(`${merchantPrefix}/order/bulk`, { method: 'POST', text }),
+    statuses: (query?: Query) => get('/order/status-list', query),
+    tracking: (waybill?: unknown) => get('/order/tracking-info', byWaybill(waybill)),
+    trackingByGetBody: (body: unknown) =>
+      getWithBody(`${base}${merchantPrefix}/order/tracking-info`, headers(), JSON.stringify(body)),
+    trackingByPost: (body: unknown) => post('/order/tracking-info', body),
+    financeStatus: (waybill?: unknown, prefix = merchantPrefix) =>
+      send(`${prefix}/order/waybill-finance-status`, { query: byWaybill(waybill) }),
+    publicTracking: (body: unknown) => send('/api/public/order/tracking-info', { method: 'POST', body }),
+  }
+}
+
+export type MerchantClient = ReturnType<typeof merchantClient>
+
+/** What such a program shows to its user: `message`, then every string under `errors`. */
+export const complaints = ({ body }: Answer): string[] => [body.message, ...Object.values(body.errors ?? {}).flat()]
+
+/** `fetch` refuses a GET with a body; PHP's curl sends it. */
+const getWithBody = async (url: string, headers: Record<string, string>, body: string): Promise<Answer> => {
+  const call = request(url, { headers: { ...headers, 'Content-Length': Buffer.byteLength(body) }, timeout: timeoutMs })
+  call.on('timeout', () => call.destroy(new Error(`no answer from ${url}`)))
+  call.end(body)
+  const [answer] = (await once(call, 'response')) as [IncomingMessage]
+  let text = ''
+  for await (const chunk of answer.setEncoding('utf8')) text += chunk
+  const pairs = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)])
+  return { status: answer.statusCode ?? 0, headers: new Headers(pairs), body: readJson(text) }
+}
+
+const inJson = (body: unknown): string | undefined => (body === undefined ? undefined : JSON.stringify(body))
+const readJson = (text: string): unknown => (text === '' ? undefined : JSON.parse(text))
+
+const inQuery = (query: Query = {}): string => {
+  const words = Object.entries(query).map(([name, value]) =>
+    value === true ? name : `${name}=${encodeURIComponent(value)}`,
+  )
+  return words.length > 0 ? `?${words.join('&')}` : ''
+}

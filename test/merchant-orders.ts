@@ -1,0 +1,166 @@
+import type { Test } from 'tap'
+import { complaints, type MerchantClient } from './merchant-client.ts'
+import { isRefused } from './merchant-page.ts'
+
+const parcel = {
+  customer_name: 'Nimali Perera',
+  customer_address: '24/3 Temple Road',
+  customer_phone: '0770000177',
+  destination_city_id: '1525',
+  cod: 1500,
+  weight: 0.5,
+}
+const general_data = { merchant_business_id: '7290', origin_city_id: '1511' }
+const batchOf = (...order_data: unknown[]) => ({ general_data, order_data })
+const created = 'Orders Created Successfully'
+
+/** The same parcel in every legal spelling that clients send. */
+const spellings: Record<string, object> = {
+  'ids as numbers': { destination_city_id: 1525 },
+  'optional fields as null': { order_no: null, description: null, remark: null, customer_secondary_phone: null },
+  'optional fields as ""': { order_no: '', description: '', remark: '', initial_status_key: '', customer_email: '' },
+  'no waybill of its own': { waybill_number: '' },
+  'cod as a numeric string': { cod: '1500' },
+  'cod as a numeric string with a fraction of nothing': { cod: '1500.0' },
+  'weight as a numeric string': { weight: '0.5' },
+  'nothing to collect': { cod: 0 },
+  'fields that nobody knows': { origin_warehouse_id: 3, pickup_address_id: '9', order_flag_id: '1', x: { y: [] } },
+  'the city by its name': {
+    destination_city_id: '',
+    destination_city_name: '  mahaRAGAMA ',
+    destination_state_name: 'COLOMBO ',
+  },
+  'a phone without its 0': { customer_phone: '770000177' },
+  'a phone with its country': { customer_phone: '94770000177' },
+  'a phone with a plus, blanks and dashes': { customer_phone: '+94 77 000-01 77' },
+  'the courier may have it': { initial_status_key: 'key_2' },
+}
+
+export const testOrders = async (t: Test, client: MerchantClient): Promise<void> => {
+  await t.test('every legal spelling of a parcel is booked, alone and in a batch', async t => {
+    const parcels = Object.values(spellings).map(spelling => ({ ...parcel, ...spelling }))
+    for (const [index, name] of Object.keys(spellings).entries()) {
+      const { status, body } = await client.createOrder(batchOf(parcels[index]))
+      t.match({ status, body }, { status: 200, body: { message: created, data: [/^DM\d{8}$/] } }, name)
+      t.strictSame(Object.keys(body), ['message', 'data'])
+    }
+    const { status, body } = await client.createOrders(batchOf(...parcels))
+    t.equal(status, 200)
+    t.equal(body.message, created)
+    t.equal(new Set(body.data).size, parcels.length, 'a waybill for each')
+    for (const [index, waybill] of body.data.entries()) await isThatParcel(t, client, waybill, parcels[index])
+  })
+
+  await t.test('the origin comes in every spelling too', async t => {
+    const named = { origin_city_id: null, origin_city_name: 'colombo 11 ', origin_state_name: ' colombo' }
+    for (const origin of [{ merchant_business_id: 7290, origin_city_id: 1511 }, named]) {
+      const answer = await client.createOrders({
+        general_data: { ...general_data, ...origin, warehouse: 1 },
+        order_data: [parcel],
+        source: 'a shop',
+      })
+      t.equal(answer.status, 200)
+      await isThatParcel(t, client, answer.body.data[0])
+    }
+  })
+
+  await t.test('cod is an integer, however it is written', async t => {
+    const text = JSON.stringify(batchOf(parcel)).replace('"cod":1500', '"cod":1500.0')
+    const whole = await client.createOrdersText(text)
+    t.equal(whole.status, 200, '1500.0')
+    await isThatParcel(t, client, whole.body.data[0])
+    for (const cod of [1500.5, '1500.50', 'much', null, ''])
+      isRefused(t, await client.createOrders(batchOf({ ...parcel, cod })), {
+        errors: { 'order_data.0.cod': /cod/ },
+      })
+  })
+
+  await t.test('an order begins as a draft or confirmed', async t => {
+    for (const initial_status_key of ['key_3', 'key_13', 'DRAFT'])
+      isRefused(t, await client.createOrder(batchOf({ ...parcel, initial_status_key })), {
+        errors: { 'order_data.0.initial_status_key': /^The selected initial status key is invalid\./ },
+      })
+  })
+
+  await t.test('a single order is exactly one', async t => {
+    for (const items of [[], [parcel, parcel]])
+      isRefused(t, await client.createOrder(batchOf(...items)), { errors: { order_data: /order data/ } })
+  })
+
+  await t.test('what a form lacks is told for every field', async t => {
+    const [customer_name, customer_address, customer_phone] = ['', null, '  ']
+    const blank = { ...parcel, customer_name, customer_address, customer_phone, destination_city_id: '' }
+    const answer = await client.createOrders({ general_data: {}, order_data: [parcel, blank] })
+    const required = /^The [a-z ]+ field is required\.$/
+    const requiredWithout = /^The [a-z ]+ field is required when [a-z ]+ city id is not present\.$/
+    isRefused(t, answer, {
+      errors: {
+        'general_data.merchant_business_id': required,
+        'general_data.origin_city_name': requiredWithout,
+        'general_data.origin_state_name': requiredWithout,
+        'order_data.1.customer_name': required,
+        'order_data.1.customer_address': required,
+        'order_data.1.customer_phone': required,
+        'order_data.1.destination_city_name': requiredWithout,
+        'order_data.1.destination_state_name': requiredWithout,
+      },
+    })
+  })
+
+  await t.test('a client shows each mistake of a batch', async t => {
+    const answer = await client.createOrders({
+      general_data: { merchant_business_id: 7300, origin_city_name: 'Atlantis', origin_state_name: 'Nowhere' },
+      order_data: [parcel, { ...parcel, destination_city_id: 999 }],
+    })
+    isRefused(t, answer, {
+      errors: {
+        'general_data.merchant_business_id': /^The selected merchant business id is invalid\./,
+        'general_data.origin_city_name': /^The selected origin city name is invalid\./,
+        'general_data.origin_state_name': /^The selected origin state name is invalid\./,
+        'order_data.1.destination_city_id': /^The selected destination city id is invalid\./,
+      },
+    })
+    t.match(complaints(answer), ['The given data was invalid.', ...Array(4).fill(/ is invalid\./)])
+  })
+}
+
+/** All spellings come to one parcel. Read by a call of ours that those programs do not know. */
+const isThatParcel = async (t: Test, client: MerchantClient, waybill: string, sent: Record<string, unknown> = {}) => {
+  const { body } = await client.send(`/api/public/merchant/order/${waybill}`)
+  t.match(body.data, {
+    merchant_business_id: 7290,
+    origin_city_id: 1511,
+    customer_phone: String(sent.customer_phone ?? parcel.customer_phone),
+    destination_city_id: 1525,
+    cod: sent.cod === 0 ? 0 : 1500,
+    weight: 0.5,
+    status: { key: sent.initial_status_key || 'key_1' },
+  })
+  const { order_no, description, remark, customer_secondary_phone, customer_email } = body.data
+  const optional = [order_no, description, remark, customer_secondary_phone, customer_email]
+  t.ok(
+    optional.every(value => value === null),
+    'what was not given is not there',
+  )
+}
+
+/** A merchant whose rate card knows one city only, of a tenant whose merchants number their parcels. */
+export const testKnownKeys = async (t: Test, client: MerchantClient): Promise<void> => {
+  const book = (more: object) =>
+    client.createOrders({
+      general_data: { merchant_business_id: 7300, origin_city_id: 1511 },
+      order_data: [{ ...parcel, destination_city_id: 1512, ...more }],
+    })
+  isRefused(t, await book({}), { errors: { 'order_data.0.waybill_number': /^The waybill number field is required\./ } })
+  const first = await book({ waybill_number: 'MC00000001' })
+  t.strictSame(first.body, { message: created, data: ['MC00000001'] })
+  isRefused(t, await book({ waybill_number: 'MC00000001' }), {
+    errors: { 'order_data.0.waybill_number': /has already been taken/ },
+  })
+  isRefused(t, await book({ waybill_number: 'nonsense' }), {
+    errors: { errors: /waybill nonsense does not match the requested format/i },
+  })
+  isRefused(t, await book({ waybill_number: 'MC00000002', destination_city_id: 1525 }), {
+    errors: { 'rate_card.destination_city_id': /Colombo 11 to Maharagama/i },
+  })
+}

@@ -1,0 +1,133 @@
+import type { Test } from 'tap'
+import type { Answer, MerchantClient } from './merchant-client.ts'
+import { haveShape, isRefused, statusOf } from './merchant-page.ts'
+
+const required = {
+  status: 422,
+  errors: { waybill_number: /^The waybill number field is required\.$/ },
+}
+const unknown = { status: 404, message: /^The requested waybill does not exist in the system$/ }
+const customer = {
+  customer_name: 'Dilhani Wickramasinghe',
+  customer_address: '118/7 Lotus Grove',
+  customer_phone: '0771234589',
+  customer_secondary_phone: '0719876543',
+  customer_email: 'dilhani.w@example.com',
+}
+const person = { first_name: String, last_name: String }
+const event = {
+  status: { key: String, name: String, color: String },
+  date_time: /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/,
+  date_time_ago: /^\d+ (second|minute|hour|day|week|month|year)s? ago$/,
+  user: person,
+}
+interface TrackingEvent {
+  status: { key: string; name: string; color: string }
+  date_time: string
+  user: { first_name: string; last_name: string }
+}
+
+interface Parties {
+  client: MerchantClient
+  stranger: MerchantClient
+  passerBy: MerchantClient
+  /** A member of the courier's staff moves a parcel. */
+  move: (waybill: string, status_key: string) => Promise<unknown>
+}
+
+export const testTracking = async (t: Test, parties: Parties): Promise<void> => {
+  const { client, move } = parties
+  const { body } = await client.createOrder({
+    general_data: { merchant_business_id: 7290, origin_city_id: 1511 },
+    order_data: [{ ...customer, destination_city_id: 1525, cod: 1500, weight: 1, initial_status_key: 'key_2' }],
+  })
+  const [waybill] = body.data as [string]
+  for (const key of ['key_9', 'key_10']) await move(waybill, key)
+  await t.test('tracking', t => testMerchantTracking(t, parties, waybill))
+  await t.test('finance status', t => testFinance(t, parties, waybill))
+  await t.test('tracking for everybody', t => testPublicTracking(t, parties, waybill))
+}
+
+const testEvents = (t: Test, events: TrackingEvent[]): void => {
+  haveShape(t, events as never[], event, 'tracking')
+  for (const { status } of events) t.strictSame(status, statusOf(status.key), 'its status is of the list')
+  t.strictSame(
+    events.map(({ status }) => status.key),
+    ['key_10', 'key_9', 'key_2'],
+    'newest first',
+  )
+  for (const { user } of events) t.strictSame(Object.keys(user).sort(), ['first_name', 'last_name'])
+  const moments = events.map(({ date_time }) => Date.parse(date_time))
+  t.strictSame(
+    moments,
+    moments.toSorted((one, other) => other - one),
+  )
+  t.ok(
+    moments.every(moment => Math.abs(Date.now() - moment) < 120_000),
+    'in UTC',
+  )
+}
+
+const testMerchantTracking = async (t: Test, { client, stranger, passerBy }: Parties, waybill: string) => {
+  const { status, body } = await client.tracking(waybill)
+  t.equal(status, 200)
+  t.strictSame(Object.keys(body), ['data'])
+  testEvents(t, body.data)
+  const { first_name, last_name } = (await client.currentUser()).body.data
+  const ruwan = { first_name: 'Ruwan', last_name: '' }
+  t.strictSame(
+    body.data.map(({ user }: TrackingEvent) => user),
+    [ruwan, ruwan, { first_name, last_name }],
+    'each event names who did it',
+  )
+  const still = ({ body }: Answer) => body.data.map(({ date_time_ago, ...event }: { date_time_ago: string }) => event)
+  const inBody = { waybill_number: waybill }
+  t.strictSame(still(await client.trackingByGetBody(inBody)), still({ body } as Answer), 'by a GET with a body')
+  t.strictSame(still(await client.trackingByPost(inBody)), still({ body } as Answer), 'by a POST')
+  const path = '/api/public/merchant/order/tracking-info'
+  const postWithQuery = await client.send(path, { method: 'POST', query: { waybill_number: waybill } })
+  t.strictSame(still(postWithQuery), still({ body } as Answer), 'by a POST that has it in the query')
+  const withMore = { ...inBody, order_no: null, language: 'en' }
+  t.equal((await client.trackingByPost(withMore)).status, 200, 'unknown fields are ignored')
+  const givesNone = [{}, { waybill_number: null }, { waybill_number: '' }]
+  isRefused(t, await client.tracking(), required)
+  isRefused(t, await client.tracking(''), required)
+  for (const none of givesNone) {
+    isRefused(t, await client.trackingByGetBody(none), required)
+    isRefused(t, await client.trackingByPost(none), required)
+  }
+  isRefused(t, await client.tracking('DM99999999'), unknown)
+  isRefused(t, await client.trackingByPost({ waybill_number: 'DM99999999' }), unknown)
+  isRefused(t, await stranger.tracking(waybill), unknown)
+  isRefused(t, await passerBy.tracking(waybill), { status: 401, message: /^Unauthenticated\.$/ })
+}
+
+const testFinance = async (t: Test, { client, stranger, passerBy }: Parties, waybill: string) => {
+  for (const prefix of ['/api/public/merchant', '/api/merchant']) {
+    const answer = await client.financeStatus(waybill, prefix)
+    t.equal(answer.status, 200)
+    t.strictSame(answer.body, { data: { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null } })
+    isRefused(t, await client.financeStatus(undefined, prefix), required)
+    isRefused(t, await client.financeStatus('DM99999999', prefix), unknown)
+    isRefused(t, await stranger.financeStatus(waybill, prefix), unknown)
+    isRefused(t, await passerBy.financeStatus(waybill, prefix), { status: 401, message: /^Unauthenticated\.$/ })
+  }
+}
+
+const testPublicTracking = async (t: Test, { client, passerBy }: Parties, waybill: string) => {
+  for (const anyone of [passerBy, client]) {
+    const { status, body } = await anyone.publicTracking({ waybill_number: waybill })
+    t.equal(status, 200)
+    t.strictSame(Object.keys(body), ['data'])
+    t.strictSame(Object.keys(body.data).sort(), ['order', 'timeline'])
+    testEvents(t, body.data.timeline)
+    t.type(body.data.order, Object)
+    t.notOk(Array.isArray(body.data.order))
+    const text = JSON.stringify(body)
+    for (const secret of ['Dilhani', 'Wickramasinghe', 'Lotus', '118/7', '771234589', '719876543', 'example.com'])
+      t.notOk(text.includes(secret), `nothing tells ${secret}`)
+  }
+  for (const none of [{}, { waybill_number: null }, { waybill_number: '' }])
+    isRefused(t, await passerBy.publicTracking(none), required)
+  isRefused(t, await passerBy.publicTracking({ waybill_number: 'DM99999999' }), unknown)
+}
