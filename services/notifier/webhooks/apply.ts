@@ -7,7 +7,7 @@ import { wishOf } from '../conversations/wish.ts'
 import type { Tx } from '../database/tables.ts'
 import { reportTemplates } from '../templates/queries.ts'
 import type { Fact, InboundFact, StatusFact, TemplateFact } from './envelope.ts'
-import { lockMessages, useKeys } from './message-queries.ts'
+import { lockMessages, planAnew } from './message-queries.ts'
 import { type ReportedFailure, type Sighting, settleMessages } from './settle-messages.ts'
 import type { Channel } from './verify.ts'
 
@@ -63,7 +63,7 @@ const deadlockDetected = '40P01'
 
 /** Conversations before messages before templates: every call locks in this order. */
 const apply = async (tx: Tx, own: Facts, total: number, now: Date, options: ApplyOptions): Promise<Applied> => {
-  useKeys(tx)
+  planAnew(tx)
   const writers = await openConversations(tx, own.inbound, now)
   const locked =
     own.statuses.length + writers.length > 0

@@ -52,11 +52,11 @@ export const lockMessages = async (
 }
 
 /**
- * The prepared statements below take rows by their keys. Postgres keeps its plans, perhaps those for a table that was
- * almost empty: without this they may read the whole table for each key. Travels with the next statement.
+ * Has Postgres plan the prepared statements below for the tables as they now are: a plan kept from when they were almost
+ * empty reads all of a grown table. Travels with the next statement.
  */
-export const useKeys = (tx: Tx): void => {
-  tx.client.query('set local enable_seqscan = off').catch(() => {})
+export const planAnew = (tx: Tx): void => {
+  tx.client.query('set local plan_cache_mode = force_custom_plan').catch(() => {})
 }
 
 const lock = (wanted: string): string => `
