@@ -78,10 +78,13 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
       select c.tenant_id, c.phone_number_id, c.plan, c.rate, c.budget, c.budget_at, c.slowed_rate, c.slowed_at, now() as now
       from channels c
       where c.state = 'active' and (c.not_before is null or c.not_before <= now())
-        and exists (
-          select from messages m
+        -- Never as a join, and never by way of what expires: both would walk a whole backlog to find its first message.
+        and (
+          select true from messages m
           where m.tenant_id = c.tenant_id and m.phone_number_id = c.phone_number_id
-            and m.status = 'queued' and m.due_at <= now() and m.expires_at > now()
+            and m.status = 'queued' and m.due_at <= now() and m.expires_at - now() > interval '0'
+          order by m.due_at
+          limit 1
         )
       order by c.served_at
       limit 64
@@ -112,9 +115,9 @@ const claimDue = async (
         select * from unnest($1::text[], $2::text[], $3::integer[]) as allowed (tenant_id, phone_number_id, count)
       ), due as (
         select candidate.* from allowed cross join lateral (
-          select m.tenant_id, m.message_id from messages m
+          select m.ctid as place from messages m
           where m.tenant_id = allowed.tenant_id and m.phone_number_id = allowed.phone_number_id
-            and m.status = 'queued' and m.due_at <= now() and m.expires_at > now()
+            and m.status = 'queued' and m.due_at <= now() and m.expires_at - now() > interval '0'
           order by m.due_at
           limit allowed.count
           for update skip locked
@@ -122,7 +125,7 @@ const claimDue = async (
       )
       update messages m set due_at = now() + make_interval(secs => $4), fence = m.fence + 1, is_paced = false
       from due
-      where m.tenant_id = due.tenant_id and m.message_id = due.message_id
+      where m.ctid = due.place
       returning m.tenant_id as tenant, m.message_id as id, m.phone_number_id as "phoneNumberId", m.recipient,
         m.template, m.attempts, m.fence,
         -- A place that was missed, because the number was paused or busy, is none any more.

@@ -3,6 +3,7 @@ import type { Logger } from 'pino'
 import { type ClaimedMessage, claimMessages } from './claim.ts'
 import { type Blocked, obstacleOf, storeBlocked } from './gate.ts'
 import { giveBack, markSending, type Outcome, storeOutcomes } from './outcomes.ts'
+import { Pace } from './pace.ts'
 import { sweep } from './sweep.ts'
 
 export interface QueueOptions {
@@ -25,14 +26,22 @@ const sweepMilliseconds = 1_000
 
 /** A dead process's claim ends after this long; a claimed message is written or given back well before. */
 const claimSeconds = 10
+/** So much of the work is claimed ahead, at least one window and at most four. */
+const claimedMilliseconds = 200
+/** What was marked and found no free place within this time is queued again. */
+const markedMilliseconds = 500
 
 /**
- * Sends what is due: claims ahead of need, commits `sending` for as many as there are free places, writes those, and
- * stores what became of them, each step for many messages at once. Any number of processes may run one.
+ * Sends what is due: claims ahead of need, commits `sending` for as many as have a free place or will have one when that
+ * is committed, writes those, and stores what became of them, each step for many messages at once. Any number of
+ * processes may run one.
  */
 export class Queue {
   readonly #options: QueueOptions
   readonly #claimed: ClaimedMessage[] = []
+  /** `sending` is committed, and they wait for the next free place, each since that time. */
+  readonly #marked: { message: ClaimedMessage; at: number }[] = []
+  readonly #pace = new Pace()
   readonly #outcomes: Outcome[] = []
   #sending = 0
   #isClaiming = false
@@ -68,6 +77,7 @@ export class Queue {
     clearTimeout(this.#timer)
     clearInterval(this.#sweeper)
     while (this.#isClaiming || this.#isMarking) await soon()
+    this.#unmark(this.#marked.splice(0).map(({ message }) => message))
     await this.#giveBack(this.#claimed.splice(0))
     while (this.#sending > 0 || this.#outcomes.length > 0 || this.#isStoring) await soon()
   }
@@ -78,11 +88,13 @@ export class Queue {
     this.#timer = setTimeout(() => this.#poll(), this.#hasMore ? pollMilliseconds : idlePollMilliseconds)
   }
 
-  /** Claims when less than half of what the window takes is at hand. */
+  /** Claims when less than half of what should be at hand is. */
   async #fill(): Promise<void> {
     const { pool, window, pairSeconds } = this.#options
-    const room = window * 2 - this.#claimed.length
-    if (this.#isClaiming || this.#isStopping || room < window) return
+    const ahead = this.#pace.within(claimedMilliseconds, performance.now())
+    const wanted = Math.min(Math.max(ahead, window), window * 4)
+    const room = wanted - this.#claimed.length
+    if (this.#isClaiming || this.#isStopping || room < wanted / 2) return
     this.#isClaiming = true
     const isClaimed = await this.#guard('queue.claim_failed', async () => {
       const { messages, hasMore } = await claimMessages(pool, { room, claimSeconds, pairSeconds })
@@ -102,32 +114,54 @@ export class Queue {
     this.#advance()
   }
 
-  /** Starts as many claimed messages as there are free places. */
+  /** Marks claimed messages for the places that are free, or will be. */
   async #advance(): Promise<void> {
-    const { pool, window, sendSeconds } = this.#options
-    const free = window - this.#sending
-    if (this.#isMarking || this.#isStopping || free === 0 || this.#claimed.length === 0) return
+    const room = this.#roomToMark()
+    if (this.#isMarking || this.#isStopping || room <= 0 || this.#claimed.length === 0) return
     this.#isMarking = true
-    const batch = this.#claimed.splice(0, free)
+    const batch = this.#claimed.splice(0, room)
     let mine = new Set<ClaimedMessage>()
+    const begun = performance.now()
     const isMarked = await this.#guard('queue.mark_failed', async () => {
       // Twice the time of a send: the overdue answer of a live process must not be taken for a dead one's.
-      mine = await markSending(pool, batch, sendSeconds * 2)
+      mine = await markSending(this.#options.pool, batch, this.#options.sendSeconds * 2)
     })
-    for (const message of mine) this.#send(message)
+    const at = performance.now()
+    this.#pace.marked(at - begun)
+    for (const message of mine) this.#marked.push({ message, at })
+    this.#start()
     if (isMarked) await this.#giveBack(batch.filter(message => !mine.has(message)))
     else this.#unmark(batch)
     this.#isMarking = false
+    if (this.#isStopping) return
     if (this.#hasMore) this.#fill()
     if (this.#claimed.length > 0) this.#advance()
+  }
+
+  /** While some are marked, few are not worth a commit. */
+  #roomToMark(): number {
+    const { window } = this.#options
+    const ahead = Math.min(this.#pace.withinMark(performance.now()), window / 2)
+    const room = Math.ceil(window + ahead) - this.#sending - this.#marked.length
+    return this.#marked.length > 0 && room < window / 8 ? 0 : room
+  }
+
+  /** Writes marked messages while there are free places. An API that was faster a moment ago leaves some over. */
+  #start(): void {
+    const oldest = performance.now() - markedMilliseconds
+    const stale = this.#marked.findIndex(({ at }) => at > oldest)
+    this.#unmark(this.#marked.splice(0, stale === -1 ? this.#marked.length : stale).map(({ message }) => message))
+    for (const { message } of this.#marked.splice(0, this.#options.window - this.#sending)) this.#send(message)
   }
 
   async #send(message: ClaimedMessage): Promise<void> {
     this.#sending++
     const outcome = await this.#options.send(message)
     this.#sending--
+    this.#pace.answered(performance.now())
     this.#outcomes.push(outcome)
     this.#store()
+    this.#start()
     this.#advance()
   }
 
@@ -164,8 +198,9 @@ export class Queue {
       await this.#guard('queue.give_back_failed', () => giveBack(this.#options.pool, messages, 0))
   }
 
-  /** The commit of `sending` is in doubt, but nothing was written: they are queued again when the database is back. */
+  /** Nothing of them was written: they are queued again, when the database is back. */
   #unmark(messages: readonly ClaimedMessage[]): void {
+    if (messages.length === 0) return
     const dueAt = new Date()
     for (const message of messages) this.#outcomes.push({ message, status: 'queued', isAttempt: false, dueAt })
     this.#store()
@@ -174,6 +209,7 @@ export class Queue {
   async #sweep(): Promise<void> {
     if (this.#isSweeping) return
     this.#isSweeping = true
+    this.#start()
     await this.#guard('queue.sweep_failed', async () => {
       const { overdue, resent, expired } = await sweep(this.#options.pool)
       if (overdue + resent + expired > 0) this.#options.logger.info({ overdue, resent, expired }, 'queue.swept')

@@ -77,6 +77,7 @@ t.test('killed with claims that it had not begun to write: another sends each on
   staged.control.behave({ answer_latency_ms: 60_000 })
   const ids = await staged.accept(...several(200))
   const worker = await spawnWorker(t, staged, { WINDOW: '16', SEND_SECONDS: '4' })
+  await until('the places are taken', async () => (await count(staged, 'sending')) === 16)
   const ahead = `select 1 from messages where status = 'queued' and fence > 0`
   await until('messages are claimed ahead', async () => (await staged.rows(ahead)).length >= 16)
   await worker.kill()

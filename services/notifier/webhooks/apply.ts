@@ -7,7 +7,7 @@ import { wishOf } from '../conversations/wish.ts'
 import type { Tx } from '../database/tables.ts'
 import { reportTemplates } from '../templates/queries.ts'
 import type { Fact, InboundFact, StatusFact, TemplateFact } from './envelope.ts'
-import { lockMessages } from './message-queries.ts'
+import { lockMessages, planAnew } from './message-queries.ts'
 import { type ReportedFailure, type Sighting, settleMessages } from './settle-messages.ts'
 import type { Channel } from './verify.ts'
 
@@ -32,16 +32,23 @@ export interface ApplyOptions {
   readonly onFailures?: ((tx: Tx, failures: readonly ReportedFailure[]) => Promise<void>) | undefined
 }
 
-/** Applies the facts of one call about the numbers that signed it, in one transaction. Repeating changes nothing. */
-export const applyFacts = async (
+/** What one call says, and the numbers that signed it. */
+export interface Call {
+  readonly signers: readonly Channel[]
+  readonly facts: readonly Fact[]
+}
+
+/** Applies the facts of calls, each about the numbers that signed it, in one transaction. Repeating changes nothing. */
+export const applyCalls = async (
   pool: pg.Pool,
-  signers: readonly Channel[],
-  facts: readonly Fact[],
+  calls: readonly Call[],
   now: Date,
   options: ApplyOptions = {},
 ): Promise<Applied> => {
-  const own = new Facts(signers, facts)
-  const action = (tx: Tx): Promise<Applied> => apply(tx, own, facts.length, now, options)
+  const own = new Facts()
+  for (const call of calls) own.add(call)
+  const total = calls.reduce((sum, { facts }) => sum + facts.length, 0)
+  const action = (tx: Tx): Promise<Applied> => apply(tx, own, total, now, options)
   for (let tries = 1; ; tries++) {
     try {
       return await inTenant(pool, '*', action)
@@ -56,6 +63,7 @@ const deadlockDetected = '40P01'
 
 /** Conversations before messages before templates: every call locks in this order. */
 const apply = async (tx: Tx, own: Facts, total: number, now: Date, options: ApplyOptions): Promise<Applied> => {
+  planAnew(tx)
   const writers = await openConversations(tx, own.inbound, now)
   const locked =
     own.statuses.length + writers.length > 0
@@ -96,25 +104,26 @@ const openConversations = async (
   return people.filter(person => isOpen(person.lastInboundAt, now) && person.optedOutAt === null)
 }
 
-/** The facts about the numbers and accounts that signed a call. */
+/** The facts of calls about the numbers and accounts that signed each. */
 class Facts {
   readonly statuses: Sighting[] = []
   readonly inbound: { person: Person; fact: InboundFact }[] = []
   readonly templates: (TemplateFact & { tenant: string })[] = []
   count = 0
-  readonly #numbers: ReadonlyMap<string, Channel>
-  /** Tenants by account. */
-  readonly #accounts: ReadonlyMap<string | null, readonly Channel[]>
 
-  constructor(signers: readonly Channel[], facts: readonly Fact[]) {
-    this.#numbers = new Map(signers.map(channel => [channel.phoneNumberId, channel]))
-    this.#accounts = Map.groupBy(signers, channel => channel.wabaId)
-    for (const fact of facts) if (this.#add(fact)) this.count++
+  add({ signers, facts }: Call): void {
+    const numbers = new Map(signers.map(channel => [channel.phoneNumberId, channel]))
+    const accounts = Map.groupBy(signers, channel => channel.wabaId)
+    for (const fact of facts) {
+      const isOwn =
+        fact.kind === 'template'
+          ? this.#addTemplate(fact, accounts.get(fact.wabaId))
+          : this.#addOfNumber(fact, numbers.get(fact.phoneNumberId))
+      if (isOwn) this.count++
+    }
   }
 
-  #add(fact: Fact): boolean {
-    if (fact.kind === 'template') return this.#addTemplate(fact)
-    const channel = this.#numbers.get(fact.phoneNumberId)
+  #addOfNumber(fact: StatusFact | InboundFact, channel: Channel | undefined): boolean {
     if (!channel) return false
     const { tenant, phoneNumberId } = channel
     if (fact.kind === 'inbound') this.inbound.push({ person: { tenant, phoneNumberId, recipient: fact.from }, fact })
@@ -122,8 +131,8 @@ class Facts {
     return true
   }
 
-  #addTemplate(fact: TemplateFact): boolean {
-    const tenants = new Set(this.#accounts.get(fact.wabaId)?.map(channel => channel.tenant))
+  #addTemplate(fact: TemplateFact, ofAccount: readonly Channel[] = []): boolean {
+    const tenants = new Set(ofAccount.map(({ tenant }) => tenant))
     for (const tenant of tenants) this.templates.push({ ...fact, tenant })
     return tenants.size > 0
   }

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import { spellingsOf } from '../conversations/person.ts'
 import type { Person } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
@@ -36,33 +35,63 @@ export const lockMessages = async (
   people: readonly Person[],
 ): Promise<LockedMessage[]> => {
   const spelt = people.flatMap(person => spellingsOf(person.recipient).map(recipient => ({ ...person, recipient })))
-  const { rows } = await sql<LockedMessage>`
-    with reported as (
-      select * from unnest(${references.map(r => r.tenant)}::text[], ${references.map(r => r.phoneNumberId)}::text[],
-        ${references.map(r => r.messageId ?? null)}::text[], ${references.map(r => r.providerMessageId)}::text[])
-        as reported (tenant_id, phone_number_id, message_id, provider_message_id)
-    ), wanted as (
-      select m.tenant_id, m.message_id from messages m
-      join reported r using (tenant_id, message_id) where m.phone_number_id = r.phone_number_id
-      union
-      select m.tenant_id, m.message_id from messages m
-      join reported r using (tenant_id, provider_message_id) where m.phone_number_id = r.phone_number_id
-      union
-      select m.tenant_id, m.message_id from messages m
-      join unnest(${spelt.map(p => p.tenant)}::text[], ${spelt.map(p => p.phoneNumberId)}::text[],
-        ${spelt.map(p => p.recipient)}::text[]) as person (tenant_id, phone_number_id, recipient)
-        using (tenant_id, phone_number_id, recipient)
-      where m.status = 'held'
-    )
-    select m.tenant_id as tenant, m.message_id as "messageId", m.phone_number_id as "phoneNumberId", m.status,
-      m.provider_message_id as "providerMessageId",
-      m.former_ids as "formerIds", m.template ->> 'name' as "templateName",
-      m.template -> 'language' ->> 'code' as language
-    from messages m join wanted using (tenant_id, message_id)
-    order by m.tenant_id, m.message_id
-    for update of m`.execute(tx)
+  const { rows } = await tx.client.query({
+    name: people.length > 0 ? 'lock_messages_and_held' : 'lock_messages',
+    text: people.length > 0 ? lock(`${reported} union ${held}`) : lock(reported),
+    values: [
+      references.map(r => r.tenant),
+      references.map(r => r.phoneNumberId),
+      references.map(r => r.messageId ?? null),
+      references.map(r => r.providerMessageId),
+      ...(people.length > 0
+        ? [spelt.map(p => p.tenant), spelt.map(p => p.phoneNumberId), spelt.map(p => p.recipient)]
+        : []),
+    ],
+  })
   return rows
 }
+
+/**
+ * Has Postgres plan the prepared statements below for the tables as they now are: a plan kept from when they were almost
+ * empty reads all of a grown table. Travels with the next statement.
+ */
+export const planAnew = (tx: Tx): void => {
+  tx.client.query('set local plan_cache_mode = force_custom_plan').catch(() => {})
+}
+
+const lock = (wanted: string): string => `
+  with wanted as (${wanted})
+  select m.tenant_id as tenant, m.message_id as "messageId", m.phone_number_id as "phoneNumberId", m.status,
+    m.provider_message_id as "providerMessageId",
+    m.former_ids as "formerIds", m.template ->> 'name' as "templateName",
+    m.template -> 'language' ->> 'code' as language
+  from messages m join (select distinct tenant_id, message_id from wanted) wanted using (tenant_id, message_id)
+  order by m.tenant_id, m.message_id
+  for update of m`
+
+// Lateral with a limit: keys first, then their rows, whatever Postgres thinks of the sizes.
+const reported = `
+  select message.* from unnest($1::text[], $2::text[], $3::text[], $4::text[])
+    as reported (tenant_id, phone_number_id, message_id, provider_message_id)
+  cross join lateral (
+    select m.tenant_id, m.message_id from messages m
+    where m.tenant_id = reported.tenant_id and m.message_id = reported.message_id
+      and m.phone_number_id = reported.phone_number_id
+    union all
+    select m.tenant_id, m.message_id from messages m
+    where m.tenant_id = reported.tenant_id and m.provider_message_id = reported.provider_message_id
+      and m.phone_number_id = reported.phone_number_id
+    limit 1
+  ) message`
+
+const held = `
+  select message.* from unnest($5::text[], $6::text[], $7::text[]) as person (tenant_id, phone_number_id, recipient)
+  cross join lateral (
+    select m.tenant_id, m.message_id from messages m
+    where m.tenant_id = person.tenant_id and m.phone_number_id = person.phone_number_id
+      and m.recipient = person.recipient and m.status = 'held'
+    offset 0
+  ) message`
 
 export const keyOf = ({ tenant, messageId }: { tenant: string; messageId: string }): string => `${tenant} ${messageId}`
 
@@ -71,12 +100,18 @@ export const findMoments = async (
   tx: Tx,
   messages: readonly LockedMessage[],
 ): Promise<Map<string, ReadonlySet<string>>> => {
-  const { rows } = await sql<{ tenant: string; messageId: string; status: string; at: Date }>`
-    select tenant_id as tenant, message_id as "messageId", e.status, e.happened_at as at
-    from unnest(${messages.map(m => m.tenant)}::text[], ${messages.map(m => m.messageId)}::text[])
-      as given (tenant_id, message_id)
-    join message_events e using (tenant_id, message_id)
-    where e.status in ('sent', 'delivered', 'read', 'failed')`.execute(tx)
+  const { rows } = await tx.client.query({
+    name: 'find_moments',
+    text: `
+      select told.* from unnest($1::text[], $2::text[]) as given (tenant_id, message_id)
+      cross join lateral (
+        select e.tenant_id as tenant, e.message_id as "messageId", e.status, e.happened_at as at from message_events e
+        where e.tenant_id = given.tenant_id and e.message_id = given.message_id
+          and e.status in ('sent', 'delivered', 'read', 'failed')
+        offset 0
+      ) told`,
+    values: [messages.map(m => m.tenant), messages.map(m => m.messageId)],
+  })
   const moments = new Map<string, Set<string>>()
   for (const row of rows)
     moments.set(keyOf(row), (moments.get(keyOf(row)) ?? new Set()).add(moment(row.status, row.at)))
@@ -94,24 +129,36 @@ export interface Settlement {
 export const writeSettlements = async (tx: Tx, settlements: readonly Settlement[]): Promise<void> => {
   const events = settlements.flatMap(({ message, steps }) => steps.map(step => ({ message, step })))
   const lasts = settlements.map(({ steps }) => steps.at(-1))
-  await sql`
-    with told as (
-      insert into message_events (tenant_id, message_id, status, happened_at, detail)
-      select * from unnest(${events.map(e => e.message.tenant)}::text[], ${events.map(e => e.message.messageId)}::text[],
-        ${events.map(e => e.step.status)}::text[], ${events.map(e => e.step.at)}::timestamptz[],
-        ${events.map(e => detailOf(e.step))}::text[])
-    )
-    update messages m set
-      status = coalesce(s.status, m.status),
-      status_at = case when s.status is null then m.status_at else now() end,
-      provider_message_id = coalesce(m.provider_message_id, s.provider_message_id),
-      error_code = case when s.status is null then m.error_code else s.error_code end,
-      error_meaning = case when s.status is null then m.error_meaning else s.error_meaning end
-    from unnest(${settlements.map(s => s.message.tenant)}::text[], ${settlements.map(s => s.message.messageId)}::text[],
-      ${lasts.map(last => last?.status ?? null)}::text[], ${settlements.map(s => s.providerMessageId)}::text[],
-      ${lasts.map(last => last?.errorCode ?? null)}::integer[], ${lasts.map(last => last?.errorMeaning ?? null)}::text[])
-      as s (tenant_id, message_id, status, provider_message_id, error_code, error_meaning)
-    where m.tenant_id = s.tenant_id and m.message_id = s.message_id`.execute(tx)
+  await tx.client.query({
+    name: 'write_settlements',
+    text: `
+      with told as (
+        insert into message_events (tenant_id, message_id, status, happened_at, detail)
+        select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[])
+      )
+      update messages m set
+        status = coalesce(s.status, m.status),
+        status_at = case when s.status is null then m.status_at else now() end,
+        provider_message_id = coalesce(m.provider_message_id, s.provider_message_id),
+        error_code = case when s.status is null then m.error_code else s.error_code end,
+        error_meaning = case when s.status is null then m.error_meaning else s.error_meaning end
+      from unnest($6::text[], $7::text[], $8::text[], $9::text[], $10::integer[], $11::text[])
+        as s (tenant_id, message_id, status, provider_message_id, error_code, error_meaning)
+      where m.tenant_id = s.tenant_id and m.message_id = s.message_id`,
+    values: [
+      events.map(e => e.message.tenant),
+      events.map(e => e.message.messageId),
+      events.map(e => e.step.status),
+      events.map(e => e.step.at),
+      events.map(e => detailOf(e.step)),
+      settlements.map(s => s.message.tenant),
+      settlements.map(s => s.message.messageId),
+      lasts.map(last => last?.status ?? null),
+      settlements.map(s => s.providerMessageId),
+      lasts.map(last => last?.errorCode ?? null),
+      lasts.map(last => last?.errorMeaning ?? null),
+    ],
+  })
 }
 
 const detailOf = ({ status, errorCode, errorMeaning }: Report): string | null =>

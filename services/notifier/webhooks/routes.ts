@@ -3,19 +3,21 @@ import { DomainError, errorAnswers } from '@courier/shared/http/errors.ts'
 import { validator } from '@courier/shared/http/validator.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
-import { type Applied, type ApplyOptions, applyFacts } from './apply.ts'
+import type { Applied, ApplyOptions, Call } from './apply.ts'
 import { factsOf, originsOf } from './envelope.ts'
 import { parseJson } from './json.ts'
+import { shareCommits } from './share-commits.ts'
 import { signatureOf } from './signature.ts'
-import { type AppSecretsOf, findSigners, isVerifyToken } from './verify.ts'
+import { type AppSecretsOf, createSignerFinder, type FindSigners, isVerifyToken } from './verify.ts'
 
 export interface WebhooksOptions extends ApplyOptions {
   pool: pg.Pool
   appSecretsOf: AppSecretsOf
   /** Told when held messages became due. */
   onReleased: () => void
-  /** Told of each kind of fact how many there were in a call. */
+  /** Told of each kind of fact how many there were. */
   onFact?: ((kind: keyof Applied | 'refused', count: number) => void) | undefined
 }
 
@@ -35,6 +37,8 @@ const Taken = Type.Object({}, { description: 'All of it is on disk.' })
 
 /** The calls of the messaging API (messaging-api 4). */
 export const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, options) => {
+  const findSigners = createSignerFinder(options.pool, options.appSecretsOf)
+  const takeCall = shareCommits(options.pool, options)
   // The signature is of the body's bytes: they come to the handler as they are.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
@@ -77,31 +81,34 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, 
     },
     async request => {
       const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
-      const applied = await take(options, bytes, request.headers['x-hub-signature-256'])
-      if (!applied) {
+      const call = await readCall(findSigners, bytes, request.headers['x-hub-signature-256'])
+      if (!call) {
         options.onFact?.('refused', 1)
         request.log.warn({ bytes: bytes.length }, 'webhook.refused')
         throw new DomainError('unauthenticated', 'Unauthenticated.')
       }
       knownAddresses.add(request)
-      request.log.info(applied, 'webhook.applied')
-      for (const [kind, count] of Object.entries(applied)) options.onFact?.(kind as keyof Applied, count)
-      if (applied.released > 0) options.onReleased()
+      const applied = await takeCall(call)
+      if (applied) tell(request, applied, options)
       return {}
     },
   )
 }
 
-/** Applies a call; undefined when none of our numbers signed it. */
-const take = async (
-  { pool, appSecretsOf, onFailures }: WebhooksOptions,
+const tell = (request: FastifyRequest, applied: Applied, { onFact, onReleased }: WebhooksOptions): void => {
+  request.log.info(applied, 'webhook.applied')
+  for (const [kind, count] of Object.entries(applied)) onFact?.(kind as keyof Applied, count)
+  if (applied.released > 0) onReleased()
+}
+
+/** What a call says; undefined when none of our numbers signed it. */
+const readCall = async (
+  findSigners: FindSigners,
   bytes: Buffer,
   signature: string | undefined,
-): Promise<Applied | undefined> => {
+): Promise<Call | undefined> => {
   if (!signatureOf(signature)) return undefined
   const document = parseJson(bytes)
-  const signers = await findSigners(pool, originsOf(document), bytes, signature, appSecretsOf)
-  if (signers.length === 0) return undefined
-  const now = new Date()
-  return applyFacts(pool, signers, factsOf(document, now), now, { onFailures })
+  const signers = await findSigners(originsOf(document), bytes, signature)
+  return signers.length === 0 ? undefined : { signers, facts: factsOf(document, new Date()) }
 }

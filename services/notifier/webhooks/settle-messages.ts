@@ -1,4 +1,5 @@
 import type { Tx } from '../database/tables.ts'
+import type { MessageStatus } from '../messages/status.ts'
 import {
   findMoments,
   keyOf,
@@ -41,10 +42,8 @@ export const settleMessages = async (
 ): Promise<Settled> => {
   const { matched, unmatched } = match(locked, sightings)
   const reported = [...matched.keys()]
-  const open = reported.filter(
-    message => settle(message.status, currentReports(message, matched.get(message) ?? [])).length > 0,
-  )
-  const moments = open.length > 0 ? await findMoments(tx, open) : new Map<string, ReadonlySet<string>>()
+  const again = reported.filter(mayLeaveAgain)
+  const moments = again.length > 0 ? await findMoments(tx, again) : new Map<string, ReadonlySet<string>>()
   const settlements = reported.map((message): Settlement => {
     const reports = currentReports(message, matched.get(message) ?? [])
     const steps = settle(message.status, reports, moments.get(keyOf(message)))
@@ -56,6 +55,12 @@ export const settleMessages = async (
   const moved = changing.reduce((sum, { steps }) => sum + steps.length, 0)
   return { moved, unmatched, failures: changing.flatMap(failureOf) }
 }
+
+const reached: readonly MessageStatus[] = ['accepted', 'sent', 'delivered', 'read', 'failed']
+
+/** Of a message that is sent a second time the status does not tell by itself which reports are repetitions. */
+const mayLeaveAgain = ({ status, formerIds }: LockedMessage): boolean =>
+  formerIds.length > 0 || !reached.includes(status)
 
 /** Of an earlier send of a message only its arrival counts: its failure, or that it was sent, says nothing of the new one. */
 const currentReports = <Told extends Report>({ formerIds }: LockedMessage, reports: readonly Told[]): Told[] =>

@@ -1,6 +1,7 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import { inTenant } from '@courier/shared/database.ts'
 import { sql } from 'kysely'
+import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Origins } from './envelope.ts'
@@ -17,14 +18,35 @@ export interface Channel {
 export type AppSecretsOf = (tx: Tx, tenant: string, phoneNumberId: string) => Promise<string[]>
 
 /** Those of our numbers that a call names, by id or account, and whose app secret signed it. */
-export const findSigners = async (
-  pool: pg.Pool,
-  origins: Origins,
-  rawBytes: Uint8Array,
-  signature: string | undefined,
-  appSecretsOf: AppSecretsOf,
-): Promise<Channel[]> => {
-  const named = await inTenant(pool, '*', async (tx: Tx) => {
+export type FindSigners = (origins: Origins, rawBytes: Uint8Array, signature: string | undefined) => Promise<Channel[]>
+
+interface Named {
+  readonly channel: Channel
+  readonly secrets: readonly string[]
+}
+
+/** A secret or a number that was removed is taken for so much longer at most; a new one is taken at once. */
+const rememberedMilliseconds = 2_000
+/** Calls name one number as a rule; what names many is looked up each time. */
+const maxRememberedOrigins = 8
+
+/** Remembers who signed: as long as the same secrets sign, the database is not asked for each call. */
+export const createSignerFinder = (pool: pg.Pool, appSecretsOf: AppSecretsOf): FindSigners => {
+  const known = new LRUCache<string, readonly Named[]>({ max: 1_000, ttl: rememberedMilliseconds })
+  return async (origins, rawBytes, signature) => {
+    const key = JSON.stringify(origins)
+    const remembered = signersOf(known.get(key) ?? [], rawBytes, signature)
+    if (remembered.length > 0) return remembered
+    const named = await findNamed(pool, origins, appSecretsOf)
+    const signers = signersOf(named, rawBytes, signature)
+    const isSmall = origins.phoneNumberIds.length + origins.wabaIds.length <= maxRememberedOrigins
+    if (signers.length > 0 && isSmall) known.set(key, named)
+    return signers
+  }
+}
+
+const findNamed = (pool: pg.Pool, origins: Origins, appSecretsOf: AppSecretsOf): Promise<Named[]> =>
+  inTenant(pool, '*', async (tx: Tx) => {
     const channels = await findChannels(tx, origins)
     return Promise.all(
       channels.map(async channel => ({
@@ -33,6 +55,8 @@ export const findSigners = async (
       })),
     )
   })
+
+const signersOf = (named: readonly Named[], rawBytes: Uint8Array, signature: string | undefined): Channel[] => {
   const verdicts = new Map<string, boolean>()
   const signed = (secret: string): boolean => {
     const verdict = verdicts.get(secret) ?? verifySignature(rawBytes, signature, [secret])
