@@ -20,6 +20,7 @@ import { directory } from './directory/routes.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
 import { Relay } from './outbox/relay.ts'
 import { internal } from './outbox/routes.ts'
+import { createOrderFinder } from './tracking/find-order.ts'
 import { cancelling, staffMoves } from './tracking/move-routes.ts'
 import { merchantOrders, staffOrders } from './tracking/order-routes.ts'
 import { publicTracking } from './tracking/public-routes.ts'
@@ -68,6 +69,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   watchOutbox(pool, registry)
   const relay = new Relay({ pool, logger, notifier, ...countDeliveries(registry) })
   const findCaller = createTokenReader(pool)
+  const findOrder = createOrderFinder(pool)
   const merchantCalls = new Limit('merchant', limits.callsPerMinute)
   const desk = {
     pool,
@@ -98,11 +100,11 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
           relay.wake()
         },
       })
-      await merchants.register(merchantOrders, { pool })
+      await merchants.register(merchantOrders, { pool, findOrder })
       await merchants.register(cancelling, { pool, onMoved })
       await merchants.register(statusList, { pool })
-      await merchants.register(tracking, { pool })
-      await merchants.register(finance, { pool })
+      await merchants.register(tracking, { findOrder })
+      await merchants.register(finance, { findOrder })
     },
     { prefix: '/api/public/merchant' },
   )
@@ -111,7 +113,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   await app.register(
     async merchants => {
       await admitMerchants(merchants)
-      await merchants.register(finance, { pool })
+      await merchants.register(finance, { findOrder })
     },
     { prefix: '/api/merchant' },
   )
@@ -120,7 +122,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
     async anyone => {
       const publicCalls = new Limit('public', limits.publicCallsPerMinute)
       anyone.addHook('onRequest', limitCalls(publicCalls, addressOf))
-      await anyone.register(publicTracking, { pool })
+      await anyone.register(publicTracking, { findOrder })
     },
     { prefix: '/api/public' },
   )
@@ -129,7 +131,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
     async staff => {
       staff.addHook('onRequest', requireStaff(findCaller))
       staff.addHook('onRequest', limitCalls(new Limit('staff', limits.callsPerMinute), staffIn))
-      await staff.register(staffOrders, { pool })
+      await staff.register(staffOrders, { pool, findOrder })
       await staff.register(staffMoves, { pool, onMoved })
     },
     { prefix: '/api/staff' },

@@ -1,4 +1,5 @@
 import { readInTenant } from '@courier/shared/database.ts'
+import { shareReads } from '@courier/shared/share-reads.ts'
 import type pg from 'pg'
 
 interface StatusLabel {
@@ -91,26 +92,27 @@ const statement = `
     where event.tenant_id = $1 and event.waybill_number = o.waybill_number
   ) as timeline, tenant.name as company
   from orders o ${orderJoins}
-  where o.tenant_id = $1 and o.waybill_number = $2 and ($3::bigint is null or o.merchant_id = $3)`
+  where o.tenant_id = $1 and o.waybill_number = any($2::text[])`
 
 /** Waybill numbers are printable ASCII: other text names none, and Postgres does not take all of it. */
 const isWaybill = /^[\x21-\x7e]{1,50}$/
 
-/**
- * One order with its timeline; of that merchant alone if one is named. undefined when there is none. One round trip, one
- * prepared statement.
- */
-export const findOrder = async (
-  pool: pg.Pool,
+/** One order with its timeline; of that merchant alone if one is named. undefined when there is none. */
+export type FindOrder = (
   tenant: string,
   waybill: string,
-  merchantId: string | null = null,
-): Promise<TrackedOrder | undefined> => {
-  if (!isWaybill.test(waybill)) return undefined
-  const values = [tenant, waybill, merchantId]
-  const query = { name: 'find_order', text: statement, values }
-  const [row] = await readInTenant<OrderRow & Omit<TrackedOrder, 'order'>>(pool, tenant, query)
-  if (!row) return undefined
-  const { timeline, company, ...order } = row
-  return { order, company, timeline }
+  merchantId?: string | null,
+) => Promise<TrackedOrder | undefined>
+
+/** Each look is one round trip and one prepared statement, which looks that come at once share. */
+export const createOrderFinder = (pool: pg.Pool): FindOrder => {
+  const find = shareReads(async (tenant, waybills) => {
+    const query = { name: 'find_orders', text: statement, values: [tenant, waybills] }
+    const rows = await readInTenant<OrderRow & Omit<TrackedOrder, 'order'>>(pool, tenant, query)
+    return new Map(rows.map(({ timeline, company, ...order }) => [order.waybill_number, { order, company, timeline }]))
+  })
+  return async (tenant, waybill, merchantId = null) => {
+    const found = isWaybill.test(waybill) ? await find(tenant, waybill) : undefined
+    return merchantId === null || String(found?.order.merchant.id) === merchantId ? found : undefined
+  }
 }

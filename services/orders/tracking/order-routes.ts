@@ -4,7 +4,7 @@ import { type TObject, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { merchantOf } from '../access/merchant.ts'
 import { staffOf } from '../access/staff.ts'
-import { findOrder } from './find-order.ts'
+import type { FindOrder } from './find-order.ts'
 import { merchantFilterFields, readFilter, staffFilterFields } from './order-filter.ts'
 import { OrderPage, orderPage, orderPageFields } from './order-page.ts'
 import { exampleEvent, exampleOrder, merchantView, StaffOrderView, staffView, TrackedOrderView } from './order-view.ts'
@@ -12,6 +12,7 @@ import { unknownWaybill } from './waybill-routes.ts'
 
 export interface OrderRoutesOptions {
   pool: pg.Pool
+  findOrder: FindOrder
 }
 
 const security = [{ token: [] }]
@@ -36,7 +37,7 @@ const oneSchema = (view: TObject, example: object) => ({
 })
 
 /** A merchant's own orders. */
-export const merchantOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, { pool }) => {
+export const merchantOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, { pool, findOrder }) => {
   const common = { tags: ['orders'], security }
 
   app.get(
@@ -61,7 +62,7 @@ export const merchantOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = asy
     },
     async request => {
       const { tenant, merchantId } = merchantOf(request)
-      const order = await findOrder(pool, tenant, request.params.waybill, merchantId)
+      const order = await findOrder(tenant, request.params.waybill, merchantId)
       if (!order) throw unknownWaybill()
       return { data: merchantView(order, new Date()) }
     },
@@ -69,7 +70,7 @@ export const merchantOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = asy
 }
 
 /** The orders of all merchants of a tenant. */
-export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, { pool }) => {
+export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, { pool, findOrder }) => {
   const common = { tags: ['staff'], security }
 
   app.get(
@@ -92,7 +93,7 @@ export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async 
       serializerCompiler,
     },
     async request => {
-      const order = await findOrder(pool, staffOf(request).tenant, request.params.waybill)
+      const order = await findOrder(staffOf(request).tenant, request.params.waybill)
       if (!order) throw unknownWaybill()
       return { data: staffView(order, new Date()) }
     },

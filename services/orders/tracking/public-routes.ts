@@ -2,13 +2,12 @@ import { isTenantId, tenantOf } from '@courier/shared/http/authenticate.ts'
 import { errorAnswers } from '@courier/shared/http/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { findOrder } from './find-order.ts'
 import { examplePublicTracking, PublicTracking, publicView } from './public-view.ts'
 import { readWaybill } from './read-waybill.ts'
 import { acceptWaybillBody, bytesIn, unknownWaybill, type WaybillOptions } from './waybill-routes.ts'
 
 /** Tracking for recipients: whoever knows the waybill number. An unknown tenant is answered like an unknown waybill. */
-export const publicTracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { pool }) => {
+export const publicTracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   acceptWaybillBody(app)
   app.post(
     '/order/tracking-info',
@@ -31,7 +30,7 @@ export const publicTracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (
     async request => {
       const tenant = tenantOf(request)
       const waybill = readWaybill(request.query, bytesIn(request))
-      const order = isTenantId.test(tenant) ? await findOrder(pool, tenant, waybill) : undefined
+      const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
       if (!order) throw unknownWaybill()
       return { data: publicView(order, new Date()) }
     },

@@ -3,14 +3,13 @@ import { validator } from '@courier/shared/http/validator.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type pg from 'pg'
 import { merchantOf } from '../access/merchant.ts'
-import { findOrder, type TrackedOrder } from './find-order.ts'
+import type { FindOrder, TrackedOrder } from './find-order.ts'
 import { exampleEvent, TrackingEvent, timelineOf } from './order-view.ts'
 import { maxWaybillBodyBytes, readBody, readWaybill } from './read-waybill.ts'
 
 export interface WaybillOptions {
-  pool: pg.Pool
+  findOrder: FindOrder
 }
 
 const WaybillQuery = Type.Object({
@@ -34,15 +33,19 @@ export const acceptWaybillBody = (app: FastifyInstance): void => {
   app.addContentTypeParser('*', options, (_request, bytes, done) => done(null, bytes))
 }
 
-const orderNamed = async (pool: pg.Pool, request: FastifyRequest, body: Buffer | undefined): Promise<TrackedOrder> => {
+const orderNamed = async (
+  findOrder: FindOrder,
+  request: FastifyRequest,
+  body: Buffer | undefined,
+): Promise<TrackedOrder> => {
   const { tenant, merchantId } = merchantOf(request)
-  const order = await findOrder(pool, tenant, readWaybill(request.query, body), merchantId)
+  const order = await findOrder(tenant, readWaybill(request.query, body), merchantId)
   if (!order) throw unknownWaybill()
   return order
 }
 
 /** Where an order of the merchant has been. */
-export const tracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { pool }) => {
+export const tracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   acceptWaybillBody(app)
   const schema = {
     ...common,
@@ -54,7 +57,7 @@ export const tracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, {
     },
   }
   const track = async (request: FastifyRequest, body: Buffer | undefined) => ({
-    data: timelineOf(await orderNamed(pool, request, body), new Date()),
+    data: timelineOf(await orderNamed(findOrder, request, body), new Date()),
   })
   app.get('/order/tracking-info', { schema }, async request => track(request, await readBody(request.raw)))
   app.post('/order/tracking-info', { schema: { ...schema, body: WaybillBody } }, async request =>
@@ -77,7 +80,7 @@ const FinanceStatus = Type.Object(
 const pending = { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null }
 
 /** Whether an order of the merchant was invoiced. */
-export const finance: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { pool }) => {
+export const finance: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   app.get(
     '/order/waybill-finance-status',
     {
@@ -88,7 +91,7 @@ export const finance: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { 
       },
     },
     async request => {
-      await orderNamed(pool, request, await readBody(request.raw))
+      await orderNamed(findOrder, request, await readBody(request.raw))
       return { data: pending }
     },
   )
