@@ -107,7 +107,7 @@ export type FindOrder = (
 /** Each look is one round trip and one prepared statement, which looks that come at once share. */
 export const createOrderFinder = (pool: pg.Pool): FindOrder => {
   const find = shareReads(async (tenant, waybills) => {
-    const query = { name: 'find_orders', text: statement, values: [tenant, waybills] }
+    const query = { name: 'find_tracked_orders', text: statement, values: [tenant, waybills] }
     const rows = await readInTenant<OrderRow & Omit<TrackedOrder, 'order'>>(pool, tenant, query)
     return new Map(rows.map(({ timeline, company, ...order }) => [order.waybill_number, { order, company, timeline }]))
   })
