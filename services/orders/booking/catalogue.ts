@@ -1,4 +1,5 @@
 import { inTenant } from '@courier/shared/database.ts'
+import { shareReads } from '@courier/shared/share-reads.ts'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import { findBusinesses, findMerchants } from '../access/queries.ts'
@@ -35,11 +36,12 @@ export const createCatalogues = (pool: pg.Pool): Catalogues => {
   const cache = new LRUCache<string, Catalogue>({ max: 500, fetchMethod: tenant => loadCatalogue(pool, tenant) })
   const current = (tenant: string) => cache.forceFetch(tenant)
   const reload = (tenant: string) => cache.forceFetch(tenant, { forceRefresh: true })
+  const version = shareReads(async tenant => new Map([['version', await readVersion(pool, tenant)]]))
   const fresh = async (tenant: string): Promise<Catalogue> => {
-    const [version = '', remembered] = await Promise.all([readVersion(pool, tenant), current(tenant)])
+    const [newest = '', remembered] = await Promise.all([version(tenant, 'version'), current(tenant)])
     let catalogue = remembered
     // A load that another call began before the change ends with the old version: the next one does not.
-    while (BigInt(catalogue.version) < BigInt(version)) catalogue = await reload(tenant)
+    while (BigInt(catalogue.version) < BigInt(newest)) catalogue = await reload(tenant)
     return catalogue
   }
   return { current, reload, fresh }

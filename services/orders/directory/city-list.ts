@@ -43,6 +43,18 @@ export const listCities = (
     .map(({ city }) => city)
 }
 
+/** The whole list as JSON, `{"data": [...]}`. It is long, and asked for by programs whenever they start. */
+export const wholeCityList = (places: Places, card: RateCard | undefined): Buffer => {
+  const entries = entriesOf(places, card)
+  const known = wholeLists.get(entries)
+  if (known) return known
+  const json = Buffer.from(JSON.stringify({ data: entries.map(({ city }) => city) }))
+  wholeLists.set(entries, json)
+  return json
+}
+
+const wholeLists = new WeakMap<readonly Entry[], Buffer>()
+
 const entriesOf = (places: Places, card: RateCard | undefined): readonly Entry[] => {
   const owner = card ?? places
   const known = lists.get(owner)

@@ -1,13 +1,14 @@
 import { inTenant } from '@courier/shared/database.ts'
 import { errorAnswers } from '@courier/shared/http/errors.ts'
-import { pageOf } from '@courier/shared/http/pages.ts'
+import { pageOf, wantedPage } from '@courier/shared/http/pages.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply } from 'fastify'
 import type pg from 'pg'
 import { type Merchant, merchantOf } from '../access/merchant.ts'
 import { findBusinessesOf } from '../access/queries.ts'
 import type { Catalogues } from '../booking/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
-import { type CityFilter, listCities } from './city-list.ts'
+import { listCities, wholeCityList } from './city-list.ts'
 import { Businesses, Cities, CityQuery, ListQuery, States } from './schema.ts'
 
 export interface DirectoryOptions {
@@ -48,12 +49,20 @@ export const directory: FastifyPluginAsyncTypebox<DirectoryOptions> = async (app
       // The answer has what the schema says, and long lists are written twice as fast.
       serializerCompiler: () => JSON.stringify,
     },
-    async request => {
+    async (request, reply) => {
+      const { tenant, merchantId } = merchantOf(request)
+      const { places, rateCards } = await catalogues.fresh(tenant)
+      const card = rateCards.get(merchantId)
       const filter = { name: request.query['filter[name]'], stateId: request.query['filter[state_id]'] }
-      return pageOf(request, request.query, await citiesOf(catalogues, merchantOf(request), filter))
+      if (!wantedPage(request.query) && !filter.name && !filter.stateId)
+        return sendJson(reply, wholeCityList(places, card))
+      return pageOf(request, request.query, listCities(places, card, filter))
     },
   )
 }
+
+/** Bytes leave as they are, past the types and the serializer. */
+const sendJson = (reply: FastifyReply, json: Buffer) => reply.type('application/json; charset=utf-8').send(json)
 
 const businessesOf = async (pool: pg.Pool, { tenant, merchantId }: Merchant) => {
   const rows = await inTenant(pool, tenant, (tx: Tx) => findBusinessesOf(tx, tenant, merchantId))
@@ -63,9 +72,4 @@ const businessesOf = async (pool: pg.Pool, { tenant, merchantId }: Merchant) => 
 const statesOf = async (catalogues: Catalogues, { tenant }: Merchant) => {
   const { places } = await catalogues.fresh(tenant)
   return places.states.map(({ id, name }) => ({ id, ref_no: String(id), name, is_active: true }))
-}
-
-const citiesOf = async (catalogues: Catalogues, { tenant, merchantId }: Merchant, filter: CityFilter) => {
-  const { places, rateCards } = await catalogues.fresh(tenant)
-  return listCities(places, rateCards.get(merchantId), filter)
 }
