@@ -3,13 +3,14 @@ import { parseArgs } from 'node:util'
 import { print, printJson, printTable } from '@courier/shared/command-line.ts'
 import type { Bench, BenchOptions, TableRow } from './bench.ts'
 import { bulk } from './bulk.ts'
+import { cost } from './cost.ts'
 import { footprint } from './footprint.ts'
 import { growth } from './growth.ts'
 import { notifier } from './notifier.ts'
 import { pair } from './pair.ts'
 import { read } from './read.ts'
 
-const benches: Record<string, Bench> = { bulk, read, notifier, growth, footprint, pair }
+const benches: Record<string, Bench> = { bulk, read, notifier, growth, cost, footprint, pair }
 
 const help = `npm run bench -- [NAME ...] [OPTION ...]     Measures; without a name all of these:
 
