@@ -69,7 +69,10 @@ const startService = async (name: string, folder: string, port: number): Promise
   })
   const address = addressOf(settings.HOST, port)
   await waitUntilReady(name, `${address}/health/ready`, child)
-  ended.then(() => stop(1))
+  ended.then(([status, signal]) => {
+    if (!isStopping) process.stderr.write(`${name} ended (${signal ?? status}): all of it stops.\n`)
+    return stop(1)
+  })
   return address
 }
 

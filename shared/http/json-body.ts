@@ -7,6 +7,8 @@ const bytesOfBody = new WeakMap<object, Buffer>()
 export const acceptJson = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, bytes, done) => {
+    // Portals announce JSON on every call, also on those without a body.
+    if (bytes.length === 0) return done(null, undefined)
     try {
       const body = JSON.parse(bytes.toString())
       if (typeof body === 'object' && body !== null) bytesOfBody.set(body, bytes as Buffer)

@@ -42,6 +42,13 @@ t.test('a key makes one message, a bulk call all or none with paths, pages follo
   t.same([ids.length, new Set(ids).size], [3, 3])
 })
 
+t.test('a body of no bytes is no body, also where JSON is announced', async t => {
+  const { call } = await build(t)
+  t.equal((await call('POST', `/api/channels/${phoneNumberId}/resume`, '')).status, 200)
+  const message = await call('POST', '/api/messages', '')
+  t.match([message.status, message.body.errors], [422, { template: ['The template field is required.'] }])
+})
+
 t.test('odd input is answered 4xx', async t => {
   const { call } = await build(t)
   const oddText = messageTo('0770000101')
