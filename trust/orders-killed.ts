@@ -1,0 +1,65 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { rounded } from '../bench/figures.ts'
+import { chanceOf } from '../test/chance.ts'
+import { book, checkStored, keepBooking, type Merchant } from './order-calls.ts'
+import { stageOrders } from './orders-stage.ts'
+import { startOwnPostgres } from './own-postgres.ts'
+import { Broken, type Outcome, type TrustOptions, type TrustPromise } from './promise.ts'
+
+const workers = 4
+const maxRecoverySeconds = 5
+
+/** Seconds until a batch is booked again. Such calls are in the log too. */
+const recover = async (merchant: Merchant, name: string, log: Awaited<ReturnType<typeof book>>[]): Promise<number> => {
+  const started = performance.now()
+  for (let tries = 0; performance.now() - started < 60_000; tries++) {
+    const call = await book(merchant, `${name}-${tries}`, 3)
+    log.push(call)
+    if (call.ending === 'ok') return (performance.now() - started) / 1000
+    await delay(50)
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+const run = async (t: TrustOptions): Promise<Outcome> => {
+  const broken = new Broken()
+  const [orderKills, postgresKills] = t.short ? [3, 2] : [20, 6]
+  const postgres = await startOwnPostgres(t)
+  const { orders, merchant, rows } = await stageOrders(t, { database: postgres.orders })
+  const chance = chanceOf(t.seed)
+  const load = keepBooking(merchant, { workers, seed: t.seed })
+  for (let round = 0; round < orderKills; round++) {
+    await delay(200 + chance() * 600)
+    await orders.stop('SIGKILL')
+    orders.start()
+    await orders.ready()
+  }
+  t.report(`orders killed ${orderKills} times`)
+  const recoveries: number[] = []
+  const more: Awaited<ReturnType<typeof book>>[] = []
+  const life = orders.pid
+  for (let round = 0; round < postgresKills; round++) {
+    await delay(300 + chance() * 700)
+    await postgres.kill()
+    await delay(chance() * 1000)
+    await postgres.start()
+    recoveries.push(await recover(merchant, `p${round}`, more))
+  }
+  t.report(`Postgres killed ${postgresKills} times`)
+  const stopped = await fetch(`${orders.url}/health/live`).catch(() => undefined)
+  broken.require(orders.pid === life && stopped?.status === 200, 'orders did not survive that Postgres was killed')
+  await load.stop()
+  const slowest = Math.max(...recoveries)
+  broken.require(slowest < maxRecoverySeconds, `it took ${slowest} s until a batch was booked again`)
+  const figures = await checkStored(rows, [...load.log, ...more], broken)
+  broken.require(figures.ok > 20, `only ${figures.ok} calls were answered: there was too little to lose`)
+  const kills = `${orderKills} of orders, ${postgresKills} of Postgres`
+  return { measured: { kills, ...figures, 'recovery s': rounded(slowest, 2) }, broken: broken.sentences }
+}
+
+export const ordersKilled: TrustPromise = {
+  name: 'orders-killed',
+  promise: 'When orders or Postgres is killed, no acknowledged order is lost and no batch is stored in part',
+  limit: 'kill -9 of orders x20, of Postgres x6: 0 lost, 0 partial; booking again within 5 s of Postgres',
+  run,
+}
