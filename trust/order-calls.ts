@@ -15,6 +15,8 @@ export interface BulkCall {
   status: number
   waybills: readonly string[]
   milliseconds: number
+  /** Why no answer came. */
+  error?: string
 }
 
 export interface Merchant {
@@ -49,13 +51,17 @@ export const book = async (
     const isInDoubt = answer.status >= 500 && !answer.headers.has('retry-after')
     call.ending = answer.status === 200 ? 'ok' : isInDoubt ? 'unknown' : 'failed'
   } catch (error) {
-    if (causeOf(error) === 'ECONNREFUSED') call.ending = 'failed'
+    const { code, message } = causeOf(error)
+    call.error = `${code} ${message}`
+    if (code === 'ECONNREFUSED') call.ending = 'failed'
   }
   call.milliseconds = performance.now() - started
   return call
 }
 
-const causeOf = (error: unknown): unknown => (error as { cause?: { code?: unknown } }).cause?.code
+/** fetch hides what happened. */
+const causeOf = (error: unknown): { code?: string; message?: string } =>
+  (error as { cause?: { code?: string; message?: string } }).cause ?? (error as Error)
 
 export interface Load {
   readonly log: readonly BulkCall[]

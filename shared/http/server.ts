@@ -102,6 +102,8 @@ const endConnectionsWhileClosing = (app: FastifyInstance): void => {
     server.closeIdleConnections = () => {}
     setTimeout(closeIdle, lastCallMilliseconds).unref()
     setTimeout(() => server.closeAllConnections(), 6_000).unref()
+    // What waits to be let in would be reset: two turns of the event loop let it in.
+    for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
   })
   app.addHook('onSend', async (_request, reply) => {
     if (isClosing) reply.header('connection', 'close')

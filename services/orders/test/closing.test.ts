@@ -52,10 +52,10 @@ t.test('a call that was on its way when SIGTERM came is answered, on a connectio
   const { child, port } = await start(t)
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   t.teardown(() => socket.destroy())
-  t.match(await ask(socket), /^HTTP\/1\.1 200 OK\r\n[^]*connection: keep-alive/i)
+  t.match(await ask(socket), /^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: keep-alive/i)
   child.kill('SIGTERM')
   while (await isOpen(port)) await new Promise(resolve => setTimeout(resolve, 10))
-  t.match(await ask(socket), /^HTTP\/1\.1 200 OK\r\n[^]*connection: close/i)
+  t.match(await ask(socket), /^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: close/i)
   t.same(await once(child, 'exit'), [0, null])
 })
 
