@@ -119,7 +119,7 @@ const run = async (t: TrustOptions): Promise<Outcome> => {
     },
   ]
   const proxies = [ofOrders, ofNotifier]
-  const away = t.short ? 3 : 30
+  const away = t.isTest ? 1.5 : t.short ? 3 : 30
   const watchAll = async (seconds: number, limit: number) =>
     Math.max(...(await Promise.all(targets.map(target => watch(target, seconds, limit, broken)))))
   const recoverAll = async () => Math.max(...(await Promise.all(targets.map(target => recover(target, broken)))))

@@ -39,8 +39,8 @@ const run = async (t: TrustOptions): Promise<Outcome> => {
   const courier = await stageCourier(t, { orders: { NOTIFIER_URL: `http://127.0.0.1:${way.port}` } })
   target.port = Number(new URL(courier.notifier.url).port)
   const { merchant } = courier
-  const [before, away] = t.short ? [4, 8] : [60, 300]
-  await keepPace(merchant, 'warm-up', 2)
+  const [before, away] = t.isTest ? [3, 5] : t.short ? [5, 10] : [60, 300]
+  await keepPace(merchant, 'warm-up', 1)
   const calm = await keepPace(merchant, 'calm', before)
   await way.cut()
   t.report(`the notifier is cut off for ${away} s`)

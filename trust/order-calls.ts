@@ -51,17 +51,18 @@ export const book = async (
     const isInDoubt = answer.status >= 500 && !answer.headers.has('retry-after')
     call.ending = answer.status === 200 ? 'ok' : isInDoubt ? 'unknown' : 'failed'
   } catch (error) {
-    const { code, message } = causeOf(error)
-    call.error = `${code} ${message}`
-    if (code === 'ECONNREFUSED') call.ending = 'failed'
+    const { syscall, message } = causeOf(error)
+    call.error = message
+    // It was not let in: nothing was sent.
+    if (syscall === 'connect') call.ending = 'failed'
   }
   call.milliseconds = performance.now() - started
   return call
 }
 
 /** fetch hides what happened. */
-const causeOf = (error: unknown): { code?: string; message?: string } =>
-  (error as { cause?: { code?: string; message?: string } }).cause ?? (error as Error)
+const causeOf = (error: unknown): NodeJS.ErrnoException =>
+  (error as { cause?: NodeJS.ErrnoException }).cause ?? (error as Error)
 
 export interface Load {
   readonly log: readonly BulkCall[]
@@ -111,6 +112,9 @@ export const checkStored = async (rows: Rows, log: readonly BulkCall[], broken: 
     if (ending === 'failed' && numbers.length > 0) counts.unasked++
   }
   for (const name of stored.keys()) if (!known.has(name)) counts.unasked++
+  const [untold] = await rows(`select count(*)::int as orders from orders o where not exists (
+    select from order_events e where e.tenant_id = o.tenant_id and e.waybill_number = o.waybill_number)`)
+  broken.require(untold?.orders === 0, `${untold?.orders} orders are stored without their timeline`)
   broken.require(counts.lost === 0, `${counts.lost} acknowledged orders are not stored`)
   broken.require(counts.partial === 0, `${counts.partial} batches are stored in part`)
   broken.require(counts.doubled === 0, `${counts.doubled} batches are stored twice`)

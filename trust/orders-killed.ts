@@ -23,7 +23,7 @@ const recover = async (merchant: Merchant, name: string, log: Awaited<ReturnType
 
 const run = async (t: TrustOptions): Promise<Outcome> => {
   const broken = new Broken()
-  const [orderKills, postgresKills] = t.short ? [3, 2] : [20, 6]
+  const [orderKills, postgresKills] = t.isTest ? [2, 2] : t.short ? [4, 2] : [20, 6]
   const postgres = await startOwnPostgres(t)
   const { orders, merchant, rows } = await stageOrders(t, { database: postgres.orders })
   const chance = chanceOf(t.seed)

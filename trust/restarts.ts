@@ -61,7 +61,7 @@ const roll = async (t: TrustOptions, stage: OrdersStage, rounds: number, broken:
 const run = async (t: TrustOptions): Promise<Outcome> => {
   const broken = new Broken()
   const stage = await stageOrders(t)
-  const stopped = await stopOne(t, stage, t.short ? 2 : 20, broken)
+  const stopped = await stopOne(t, stage, t.isTest ? 1 : t.short ? 3 : 20, broken)
   const unanswered = stopped.log.filter(({ ending }) => ending === 'unknown')
   const resets = unanswered.length
   for (const { status, error } of unanswered) broken.add(`a call was let in and not answered: ${status}, ${error}`)
