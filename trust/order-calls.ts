@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { batch, order } from '../services/orders/test/tenant.ts'
 import { chanceOf } from '../test/chance.ts'
-import type { Broken } from './promise.ts'
 
 /** What the caller knows: it was done, it was not, or neither. */
 export type Ending = 'ok' | 'failed' | 'unknown'
@@ -90,36 +89,4 @@ export const keepBooking = (merchant: Merchant, { workers, seed }: { workers: nu
       await working
     },
   }
-}
-
-type Rows = (text: string) => Promise<Record<string, unknown>[]>
-
-/** Acknowledged ⊆ stored ⊆ acknowledged + unknown, each batch whole, no waybill twice. Returns the figures. */
-export const checkStored = async (rows: Rows, log: readonly BulkCall[], broken: Broken) => {
-  const stored = Map.groupBy(
-    await rows('select order_no, waybill_number from orders'),
-    row => String(row.order_no).split(' ')[0] as string,
-  )
-  const known = new Map(log.map(call => [call.name, call]))
-  const counts = { lost: 0, partial: 0, doubled: 0, unasked: 0 }
-  for (const { name, orders, ending, waybills } of log) {
-    const found = new Set((stored.get(name) ?? []).map(row => String(row.waybill_number)))
-    const numbers = (stored.get(name) ?? []).map(row => row.order_no)
-    if (numbers.length !== new Set(numbers).size) counts.doubled++
-    if (numbers.length !== 0 && new Set(numbers).size !== orders) counts.partial++
-    if (ending === 'ok') counts.lost += waybills.filter(waybill => !found.has(waybill)).length
-    if (ending === 'ok' && waybills.length !== orders) counts.partial++
-    if (ending === 'failed' && numbers.length > 0) counts.unasked++
-  }
-  for (const name of stored.keys()) if (!known.has(name)) counts.unasked++
-  const [untold] = await rows(`select count(*)::int as orders from orders o where not exists (
-    select from order_events e where e.tenant_id = o.tenant_id and e.waybill_number = o.waybill_number)`)
-  broken.require(untold?.orders === 0, `${untold?.orders} orders are stored without their timeline`)
-  broken.require(counts.lost === 0, `${counts.lost} acknowledged orders are not stored`)
-  broken.require(counts.partial === 0, `${counts.partial} batches are stored in part`)
-  broken.require(counts.doubled === 0, `${counts.doubled} batches are stored twice`)
-  broken.require(counts.unasked === 0, `${counts.unasked} batches are stored that were refused or never sent`)
-  const of = (ending: Ending) => log.filter(call => call.ending === ending).length
-  const acknowledged = log.reduce((sum, { waybills }) => sum + waybills.length, 0)
-  return { acknowledged, ok: of('ok'), failed: of('failed'), unknown: of('unknown'), ...counts }
 }

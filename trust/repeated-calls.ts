@@ -1,8 +1,9 @@
 import { startProxy, type Trouble } from '../dev/tcp-proxy.ts'
 import { chanceOf } from '../test/chance.ts'
-import { type BulkCall, book, checkStored } from './order-calls.ts'
+import { type BulkCall, book } from './order-calls.ts'
 import { stageOrders } from './orders-stage.ts'
 import { Broken, type Outcome, type TrustOptions, type TrustPromise } from './promise.ts'
+import { checkStored } from './stored-orders.ts'
 
 const calls = 200
 const workers = 4

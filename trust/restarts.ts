@@ -3,9 +3,10 @@ import { rounded } from '../bench/figures.ts'
 import { chanceOf } from '../test/chance.ts'
 import type { ServiceProcess } from '../test/stack.ts'
 import { startBalancer } from './balancer.ts'
-import { type BulkCall, checkStored, keepBooking } from './order-calls.ts'
+import { type BulkCall, keepBooking } from './order-calls.ts'
 import { launchOrders, type OrdersStage, stageOrders } from './orders-stage.ts'
 import { Broken, type Outcome, type TrustOptions, type TrustPromise } from './promise.ts'
+import { checkStored } from './stored-orders.ts'
 
 const workers = 8
 const maxStopSeconds = 10

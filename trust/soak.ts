@@ -99,40 +99,43 @@ const checkFlat = (name: Service, samples: readonly Sample[], broken: Broken): R
   return shown
 }
 
+/** Load that can be taken up again. On a busy machine it waits rather than piles up. */
+const createLoad = (courier: Courier) => {
+  const log: BulkCall[] = []
+  const counts = { rounds: 0, failed: 0 }
+  const once = async (): Promise<void> => {
+    counts.failed += await work(courier, counts.rounds++, log).catch(() => 1)
+  }
+  const runFor = async (seconds: number): Promise<void> => {
+    const end = performance.now() + seconds * 1000
+    const running = new Set<Promise<void>>()
+    for (; performance.now() < end; await delay(1000 / roundsPerSecond)) {
+      if (running.size >= roundsPerSecond) continue
+      const one = once().finally(() => running.delete(one))
+      running.add(one)
+    }
+    await Promise.all(running)
+  }
+  return { log, counts, runFor }
+}
+
 const run = async (t: TrustOptions): Promise<Outcome> => {
   const broken = new Broken()
   const [warmUp, seconds, every] = t.isTest ? [2, 8, 1] : t.short ? [10, 60, 4] : [60, 1800, 30]
   const NODE_OPTIONS = `--import ${pathToFileURL(join(root, 'trust/tell-heap.ts'))}`
   const courier = await stageCourier(t, { orders: { NODE_OPTIONS }, notifier: { NODE_OPTIONS } })
   const samples: Record<Service, Sample[]> = { orders: [], notifier: [] }
-  const log: BulkCall[] = []
-  let failed = 0
-  let turn = 0
-  const loadFor = async (span: number): Promise<void> => {
-    const end = performance.now() + span * 1000
-    const running = new Set<Promise<void>>()
-    for (; performance.now() < end; await delay(1000 / roundsPerSecond)) {
-      // On a busy machine the load waits rather than piles up.
-      if (running.size >= roundsPerSecond) continue
-      const one = work(courier, turn++, log)
-        .catch(() => 1)
-        .then(faults => {
-          failed += faults
-          running.delete(one)
-        })
-      running.add(one)
-    }
-    await Promise.all(running)
-  }
-  await loadFor(warmUp)
-  for (let passed = 0; passed < seconds; passed += every) {
-    await loadFor(every)
+  const { log, counts, runFor } = createLoad(courier)
+  await runFor(warmUp)
+  for (let passed = every; passed <= seconds; passed += every) {
+    await runFor(every)
     for (const name of ['orders', 'notifier'] as const) samples[name].push(await sampleOf(courier, name))
-    if (passed > 0 && passed % 300 === 0) t.report(`${passed} s`)
+    if (passed % 300 === 0) t.report(`${passed} s`)
   }
   const left = () => courier.rows('orders', 'select count(*)::int as depth from outbox')
   await eventually('the outbox is empty', left, ([row]) => row?.depth === 0, 30)
-  broken.require(failed === 0, `${failed} of ${turn} rounds had an answer that was not expected`)
+  const { rounds, failed } = counts
+  broken.require(failed === 0, `${failed} of ${rounds} rounds had an answer that was not expected`)
   const orders = log.reduce((sum, { waybills }) => sum + waybills.length, 0)
   const flat = { ...checkFlat('orders', samples.orders, broken), ...checkFlat('notifier', samples.notifier, broken) }
   return {
