@@ -75,6 +75,8 @@ export const startPostgres = async ({ folder, port, settings = {} }: EmbeddedOpt
 
 const killPostgres = async (cluster: string): Promise<void> => {
   const first = Number((await pidFileOf(cluster))[0])
+  // Zero and below would be whole groups of processes.
+  if (!(first > 1)) throw new Error(`Postgres does not run in ${cluster}`)
   const { stdout } = await run('ps', ['-eo', 'pid=,ppid='])
   const all = stdout.split('\n').map(line => line.trim().split(/\s+/).map(Number))
   const pids = [first, ...all.flatMap(([pid, parent]) => (pid !== undefined && parent === first ? [pid] : []))]
