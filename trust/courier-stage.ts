@@ -5,7 +5,7 @@ import { root } from '../dev/settings.ts'
 import { superuserAddress } from '../dev/test-database.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
 import { type Stack, startStack } from '../test/stack.ts'
-import { query } from './orders-stage.ts'
+import { query, unlimited } from './orders-stage.ts'
 import type { TrustOptions } from './promise.ts'
 
 export interface Courier extends Stack {
@@ -25,8 +25,8 @@ export const stageCourier = async (
   more: { orders?: Environment; notifier?: Environment } = {},
 ): Promise<Courier> => {
   const stack = await startStack(t, {
-    orders: { LOG_LEVEL: 'error', ...more.orders },
-    notifier: { LOG_LEVEL: 'error', RECIPIENT_PAUSE_SECONDS: '0', ...more.notifier },
+    orders: { LOG_LEVEL: 'error', ...unlimited, ...more.orders },
+    notifier: { LOG_LEVEL: 'error', ...unlimited, RECIPIENT_PAUSE_SECONDS: '0', ...more.notifier },
     simulator: { LOG_LEVEL: 'error', SIMULATOR_DELAY_FACTOR: '0', ...simulatorSettings },
   })
   const folder = await mkdtemp(join(tmpdir(), 'courier-trust-'))

@@ -10,7 +10,7 @@ import { addTenant, messageTo, phoneNumberId } from '../services/notifier/test/s
 import { createSimulator, type Simulator } from '../simulator/app.ts'
 import type { Behaviour } from '../simulator/behaviour.ts'
 import { ServiceProcess } from '../test/stack.ts'
-import { query } from './orders-stage.ts'
+import { query, unlimited } from './orders-stage.ts'
 
 export interface NotifierStage {
   notifier: ServiceProcess
@@ -59,9 +59,9 @@ export const stageNotifier = async (t: Teardown, options: NotifierStageOptions =
     CREDENTIALS_KEYS: keys,
     MESSAGING_API_URL: `http://127.0.0.1:${options.apiPort ?? simulator.port}`,
     SERVICE_TOKEN: 'a-service-token-of-trust',
-    RATE_LIMIT_PER_MINUTE: '1000000000',
     RECIPIENT_PAUSE_SECONDS: '0',
     LOG_LEVEL: 'error',
+    ...unlimited,
     ...options.environment,
   })
   t.teardown(() => notifier.stop())

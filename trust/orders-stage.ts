@@ -39,6 +39,13 @@ export const stageOrders = async (t: Teardown, options: OrdersStageOptions = {})
   return { orders, merchant: { url: orders.url, token: merchant.token }, staffToken: staff.token, database, rows }
 }
 
+/** A limit of calls would hide what is looked for. */
+export const unlimited = {
+  RATE_LIMIT_PER_MINUTE: '1000000000',
+  ADDRESS_LIMIT_PER_MINUTE: '1000000000',
+  ADDRESS_REFUSALS_PER_MINUTE: '1000000000',
+}
+
 /** One more process of orders on that database. */
 export const launchOrders = async (t: Teardown, { url, ownerUrl }: TestDatabase): Promise<ServiceProcess> => {
   const port = await freePort()
@@ -48,8 +55,8 @@ export const launchOrders = async (t: Teardown, { url, ownerUrl }: TestDatabase)
     ORDERS_MIGRATE_DATABASE_URL: ownerUrl,
     NOTIFIER_URL: 'http://127.0.0.1:1',
     SERVICE_TOKEN: 'a-service-token-of-trust',
-    RATE_LIMIT_PER_MINUTE: '1000000000',
     LOG_LEVEL: 'warn',
+    ...unlimited,
   })
   t.teardown(() => orders.stop())
   orders.start()
