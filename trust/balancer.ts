@@ -19,8 +19,9 @@ export const startBalancer = async (t: Teardown, ports: readonly number[]): Prom
   }
   const server = createServer(async client => {
     keep(client)
+    const first = turn++
     for (let tries = 0; tries < ports.length * 2; tries++) {
-      const upstream = connect({ host: '127.0.0.1', port: ports[turn++ % ports.length] as number })
+      const upstream = connect({ host: '127.0.0.1', port: ports[(first + tries) % ports.length] as number })
       keep(upstream)
       const isOpen = await once(upstream, 'connect').then(
         () => true,

@@ -30,7 +30,9 @@ export const book = async (
   orders: number,
   { key, timeout = 20_000 }: { key?: string; timeout?: number } = {},
 ): Promise<BulkCall> => {
-  const body = batch(Array.from({ length: orders }, (_, index) => order({ order_no: `${name} ${index}` })))
+  const body = batch(
+    Array.from({ length: orders }, (_, index) => order({ order_no: `${name} ${index}`, initial_status_key: 'key_2' })),
+  )
   const headers = {
     authorization: `Bearer ${token}`,
     'x-tenant': 'demo',
