@@ -106,7 +106,8 @@ const endConnectionsWhileClosing = (app: FastifyInstance): void => {
     for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
   })
   app.addHook('onSend', async (_request, reply) => {
-    if (isClosing) reply.header('connection', 'close')
+    // Not while it still listens: the client would come back with a new connection, to be reset.
+    if (isClosing && !app.server.listening) reply.header('connection', 'close')
   })
 }
 
