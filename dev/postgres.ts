@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
 import { chown, cp, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import { refuseTakenPort } from './ports.ts'
 import { embeddedPassword } from './settings.ts'
@@ -12,6 +13,8 @@ export interface EmbeddedPostgres {
   /** As its superuser, database postgres. */
   url: string
   stop: () => Promise<void>
+  /** SIGKILL to it and all its processes, as when the power goes. `startPostgres` with the same options starts it again. */
+  kill: () => Promise<void>
   /** Stops it and deletes its data. */
   remove: () => Promise<void>
 }
@@ -66,7 +69,26 @@ export const startPostgres = async ({ folder, port, settings = {} }: EmbeddedOpt
     await stop()
     await rm(home.folder, { recursive: true, force: true })
   }
-  return { url: `postgres://postgres:${embeddedPassword}@127.0.0.1:${port}/postgres`, stop, remove }
+  const url = `postgres://postgres:${embeddedPassword}@127.0.0.1:${port}/postgres`
+  return { url, stop, kill: () => killPostgres(cluster), remove }
+}
+
+const killPostgres = async (cluster: string): Promise<void> => {
+  const first = Number((await pidFileOf(cluster))[0])
+  // Zero and below would be whole groups of processes.
+  if (!(first > 1)) throw new Error(`Postgres does not run in ${cluster}`)
+  const { stdout } = await run('ps', ['-eo', 'pid=,ppid='])
+  const all = stdout.split('\n').map(line => line.trim().split(/\s+/).map(Number))
+  const pids = [first, ...all.flatMap(([pid, parent]) => (pid !== undefined && parent === first ? [pid] : []))]
+  const signal = (pid: number, name: 'SIGKILL' | 0): boolean => {
+    try {
+      return process.kill(pid, name)
+    } catch {
+      return false
+    }
+  }
+  for (const pid of pids) signal(pid, 'SIGKILL')
+  for (let tries = 0; tries < 400 && pids.some(pid => signal(pid, 0)); tries++) await delay(25)
 }
 
 const findPrograms = async (): Promise<string> => {
@@ -128,8 +150,10 @@ const initialise = async (programs: string, cluster: string, account: Account | 
   }
 }
 
-const portOf = async (cluster: string): Promise<number> =>
-  Number((await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')[3])
+const portOf = async (cluster: string): Promise<number> => Number((await pidFileOf(cluster))[3])
+
+const pidFileOf = async (cluster: string): Promise<string[]> =>
+  (await readFile(join(cluster, 'postmaster.pid'), 'utf8')).split('\n')
 
 const tail = async (path: string): Promise<string> => {
   const file = await open(path).catch(() => undefined)

@@ -1,31 +1,51 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 
-/** A way to a server that a test can cut. */
+/** What befalls the bytes on their way. A call is what the client sends, an answer what comes back. */
+export type Trouble =
+  /** Each way takes so much longer. */
+  | { kind: 'latency'; milliseconds: number }
+  /** The call does not arrive; the client's connection is reset. */
+  | { kind: 'reset' }
+  /** Nothing arrives, and nobody is told. */
+  | { kind: 'black_hole' }
+  /** The call arrives; instead of its answer comes a reset. */
+  | { kind: 'lost_answer' }
+  /** Half of the call arrives, or half of the answer, then both ends are reset. */
+  | { kind: 'half_call' }
+  | { kind: 'half_answer' }
+
+/** A way to a server that a test can spoil. */
 export interface TcpProxy {
   /** On 127.0.0.1. */
-  port: number
+  readonly port: number
+  /** Befalls what comes from now on, on open connections too; undefined ends it. */
+  trouble: Trouble | undefined
   /** Destroys every connection and refuses new ones. */
   cut: () => Promise<void>
   restore: () => Promise<void>
   close: () => Promise<void>
 }
 
+/** The target is read at each new connection, so that it may change. */
 export const startProxy = async (target: { port: number; host: string }): Promise<TcpProxy> => {
   const sockets = new Set<Socket>()
-  const join = (from: Socket, to: Socket): void => {
-    sockets.add(from)
-    from.on('error', () => {})
-    from.on('close', () => {
-      sockets.delete(from)
-      to.destroy()
+  const keep = (socket: Socket, peer: Socket): void => {
+    sockets.add(socket)
+    socket.setNoDelay(true)
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      sockets.delete(socket)
+      peer.destroy()
     })
-    from.pipe(to)
   }
   const server = createServer(client => {
     const upstream = connect(target)
-    join(client, upstream)
-    join(upstream, client)
+    keep(client, upstream)
+    keep(upstream, client)
+    pass(client, upstream, 'call', () => proxy.trouble)
+    pass(upstream, client, 'answer', () => proxy.trouble)
   })
   const listen = async (port: number): Promise<void> => {
     server.listen(port, '127.0.0.1')
@@ -40,5 +60,41 @@ export const startProxy = async (target: { port: number; host: string }): Promis
   }
   await listen(0)
   const { port } = server.address() as AddressInfo
-  return { port, cut, restore: () => listen(port), close: cut }
+  const proxy: TcpProxy = { port, trouble: undefined, cut, restore: () => listen(port), close: cut }
+  return proxy
+}
+
+/** Passes on what comes from one end to the other, in its order, as the trouble of the moment wants it. */
+const pass = (from: Socket, to: Socket, part: 'call' | 'answer', troubleNow: () => Trouble | undefined): void => {
+  let earlier: Promise<void> = Promise.resolve()
+  from.on('data', bytes => {
+    const trouble = troubleNow()
+    earlier = earlier.then(async () => {
+      from.pause()
+      if (trouble?.kind === 'latency') await delay(trouble.milliseconds)
+      await write(to, spoil(bytes, part, trouble))
+      if (endsWith(part, trouble)) for (const end of [from, to]) end.resetAndDestroy()
+      from.resume()
+    })
+  })
+  from.on('end', () => {
+    earlier = earlier.then(() => void to.end())
+  })
+}
+
+/** What is left of the bytes. */
+const spoil = (bytes: Buffer, part: 'call' | 'answer', trouble: Trouble | undefined): Buffer => {
+  if (trouble?.kind === `half_${part}`) return bytes.subarray(0, bytes.length / 2)
+  const isGone = trouble?.kind === 'black_hole' || endsWith(part, trouble)
+  return isGone ? bytes.subarray(0, 0) : bytes
+}
+
+const endsWith = (part: 'call' | 'answer', trouble: Trouble | undefined): boolean =>
+  trouble?.kind === `half_${part}` ||
+  (part === 'call' && trouble?.kind === 'reset') ||
+  (part === 'answer' && trouble?.kind === 'lost_answer')
+
+const write = async (to: Socket, bytes: Buffer): Promise<void> => {
+  if (bytes.length === 0 || !to.writable) return
+  await new Promise<void>(resolve => to.write(bytes, () => resolve()))
 }

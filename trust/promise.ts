@@ -14,6 +14,8 @@ export interface TrustPromise {
 export interface TrustOptions extends Teardown {
   /** The form that runs with every `npm test`: the same in seconds. */
   short: boolean
+  /** Within `npm test`: even the short form of a promise may then be too long. */
+  isTest?: boolean
   /** Of everything that is left to chance. */
   seed: number
   /** Tells how far it is. */

@@ -12,7 +12,7 @@ const run = (...words: string[]) =>
 t.test('an unknown promise and a wrong seed are named, with what there is', async t => {
   const unknown = run('fuz')
   t.equal(unknown.status, 1)
-  t.match(unknown.stderr, /there is no promise fuz; there are: fuzz, signatures/)
+  t.match(unknown.stderr, /there is no promise fuz; there are: orders-killed, repeated-calls/)
   const wrong = run('--seed', 'x')
   t.equal(wrong.status, 1)
   t.match(wrong.stderr, /--seed must be a whole number, not x/)

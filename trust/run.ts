@@ -8,9 +8,9 @@ import { promises } from './promises.ts'
 
 const help = `npm run trust -- [NAME ...] [OPTION ...]     Shows that promises are kept; without a name all of these:
 
-${promises.map(({ name, promise }) => `  ${name.padEnd(15)}${promise}`).join('\n')}
+${promises.map(({ name, promise }) => `  ${name.padEnd(17)}${promise}`).join('\n')}
 
-  --short     the form that runs with npm test, in seconds
+  --short     in short, some seconds each
   --seed N    another seed than that of every run, to look further
   --json      prints JSON
 

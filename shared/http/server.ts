@@ -89,18 +89,29 @@ const ignoreExpectations = (app: FastifyInstance): void => {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 }
 
+/** How long a kept connection may still bring a call that was on its way when the closing began. */
+const lastCallMilliseconds = 1_000
+
 /**
- * While closing, a busy connection ends with its answer, not with its keep-alive. One that sends nothing, or half a
- * request, is cut after six seconds: no time-out ends it once the server is closing.
+ * While closing, a connection ends with its next answer, not with its keep-alive. Node and Fastify would cut the idle ones
+ * at once, and with them the call that a client is just writing. One that sends nothing, or half a request, is cut after
+ * six seconds: no time-out ends it once the server is closing.
  */
 const endConnectionsWhileClosing = (app: FastifyInstance): void => {
   let isClosing = false
   app.addHook('preClose', async () => {
     isClosing = true
-    setTimeout(() => app.server.closeAllConnections(), 6_000).unref()
+    const { server } = app
+    const closeIdle = server.closeIdleConnections.bind(server)
+    server.closeIdleConnections = () => {}
+    setTimeout(closeIdle, lastCallMilliseconds).unref()
+    setTimeout(() => server.closeAllConnections(), 6_000).unref()
+    // What waits to be let in would be reset: two turns of the event loop let it in.
+    for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
   })
   app.addHook('onSend', async (_request, reply) => {
-    if (isClosing) reply.header('connection', 'close')
+    // Not while it still listens: the client would come back with a new connection, to be reset.
+    if (isClosing && !app.server.listening) reply.header('connection', 'close')
   })
 }
 

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import t, { type Test } from 'tap'
@@ -40,3 +40,33 @@ for (const [what, bytes] of [
     t.same(await once(child, 'exit'), [0, null])
     t.ok(performance.now() - signalled < 9_000)
   })
+
+/** The next answer on that connection. */
+const ask = async (socket: Socket): Promise<string> => {
+  socket.write('GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n')
+  const [answer] = await once(socket, 'data', { signal: AbortSignal.timeout(5_000) })
+  return String(answer)
+}
+
+t.test('a call that was on its way when SIGTERM came is answered, on a connection that was idle', async t => {
+  const { child, port } = await start(t)
+  const socket = connect(port, '127.0.0.1').on('error', () => {})
+  t.teardown(() => socket.destroy())
+  t.match(await ask(socket), /^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: keep-alive/i)
+  child.kill('SIGTERM')
+  while (await isOpen(port)) await new Promise(resolve => setTimeout(resolve, 10))
+  t.match(await ask(socket), /^HTTP\/1\.1 200 OK\r\n[\s\S]*connection: close/i)
+  t.same(await once(child, 'exit'), [0, null])
+})
+
+const isOpen = async (port: number): Promise<boolean> => {
+  const socket = connect(port, '127.0.0.1')
+  try {
+    await once(socket, 'connect')
+    return true
+  } catch {
+    return false
+  } finally {
+    socket.destroy()
+  }
+}

@@ -1,0 +1,4 @@
+import { testShortForm } from './short-form.ts'
+import { webhookStorm } from './webhook-storm.ts'
+
+testShortForm(webhookStorm)
