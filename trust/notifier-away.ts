@@ -9,10 +9,13 @@ import { Broken, type Outcome, type TrustOptions, type TrustPromise } from './pr
 const callsPerSecond = 20
 const ordersPerCall = 2
 const maxRatio = 1.1
-/** In the short form a p99 is one of a hundred calls, on a machine that runs other tests. */
-const maxShortRatio = 3
 /** A p99 so little above is the machine. */
 const slackMs = 10
+/**
+ * In the short form a p99 is one of a hundred calls, on a machine that runs other tests: it shows that no booking waits for
+ * the notifier, which takes a second to be given up.
+ */
+const shortSlackMs = 500
 
 /** Books at a fixed pace, whatever the answers take. */
 const keepPace = async (merchant: Merchant, name: string, seconds: number): Promise<BulkCall[]> => {
@@ -49,12 +52,12 @@ const checkMessages = async (courier: Courier, broken: Broken) => {
   return { orders, 'messages arrived': arrived, 'told after s': rounded(toldSeconds, 1) }
 }
 
-const comparePace = (calm: readonly BulkCall[], cut: readonly BulkCall[], maximum: number, broken: Broken) => {
+const comparePace = (calm: readonly BulkCall[], cut: readonly BulkCall[], slack: number, broken: Broken) => {
   const failed = [...calm, ...cut].filter(({ ending }) => ending !== 'ok').length
   broken.require(failed === 0, `${failed} calls failed`)
   const [before, away] = [p99(calm), p99(cut)]
   const ratio = away / before
-  const isClose = ratio <= maximum || away - before <= slackMs
+  const isClose = ratio <= maxRatio || away - before <= slack
   broken.require(isClose, `p99 of a call was ${away} ms with the notifier away, ${before} ms before`)
   return { 'p99 before ms': rounded(before, 1), 'p99 cut ms': rounded(away, 1), ratio: rounded(ratio, 2) }
 }
@@ -75,7 +78,7 @@ const run = async (t: TrustOptions): Promise<Outcome> => {
   const cut = await keepPace(merchant, 'cut', away)
   await way.restore()
   const messages = await checkMessages(courier, broken)
-  const pace = comparePace(calm, cut, t.short ? maxShortRatio : maxRatio, broken)
+  const pace = comparePace(calm, cut, t.short ? shortSlackMs : slackMs, broken)
   return { measured: { 'cut s': away, ...pace, ...messages }, broken: broken.sentences }
 }
 
