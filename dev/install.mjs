@@ -12,11 +12,13 @@ const stamp = join(root, 'node_modules', '.courier-installed')
 const lock = createHash('sha256')
   .update(readFileSync(join(root, 'package-lock.json')))
   .digest('hex')
+// Under npm this program runs on the project's own Node when there is one, which `npm ci` takes away: npm's own Node stays.
+const node = process.env.npm_node_execpath ?? process.execPath
 const installed = existsSync(stamp) && readFileSync(stamp, 'utf8') === lock
 
 if (!installed) {
   process.stderr.write('Installing the packages (once; about a minute) ...\n')
-  const npm = process.env.npm_execpath ? [process.execPath, process.env.npm_execpath] : ['npm']
+  const npm = process.env.npm_execpath ? [node, process.env.npm_execpath] : ['npm']
   const options = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const { status } = spawnSync(npm[0], [...npm.slice(1), ...options], { cwd: root, stdio: ['ignore', 2, 2] })
   if (status !== 0) {
@@ -24,9 +26,10 @@ if (!installed) {
     process.exit(status || 1)
   }
   for (const { folder, script } of findInstalled(root)) {
-    const { status } = spawnSync(process.execPath, [script], { cwd: folder, stdio: ['ignore', 2, 2] })
+    const { status, error } = spawnSync(node, [script], { cwd: folder, stdio: ['ignore', 2, 2] })
     if (status !== 0) {
-      process.stderr.write(`${script} in ${folder} failed: see above. Is the npm registry reachable?\n`)
+      const reason = error?.message ?? 'see above. Is the npm registry reachable?'
+      process.stderr.write(`${script} in ${folder} failed: ${reason}\n`)
       process.exit(status || 1)
     }
   }
