@@ -71,7 +71,7 @@ export const inTenant = async <Tables, Result>(
   const client = await pool.connect()
   sendTogether(client)
   try {
-    const opening = client.query(`begin; select set_config('app.tenant', ${client.escapeLiteral(tenant)}, true)`)
+    const opening = client.query(beginning(client, tenant))
     opening.catch(() => {})
     const result = await action(bind(client))
     await opening
@@ -85,10 +85,7 @@ export const inTenant = async <Tables, Result>(
     client.release()
     return result
   } catch (error) {
-    await client.query('rollback').then(
-      () => client.release(),
-      broken => client.release(broken),
-    )
+    await giveUp(client)
     throw error
   }
 }
@@ -106,20 +103,27 @@ export const readInTenant = async <Row extends pg.QueryResultRow>(
   sendTogether(client)
   try {
     const [, { rows }] = await Promise.all([
-      client.query(`begin read only; select set_config('app.tenant', ${client.escapeLiteral(tenant)}, true)`),
+      client.query(beginning(client, tenant, 'read only')),
       client.query<Row>(query),
       client.query('commit'),
     ])
     client.release()
     return rows
   } catch (error) {
-    await client.query('rollback').then(
-      () => client.release(),
-      broken => client.release(broken),
-    )
+    await giveUp(client)
     throw error
   }
 }
+
+const beginning = (client: pg.PoolClient, tenant: string, mode = ''): string =>
+  `begin ${mode}; select set_config('app.tenant', ${client.escapeLiteral(tenant)}, true)`
+
+/** Ends what is left of a transaction and gives the connection back; a broken one is thrown away. */
+const giveUp = (client: pg.PoolClient): Promise<void> =>
+  client.query('rollback').then(
+    () => client.release(),
+    broken => client.release(broken),
+  )
 
 /** What is sent in this turn of the event loop leaves in one write. pg has no name for it. */
 const sendTogether = (client: pg.PoolClient): void => {
@@ -186,6 +190,10 @@ export const isUnavailable = (error: unknown): boolean => {
   const { code } = error as Error & { code?: unknown }
   return unavailableCodes.test(String(code)) || unavailableWords.test(error.message)
 }
+
+/** Rejects, within two seconds, when the database cannot be worked with now. */
+export const checkReachable = (pool: pg.Pool): Promise<unknown> =>
+  pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
 
 /** True for a superuser and the like: row-level security would protect nothing. */
 export const bypassesRowSecurity = async (pool: pg.Pool): Promise<boolean> => {

@@ -1,13 +1,14 @@
+import { checkReachable } from '@courier/shared/database.ts'
 import type { AddressLimits } from '@courier/shared/http/addresses.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
 import { Limit, limitCalls } from '@courier/shared/http/limits.ts'
 import { createServer } from '@courier/shared/http/server.ts'
+import { requireStaff, staffIn, staffOf } from '@courier/shared/http/staff.ts'
 import { watchPool } from '@courier/shared/pool-metrics.ts'
-import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, Registry } from 'prom-client'
-import { createStaffReader, requireStaff, staffOf } from './access/staff.ts'
+import { createStaffReader } from './access/staff.ts'
 import { appSecretsOf } from './channels/app-secrets.ts'
 import { channels } from './channels/routes.ts'
 import { createTokenKeeper } from './channels/secrets.ts'
@@ -68,7 +69,7 @@ const sendSeconds = 16
 /** The HTTP application, in reading order, and the queue behind it. */
 export const createNotifier = async ({ pool, logger, keyring, ...options }: NotifierOptions) => {
   const registry = new Registry()
-  const isReady = () => pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
+  const isReady = () => checkReachable(pool)
   const { maxBodyBytes: bodyLimitBytes = 5_242_880, trustedProxies, addressLimits } = options
   const app = await createServer({ api, logger, registry, bodyLimitBytes, trustedProxies, addressLimits, isReady })
   watchPool(pool, registry)
@@ -110,7 +111,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
   await app.register(async staff => {
     acceptJson(staff)
     staff.addHook('onRequest', requireStaff(createStaffReader(pool)))
-    staff.addHook('onRequest', limitCalls(new Limit('staff', options.callsPerMinute), callerOf))
+    staff.addHook('onRequest', limitCalls(new Limit('staff', options.callsPerMinute), staffIn))
     const { orders, maxMessagesPerBatch: maxMessages } = options
     await staff.register(messages, { pool, orders, staffOf, onQueued: wake, maxMessages })
     await staff.register(timeline, { pool, orders, staffOf })
@@ -120,10 +121,4 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     await staff.register(conversations, { pool, staffOf })
   })
   return { app, queue }
-}
-
-/** All tokens of a member of staff share what it may do. */
-const callerOf = (request: FastifyRequest): string => {
-  const { tenant, name } = staffOf(request)
-  return `${tenant} ${name}`
 }

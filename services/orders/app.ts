@@ -1,6 +1,8 @@
+import { checkReachable } from '@courier/shared/database.ts'
 import { type AddressLimits, addressOf } from '@courier/shared/http/addresses.ts'
 import { Limit, limitCalls } from '@courier/shared/http/limits.ts'
 import { createServer } from '@courier/shared/http/server.ts'
+import { requireStaff, staffIn } from '@courier/shared/http/staff.ts'
 import { watchPool } from '@courier/shared/pool-metrics.ts'
 import type { ServiceClient } from '@courier/shared/service-client.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
@@ -10,7 +12,6 @@ import { Counter, Registry } from 'prom-client'
 import { createLoginDesk, type LoginLimits } from './access/login.ts'
 import { merchantOf, requireMerchant } from './access/merchant.ts'
 import { login, user } from './access/routes.ts'
-import { requireStaff, staffOf } from './access/staff.ts'
 import { createTokenReader } from './access/tokens.ts'
 import { createBatchWriter } from './booking/batch-writer.ts'
 import { createCatalogues } from './booking/catalogue.ts'
@@ -60,7 +61,7 @@ const api = {
 /** The HTTP application, in reading order, and the relay beside it. */
 export const createOrders = async ({ pool, logger, notifier, serviceToken, ...limits }: OrdersOptions) => {
   const registry = new Registry()
-  const isReady = () => pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
+  const isReady = () => checkReachable(pool)
   const { maxBodyBytes: bodyLimitBytes, trustedProxies, addressLimits } = limits
   const app = await createServer({ api, logger, registry, bodyLimitBytes, trustedProxies, addressLimits, isReady })
 
@@ -145,10 +146,4 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
 const merchantIn = (request: FastifyRequest): string => {
   const { tenant, merchantId } = merchantOf(request)
   return `${tenant} ${merchantId}`
-}
-
-/** As do those of a member of staff. */
-const staffIn = (request: FastifyRequest): string => {
-  const { tenant, name } = staffOf(request)
-  return `${tenant} ${name}`
 }
