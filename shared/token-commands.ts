@@ -2,7 +2,7 @@ import { type Kysely, sql } from 'kysely'
 import type pg from 'pg'
 import { type Actor, audit } from './audit.ts'
 import { readTime, UsageError } from './command-line.ts'
-import { type AnyTransaction, createDatabase, inTenant } from './database.ts'
+import { type AnyTransaction, createDatabase, inTenant, type TenantTransaction } from './database.ts'
 
 /** When a token ends: ISO 8601, null for never. Throws UsageError for anything but a time to come. */
 export const readExpiry = (expires: string | undefined): Date | null => {
@@ -17,6 +17,19 @@ export const findTenantIds = async (pool: pg.Pool): Promise<string[]> => {
   const db: Kysely<{ tenants: { tenant_id: string } }> = createDatabase(pool)
   const rows = await db.selectFrom('tenants').select('tenant_id').orderBy('tenant_id').execute()
   return rows.map(row => row.tenant_id)
+}
+
+/** The tokens of one tenant, or of all; `find` reads those of one, without their hashes. */
+export const listTokens = async <Tables, Token>(
+  pool: pg.Pool,
+  tenant: string | undefined,
+  find: (tx: TenantTransaction<Tables>, tenant: string) => Promise<Token[]>,
+): Promise<Token[]> => {
+  const tenants = tenant === undefined ? await findTenantIds(pool) : [tenant]
+  const lists = await Promise.all(
+    tenants.map(id => inTenant(pool, id, (tx: TenantTransaction<Tables>) => find(tx, id))),
+  )
+  return lists.flat()
 }
 
 /** Throws UsageError for a tenant that is not there. */

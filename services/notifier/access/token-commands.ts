@@ -35,11 +35,8 @@ export const createTokenFor = async (
 const insertToken = (tx: Tx, token: Insertable<Tables['tokens']>) => tx.insertInto('tokens').values(token).execute()
 
 /** The tokens of one tenant, or of all, without their hashes. */
-export const listTokens = async (pool: pg.Pool, tenant?: string) => {
-  const tenants = tenant === undefined ? await commands.findTenantIds(pool) : [tenant]
-  const lists = await Promise.all(tenants.map(id => inTenant(pool, id, (tx: Tx) => findTokens(tx, id))))
-  return lists.flat()
-}
+export const listTokens = (pool: pg.Pool, tenant?: string) =>
+  commands.listTokens(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
 
 const findTokens = (tx: Tx, tenant: string) =>
   tx

@@ -41,11 +41,8 @@ const findHolder = async (tx: Tx, tenant: string, email: string): Promise<Holder
 }
 
 /** The tokens of one tenant, or of all. */
-export const listTokens = async (pool: pg.Pool, tenant?: string) => {
-  const tenants = tenant === undefined ? await commands.findTenantIds(pool) : [tenant]
-  const lists = await Promise.all(tenants.map(id => inTenant(pool, id, (tx: Tx) => findTokens(tx, id))))
-  return lists.flat()
-}
+export const listTokens = (pool: pg.Pool, tenant?: string) =>
+  commands.listTokens(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
 
 /** Returns the tenant whose token it was. */
 export const revokeTokenById = (pool: pg.Pool, tokenId: string, by: Actor = operator()): Promise<string> =>
