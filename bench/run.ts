@@ -1,6 +1,7 @@
 // npm run bench [-- NAME ...]: the benchmarks; without a name all of them. --help explains.
 import { parseArgs } from 'node:util'
 import { print, printJson, printTable } from '@courier/shared/command-line.ts'
+import { keepCompiled } from '../dev/settings.ts'
 import type { Bench, BenchOptions, TableRow } from './bench.ts'
 import { bulk } from './bulk.ts'
 import { cost } from './cost.ts'
@@ -100,6 +101,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const)
     process.exit(130)
   })
 
+keepCompiled()
 try {
   const { names, options, json, help: isHelp } = readArguments()
   const tables: Record<string, TableRow[]> = {}

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { freePort } from '../dev/ports.ts'
-import { root } from '../dev/settings.ts'
+import { root, serviceFlags } from '../dev/settings.ts'
 
 export interface ServiceOptions {
   name: string
@@ -29,7 +29,7 @@ export const startService = async (options: ServiceOptions, cleanUps: AsyncDispo
   const { name, file, portSetting, environment, profileFolder } = options
   const port = await freePort()
   const start = performance.now()
-  const child = spawn(process.execPath, [...profileFlags(profileFolder), join(root, file)], {
+  const child = spawn(process.execPath, [...serviceFlags, ...profileFlags(profileFolder), join(root, file)], {
     stdio: ['ignore', 2, 2],
     env: {
       LOG_LEVEL: 'warn',

@@ -8,9 +8,18 @@ import { loadDemoStaff } from './demo-staff.ts'
 import { loadDemoTenant } from './demo-tenant.ts'
 import { addressOf, refuseTakenPort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
-import { embeddedDatabases, embeddedEnvironment, readDevSettings, root, secretsEnvironment } from './settings.ts'
+import {
+  embeddedDatabases,
+  embeddedEnvironment,
+  keepCompiled,
+  readDevSettings,
+  root,
+  secretsEnvironment,
+  serviceFlags,
+} from './settings.ts'
 
 const settings = readDevSettings()
+keepCompiled()
 const cleanUps: (() => Promise<unknown>)[] = []
 
 /** Stops what was started, last first. Twice is once. */
@@ -61,7 +70,7 @@ const startEmbeddedPostgres = async (): Promise<void> => {
 }
 
 const startService = async (name: string, folder: string, port: number): Promise<string> => {
-  const child = spawn(process.execPath, [join(root, folder, 'main.ts')], { stdio: 'inherit' })
+  const child = spawn(process.execPath, [...serviceFlags, join(root, folder, 'main.ts')], { stdio: 'inherit' })
   const ended = once(child, 'exit')
   cleanUps.push(async () => {
     child.kill('SIGTERM')

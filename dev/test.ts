@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { checkLint, checkTypes } from './checks.ts'
-import { root } from './settings.ts'
+import { keepCompiled, root } from './settings.ts'
 import { makeTemplates } from './test-database.ts'
 import { startTestPostgres } from './test-postgres.ts'
 
@@ -38,6 +38,7 @@ const runTap = async (environment: Record<string, string>): Promise<Counts> => {
   return status === 0 || counts.fail > 0 ? counts : { ...counts, fail: 1 }
 }
 
+keepCompiled()
 if (files.length === 0) process.stdout.write('Types and lint ...\n')
 const checks = files.length > 0 ? [] : [checkTypes(), checkLint()]
 const postgres = await startTestPostgres()

@@ -95,9 +95,16 @@ t.test(
       t.equal(countOrders().trim(), '25')
     })
 
-    await t.test('the container runs as an ordinary user on a read-only file system', async t => {
-      t.equal(composed(['exec', '-T', 'orders', 'id', '-u']).trim(), '1000')
-      t.not(compose(['exec', '-T', 'orders', 'touch', '/app/anything']).status, 0)
+    await t.test('each container runs as an ordinary user, on a read-only file system, without capabilities', t => {
+      for (const name of ['postgres', 'orders', 'notifier', 'simulator']) {
+        t.not(composed(['exec', '-T', name, 'id', '-u']).trim(), '0', `${name}'s user`)
+        t.not(compose(['exec', '-T', name, 'touch', '/usr/anything']).status, 0, `${name} cannot write`)
+        const status = composed(['exec', '-T', name, 'cat', '/proc/1/status'])
+        t.match(status, /^CapEff:\s*0+$/m, `${name} has no capability`)
+        t.match(status, /^CapBnd:\s*0+$/m, `${name} can gain none`)
+        t.match(status, /^NoNewPrivs:\s*1$/m)
+      }
+      t.end()
     })
 
     await t.test('the role of orders owns nothing and may open its own database alone', async t => {

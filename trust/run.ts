@@ -1,6 +1,7 @@
 // npm run trust [-- NAME ...]: shows by figures that the promises of docs/promises.md are kept. --help explains.
 import { parseArgs } from 'node:util'
 import { print, printJson, printTable } from '@courier/shared/command-line.ts'
+import { keepCompiled } from '../dev/settings.ts'
 import { makeTemplates } from '../dev/test-database.ts'
 import { startTestPostgres } from '../dev/test-postgres.ts'
 import { describe, type Outcome, seed, type TrustOptions, type TrustPromise } from './promise.ts'
@@ -85,6 +86,7 @@ const runAll = async (chosen: readonly TrustPromise[], form: Form) => {
   return rows
 }
 
+keepCompiled()
 try {
   const { chosen, short, seed, json, help: isHelp } = readArguments()
   const rows = isHelp ? [] : await runAll(chosen, { short, seed })
