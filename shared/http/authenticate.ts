@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify'
+import type { Logger } from 'pino'
 import { guessingPause, refusal } from './addresses.ts'
 import { bearerToken } from './bearer.ts'
 import { DomainError } from './errors.ts'
@@ -34,3 +35,7 @@ export const findHolder = async <Caller>(
 }
 
 export const unauthenticated = (): DomainError => new DomainError('unauthenticated', 'Unauthenticated.')
+
+/** Every later log line of the request has these too. The logger is the request's own: another child would cost more. */
+export const nameCaller = (request: FastifyRequest, caller: Record<string, string>): void =>
+  (request.log as Logger).setBindings(caller)

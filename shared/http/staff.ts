@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import type { Actor } from '../audit.ts'
-import { type FindCaller, findHolder, unauthenticated } from './authenticate.ts'
+import { type FindCaller, findHolder, nameCaller, unauthenticated } from './authenticate.ts'
 
 /** The member of staff a request speaks for. */
 export interface Staff {
@@ -28,7 +28,7 @@ export const requireStaff =
     const { staffName: name, tokenId } = caller
     const actor: Actor = { kind: 'staff', name, tokenId, requestId: request.id }
     staff.set(request, { tenant, name, tokenId, actor })
-    request.log = request.log.child({ tenant, token_id: tokenId })
+    nameCaller(request, { tenant, token_id: tokenId })
   }
 
 /** Whom `requireStaff` let pass. */

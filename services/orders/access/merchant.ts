@@ -1,4 +1,4 @@
-import { type FindCaller, findHolder, unauthenticated } from '@courier/shared/http/authenticate.ts'
+import { type FindCaller, findHolder, nameCaller, unauthenticated } from '@courier/shared/http/authenticate.ts'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from './tokens.ts'
 
@@ -20,7 +20,7 @@ export const requireMerchant =
     const { tenant, caller } = await findHolder(request, findCaller)
     if (!caller?.merchantId) throw unauthenticated()
     merchants.set(request, { tenant, merchantId: caller.merchantId, tokenId: caller.tokenId })
-    request.log = request.log.child({ tenant, merchant_id: caller.merchantId })
+    nameCaller(request, { tenant, merchant_id: caller.merchantId })
   }
 
 /** Whom `requireMerchant` let pass. */

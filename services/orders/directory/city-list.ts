@@ -38,9 +38,11 @@ export const listCities = (
 ): readonly ListedCity[] => {
   const wantedName = nameKey(name)
   const wantedState = stateId.trim()
-  return entriesOf(places, card)
-    .filter(entry => entry.nameKey.includes(wantedName) && (wantedState === '' || entry.stateId === wantedState))
-    .map(({ city }) => city)
+  const isWanted = (entry: Entry): boolean =>
+    entry.nameKey.includes(wantedName) && (wantedState === '' || entry.stateId === wantedState)
+  const entries = entriesOf(places, card)
+  const wanted = wantedName === '' && wantedState === '' ? entries : entries.filter(isWanted)
+  return wanted.map(({ city }) => city)
 }
 
 /** The whole list as JSON, `{"data": [...]}`. It is long, and asked for by programs whenever they start. */
