@@ -17,7 +17,9 @@ import type { Keyring } from './channels/vault.ts'
 import { conversations } from './conversations/routes.ts'
 import type { OrderDesk } from './events/order-desk.ts'
 import { events } from './events/routes.ts'
+import type { ClaimedMessage } from './messages/claim.ts'
 import { createEffects } from './messages/effects.ts'
+import { countSends, watchMessages } from './messages/metrics.ts'
 import { Queue } from './messages/queue.ts'
 import { reactToFailures } from './messages/reported-failures.ts'
 import { messages } from './messages/routes.ts'
@@ -73,6 +75,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
   const { maxBodyBytes: bodyLimitBytes = 5_242_880, trustedProxies, addressLimits } = options
   const app = await createServer({ api, logger, registry, bodyLimitBytes, trustedProxies, addressLimits, isReady })
   watchPool(pool, registry)
+  watchMessages(pool, registry)
   const facts = new Counter({
     name: 'webhook_facts_total',
     help: 'What webhooks told.',
@@ -89,7 +92,9 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
 
   const tokens = createTokenKeeper(pool, keyring)
   const effects = createEffects(pool, logger)
-  const send = createSender({ api: options.api, tokens, effects, logger })
+  const sendOne = createSender({ api: options.api, tokens, effects, logger })
+  const counted = countSends(registry)
+  const send = (message: ClaimedMessage) => sendOne(message).then(counted)
   const queue = new Queue({ pool, logger, send, window: options.window, pairSeconds: options.pairSeconds, sendSeconds })
   const wake = () => queue.wake()
 
