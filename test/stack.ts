@@ -34,7 +34,8 @@ export class ServiceProcess {
   }
 
   start(): void {
-    const child = spawn(process.execPath, [this.#file], { env: this.environment, stdio: ['ignore', 'pipe', 'pipe'] })
+    const env = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...this.environment }
+    const child = spawn(process.execPath, [this.#file], { env, stdio: ['ignore', 'pipe', 'pipe'] })
     for (const stream of [child.stdout, child.stderr])
       createInterface({ input: stream }).on('line', line => this.lines.push(line))
     this.#child = child

@@ -30,7 +30,8 @@ export const startProcess = async (
   { file, portSetting, environment }: ProcessOptions,
 ): Promise<ServiceProcess> => {
   const settings = { LOG_LEVEL: 'debug', HOST: '127.0.0.1', [portSetting]: '0', ...environment }
-  const child = spawn(process.execPath, [join(root, file)], { env: settings, stdio: ['ignore', 'pipe', 'pipe'] })
+  const env = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...settings }
+  const child = spawn(process.execPath, [join(root, file)], { env, stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = once(child, 'exit')
   t.teardown(async () => {
     child.kill('SIGKILL')
