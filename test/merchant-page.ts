@@ -4,7 +4,7 @@ import type { Answer, Query } from './merchant-client.ts'
 export type Row = Record<string, unknown>
 
 /** The statuses as merchants' programs know them: key, name, colour, the keys it may move to. */
-const table: [number, string, string, number[]][] = [
+export const statusTable: [number, string, string, number[]][] = [
   [1, 'DRAFT', 'secondary', [2]],
   [2, 'CONFIRMED', 'primary', [3, 4, 5, 9]],
   [3, 'CANCELLED', 'danger', []],
@@ -30,13 +30,13 @@ const table: [number, string, string, number[]][] = [
 const keyOf = (number: number) => `key_${number}`
 
 /** Without `id` and `description`, whose values each courier company chooses. */
-export const statusRows = table.map(([number, name, color, next]) => ({
+export const statusRows = statusTable.map(([number, name, color, next]) => ({
   key: keyOf(number),
   name,
   color,
   // A merchant creates orders in the first two and cancels to the third.
   is_merchant_status: number <= 3,
-  before_statuses: table.filter(([, , , after]) => after.includes(number)).map(([before]) => keyOf(before)),
+  before_statuses: statusTable.filter(([, , , after]) => after.includes(number)).map(([before]) => keyOf(before)),
   after_statuses: next.map(keyOf),
 }))
 

@@ -5,6 +5,7 @@ import { migrate } from '@courier/shared/database.ts'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { cloneDatabase } from '../../../dev/test-database.ts'
+import { statusTable } from '../../../test/merchant-page.ts'
 import { applyTenant } from '../provisioning/apply.ts'
 import { checkFile } from '../provisioning/check-file.ts'
 import type { TenantFile } from '../provisioning/tenant-file.ts'
@@ -23,35 +24,15 @@ const shortSet = [
   { key: 'gone', name: 'Handed over', color: 'success', description: 'Done.', moves: [] },
 ]
 
-/** The table of merchant-api.md: key, name, colour, moves. */
-const table: [number, string, string, number[]][] = [
-  [1, 'DRAFT', 'secondary', [2]],
-  [2, 'CONFIRMED', 'primary', [3, 4, 5, 9]],
-  [3, 'CANCELLED', 'danger', []],
-  [4, 'DEFAULT WAREHOUSE CHANGE', 'primary', [5, 9]],
-  [5, 'PICKUP RIDER ASSIGNED', 'info', [6]],
-  [6, 'PICKED UP', 'info', [7, 8]],
-  [7, 'DELIVERED BY PICKUP RIDER', 'success', []],
-  [8, 'DISPATCH TO ORIGIN WAREHOUSE', 'info', [9, 11]],
-  [9, 'RECEIVED TO ORIGIN WAREHOUSE', 'primary', [10]],
-  [10, 'DISPATCHED FROM ORIGIN WAREHOUSE', 'primary', [11]],
-  [11, 'RECEIVED AT DESTINATION WAREHOUSE', 'info', [12]],
-  [12, 'ASSIGNED TO DESTINATION RIDER', 'info', [13, 14, 15]],
-  [13, 'DELIVERED', 'success', []],
-  [14, 'PARTIALLY DELIVERED', 'success', []],
-  [15, 'RETURN TO DESTINATION WAREHOUSE', 'warning', [16, 17]],
-  [16, 'RESCHEDULED', 'warning', [12]],
-  [17, 'FAILED TO DELIVER', 'danger', [16, 18]],
-  [18, 'RETURN TO ORIGIN WAREHOUSE', 'danger', [19]],
-  [19, 'RECEIVED TO ORIGIN WAREHOUSE (FAILED TO DELIVER)', 'danger', [20]],
-  [20, 'RETURN TO CLIENT', 'danger', [21]],
-  [21, 'RECEIVED FAILED ORDER', 'danger', []],
-]
-
 t.test('the standard set is the table of the merchant API', async t => {
   t.strictSame(
     standardStatuses.map(({ key, name, color, moves }) => ({ key, name, color, moves })),
-    table.map(([key, name, color, moves]) => ({ key: `key_${key}`, name, color, moves: moves.map(to => `key_${to}`) })),
+    statusTable.map(([key, name, color, moves]) => ({
+      key: `key_${key}`,
+      name,
+      color,
+      moves: moves.map(to => `key_${to}`),
+    })),
   )
 })
 
