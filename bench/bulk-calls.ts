@@ -78,12 +78,12 @@ export const measureBulk =
 /** Bare statements on tables that are empty at first; `tables` are those in which each order has a row then. */
 export const measureFloor =
   (ground: Ground, floor: Floor, work: FloorWork, batch: number, tables: string[], connections: number): Measure =>
-  async seconds => {
+  async (seconds, callsPerSecond) => {
     await emptyTables(ground)
     const { superuser, tenant } = ground
     const databaseUrl = work.kind === 'copy' ? ground.superuserUrl : ground.databaseUrl
     const before = await postgresCpuSeconds(superuser)
-    const measured = await floor({ databaseUrl, tenant, connections, seconds, work })
+    const measured = await floor({ databaseUrl, tenant, connections, seconds, callsPerSecond, work })
     const postgresSeconds = (await postgresCpuSeconds(superuser)) - before
     await expectRows(ground, tables, measured, batch)
     return { ...measured, nodeSeconds: measured.cpuSeconds, postgresSeconds }

@@ -21,14 +21,15 @@ export interface Comparison {
   ours: Measure
   /** By the names that they have in the table. */
   floors: Record<string, Measure>
-  /** Measures ours also at a steady pace of half of what it could do in that round. */
+  /** Measures ours and the first floor also at a steady pace, half of what each could do in that round. */
   alsoHalf?: boolean
 }
 
 interface Round {
   ours: Costed
   floors: Record<string, Costed>
-  half: Costed | undefined
+  /** At a steady pace. */
+  half: { ours: Costed; floor: Costed } | undefined
 }
 
 const warmUpSeconds = 0.3
@@ -54,8 +55,13 @@ const measureRound = async (comparison: Comparison, seconds: number, isReversed:
   const measured: Record<string, Costed> = {}
   for (const [name, measure] of isReversed ? sides.reverse() : sides) measured[name] = await measure(seconds)
   const { ours, ...floors } = measured as Record<string, Costed> & { ours: Costed }
-  const callsPerSecond = ours.callMilliseconds.length / ours.seconds
-  return { ours, floors, half: comparison.alsoHalf ? await comparison.ours(seconds, callsPerSecond / 2) : undefined }
+  const [first] = Object.entries(comparison.floors)
+  if (!comparison.alsoHalf || !first) return { ours, floors, half: undefined }
+  const [name, measureFloor] = first
+  const halfOf = ({ callMilliseconds, seconds }: Costed): number => callMilliseconds.length / seconds / 2
+  const oursAtHalf = await comparison.ours(seconds, halfOf(ours))
+  const floorAtHalf = await measureFloor(seconds, halfOf(floors[name] as Costed))
+  return { ours, floors, half: { ours: oursAtHalf, floor: floorAtHalf } }
 }
 
 const summarise = ({ unit, unitsPerCall, floors }: Comparison, rounds: Round[]): TableRow => {
@@ -78,21 +84,26 @@ const summarise = ({ unit, unitsPerCall, floors }: Comparison, rounds: Round[]):
     costs[`${name} Node us`] = microseconds(floor, 'nodeSeconds')
     costs[`${name} Postgres us`] = microseconds(floor, 'postgresSeconds')
   }
-  return { ...rates, ...latencies('', ours), ...costs, ...atHalf(rounds) }
+  return { ...rates, ...latencies('', ours), ...costs, ...atHalf(rounds, Object.keys(floors)[0] ?? '') }
 }
 
 /**
- * p99 in p50s is the figure to watch: how much longer than usual an unlucky call takes. The first quarter does not count:
- * connections are opened then, and at a steady pace every call behind waits for it.
+ * p99 in p50s is the figure to watch: how much longer than usual an unlucky call takes; the floor's tells what the machine
+ * itself does to unlucky ones. The first quarter does not count: connections are opened then, and at a steady pace every
+ * call behind waits for it.
  */
-const atHalf = (rounds: Round[]): TableRow => {
-  const half = rounds
-    .flatMap(round => round.half ?? [])
-    .map(({ callMilliseconds }) => ({ callMilliseconds: callMilliseconds.slice(callMilliseconds.length / 4) }))
+const atHalf = (rounds: Round[], floor: string): TableRow => {
+  const half = rounds.flatMap(round => round.half ?? [])
   if (half.length === 0) return {}
-  const milliseconds = half.flatMap(({ callMilliseconds }) => callMilliseconds)
-  const spread = percentile(milliseconds, 0.99) / percentile(milliseconds, 0.5)
-  return { ...latencies('half ', half), 'half p99/p50': finite(spread, 1) }
+  const settled = (measured: Costed[]) =>
+    measured.map(({ callMilliseconds }) => ({ callMilliseconds: callMilliseconds.slice(callMilliseconds.length / 4) }))
+  const [ours, floors] = [settled(half.map(pair => pair.ours)), settled(half.map(pair => pair.floor))]
+  return { ...latencies('half ', ours), 'half p99/p50': spread(ours), [`${floor} half p99/p50`]: spread(floors) }
+}
+
+const spread = (measured: Pick<Costed, 'callMilliseconds'>[]): number | null => {
+  const milliseconds = measured.flatMap(({ callMilliseconds }) => callMilliseconds)
+  return finite(percentile(milliseconds, 0.99) / percentile(milliseconds, 0.5), 1)
 }
 
 const latencies = (prefix: string, measured: Pick<Costed, 'callMilliseconds'>[]): TableRow => {

@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { copyIn } from './copy.ts'
 import { runTasks } from './processes.ts'
-import { type Measurement, repeatFor } from './repeat.ts'
+import { type Measurement, paceFor, repeatFor } from './repeat.ts'
 
 export interface FloorTask {
   /** As the role of the service, for row-level security counts here too; COPY works for a superuser alone. */
@@ -10,6 +10,8 @@ export interface FloorTask {
   tenant: string
   connections: number
   seconds: number
+  /** Calls at this pace; without it each connection calls again as soon as it has its answer. */
+  callsPerSecond?: number | undefined
   work: FloorWork
 }
 
@@ -26,16 +28,21 @@ type Act = (client: pg.Client, turn: number) => Promise<unknown>
 const clientsOf = new Map<string, pg.Client[]>()
 let nextNumber = 0
 
-const runFloor = async ({ databaseUrl, tenant, connections, seconds, work }: FloorTask): Promise<Measurement> => {
+const runFloor = async ({
+  databaseUrl,
+  tenant,
+  connections,
+  seconds,
+  callsPerSecond,
+  work,
+}: FloorTask): Promise<Measurement> => {
   const clients = clientsOf.get(databaseUrl) ?? []
   clientsOf.set(databaseUrl, clients)
   while (clients.length < connections) clients.push(await connect(databaseUrl, tenant))
   const act = actOf(work)
   let turn = 0
-  return repeatFor(
-    seconds,
-    clients.slice(0, connections).map(client => () => act(client, turn++)),
-  )
+  const actions = clients.slice(0, connections).map(client => () => act(client, turn++))
+  return callsPerSecond === undefined ? repeatFor(seconds, actions) : paceFor(seconds, callsPerSecond, actions)
 }
 
 const connect = async (connectionString: string, tenant: string): Promise<pg.Client> => {

@@ -92,9 +92,9 @@ export const sampleAnswer = async (address: string, { headers }: Ground): Promis
 
 const measureSelect =
   ({ superuser, databaseUrl, tenant }: Ground, floor: Floor, work: FloorWork, connections: number): Measure =>
-  async (seconds): Promise<Costed> => {
+  async (seconds, callsPerSecond): Promise<Costed> => {
     const before = await postgresCpuSeconds(superuser)
-    const measured = await floor({ databaseUrl, tenant, connections, seconds, work })
+    const measured = await floor({ databaseUrl, tenant, connections, seconds, callsPerSecond, work })
     const postgresSeconds = (await postgresCpuSeconds(superuser)) - before
     return { ...measured, nodeSeconds: measured.cpuSeconds, postgresSeconds }
   }

@@ -93,9 +93,11 @@ const renewMessages = async (superuser: pg.Client, count: number): Promise<void>
 
 const measureSignatures =
   (load: WebhookLoad, url: string, { updatesPerCall, connections }: WebhookCalls): Measure =>
-  async (seconds): Promise<Costed> => {
+  async (seconds, callsPerSecond): Promise<Costed> => {
     const before = await sumOfCpuSeconds([url])
-    const measured = await load({ url, connections, seconds, messages: Number.MAX_SAFE_INTEGER, updatesPerCall })
+    const pace = callsPerSecond === undefined ? {} : { callsPerSecond }
+    const messages = Number.MAX_SAFE_INTEGER
+    const measured = await load({ url, connections, seconds, messages, updatesPerCall, ...pace })
     return { ...measured, nodeSeconds: (await sumOfCpuSeconds([url])) - before, postgresSeconds: Number.NaN }
   }
 
