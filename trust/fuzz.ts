@@ -28,10 +28,13 @@ const fire = async ({ app, known }: Target, operation: Operation, call: Call): P
   return { status: statusCode, headers, text: payload }
 }
 
-/** An odd path may name nothing at all; then the answer is that of no operation. */
+/** An odd path may name nothing at all, or as `/./` another address; then the answer is that of no operation. */
 const faultOf = (operation: Operation, call: Call, answer: Answer): string | undefined => {
   const mayNameNothing = Object.values(call.pathValues).some(value => 'raw' in value)
-  const namesNothing = /"message":"(There is nothing at this address|The address is malformed)\./.test(answer.text)
+  const namesNothing =
+    /"message":"(There is nothing at this address|The address is malformed|The [A-Z]+ method is not supported)/.test(
+      answer.text,
+    )
   if (mayNameNothing && namesNothing && isPlainRefusal(answer)) return undefined
   return deviation(operation, answer)
 }

@@ -87,6 +87,22 @@ t.test('the waybill may come in the query, in the body of a GET and in that of a
   t.strictSame(await getWithBody(address, '{}'), { status: 422, body: missing })
 })
 
+t.test('a body whose type is no type is answered 415, and the document tells of it', async t => {
+  const { paths } = (await app.inject('/openapi.json')).json()
+  for (const url of [track, everywhere])
+    for (const type of ['/', 'a/b/c']) {
+      const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': type }
+      const { statusCode } = await app.inject({
+        method: 'POST',
+        url,
+        headers,
+        payload: '{"waybill_number": "DM00000001"}',
+      })
+      t.equal(statusCode, 415, `${url} ${type}`)
+      t.ok(paths[url].post.responses[415], url)
+    }
+})
+
 t.test('no waybill is a fault of the field, and odd ones do not exist', async t => {
   for (const nothing of [undefined, {}, null, [], 'x', { waybill_number: null }, { waybill_number: ' ' }]) {
     const answer = await call('POST', track, nothing === undefined ? undefined : JSON.stringify(nothing))

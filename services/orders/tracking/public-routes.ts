@@ -23,7 +23,7 @@ export const publicTracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (
         ),
         response: {
           200: Type.Object({ data: PublicTracking }, { examples: [{ data: examplePublicTracking }] }),
-          ...errorAnswers(400, 404, 405, 413, 422, 429, 503),
+          ...errorAnswers(400, 404, 405, 413, 415, 422, 429, 503),
         },
       },
     },

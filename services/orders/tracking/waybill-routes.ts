@@ -20,7 +20,7 @@ const WaybillBody = Type.Object(
   { title: 'Waybill', examples: [{ waybill_number: 'DM00000001' }] },
 )
 const common = { tags: ['orders'], security: [{ token: [] }], querystring: WaybillQuery }
-const failures = errorAnswers(400, 401, 404, 405, 413, 422, 429, 503)
+const failures = errorAnswers(400, 401, 404, 405, 413, 415, 422, 429, 503)
 
 export const unknownWaybill = (): DomainError =>
   new DomainError('not_found', 'The requested waybill does not exist in the system')
