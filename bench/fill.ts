@@ -38,7 +38,7 @@ export const fillOrders = async ({ superuser, tenant }: Ground, count: number): 
 const insertCopies = async (superuser: pg.Client, first: number, end: number, count: number): Promise<void> => {
   const { rows } = await superuser.query<{ names: string }>(
     `select string_agg(quote_ident(attname), ', ') as names from pg_attribute
-      where attrelid = 'orders'::regclass and attnum > 0 and not attisdropped and attidentity = ''
+      where attrelid = 'orders'::regclass and attnum > 0 and not attisdropped and attidentity = '' and attgenerated = ''
         and attname not in ('waybill_number', 'created_at')`,
   )
   const names = rows[0]?.names
