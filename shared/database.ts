@@ -75,13 +75,8 @@ export const inTenant = async <Tables, Result>(
     opening.catch(() => {})
     const result = await action(bind(client))
     await opening
-    const isKept = keeps(result)
-    const { command } = await client.query(isKept ? 'commit' : 'rollback').catch(error => {
-      // What Postgres itself refuses is rolled back: only a lost connection leaves a doubt.
-      const isRefused = error instanceof pg.DatabaseError && error.severity !== 'FATAL'
-      throw isKept && !isRefused ? new CommitInDoubt({ cause: error }) : error
-    })
-    if (isKept && command !== 'COMMIT') throw new Error('Postgres rolled back what was to be committed')
+    if (keeps(result)) await committed(client.query('commit'))
+    else await client.query('rollback')
     client.release()
     return result
   } catch (error) {
@@ -94,18 +89,29 @@ export const inTenant = async <Tables, Result>(
  * Runs one read in a transaction of `tenant`, in one round trip: its end is sent with it, since there is nothing to decide.
  * Returns the rows.
  */
-export const readInTenant = async <Row extends pg.QueryResultRow>(
+export const readInTenant = <Row extends pg.QueryResultRow>(pool: pg.Pool, tenant: string, query: pg.QueryConfig) =>
+  inOneTrip<Row>(pool, tenant, query, 'read only')
+
+/**
+ * The same for a statement that writes and may be repeated: when the connection ends meanwhile, whether it was done is not
+ * known.
+ */
+export const writeInTenant = <Row extends pg.QueryResultRow>(pool: pg.Pool, tenant: string, query: pg.QueryConfig) =>
+  inOneTrip<Row>(pool, tenant, query, '')
+
+const inOneTrip = async <Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   tenant: string,
   query: pg.QueryConfig,
+  mode: string,
 ): Promise<Row[]> => {
   const client = await pool.connect()
   sendTogether(client)
   try {
     const [, { rows }] = await Promise.all([
-      client.query(beginning(client, tenant, 'read only')),
+      client.query(beginning(client, tenant, mode)),
       client.query<Row>(query),
-      client.query('commit'),
+      committed(client.query('commit')),
     ])
     client.release()
     return rows
@@ -113,6 +119,14 @@ export const readInTenant = async <Row extends pg.QueryResultRow>(
     await giveUp(client)
     throw error
   }
+}
+
+/** What Postgres itself refuses is rolled back: only a lost connection leaves a doubt. */
+const committed = async (ending: Promise<pg.QueryResult>): Promise<void> => {
+  const { command } = await ending.catch(error => {
+    throw error instanceof pg.DatabaseError && error.severity !== 'FATAL' ? error : new CommitInDoubt({ cause: error })
+  })
+  if (command !== 'COMMIT') throw new Error('Postgres rolled back what was to be committed')
 }
 
 const beginning = (client: pg.PoolClient, tenant: string, mode = ''): string =>
