@@ -75,8 +75,13 @@ export const inTenant = async <Tables, Result>(
     opening.catch(() => {})
     const result = await action(bind(client))
     await opening
-    if (keeps(result)) await committed(client.query('commit'))
-    else await client.query('rollback')
+    const isKept = keeps(result)
+    const { command } = await client.query(isKept ? 'commit' : 'rollback').catch(error => {
+      // What Postgres itself refuses is rolled back: only a lost connection leaves a doubt.
+      const isRefused = error instanceof pg.DatabaseError && error.severity !== 'FATAL'
+      throw isKept && !isRefused ? new CommitInDoubt({ cause: error }) : error
+    })
+    if (isKept && command !== 'COMMIT') throw new Error('Postgres rolled back what was to be committed')
     client.release()
     return result
   } catch (error) {
@@ -89,29 +94,18 @@ export const inTenant = async <Tables, Result>(
  * Runs one read in a transaction of `tenant`, in one round trip: its end is sent with it, since there is nothing to decide.
  * Returns the rows.
  */
-export const readInTenant = <Row extends pg.QueryResultRow>(pool: pg.Pool, tenant: string, query: pg.QueryConfig) =>
-  inOneTrip<Row>(pool, tenant, query, 'read only')
-
-/**
- * The same for a statement that writes and may be repeated: when the connection ends meanwhile, whether it was done is not
- * known.
- */
-export const writeInTenant = <Row extends pg.QueryResultRow>(pool: pg.Pool, tenant: string, query: pg.QueryConfig) =>
-  inOneTrip<Row>(pool, tenant, query, '')
-
-const inOneTrip = async <Row extends pg.QueryResultRow>(
+export const readInTenant = async <Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   tenant: string,
   query: pg.QueryConfig,
-  mode: string,
 ): Promise<Row[]> => {
   const client = await pool.connect()
   sendTogether(client)
   try {
     const [, { rows }] = await Promise.all([
-      client.query(beginning(client, tenant, mode)),
+      client.query(beginning(client, tenant, 'read only')),
       client.query<Row>(query),
-      committed(client.query('commit')),
+      client.query('commit'),
     ])
     client.release()
     return rows
@@ -119,14 +113,6 @@ const inOneTrip = async <Row extends pg.QueryResultRow>(
     await giveUp(client)
     throw error
   }
-}
-
-/** What Postgres itself refuses is rolled back: only a lost connection leaves a doubt. */
-const committed = async (ending: Promise<pg.QueryResult>): Promise<void> => {
-  const { command } = await ending.catch(error => {
-    throw error instanceof pg.DatabaseError && error.severity !== 'FATAL' ? error : new CommitInDoubt({ cause: error })
-  })
-  if (command !== 'COMMIT') throw new Error('Postgres rolled back what was to be committed')
 }
 
 const beginning = (client: pg.PoolClient, tenant: string, mode = ''): string =>

@@ -1,5 +1,6 @@
-import { writeInTenant } from '@courier/shared/database.ts'
+import { inTenant } from '@courier/shared/database.ts'
 import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
 import type { ClaimedMessage } from './claim.ts'
 import type { MessageStatus } from './status.ts'
 
@@ -33,14 +34,15 @@ const lockMine = `
  * Commits that these messages are about to be written. Returns those that still may be: not cancelled, not claimed anew
  * meanwhile (perhaps by this process itself), their number neither paused nor at rest, their template not held.
  */
-export const markSending = async (
+export const markSending = (
   pool: pg.Pool,
   messages: readonly ClaimedMessage[],
   sendingSeconds: number,
-): Promise<Set<ClaimedMessage>> => {
-  const rows = await writeInTenant<{ id: string; fence: string }>(pool, '*', {
-    name: 'mark_sending',
-    text: `
+): Promise<Set<ClaimedMessage>> =>
+  inTenant(pool, '*', async (tx: Tx) => {
+    const { rows } = await tx.client.query({
+      name: 'mark_sending',
+      text: `
         with mine as (${lockMine})
         update messages m set status = 'sending', status_at = now(), due_at = now() + make_interval(secs => $4)
         from mine
@@ -57,20 +59,21 @@ export const markSending = async (
               )
           )
         returning m.message_id as id, m.fence`,
-    values: [messages.map(m => m.tenant), messages.map(m => m.id), messages.map(m => m.fence), sendingSeconds],
+      values: [messages.map(m => m.tenant), messages.map(m => m.id), messages.map(m => m.fence), sendingSeconds],
+    })
+    const mine = new Set(rows.map(({ id, fence }) => `${id} ${fence}`))
+    return new Set(messages.filter(({ id, fence }) => mine.has(`${id} ${fence}`)))
   })
-  const mine = new Set(rows.map(({ id, fence }) => `${id} ${fence}`))
-  return new Set(messages.filter(({ id, fence }) => mine.has(`${id} ${fence}`)))
-}
 
 /**
  * Stores outcomes, each with its place in the timeline. One that comes late, after the message was claimed anew or a
  * webhook told more, changes nothing but a missing message id of the API.
  */
-export const storeOutcomes = async (pool: pg.Pool, outcomes: readonly Outcome[]): Promise<void> => {
-  await writeInTenant(pool, '*', {
-    name: 'store_outcomes',
-    text: `
+export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Promise<void> =>
+  inTenant(pool, '*', async (tx: Tx) => {
+    await tx.client.query({
+      name: 'store_outcomes',
+      text: `
         with outcome as (
           select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::integer[], $7::text[],
             $8::integer[], $9::timestamptz[], $10::text[]) as outcome
@@ -94,35 +97,32 @@ export const storeOutcomes = async (pool: pg.Pool, outcomes: readonly Outcome[])
         )
         insert into message_events (tenant_id, message_id, status, detail)
         select tenant_id, message_id, status, detail from updated where was <> status`,
-    values: [
-      outcomes.map(o => o.message.tenant),
-      outcomes.map(o => o.message.id),
-      outcomes.map(o => o.message.fence),
-      outcomes.map(o => o.status),
-      outcomes.map(o => o.providerMessageId ?? null),
-      outcomes.map(o => o.code ?? null),
-      outcomes.map(o => o.meaning ?? null),
-      outcomes.map(o => Number(o.isAttempt)),
-      outcomes.map(o => o.dueAt ?? null),
-      outcomes.map(o => o.detail ?? null),
-    ],
+      values: [
+        outcomes.map(o => o.message.tenant),
+        outcomes.map(o => o.message.id),
+        outcomes.map(o => o.message.fence),
+        outcomes.map(o => o.status),
+        outcomes.map(o => o.providerMessageId ?? null),
+        outcomes.map(o => o.code ?? null),
+        outcomes.map(o => o.meaning ?? null),
+        outcomes.map(o => Number(o.isAttempt)),
+        outcomes.map(o => o.dueAt ?? null),
+        outcomes.map(o => o.detail ?? null),
+      ],
+    })
   })
-}
 
 /** Gives claimed messages back before anything was written. Waiting does not count as an attempt. */
-export const giveBack = async (
-  pool: pg.Pool,
-  messages: readonly ClaimedMessage[],
-  afterSeconds: number,
-): Promise<void> => {
-  await writeInTenant(pool, '*', {
-    name: 'give_back',
-    text: `
+export const giveBack = (pool: pg.Pool, messages: readonly ClaimedMessage[], afterSeconds: number): Promise<void> =>
+  inTenant(pool, '*', async (tx: Tx) => {
+    await tx.client.query({
+      name: 'give_back',
+      text: `
         with mine as (${lockMine})
         update messages m set due_at = now() + make_interval(secs => $4)
         from mine
         where m.tenant_id = mine.tenant_id and m.message_id = mine.message_id and m.fence = mine.fence
           and coalesce(m.status, '') = 'queued'`,
-    values: [messages.map(m => m.tenant), messages.map(m => m.id), messages.map(m => m.fence), afterSeconds],
+      values: [messages.map(m => m.tenant), messages.map(m => m.id), messages.map(m => m.fence), afterSeconds],
+    })
   })
-}
