@@ -79,7 +79,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
     writer: createBatchWriter(pool),
   }
 
-  const onMoved = () => relay.wake()
+  const onMoved = (tenant: string) => relay.wake(tenant)
 
   const admitMerchants = async (scope: FastifyInstance): Promise<void> => {
     scope.addHook('onRequest', requireMerchant(findCaller))
@@ -96,9 +96,9 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(booking, {
         desk,
         maxOrdersPerBatch: limits.maxOrdersPerBatch,
-        onBooked: orders => {
+        onBooked: (tenant, orders) => {
           booked.inc(orders)
-          relay.wake()
+          relay.wake(tenant)
         },
       })
       await merchants.register(merchantOrders, { pool, findOrder })

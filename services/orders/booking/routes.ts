@@ -14,7 +14,7 @@ export interface BookingOptions {
   desk: BookingDesk
   maxOrdersPerBatch: number
   /** Told how many orders a batch made. */
-  onBooked: (orders: number) => void
+  onBooked: (tenant: string, orders: number) => void
 }
 
 const BulkQuery = Type.Object({
@@ -107,7 +107,7 @@ const createCall = (
       const key = idempotencyKey(`merchant ${merchant.merchantId} ${name}`, request.headers['idempotency-key'], bytes)
       const result = await bookOrders(desk, { ...merchant, batch, key })
       if (result.kind === 'booked' && !result.replayed) {
-        onBooked(result.waybills.length)
+        onBooked(merchant.tenant, result.waybills.length)
         request.log.info({ orders: result.waybills.length }, 'batch.booked')
       }
       return created(result, reply)

@@ -70,9 +70,10 @@ export class Relay {
     this.#lookAfter(0)
   }
 
-  /** There is something new in the outbox. */
-  wake(): void {
+  /** There is something new in the outbox, of that tenant. While it has a turn or a pause, the end of that finds it. */
+  wake(tenant?: string): void {
     if (!this.#isRunning || this.#isWoken || this.#lookFailures > 0) return
+    if (tenant !== undefined && (this.#turns.has(tenant) || this.#isPaused(tenant))) return
     this.#isWoken = true
     if (!this.#looking) this.#lookAfter(wakeMilliseconds)
   }
@@ -120,12 +121,15 @@ export class Relay {
 
   /** Of the tenants that may have a turn now, those first that had none for the longest time. */
   #inTurn(waiting: readonly WaitingTenant[]): string[] {
-    const now = performance.now()
     const isReady = ({ tenant, isHeldElsewhere }: WaitingTenant): boolean =>
-      !isHeldElsewhere && !this.#turns.has(tenant) && (this.#troubles.get(tenant)?.retryAt ?? 0) <= now
+      !isHeldElsewhere && !this.#turns.has(tenant) && !this.#isPaused(tenant)
     const ready = new Set(waiting.filter(isReady).map(({ tenant }) => tenant))
     // Not by intersection(): it may keep the other set's order.
     return [...ready.difference(this.#served), ...[...this.#served].filter(tenant => ready.has(tenant))]
+  }
+
+  #isPaused(tenant: string): boolean {
+    return (this.#troubles.get(tenant)?.retryAt ?? 0) > performance.now()
   }
 
   /** Those of tenants that have nothing left to tell. */

@@ -164,6 +164,22 @@ t.test('booking is as fast with a notifier that hangs as without one', async t =
   t.ok(beside < alone * 4 + 1_000, `${Math.round(beside)} ms beside ${Math.round(alone)} ms`)
 })
 
+t.test('while a tenant waits for its next try, its new orders cost no look at the outbox', async t => {
+  const { relay, receiver, book, pool } = await stageOutbox(t)
+  let uses = 0
+  pool.on('acquire', () => uses++)
+  receiver.react = () => 500
+  relay.start()
+  await book(1)
+  await waitUntil('the fourth try', () => receiver.calls === 4)
+  // The pause is now 2 s at least.
+  uses = 0
+  const started = performance.now()
+  for (let bookings = 0; bookings < 100; bookings++) await book(40)
+  const polls = Math.ceil((performance.now() - started) / 1_000)
+  t.ok(uses <= 105 + polls, `${uses} connections used for 100 bookings and ${polls} polls`)
+})
+
 t.test('the figures tell depth, age and what became of the calls', async t => {
   const { app, relay, receiver, book, rows, depth } = await stageOutbox(t)
   const figures = async (): Promise<Record<string, number>> => {

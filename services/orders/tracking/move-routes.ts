@@ -13,7 +13,7 @@ import { cancelledKey } from './statuses.ts'
 export interface MovesOptions {
   pool: pg.Pool
   /** Told that orders were moved: the notifier is to hear of it. */
-  onMoved: () => void
+  onMoved: (tenant: string) => void
 }
 
 const security = [{ token: [] }]
@@ -91,7 +91,7 @@ const answer = async (
 ) => {
   const result = await moveOrders(pool, move)
   if (result.kind === 'moved' && !result.replayed) {
-    onMoved()
+    onMoved(move.tenant)
     request.log.info({ orders: result.waybills.length, status_key: move.statusKey }, 'orders.moved')
   }
   return { message, data: moved(result, reply) }
