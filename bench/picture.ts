@@ -59,6 +59,8 @@ const legend = parts.map(
     `<rect x="${left + index * 90}" y="10" width="12" height="12" fill="${colour}"/>${label(left + 18 + index * 90, 20, name)}`,
 )
 const size = `width="${Math.max(640, left + rows.length * group.width)}" height="${top + group.height + 60}"`
+const title = 'CPU per order; heights by the bare statement of the same batch size'
+const drawing = [...legend, label(left + 200, 20, title), ...rows.map(drawGroup)].join('')
 process.stdout.write(
-  `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="sans-serif" font-size="11"><rect width="100%" height="100%" fill="white"/>${legend.join('')}${label(left + 200, 20, 'CPU per order; heights by the bare statement of the same batch size')}${rows.map(drawGroup).join('')}</svg>\n`,
+  `<svg xmlns="http://www.w3.org/2000/svg" ${size} font-family="sans-serif" font-size="11"><title>${title}</title><rect width="100%" height="100%" fill="white"/>${drawing}</svg>\n`,
 )
