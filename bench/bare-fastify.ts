@@ -1,37 +1,52 @@
-// A Fastify without anything around it: answers the bytes it was given, or checks a signature.
+// A Fastify without anything around it: answers the bytes it was given, or checks a signature. Run as a program it is one.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import Fastify from 'fastify'
+import { type Service, startService } from './service.ts'
 
-const app = Fastify({ bodyLimit: 10_000_000 })
-app.removeAllContentTypeParsers()
-app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
+export const startBareFastify = (cleanUps: AsyncDisposableStack): Promise<Service> =>
+  startService({ file: 'bench/bare-fastify.ts', portSetting: 'BARE_PORT', environment: {} }, cleanUps)
 
-let answer: Buffer = Buffer.alloc(0)
-let secret = ''
+/** What it answers from now on, or the secret that it knows. */
+export const tellBareFastify = async (url: string, what: 'answer' | 'secret', text: string): Promise<void> => {
+  const answer = await fetch(`${url}/control/${what}`, { method: 'PUT', body: text })
+  if (!answer.ok) throw new Error(`the bare Fastify answered ${answer.status}`)
+}
 
-app.put<{ Body: Buffer }>('/control/answer', async request => {
-  answer = request.body
-})
+const serve = async (): Promise<void> => {
+  const app = Fastify({ bodyLimit: 10_000_000 })
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
 
-app.put<{ Body: Buffer }>('/control/secret', async request => {
-  secret = request.body.toString()
-})
+  let answer: Buffer = Buffer.alloc(0)
+  let secret = ''
 
-app.get('/health/ready', async () => ({}))
+  app.put<{ Body: Buffer }>('/control/answer', async request => {
+    answer = request.body
+  })
 
-app.get('/metrics', async () => {
-  const { user, system } = process.cpuUsage()
-  const cpuSeconds = (user + system) / 1_000_000
-  return `process_cpu_seconds_total ${cpuSeconds}\nprocess_resident_memory_bytes ${process.memoryUsage.rss()}\n`
-})
+  app.put<{ Body: Buffer }>('/control/secret', async request => {
+    secret = request.body.toString()
+  })
 
-app.get('/*', (_request, reply) => reply.type('application/json; charset=utf-8').send(answer))
+  app.get('/health/ready', async () => ({}))
 
-app.post<{ Body: Buffer }>('/webhooks/messaging', async (request, reply) => {
-  const given = Buffer.from(String(request.headers['x-hub-signature-256']).slice('sha256='.length), 'hex')
-  if (!timingSafeEqual(createHmac('sha256', secret).update(request.body).digest(), given)) return reply.code(401).send()
-  return {}
-})
+  app.get('/metrics', async () => {
+    const { user, system } = process.cpuUsage()
+    const cpuSeconds = (user + system) / 1_000_000
+    return `process_cpu_seconds_total ${cpuSeconds}\nprocess_resident_memory_bytes ${process.memoryUsage.rss()}\n`
+  })
 
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit())
-await app.listen({ host: '127.0.0.1', port: Number(process.env.BARE_PORT) })
+  app.get('/*', (_request, reply) => reply.type('application/json; charset=utf-8').send(answer))
+
+  app.post<{ Body: Buffer }>('/webhooks/messaging', async (request, reply) => {
+    const given = Buffer.from(String(request.headers['x-hub-signature-256']).slice('sha256='.length), 'hex')
+    if (!timingSafeEqual(createHmac('sha256', secret).update(request.body).digest(), given))
+      return reply.code(401).send()
+    return {}
+  })
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => process.exit())
+  await app.listen({ host: '127.0.0.1', port: Number(process.env.BARE_PORT) })
+}
+
+if (import.meta.main) await serve()

@@ -13,8 +13,6 @@ export interface BenchOptions {
   connections: number[] | undefined
   /** How many million orders `growth` fills in. */
   millions: number
-  /** Whether a stand-in of the notifier takes the events of new orders; else they wait in the outbox. */
-  relays: boolean
   /** Where a CPU profile of the service goes. */
   profileFolder: string | undefined
 }

@@ -2,11 +2,10 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { root } from '../dev/settings.ts'
 import type { Measure } from './compare.ts'
-import { postgresCpuSeconds } from './cpu.ts'
+import { type Load, type LoadSetting, measureLoad, withCost } from './cpu.ts'
 import type { FloorTask, FloorWork } from './floor.ts'
 import { type FloorRows, readFloorRows } from './floor-rows.ts'
 import type { Ground } from './ground.ts'
-import { type Load, type LoadSetting, measureLoad, type Target } from './measure-load.ts'
 import type { RunTask } from './processes.ts'
 import type { Measurement } from './repeat.ts'
 
@@ -54,21 +53,21 @@ export const floorRowsOf = async (url: string, ground: Ground, { bodies, isKeyed
 /** The calls as a load on tables as they are. */
 export const bulkLoad = (
   { headers, superuser }: Ground,
-  target: Target,
+  url: string,
   load: Load,
   { bodies, isKeyed }: BulkCalls,
   connections: number,
 ): LoadSetting => {
   const calls = bodies.map(body => ({ path: bulkPath, body }))
-  return { load, target, superuser, task: { headers, calls, connections, isKeyed } }
+  return { load, url, superuser, task: { work: { kind: 'calls', headers, calls, isKeyed }, connections } }
 }
 
 /** Calls of the service on tables that are empty at first. */
 export const measureBulk =
-  (ground: Ground, target: Target, load: Load, calls: BulkCalls, connections: number): Measure =>
-  async (seconds, callsPerSecond) => {
+  (ground: Ground, url: string, load: Load, calls: BulkCalls, connections: number): Measure =>
+  async (seconds, requestsPerSecond) => {
     await emptyTables(ground)
-    const measured = await measureLoad(bulkLoad(ground, target, load, calls, connections))(seconds, callsPerSecond)
+    const measured = await measureLoad(bulkLoad(ground, url, load, calls, connections))(seconds, requestsPerSecond)
     await expectRows(ground, ['orders', 'order_events'], measured, calls.batch)
     // What is not told yet costs the next measurement nothing.
     await emptyTables(ground)
@@ -78,15 +77,14 @@ export const measureBulk =
 /** Bare statements on tables that are empty at first; `tables` are those in which each order has a row then. */
 export const measureFloor =
   (ground: Ground, floor: Floor, work: FloorWork, batch: number, tables: string[], connections: number): Measure =>
-  async (seconds, callsPerSecond) => {
+  async (seconds, requestsPerSecond) => {
     await emptyTables(ground)
     const { superuser, tenant } = ground
     const databaseUrl = work.kind === 'copy' ? ground.superuserUrl : ground.databaseUrl
-    const before = await postgresCpuSeconds(superuser)
-    const measured = await floor({ databaseUrl, tenant, connections, seconds, callsPerSecond, work })
-    const postgresSeconds = (await postgresCpuSeconds(superuser)) - before
+    const task = { databaseUrl, tenant, connections, seconds, requestsPerSecond, work }
+    const measured = await withCost(() => floor(task), { superuser })
     await expectRows(ground, tables, measured, batch)
-    return { ...measured, nodeSeconds: measured.cpuSeconds, postgresSeconds }
+    return measured
   }
 
 const emptyTables = ({ superuser, tablesBeside }: Ground) =>
@@ -96,10 +94,10 @@ const emptyTables = ({ superuser, tablesBeside }: Ground) =>
 const expectRows = async (
   { superuser }: Ground,
   tables: string[],
-  { callMilliseconds }: Measurement,
+  { requestMilliseconds }: Measurement,
   batch: number,
 ): Promise<void> => {
-  const expected = callMilliseconds.length * batch
+  const expected = requestMilliseconds.length * batch
   for (const table of tables) {
     const { rows } = await superuser.query(`select count(*)::integer as count from ${table}`)
     if (rows[0].count !== expected) throw new Error(`${table} has ${rows[0].count} rows, not ${expected}`)

@@ -1,21 +1,20 @@
 import { type Bench, type TableRow, tell } from './bench.ts'
 import { type BulkCalls, type Floor, floorRowsOf, makeBodies, measureBulk, measureFloor } from './bulk-calls.ts'
 import { compare, type Measure } from './compare.ts'
+import type { Load } from './cpu.ts'
 import type { FloorRows } from './floor-rows.ts'
 import { type Ground, startGround } from './ground.ts'
-import { type Load, only, type Target } from './measure-load.ts'
 import { startTaskProcess } from './processes.ts'
 
 /** The bulk call at each batch size and number of connections, beside the same rows written by bare statements. */
 export const bulk: Bench = {
-  summary: 'orders/s of the bulk call, beside bare statements that write the same rows',
+  summary: 'orders/s of the bulk request, beside bare statements that write the same rows',
   run: async (options, cleanUps) => {
     tell('bulk: starting Postgres and orders ...')
-    const ground = await startGround(cleanUps, options)
-    // No service tells the outbox of this one.
+    const ground = await startGround(cleanUps)
+    // The floors have tables of their own.
     const bareGround = await startGround(cleanUps)
     const { url } = await ground.startOrders(cleanUps, options.profileFolder)
-    const target = only(url)
     const load: Load = startTaskProcess('load.ts', cleanUps)
     const floor: Floor = startTaskProcess('floor.ts', cleanUps)
     const table: TableRow[] = []
@@ -23,12 +22,12 @@ export const bulk: Bench = {
       for (const isKeyed of [false, true]) {
         const calls = { batch, bodies: await makeBodies(batch), isKeyed }
         const rows = await floorRowsOf(url, ground, calls)
-        await measureBulk(ground, target, load, calls, 4)(warmUpSeconds)
+        await measureBulk(ground, url, load, calls, 4)(warmUpSeconds)
         for (const connections of options.connections ?? [1, 4, 16, 64]) {
           const key = isKeyed ? 'on' : 'off'
-          const sides = sidesOf({ ground, bareGround, target, load, floor, calls, rows }, connections)
+          const sides = sidesOf({ ground, bareGround, url, load, floor, calls, rows }, connections)
           const name = `bulk: batch ${batch}, connections ${connections}, key ${key}`
-          const comparison = { name, unit: 'orders', unitsPerCall: batch, ...sides, alsoHalf: true }
+          const comparison = { name, unit: 'orders', unitsPerRequest: batch, ...sides, alsoHalf: true }
           table.push({ batch, connections, key, ...(await compare(comparison, options)) })
         }
       }
@@ -42,7 +41,7 @@ const warmUpSeconds = 1.5
 interface BulkSetting {
   ground: Ground
   bareGround: Ground
-  target: Target
+  url: string
   load: Load
   floor: Floor
   calls: BulkCalls
@@ -51,7 +50,7 @@ interface BulkSetting {
 
 /** statement: all rows at once; COPY: the orders alone; insert: single orders alone. */
 const sidesOf = (setting: BulkSetting, connections: number): { ours: Measure; floors: Record<string, Measure> } => {
-  const { ground, bareGround, target, load, floor, calls, rows } = setting
+  const { ground, bareGround, url, load, floor, calls, rows } = setting
   const { batch } = calls
   const bare = (work: Parameters<typeof measureFloor>[2], tables: string[]): Measure =>
     measureFloor(bareGround, floor, work, batch, tables, connections)
@@ -60,5 +59,5 @@ const sidesOf = (setting: BulkSetting, connections: number): { ours: Measure; fl
   const insert = { kind: 'insert', text: rows.insert, values: rows.insertValues } as const
   const floors = { statement: bare(statement, ['orders', 'order_events']), COPY: bare(copy, ['orders']) }
   const single = batch === 1 ? { insert: bare(insert, ['orders']) } : {}
-  return { ours: measureBulk(ground, target, load, calls, connections), floors: { ...floors, ...single } }
+  return { ours: measureBulk(ground, url, load, calls, connections), floors: { ...floors, ...single } }
 }

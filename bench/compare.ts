@@ -8,8 +8,8 @@ export interface Costed extends Measurement {
   postgresSeconds: number
 }
 
-/** With `callsPerSecond` the calls come at that pace. */
-export type Measure = (seconds: number, callsPerSecond?: number) => Promise<Costed>
+/** With `requestsPerSecond` the calls come at that pace. */
+export type Measure = (seconds: number, requestsPerSecond?: number) => Promise<Costed>
 
 /** Ours and its floors: the least that the same work, or a part of it, can take. */
 export interface Comparison {
@@ -17,7 +17,7 @@ export interface Comparison {
   name: string
   unit: string
   /** How many of what is counted (such as orders) one call makes. */
-  unitsPerCall: number
+  unitsPerRequest: number
   ours: Measure
   /** By the names that they have in the table. */
   floors: Record<string, Measure>
@@ -58,14 +58,14 @@ const measureRound = async (comparison: Comparison, seconds: number, isReversed:
   const [first] = Object.entries(comparison.floors)
   if (!comparison.alsoHalf || !first) return { ours, floors, half: undefined }
   const [name, measureFloor] = first
-  const halfOf = ({ callMilliseconds, seconds }: Costed): number => callMilliseconds.length / seconds / 2
+  const halfOf = ({ requestMilliseconds, seconds }: Costed): number => requestMilliseconds.length / seconds / 2
   const oursAtHalf = await comparison.ours(seconds, halfOf(ours))
   const floorAtHalf = await measureFloor(seconds, halfOf(floors[name] as Costed))
   return { ours, floors, half: { ours: oursAtHalf, floor: floorAtHalf } }
 }
 
-const summarise = ({ unit, unitsPerCall, floors }: Comparison, rounds: Round[]): TableRow => {
-  const units = ({ callMilliseconds }: Costed) => callMilliseconds.length * unitsPerCall
+const summarise = ({ unit, unitsPerRequest, floors }: Comparison, rounds: Round[]): TableRow => {
+  const units = ({ requestMilliseconds }: Costed) => requestMilliseconds.length * unitsPerRequest
   const perSecond = (measured: Costed) => units(measured) / measured.seconds
   const microseconds = (of: Costed[], cost: 'nodeSeconds' | 'postgresSeconds' | 'cpuSeconds'): number | null =>
     finite((sum(of.map(measured => measured[cost])) * 1_000_000) / sum(of.map(units)), 1)
@@ -96,18 +96,20 @@ const atHalf = (rounds: Round[], floor: string): TableRow => {
   const half = rounds.flatMap(round => round.half ?? [])
   if (half.length === 0) return {}
   const settled = (measured: Costed[]) =>
-    measured.map(({ callMilliseconds }) => ({ callMilliseconds: callMilliseconds.slice(callMilliseconds.length / 4) }))
+    measured.map(({ requestMilliseconds }) => ({
+      requestMilliseconds: requestMilliseconds.slice(requestMilliseconds.length / 4),
+    }))
   const [ours, floors] = [settled(half.map(pair => pair.ours)), settled(half.map(pair => pair.floor))]
   return { ...latencies('half ', ours), 'half p99/p50': spread(ours), [`${floor} half p99/p50`]: spread(floors) }
 }
 
-const spread = (measured: Pick<Costed, 'callMilliseconds'>[]): number | null => {
-  const milliseconds = measured.flatMap(({ callMilliseconds }) => callMilliseconds)
+const spread = (measured: Pick<Costed, 'requestMilliseconds'>[]): number | null => {
+  const milliseconds = measured.flatMap(({ requestMilliseconds }) => requestMilliseconds)
   return finite(percentile(milliseconds, 0.99) / percentile(milliseconds, 0.5), 1)
 }
 
-const latencies = (prefix: string, measured: Pick<Costed, 'callMilliseconds'>[]): TableRow => {
-  const milliseconds = measured.flatMap(({ callMilliseconds }) => callMilliseconds)
+const latencies = (prefix: string, measured: Pick<Costed, 'requestMilliseconds'>[]): TableRow => {
+  const milliseconds = measured.flatMap(({ requestMilliseconds }) => requestMilliseconds)
   return {
     [`${prefix}p50 ms`]: finite(percentile(milliseconds, 0.5), 2),
     [`${prefix}p99 ms`]: finite(percentile(milliseconds, 0.99), 2),

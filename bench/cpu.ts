@@ -1,13 +1,26 @@
 import { readFile } from 'node:fs/promises'
 import type pg from 'pg'
+import type { Costed, Measure } from './compare.ts'
 import { sum } from './figures.ts'
+import type { LoadTask } from './load.ts'
+import type { RunTask } from './processes.ts'
+import type { Measurement } from './repeat.ts'
 
-/** CPU that a service has taken since it started. */
-export const serviceCpuSeconds = (url: string): Promise<number> => readMetric(url, 'process_cpu_seconds_total')
-
-/** Of all processes of a service. */
-export const sumOfCpuSeconds = async (urls: string[]): Promise<number> =>
-  sum(await Promise.all(urls.map(serviceCpuSeconds)))
+/** Adds the CPU of the service at `url` (without one the measuring process did the work) and of the Postgres (if one did). */
+export const withCost = async (
+  run: () => Promise<Measurement>,
+  { url, superuser }: { url?: string; superuser?: pg.Client | undefined },
+): Promise<Costed> => {
+  const read = async () => [
+    url === undefined ? Number.NaN : await readMetric(url, 'process_cpu_seconds_total'),
+    superuser ? await postgresCpuSeconds(superuser) : Number.NaN,
+  ]
+  const [node = 0, postgres = 0] = await read()
+  const measured = await run()
+  const [nodeAfter = 0, postgresAfter = 0] = await read()
+  const nodeSeconds = url === undefined ? measured.cpuSeconds : nodeAfter - node
+  return { ...measured, nodeSeconds, postgresSeconds: postgresAfter - postgres }
+}
 
 /** What a service has in memory now. */
 export const residentMegabytes = async (url: string): Promise<number> =>
@@ -24,7 +37,7 @@ const readMetric = async (url: string, name: string): Promise<number> => {
 const ticksPerSecond = 100
 
 /** CPU that all processes of a local Postgres have taken since it started. NaN where there is no /proc. */
-export const postgresCpuSeconds = async (superuser: pg.Client): Promise<number> => {
+const postgresCpuSeconds = async (superuser: pg.Client): Promise<number> => {
   const { rows } = await superuser.query<{ pid: number }>('select pid from pg_stat_activity')
   const processes = await Promise.all(rows.map(({ pid }) => readStat(pid)))
   const [running] = processes.flatMap(({ parent }) => parent ?? [])
@@ -42,3 +55,19 @@ const readStat = async (pid: number): Promise<{ parent?: number; own: number; of
   const ticks = (first: number): number => Number(fields[first]) + Number(fields[first + 1])
   return { parent: Number(fields[1]), own: ticks(11), ofEndedChildren: ticks(13) }
 }
+
+export type Load = RunTask<LoadTask, Measurement>
+
+export interface LoadSetting {
+  load: Load
+  url: string
+  /** Of the Postgres that works for it, if one does. */
+  superuser?: pg.Client
+  task: Omit<LoadTask, 'url' | 'seconds' | 'requestsPerSecond'>
+}
+
+/** Calls over HTTP, with the CPU of the process that answers them. */
+export const measureLoad =
+  ({ load, url, superuser, task }: LoadSetting): Measure =>
+  (seconds, requestsPerSecond) =>
+    withCost(() => load({ ...task, url, seconds, requestsPerSecond }), { url, superuser })

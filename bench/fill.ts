@@ -6,7 +6,7 @@ import type { Ground } from './ground.ts'
 /** With its event, its part of all indexes and of the log; generous. */
 export const bytesPerOrder = 1_500
 
-/** Places of the mask below are left to what was booked before. */
+/** CityIndex of the mask below are left to what was booked before. */
 const firstNumber = 1_000_000
 const chunk = 1_000_000
 

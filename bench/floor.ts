@@ -1,8 +1,9 @@
 // A process that does one bare statement over and over, as fast as the driver can.
+import { finished } from 'node:stream/promises'
 import pg from 'pg'
-import { copyIn } from './copy.ts'
+import { from } from 'pg-copy-streams'
 import { runTasks } from './processes.ts'
-import { type Measurement, paceFor, repeatFor } from './repeat.ts'
+import { type Measurement, repeat } from './repeat.ts'
 
 export interface FloorTask {
   /** As the role of the service, for row-level security counts here too; COPY works for a superuser alone. */
@@ -11,7 +12,7 @@ export interface FloorTask {
   connections: number
   seconds: number
   /** Calls at this pace; without it each connection calls again as soon as it has its answer. */
-  callsPerSecond?: number | undefined
+  requestsPerSecond?: number | undefined
   work: FloorWork
 }
 
@@ -28,25 +29,19 @@ type Act = (client: pg.Client, turn: number) => Promise<unknown>
 const clientsOf = new Map<string, pg.Client[]>()
 let nextNumber = 0
 
-const runFloor = async ({
-  databaseUrl,
-  tenant,
-  connections,
-  seconds,
-  callsPerSecond,
-  work,
-}: FloorTask): Promise<Measurement> => {
+const runFloor = async (task: FloorTask): Promise<Measurement> => {
+  const { databaseUrl, connections, seconds, requestsPerSecond } = task
   const clients = clientsOf.get(databaseUrl) ?? []
   clientsOf.set(databaseUrl, clients)
-  while (clients.length < connections) clients.push(await connect(databaseUrl, tenant))
-  const act = actOf(work)
+  while (clients.length < connections) clients.push(await connect(task))
+  const act = actOf(task.work)
   let turn = 0
   const actions = clients.slice(0, connections).map(client => () => act(client, turn++))
-  return callsPerSecond === undefined ? repeatFor(seconds, actions) : paceFor(seconds, callsPerSecond, actions)
+  return repeat(seconds, requestsPerSecond, actions)
 }
 
-const connect = async (connectionString: string, tenant: string): Promise<pg.Client> => {
-  const client = new pg.Client({ connectionString })
+const connect = async ({ databaseUrl, tenant }: FloorTask): Promise<pg.Client> => {
+  const client = new pg.Client({ connectionString: databaseUrl })
   await client.connect()
   await client.query(`select set_config('app.tenant', $1, false)`, [tenant])
   return client
@@ -58,7 +53,9 @@ const actOf = (work: FloorWork): Act => {
     const { lines } = work
     return (client, turn) => {
       const batch = lines[turn % lines.length] ?? []
-      return copyIn(client, text, batch.map(line => `${newWaybill()}\t${line}\n`).join(''))
+      const copying = client.query(from(text))
+      copying.end(batch.map(line => `${newWaybill()}\t${line}\n`).join(''))
+      return finished(copying)
     }
   }
   const name = nameOf(text)

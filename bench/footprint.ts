@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { TenantFile } from '../services/orders/provisioning/tenant-file.ts'
-import { startBareFastify } from './bare.ts'
+import { startBareFastify } from './bare-fastify.ts'
 import { type Bench, type TableRow, tell } from './bench.ts'
 import { bulkLoad, makeBodies, postEach } from './bulk-calls.ts'
-import { residentMegabytes } from './cpu.ts'
+import { type Load, measureLoad, residentMegabytes } from './cpu.ts'
 import { median, rounded } from './figures.ts'
 import { type Ground, startGround } from './ground.ts'
-import { type Load, measureLoad, only } from './measure-load.ts'
 import { startTaskProcess } from './processes.ts'
 
 /** How long orders takes to start and how much memory it has, with a tenant of many rates; a bare Fastify beside it. */
@@ -14,7 +13,7 @@ export const footprint: Bench = {
   summary: `memory of orders, idle and at load, and its start, with a tenant of 200,000 rates`,
   run: async (options, cleanUps) => {
     tell('footprint: starting Postgres, and loading the tenant ...')
-    const ground = await startGround(cleanUps, { ...options, change: addRates })
+    const ground = await startGround(cleanUps, addRates)
     const load: Load = startTaskProcess('load.ts', cleanUps)
     const measured: TableRow[] = []
     for (let round = 1; round <= options.rounds; round++) {
@@ -56,14 +55,14 @@ const measureStarted = async (ground: Ground, load: Load, seconds: number): Prom
   await postEach(url, ground, calls.bodies)
   const firstSeconds = (performance.now() - start) / 1000
   const loaded = await residentMegabytes(url)
-  const running = measureLoad(bulkLoad(ground, only(url), load, calls, connections))(seconds)
+  const running = measureLoad(bulkLoad(ground, url, load, calls, connections))(seconds)
   const atLoad = await peakUntil(running, url)
   await delay(restSeconds * 1000)
   return {
     'ready after s': rounded(readySeconds, 2),
-    'first call s': rounded(firstSeconds, 2),
+    'first request s': rounded(firstSeconds, 2),
     'idle MB': rounded(idle),
-    'after the first call MB': rounded(loaded),
+    'after the first request MB': rounded(loaded),
     'at load MB': rounded(atLoad),
     [`${restSeconds} s later MB`]: rounded(await residentMegabytes(url)),
   }

@@ -9,8 +9,7 @@ import { migrateOrders } from '../services/orders/database/migrate.ts'
 import { applyTenant } from '../services/orders/provisioning/apply.ts'
 import { checkFile } from '../services/orders/provisioning/check-file.ts'
 import type { TenantFile } from '../services/orders/provisioning/tenant-file.ts'
-import { connectSuperuser, startDatabase } from './database.ts'
-import { startEventsSink } from './events-sink.ts'
+import { startDatabase } from './database.ts'
 import { type Service, startService } from './service.ts'
 
 /** What is measured: a Postgres of its own with a tenant, and the orders service as it runs in production. */
@@ -26,33 +25,28 @@ export interface Ground {
   startOrders: (cleanUps: AsyncDisposableStack, profileFolder?: string) => Promise<Service>
 }
 
-export interface GroundOptions {
-  relays?: boolean
-  /** Changes the demo tenant before it is loaded. */
-  change?: (file: TenantFile) => void
-}
-
-/** All of it is stopped and removed by `cleanUps`. Takes some seconds. */
-export const startGround = async (cleanUps: AsyncDisposableStack, options: GroundOptions = {}): Promise<Ground> => {
-  const addressAs = await startDatabase('orders', cleanUps)
-  const databaseUrl = addressAs('orders')
-  const databases = { ORDERS_DATABASE_URL: databaseUrl, ORDERS_MIGRATE_DATABASE_URL: addressAs('orders_owner') }
-  await migrateOrders(databases)
-  const { tenant, token } = await loadTenant(databaseUrl, options.change)
-  const superuser = await connectSuperuser(addressAs, cleanUps)
-  const notifier = options.relays ? await startEventsSink(cleanUps) : `http://127.0.0.1:${await freePort()}`
+/** All of it is stopped and removed by `cleanUps`. Takes some seconds. `change` changes the demo tenant before it is loaded. */
+export const startGround = async (
+  cleanUps: AsyncDisposableStack,
+  change: (file: TenantFile) => void = () => {},
+): Promise<Ground> => {
+  const database = await startDatabase('orders', cleanUps)
+  const { databaseUrl, superuser } = database
+  await migrateOrders({ ORDERS_DATABASE_URL: databaseUrl, ...database.environment })
+  const { tenant, token } = await loadTenant(databaseUrl, change)
   const environment = {
-    ...databases,
+    ...database.environment,
     ...limits,
     SERVICE_TOKEN: randomBytes(32).toString('hex'),
-    NOTIFIER_URL: notifier,
+    // Nobody listens: the events wait in the outbox.
+    NOTIFIER_URL: `http://127.0.0.1:${await freePort()}`,
   }
-  const service = { name: 'orders', file: 'services/orders/main.ts', portSetting: 'ORDERS_PORT', environment }
+  const service = { file: 'services/orders/main.ts', portSetting: 'ORDERS_PORT', environment }
   return {
     tenant,
     headers: { authorization: `Bearer ${token}`, 'x-tenant': tenant, 'content-type': 'application/json' },
     databaseUrl,
-    superuserUrl: addressAs('postgres'),
+    superuserUrl: database.superuserUrl,
     superuser,
     tablesBeside: await findTables(superuser),
     startOrders: (cleanUps, profileFolder) => startService({ ...service, profileFolder }, cleanUps),
@@ -76,17 +70,17 @@ const findTables = async (superuser: pg.Client): Promise<string[]> => {
 
 const loadTenant = async (
   url: string,
-  change: (file: TenantFile) => void = () => {},
+  change: (file: TenantFile) => void,
 ): Promise<{ tenant: string; token: string }> => {
   const file: TenantFile = JSON.parse(await readFile(join(root, 'examples/demo-tenant.json'), 'utf8'))
   change(file)
   const checked = checkFile(file)
-  if (checked.kind === 'refused') throw new Error(`the tenant's file: ${JSON.stringify(checked.faults).slice(0, 500)}`)
+  if (checked.kind === 'refused') throw new Error(`the tenant's file: ${JSON.stringify(checked.errors).slice(0, 500)}`)
   // Without the service's time limit: that is too short for very many rates.
   const pool = new pg.Pool({ connectionString: url, max: 2, pipeline: true })
   try {
     const applied = await applyTenant(pool, checked.file, false)
-    if (applied.kind === 'refused') throw new Error(JSON.stringify(applied.faults))
+    if (applied.kind === 'refused') throw new Error(JSON.stringify(applied.errors))
     const tenant = checked.file.tenant.id
     const { token } = await createTokenFor(pool, { tenant, merchant: checked.file.merchants[0]?.email ?? '' })
     return { tenant, token }

@@ -1,16 +1,18 @@
+import { statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { type Bench, type BenchOptions, type TableRow, tell } from './bench.ts'
 import { bulkLoad, makeBodies, measureBulk, postEach } from './bulk-calls.ts'
 import { compare, type Measure } from './compare.ts'
-import { requireFreeDisk } from './disk.ts'
+import { type Load, measureLoad } from './cpu.ts'
 import { bytesPerOrder, fillOrders } from './fill.ts'
 import { type Ground, startGround } from './ground.ts'
-import { type Load, measureLoad, only } from './measure-load.ts'
+import type { LoadWork } from './load.ts'
 import { startTaskProcess } from './processes.ts'
 import { sampleAnswer } from './read.ts'
 
 /** The same calls on a service with many orders, beside one with few: two databases, each with a process. */
 export const growth: Bench = {
-  summary: 'the bulk call and the lists with many million orders in the table, beside the same with none',
+  summary: 'the bulk request and the lists with many million orders in the table, beside the same with none',
   run: async (options, cleanUps) => {
     const count = options.millions * 1_000_000
     await requireFreeDisk(count * bytesPerOrder)
@@ -23,6 +25,15 @@ export const growth: Bench = {
     const listRows = await measureLists({ few, many }, load, options)
     return [filled, ...listRows, ...(await compareBulk({ few, many }, load, options))]
   },
+}
+
+const requireFreeDisk = async (neededBytes: number): Promise<void> => {
+  const { bavail, bsize } = await statfs(tmpdir())
+  const gigabytes = (bytes: number): string => `${(bytes / 1e9).toFixed(1)} GB`
+  if (bavail * bsize < neededBytes)
+    throw new Error(
+      `${tmpdir()} has ${gigabytes(bavail * bsize)} free, ${gigabytes(neededBytes)} are needed: set TMPDIR to another disk, or fewer --million`,
+    )
 }
 
 interface Side {
@@ -38,7 +49,7 @@ const ordersAtFirst = 1000
 const warmUpSeconds = 1.5
 
 const startSide = async (options: BenchOptions, cleanUps: AsyncDisposableStack): Promise<Side> => {
-  const ground = await startGround(cleanUps, options)
+  const ground = await startGround(cleanUps)
   const { url } = await ground.startOrders(cleanUps, options.profileFolder)
   const [waybills = []] = await postEach(url, ground, await makeBodies(ordersAtFirst))
   return { ground, url, waybill: waybills[0] ?? '' }
@@ -46,14 +57,14 @@ const startSide = async (options: BenchOptions, cleanUps: AsyncDisposableStack):
 
 const compareSides = async (
   sides: Sides,
-  { name, unit, unitsPerCall }: { name: string; unit: string; unitsPerCall: number },
+  { name, unit, unitsPerRequest }: { name: string; unit: string; unitsPerRequest: number },
   measure: (side: Side) => Measure,
   options: BenchOptions,
 ): Promise<TableRow> => {
   const ours = measure(sides.many)
   const floors = { 'with few': measure(sides.few) }
   for (const side of [ours, floors['with few']]) await side(warmUpSeconds)
-  return compare({ name: `growth: ${name}`, unit, unitsPerCall, ours, floors }, options)
+  return compare({ name: `growth: ${name}`, unit, unitsPerRequest, ours, floors }, options)
 }
 
 const compareBulk = async (sides: Sides, load: Load, options: BenchOptions): Promise<TableRow[]> => {
@@ -61,11 +72,11 @@ const compareBulk = async (sides: Sides, load: Load, options: BenchOptions): Pro
   for (const batch of options.batches ?? [1, 100, 1000])
     for (const connections of options.connections ?? [4]) {
       const calls = { batch, bodies: await makeBodies(batch), isKeyed: false }
-      const kind = { name: `batch ${batch}, connections ${connections}`, unit: 'orders', unitsPerCall: batch }
+      const kind = { name: `batch ${batch}, connections ${connections}`, unit: 'orders', unitsPerRequest: batch }
       const measure = ({ ground, url }: Side) =>
         ground === sides.few.ground
-          ? measureBulk(ground, only(url), load, calls, connections)
-          : measureLoad(bulkLoad(ground, only(url), load, calls, connections))
+          ? measureBulk(ground, url, load, calls, connections)
+          : measureLoad(bulkLoad(ground, url, load, calls, connections))
       table.push({ batch, connections, ...(await compareSides(sides, kind, measure, options)) })
     }
   return table
@@ -84,17 +95,15 @@ const measureLists = async (sides: Sides, load: Load, options: BenchOptions): Pr
   const table: TableRow[] = []
   for (const [what, pathFor] of Object.entries(lists)) {
     const pathOf = (side: Side): string => `/api/public/merchant${pathFor(side)}`
-    const answers = await Promise.all(
-      Object.values(sides).map(side => sampleAnswer(side.url + pathOf(side), side.ground)),
-    )
-    if (answers.includes(undefined)) continue
+    for (const side of Object.values(sides)) await sampleAnswer(side.url + pathOf(side), side.ground)
     for (const connections of options.connections ?? [4]) {
       const measure = (side: Side): Measure => {
         const { headers, superuser } = side.ground
-        const task = { headers, calls: [{ path: pathOf(side) }], connections }
-        return measureLoad({ load, target: only(side.url), superuser, task })
+        const work: LoadWork = { kind: 'calls', headers, calls: [{ path: pathOf(side) }] }
+        const task = { work, connections }
+        return measureLoad({ load, url: side.url, superuser, task })
       }
-      const kind = { name: `${what}, connections ${connections}`, unit: 'calls', unitsPerCall: 1 }
+      const kind = { name: `${what}, connections ${connections}`, unit: 'requests', unitsPerRequest: 1 }
       table.push({ what, connections, ...(await compareSides(sides, kind, measure, options)) })
     }
   }

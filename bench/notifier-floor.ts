@@ -4,17 +4,13 @@ import { join } from 'node:path'
 import { root } from '../dev/settings.ts'
 import { accessToken, apiPath, bodyOf } from './notifier-messages.ts'
 import { runTasks } from './processes.ts'
-import type { Measurement } from './repeat.ts'
+import { type Measurement, measure } from './repeat.ts'
 
 export interface NotifierFloorTask {
   apiUrl: string
   /** How many messages may be on their way at once. */
   window: number
   messages: number
-}
-
-export interface NotifierFloorMeasurement extends Measurement {
-  undiciVersion: string
 }
 
 interface Pool {
@@ -24,7 +20,6 @@ interface Pool {
 /** The undici of the notifier: the one at the root is another version. */
 const requireAsNotifier = createRequire(join(root, 'services/notifier/package.json'))
 const undici: { Pool: new (origin: string, options: object) => Pool } = requireAsNotifier('undici')
-const undiciVersion: string = requireAsNotifier('undici/package.json').version
 
 const pools = new Map<number, Pool>()
 
@@ -36,25 +31,20 @@ const poolFor = ({ apiUrl, window }: NotifierFloorTask): Pool => {
 
 const headers = { authorization: `Bearer ${accessToken}`, 'content-type': 'application/json' }
 
-const runFloor = async (task: NotifierFloorTask): Promise<NotifierFloorMeasurement> => {
+const runFloor = async (task: NotifierFloorTask): Promise<Measurement> => {
   const pool = poolFor(task)
   const bodies = Array.from({ length: task.messages }, (_, index) => bodyOf(index + 1))
-  const callMilliseconds: number[] = []
-  const cpuBefore = process.cpuUsage()
-  const start = performance.now()
-  const sendNext = async (): Promise<void> => {
-    for (let body = bodies.pop(); body !== undefined; body = bodies.pop()) {
-      const begun = performance.now()
-      const answer = await pool.request({ method: 'POST', path: apiPath, headers, body })
-      const text = await answer.body.text()
-      if (answer.statusCode !== 200) throw new Error(`the simulator answered ${answer.statusCode}: ${text}`)
-      callMilliseconds.push(performance.now() - begun)
+  return measure(async (start, ended) => {
+    const sendNext = async (): Promise<void> => {
+      for (let body = bodies.pop(), begun = start; body !== undefined; body = bodies.pop()) {
+        const answer = await pool.request({ method: 'POST', path: apiPath, headers, body })
+        const text = await answer.body.text()
+        if (answer.statusCode !== 200) throw new Error(`the simulator answered ${answer.statusCode}: ${text}`)
+        begun = ended(begun)
+      }
     }
-  }
-  await Promise.all(Array.from({ length: task.window }, sendNext))
-  const seconds = (performance.now() - start) / 1000
-  const { user, system } = process.cpuUsage(cpuBefore)
-  return { seconds, callMilliseconds, cpuSeconds: (user + system) / 1_000_000, undiciVersion }
+    await Promise.all(Array.from({ length: task.window }, sendNext))
+  })
 }
 
 runTasks(runFloor)

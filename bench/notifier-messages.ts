@@ -60,16 +60,10 @@ export const insertMessages = async (
   })
 }
 
-export const queueMessages = (superuser: pg.Client, tenant: Tenant, count: number): Promise<void> =>
-  insertMessages(superuser, tenant, count, 'queued')
-
 export const removeMessages = (superuser: pg.Client): Promise<unknown> =>
   superuser.query('truncate messages, message_events')
 
-export const countAccepted = async (superuser: pg.Client, tenant: Tenant): Promise<number> => {
-  const { rows } = await superuser.query(
-    `select count(*)::integer as count from messages where tenant_id = $1 and status = 'accepted'`,
-    [tenant],
-  )
+export const countAccepted = async (superuser: pg.Client): Promise<number> => {
+  const { rows } = await superuser.query(`select count(*)::integer as count from messages where status = 'accepted'`)
   return rows[0].count
 }

@@ -1,17 +1,18 @@
 // A process that runs the notifier's queue, put together as its app.ts and main.ts do.
-import { createPool } from '@courier/shared/database.ts'
+
 import { createLogger } from '@courier/shared/log.ts'
+import { createPool } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { createTokenKeeper } from '../services/notifier/channels/secrets.ts'
 import { readKeyring } from '../services/notifier/channels/vault.ts'
-import type { ClaimedMessage } from '../services/notifier/messages/claim.ts'
-import { createEffects } from '../services/notifier/messages/effects.ts'
-import type { Outcome } from '../services/notifier/messages/outcomes.ts'
-import { Queue } from '../services/notifier/messages/queue.ts'
-import { createSender } from '../services/notifier/messages/sender.ts'
 import { createMessagingApi } from '../services/notifier/messaging-api/client.ts'
+import type { ClaimedMessage } from '../services/notifier/sending/claim.ts'
+import { createEffects } from '../services/notifier/sending/effects.ts'
+import type { Outcome } from '../services/notifier/sending/outcomes.ts'
+import { Queue } from '../services/notifier/sending/queue.ts'
+import { createSender } from '../services/notifier/sending/sender.ts'
 import { runTasks } from './processes.ts'
-import type { Measurement } from './repeat.ts'
+import { type Measurement, measure } from './repeat.ts'
 
 export interface QueueTask {
   databaseUrl: string
@@ -19,8 +20,7 @@ export interface QueueTask {
   apiUrl: string
   /** How many messages may be on their way at once. */
   window: number
-  /** The queue runs until so many messages of that tenant are stored as accepted. */
-  tenant: string
+  /** The queue runs until so many messages are stored as accepted. */
   messages: number
 }
 
@@ -47,33 +47,28 @@ const partsFor = (task: QueueTask): Parts => {
 
 const stallMilliseconds = 20_000
 
-/** The milliseconds are those of the API's calls, of all tenants. Throws for a message that is not accepted. */
-const runQueue = async (task: QueueTask): Promise<Measurement> => {
-  const { pool, send } = partsFor(task)
-  const callMilliseconds: number[] = []
-  const { promise: allAccepted, resolve, reject } = Promise.withResolvers<void>()
-  let left = task.messages
-  const sendAndCount = async (message: ClaimedMessage): Promise<Outcome> => {
-    stall.refresh()
-    const begun = performance.now()
-    const outcome = await send(message)
-    callMilliseconds.push(performance.now() - begun)
-    if (outcome.status !== 'accepted') reject(new Error(`a message became ${outcome.status}: ${outcome.detail}`))
-    if (message.tenant === task.tenant && --left === 0) resolve()
-    return outcome
-  }
-  const stall = setTimeout(() => reject(new Error(`nothing more was sent; ${left} are left`)), stallMilliseconds)
-  const queue = new Queue({ pool, logger, send: sendAndCount, window: task.window, pairSeconds: 0, sendSeconds: 16 })
-  const cpuBefore = process.cpuUsage()
-  const start = performance.now()
-  queue.start()
-  await allAccepted.finally(() => {
-    clearTimeout(stall)
-    return queue.stop()
+/** The milliseconds are those of the API's calls. Throws for a message that is not accepted. */
+const runQueue = (task: QueueTask): Promise<Measurement> =>
+  measure(async (_start, ended) => {
+    const { pool, send } = partsFor(task)
+    const { promise: allAccepted, resolve, reject } = Promise.withResolvers<void>()
+    let left = task.messages
+    const sendAndCount = async (message: ClaimedMessage): Promise<Outcome> => {
+      stall.refresh()
+      const begun = performance.now()
+      const outcome = await send(message)
+      ended(begun)
+      if (outcome.status !== 'accepted') reject(new Error(`a message became ${outcome.status}: ${outcome.detail}`))
+      if (--left === 0) resolve()
+      return outcome
+    }
+    const stall = setTimeout(() => reject(new Error(`nothing more was sent; ${left} are left`)), stallMilliseconds)
+    const queue = new Queue({ pool, logger, send: sendAndCount, window: task.window, pairSeconds: 0, sendSeconds: 16 })
+    queue.start()
+    await allAccepted.finally(() => {
+      clearTimeout(stall)
+      return queue.stop()
+    })
   })
-  const { user, system } = process.cpuUsage(cpuBefore)
-  const seconds = (performance.now() - start) / 1000
-  return { seconds, callMilliseconds, cpuSeconds: (user + system) / 1_000_000 }
-}
 
 runTasks(runQueue)

@@ -1,19 +1,18 @@
-import { startBareFastify, tellBareFastify } from './bare.ts'
+import { startBareFastify, tellBareFastify } from './bare-fastify.ts'
 import { type Bench, type TableRow, tell } from './bench.ts'
 import { type Floor, makeBodies, postEach } from './bulk-calls.ts'
-import { type Costed, compare, type Measure } from './compare.ts'
-import { postgresCpuSeconds } from './cpu.ts'
+import { compare, type Measure } from './compare.ts'
+import { type Load, measureLoad, withCost } from './cpu.ts'
 import type { FloorWork } from './floor.ts'
 import { type Ground, startGround } from './ground.ts'
-import { type Load, measureLoad, only } from './measure-load.ts'
 import { startTaskProcess } from './processes.ts'
 
 /** What merchants read most, beside a route that answers the same bytes and beside the select alone. */
 export const read: Bench = {
-  summary: 'calls/s of reading an order and the cities, beside a bare Fastify route and the bare select',
+  summary: 'requests/s of reading an order and the cities, beside a bare Fastify route and the bare select',
   run: async (options, cleanUps) => {
     tell('read: starting Postgres, orders and a bare Fastify ...')
-    const ground = await startGround(cleanUps, options)
+    const ground = await startGround(cleanUps)
     const { url } = await ground.startOrders(cleanUps, options.profileFolder)
     const bare = (await startBareFastify(cleanUps)).url
     const load: Load = startTaskProcess('load.ts', cleanUps)
@@ -22,17 +21,20 @@ export const read: Bench = {
     const table: TableRow[] = []
     for (const { what, paths, select } of readings(ground.tenant, waybills)) {
       const answer = await sampleAnswer(url + paths[0], ground)
-      if (answer === undefined) continue
       await tellBareFastify(bare, 'answer', answer)
       for (const connections of options.connections ?? [1, 16, 64]) {
-        const task = { headers: ground.headers, calls: paths.map(path => ({ path })), connections }
-        const ours = measureLoad({ load, target: only(url), superuser: ground.superuser, task })
-        const fastify = measureLoad({ load, target: only(bare), task })
+        const work = { kind: 'calls', headers: ground.headers, calls: paths.map(path => ({ path })) } as const
+        const task = { work, connections }
+        const ours = measureLoad({ load, url, superuser: ground.superuser, task })
+        const fastify = measureLoad({ load, url: bare, task })
         const floors = { Fastify: fastify, select: measureSelect(ground, floor, select, connections) }
         const name = `read: ${what}, connections ${connections}`
         await ours(warmUpSeconds)
-        const figures = await compare({ name, unit: 'calls', unitsPerCall: 1, ours, floors, alsoHalf: true }, options)
-        table.push({ what, connections, 'answer bytes': Buffer.byteLength(answer), ...figures })
+        const figures = await compare(
+          { name, unit: 'requests', unitsPerRequest: 1, ours, floors, alsoHalf: true },
+          options,
+        )
+        table.push({ what, connections, 'response bytes': Buffer.byteLength(answer), ...figures })
       }
     }
     return table
@@ -80,21 +82,15 @@ const readings = (tenant: string, waybills: string[]): Reading[] => {
   ]
 }
 
-/** undefined, and said so, when orders has no such route. */
-export const sampleAnswer = async (address: string, { headers }: Ground): Promise<string | undefined> => {
+/** The body of a response, which must be 200. */
+export const sampleAnswer = async (address: string, { headers }: Ground): Promise<string> => {
   const answer = await fetch(address, { headers })
   const text = await answer.text()
   if (answer.status === 200) return text
-  if (answer.status !== 404) throw new Error(`${address} answered ${answer.status}: ${text.slice(0, 500)}`)
-  tell(`left out: ${address} answered 404: ${text.slice(0, 500)}`)
-  return undefined
+  throw new Error(`${address} answered ${answer.status}: ${text.slice(0, 500)}`)
 }
 
 const measureSelect =
   ({ superuser, databaseUrl, tenant }: Ground, floor: Floor, work: FloorWork, connections: number): Measure =>
-  async (seconds, callsPerSecond): Promise<Costed> => {
-    const before = await postgresCpuSeconds(superuser)
-    const measured = await floor({ databaseUrl, tenant, connections, seconds, callsPerSecond, work })
-    const postgresSeconds = (await postgresCpuSeconds(superuser)) - before
-    return { ...measured, nodeSeconds: measured.cpuSeconds, postgresSeconds }
-  }
+  (seconds, requestsPerSecond) =>
+    withCost(() => floor({ databaseUrl, tenant, connections, seconds, requestsPerSecond, work }), { superuser })

@@ -5,15 +5,23 @@ export interface Measurement {
   /** From the start to the end of the last call. */
   seconds: number
   /** One for each call, in the order in which they ended. */
-  callMilliseconds: number[]
+  requestMilliseconds: number[]
   /** CPU that the measuring process itself took. */
   cpuSeconds: number
 }
 
 type Action = () => Promise<unknown>
 
-/** Repeats each action, one call at a time and all actions side by side, until the time is up. Throws what they throw. */
-export const repeatFor = (seconds: number, actions: Action[]): Promise<Measurement> =>
+/** Calls at that pace; without one each action is repeated as soon as it has ended. Throws what the actions throw. */
+export const repeat = (
+  seconds: number,
+  requestsPerSecond: number | undefined,
+  actions: Action[],
+): Promise<Measurement> =>
+  requestsPerSecond === undefined ? repeatFor(seconds, actions) : paceFor(seconds, requestsPerSecond, actions)
+
+/** One call at a time and all actions side by side, until the time is up. */
+const repeatFor = (seconds: number, actions: Action[]): Promise<Measurement> =>
   measure(async (start, ended) => {
     const end = start + seconds * 1000
     const repeat = async (action: Action): Promise<void> => {
@@ -29,13 +37,13 @@ export const repeatFor = (seconds: number, actions: Action[]): Promise<Measureme
  * Makes calls at a steady pace, whether or not earlier ones have ended: a call that finds every action busy waits, and
  * its time counts from when it was due.
  */
-export const paceFor = (seconds: number, callsPerSecond: number, actions: Action[]): Promise<Measurement> =>
+const paceFor = (seconds: number, requestsPerSecond: number, actions: Action[]): Promise<Measurement> =>
   measure(async (start, ended) => {
     const end = start + seconds * 1000
     let next = 0
     const repeat = async (action: Action): Promise<void> => {
       for (;;) {
-        const due = start + (next++ * 1000) / callsPerSecond
+        const due = start + (next++ * 1000) / requestsPerSecond
         if (due >= end) return
         const early = due - performance.now()
         if (early > 0) await delay(early)
@@ -49,18 +57,18 @@ export const paceFor = (seconds: number, callsPerSecond: number, actions: Action
   })
 
 /** `ended` notes a call that began then, and returns the time. */
-const measure = async (
+export const measure = async (
   run: (start: number, ended: (begun: number) => number) => Promise<void>,
 ): Promise<Measurement> => {
-  const callMilliseconds: number[] = []
+  const requestMilliseconds: number[] = []
   const cpuBefore = process.cpuUsage()
   const start = performance.now()
   await run(start, begun => {
     const now = performance.now()
-    callMilliseconds.push(now - begun)
+    requestMilliseconds.push(now - begun)
     return now
   })
   const seconds = (performance.now() - start) / 1000
   const { user, system } = process.cpuUsage(cpuBefore)
-  return { seconds, callMilliseconds, cpuSeconds: (user + system) / 1_000_000 }
+  return { seconds, requestMilliseconds, cpuSeconds: (user + system) / 1_000_000 }
 }

@@ -1,17 +1,15 @@
 // npm run bench [-- NAME ...]: the benchmarks; without a name all of them. --help explains.
 import { parseArgs } from 'node:util'
-import { print, printJson, printTable } from '@courier/shared/command-line.ts'
-import { keepCompiled } from '../dev/settings.ts'
+import { print, printJson, printTable } from '@courier/shared/cli/command-line.ts'
+import { runTool } from '../dev/tool.ts'
 import type { Bench, BenchOptions, TableRow } from './bench.ts'
 import { bulk } from './bulk.ts'
-import { cost } from './cost.ts'
 import { footprint } from './footprint.ts'
 import { growth } from './growth.ts'
 import { notifier } from './notifier.ts'
-import { pair } from './pair.ts'
 import { read } from './read.ts'
 
-const benches: Record<string, Bench> = { bulk, read, notifier, growth, cost, footprint, pair }
+const benches: Record<string, Bench> = { bulk, read, notifier, growth, footprint }
 
 const help = `npm run bench -- [NAME ...] [OPTION ...]     Measures; without a name all of these:
 
@@ -19,18 +17,17 @@ ${Object.entries(benches)
   .map(([name, { summary }]) => `  ${name.padEnd(10)}${summary}`)
   .join('\n')}
 
-  --rounds N            rounds of each cell, ours and the floor in turn; medians are printed (default 5)
+  --rounds N            rounds of each cell, ours and the baselines in turn; medians are printed (default 5)
   --seconds N           length of one measurement (default 1.4)
   --batch N,N           only these batch sizes
   --connections N,N     only these numbers of connections; notifier: of messages on their way at once
   --million N           growth: how many million orders are filled in (default 20)
-  --relay               a stand-in of the notifier takes the events of new orders; else they wait in the outbox
   --profile FOLDER      writes a CPU profile of the service into FOLDER (slows it)
   --json                prints JSON
 
-Each floor is measured in turn with ours; "ratio to" it is ours by it. p50 and p99 are of our calls; half: at a steady pace of half
-of the calls that ours could answer. The columns in us are CPU per order, call or message: of the service, of Postgres, of the
-process that calls; --json has those of the floors too. Each run has processes and databases of its own in TMPDIR, gone afterwards;
+Each baseline is measured in turn with ours; "ratio to" it is ours by it. p50 and p99 are of our responses; half: at a steady rate of
+half the requests that ours could serve. The columns in us are CPU per order, request or message: of the service, of Postgres, of the
+client; --json has those of the baselines too. Each run has processes and databases of its own in TMPDIR, gone afterwards;
 settings of the service may stand in the environment, such as DATABASE_CONNECTIONS=16. Only ratios travel from one machine to
 another. A short run: --rounds 1 --seconds 1 --batch 1000 --connections 4 --million 1.`
 
@@ -40,7 +37,7 @@ const readArguments = () => {
   const flag = { type: 'boolean', default: false } as const
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { ...texts, relay: flag, json: flag, help: flag },
+    options: { ...texts, json: flag, help: flag },
   })
   const unknown = positionals.filter(name => !Object.hasOwn(benches, name))
   if (unknown.length > 0)
@@ -51,7 +48,6 @@ const readArguments = () => {
     batches: values.batch?.split(',').map(text => wholeNumber('batch', text)),
     connections: values.connections?.split(',').map(text => wholeNumber('connections', text)),
     millions: wholeNumber('million', values.million ?? '20'),
-    relays: values.relay,
     profileFolder: values.profile,
   }
   if (!(options.seconds > 0 && options.seconds <= 600))
@@ -64,7 +60,7 @@ const wholeNumber = (name: string, text: string): number => {
   return Number(text)
 }
 
-/** The CPU of floors makes a table too wide to read. */
+/** The CPU of baselines makes a table too wide to read. */
 const withoutDetails = (row: TableRow): TableRow =>
   Object.fromEntries(Object.entries(row).filter(([name]) => !/ (Node|Postgres) us$/.test(name)))
 
@@ -83,38 +79,15 @@ const printTables = (whole: TableRow[]): void => {
   }
 }
 
-const fail = (error: unknown): void => {
-  process.stderr.write(`${error instanceof Error ? error.message : error}\n`)
-  process.exitCode = 1
-}
-
-const cleanUps = new AsyncDisposableStack()
-let cleaning: Promise<void> | undefined
-const cleanUp = (): Promise<void> => {
-  cleaning ??= cleanUps.disposeAsync()
-  return cleaning
-}
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.on(signal, async () => {
-    process.stderr.write('stopping ...\n')
-    await cleanUp().catch(fail)
-    process.exit(130)
-  })
-
-keepCompiled()
-try {
+await runTool(async cleanUps => {
   const { names, options, json, help: isHelp } = readArguments()
+  if (isHelp) return print(help)
   const tables: Record<string, TableRow[]> = {}
-  for (const name of isHelp ? [] : names) {
+  for (const name of names) {
     const ofBench = cleanUps.use(new AsyncDisposableStack())
     tables[name] = (await benches[name]?.run(options, ofBench)) ?? []
     await ofBench.disposeAsync()
     if (!json) printTables(tables[name])
   }
-  if (isHelp) print(help)
-  else if (json) printJson(tables)
-} catch (error) {
-  if (!cleaning) fail(error)
-} finally {
-  await cleanUp().catch(fail)
-}
+  if (json) printJson(tables)
+})

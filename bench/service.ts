@@ -1,12 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
-import { freePort } from '../dev/ports.ts'
-import { root, serviceFlags } from '../dev/settings.ts'
+import { addressOf, freePort } from '../dev/ports.ts'
+import { ServiceProcess } from '../dev/service-process.ts'
+import { serviceFlags } from '../dev/settings.ts'
 
 export interface ServiceOptions {
-  name: string
   /** From the root of the repository. */
   file: string
   portSetting: string
@@ -24,40 +20,20 @@ export interface Service {
 export const profileFlags = (folder: string | undefined): string[] =>
   folder === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${folder}`]
 
-/** Starts a service as a process of its own and waits until it is ready. */
+/** Starts a service as a process of its own and waits until it is ready. Settings in the environment count. */
 export const startService = async (options: ServiceOptions, cleanUps: AsyncDisposableStack): Promise<Service> => {
-  const { name, file, portSetting, environment, profileFolder } = options
+  const { file, portSetting, profileFolder } = options
   const port = await freePort()
+  const given = Object.fromEntries(Object.entries(process.env).map(([name, value = '']) => [name, value]))
+  const defaults = { LOG_LEVEL: 'warn', SERVICE_TOKEN: 'a-service-token-of-benches' }
+  const environment = { ...defaults, ...given, ...options.environment, HOST: '127.0.0.1', [portSetting]: String(port) }
+  const flags = [...serviceFlags, ...profileFlags(profileFolder)]
+  const service = new ServiceProcess(file, addressOf('127.0.0.1', port), environment, { flags })
   const start = performance.now()
-  const child = spawn(process.execPath, [...serviceFlags, ...profileFlags(profileFolder), join(root, file)], {
-    stdio: ['ignore', 2, 2],
-    env: {
-      LOG_LEVEL: 'warn',
-      SERVICE_TOKEN: 'a-service-token-of-benches',
-      ...process.env,
-      ...environment,
-      HOST: '127.0.0.1',
-      [portSetting]: String(port),
-    },
-  })
-  const ended = once(child, 'exit')
   cleanUps.defer(async () => {
-    child.kill('SIGTERM')
-    await ended
+    await service.stop('SIGTERM')
   })
-  const url = `http://127.0.0.1:${port}`
-  await waitUntilReady(name, url, child)
-  return { url, readySeconds: (performance.now() - start) / 1000 }
-}
-
-const pauseMilliseconds = 10
-
-const waitUntilReady = async (name: string, url: string, child: ChildProcess): Promise<void> => {
-  for (let tries = 0; tries < 30_000 / pauseMilliseconds; tries++) {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} ended: see its log above.`)
-    const answer = await fetch(`${url}/health/ready`).catch(() => undefined)
-    if (answer?.ok) return
-    await delay(pauseMilliseconds)
-  }
-  throw new Error(`${name} was not ready after half a minute.`)
+  service.start()
+  await service.ready()
+  return { url: service.url, readySeconds: (performance.now() - start) / 1000 }
 }

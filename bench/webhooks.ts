@@ -1,17 +1,12 @@
 import type pg from 'pg'
-import { startBareFastify, tellBareFastify } from './bare.ts'
+import { startBareFastify, tellBareFastify } from './bare-fastify.ts'
 import { type BenchOptions, type TableRow, tell } from './bench.ts'
 import type { Floor } from './bulk-calls.ts'
-import { type Costed, compare, type Measure } from './compare.ts'
-import { postgresCpuSeconds, sumOfCpuSeconds } from './cpu.ts'
-import { only, type Target } from './measure-load.ts'
+import { compare, type Measure } from './compare.ts'
+import { type Load, measureLoad, withCost } from './cpu.ts'
 import type { NotifierGround } from './notifier-ground.ts'
 import { appSecret, idOf, insertMessages, removeMessages } from './notifier-messages.ts'
-import { type RunTask, startTaskProcess } from './processes.ts'
-import type { Measurement } from './repeat.ts'
-import type { WebhookLoadTask } from './webhook-load.ts'
-
-export type WebhookLoad = RunTask<WebhookLoadTask, Measurement>
+import { startTaskProcess } from './processes.ts'
 
 /** Fastify: a route that checks the signature alone. update: the rows alone, by one bare statement. */
 export const measureWebhooks = async (
@@ -24,17 +19,17 @@ export const measureWebhooks = async (
   const { url } = await ground.startNotifier(cleanUps, options.profileFolder)
   const bare = (await startBareFastify(cleanUps)).url
   await tellBareFastify(bare, 'secret', appSecret)
-  const load: WebhookLoad = startTaskProcess('webhook-load.ts', cleanUps)
+  const load: Load = startTaskProcess('load.ts', cleanUps)
   const floor: Floor = startTaskProcess('floor.ts', cleanUps)
   const table: TableRow[] = []
   for (const updatesPerCall of options.batches ?? [1, 100, 1000]) {
     const calls = { updatesPerCall, connections }
-    const ours = measureUpdates(ground, load, only(url), calls)
+    const ours = measureUpdates(ground, load, url, calls)
     const fastify = measureSignatures(load, bare, calls)
     const floors = { Fastify: fastify, update: measureStatement(ground, floor, calls) }
     await ours(warmUpSeconds)
     const name = `webhooks: ${updatesPerCall} updates a call`
-    const comparison = { name, unit: 'updates', unitsPerCall: updatesPerCall, ours, floors, alsoHalf: true }
+    const comparison = { name, unit: 'updates', unitsPerRequest: updatesPerCall, ours, floors, alsoHalf: true }
     table.push({ 'updates a call': updatesPerCall, connections, ...(await compare(comparison, options)) })
   }
   return table
@@ -46,35 +41,26 @@ const warmUpSeconds = 1.5
 const messagesPerSecond = 40_000
 const readMessages = 10_000
 
-export interface WebhookCalls {
+interface WebhookCalls {
   updatesPerCall: number
   connections: number
 }
 
 /** Throws unless every update that counts is in the timeline of its message. */
-export const measureUpdates =
-  (
-    { superuser }: NotifierGround,
-    load: WebhookLoad,
-    { url, processes }: Target,
-    { updatesPerCall, connections }: WebhookCalls,
-  ): Measure =>
-  async (seconds, callsPerSecond): Promise<Costed> => {
+const measureUpdates =
+  ({ superuser }: NotifierGround, load: Load, url: string, { updatesPerCall, connections }: WebhookCalls): Measure =>
+  async (seconds, requestsPerSecond) => {
     const messages = Math.max(messagesPerSecond * seconds, updatesPerCall * connections)
     await renewMessages(superuser, messages)
-    const before = await sumOfCpuSeconds(processes)
-    const postgresBefore = await postgresCpuSeconds(superuser)
-    const pace = callsPerSecond === undefined ? {} : { callsPerSecond }
-    const measured = await load({ url, connections, seconds, messages, updatesPerCall, ...pace })
-    const postgresSeconds = (await postgresCpuSeconds(superuser)) - postgresBefore
-    const nodeSeconds = (await sumOfCpuSeconds(processes)) - before
+    const task = { work: { kind: 'webhooks', messages, updatesPerCall } as const, connections }
+    const measured = await measureLoad({ load, url, superuser, task })(seconds, requestsPerSecond)
     const { rows } = await superuser.query(
       `select count(*)::integer as count from message_events
         where tenant_id = 'large' and status in ('delivered', 'read')`,
     )
-    const expected = measured.callMilliseconds.length * updatesPerCall
+    const expected = measured.requestMilliseconds.length * updatesPerCall
     if (rows[0].count !== expected) throw new Error(`${rows[0].count} updates were written, not ${expected}`)
-    return { ...measured, nodeSeconds, postgresSeconds }
+    return measured
   }
 
 /** So many that wait for updates, beside some that had theirs: Postgres plans by what it has seen. */
@@ -91,15 +77,10 @@ const renewMessages = async (superuser: pg.Client, count: number): Promise<void>
   await superuser.query('analyze messages, message_events')
 }
 
-const measureSignatures =
-  (load: WebhookLoad, url: string, { updatesPerCall, connections }: WebhookCalls): Measure =>
-  async (seconds, callsPerSecond): Promise<Costed> => {
-    const before = await sumOfCpuSeconds([url])
-    const pace = callsPerSecond === undefined ? {} : { callsPerSecond }
-    const messages = Number.MAX_SAFE_INTEGER
-    const measured = await load({ url, connections, seconds, messages, updatesPerCall, ...pace })
-    return { ...measured, nodeSeconds: (await sumOfCpuSeconds([url])) - before, postgresSeconds: Number.NaN }
-  }
+const measureSignatures = (load: Load, url: string, { updatesPerCall, connections }: WebhookCalls): Measure => {
+  const work = { kind: 'webhooks', messages: Number.MAX_SAFE_INTEGER, updatesPerCall } as const
+  return measureLoad({ load, url, task: { work, connections } })
+}
 
 const statement = `
   with given as (
@@ -112,15 +93,12 @@ const statement = `
 
 const measureStatement =
   ({ superuser, databaseUrl }: NotifierGround, floor: Floor, { updatesPerCall, connections }: WebhookCalls): Measure =>
-  async (seconds): Promise<Costed> => {
+  async seconds => {
     const messages = Math.max(messagesPerSecond * seconds, updatesPerCall * connections)
     await renewMessages(superuser, messages)
     const values = Array.from({ length: Math.floor(messages / updatesPerCall) }, (_, call) => [
       `{${Array.from({ length: updatesPerCall }, (_, index) => idOf(call * updatesPerCall + index + 1)).join(',')}}`,
     ])
-    const before = await postgresCpuSeconds(superuser)
     const work = { kind: 'statement', text: statement, values } as const
-    const measured = await floor({ databaseUrl, tenant: 'large', connections, seconds, work })
-    const postgresSeconds = (await postgresCpuSeconds(superuser)) - before
-    return { ...measured, nodeSeconds: measured.cpuSeconds, postgresSeconds }
+    return withCost(() => floor({ databaseUrl, tenant: 'large', connections, seconds, work }), { superuser })
   }

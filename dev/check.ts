@@ -1,4 +1,56 @@
-import { checkLint, checkTypes } from './checks.ts'
+import { spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findUpwardImports, readImports } from './layers.ts'
+import { readDocuments } from './openapi.ts'
+import { root } from './settings.ts'
 
-const ok = [checkTypes(), checkLint()].every(Boolean)
+const runTool = (path: string, args: readonly string[], stdout: 'inherit' | 'pipe') =>
+  spawnSync(join(root, 'node_modules', path), args, {
+    cwd: root,
+    stdio: ['inherit', stdout, 'inherit'],
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  })
+
+/** Checks types, and by the compiler's list of imports that folders import only from those below them. */
+const checkTypes = (): boolean => {
+  const { status, stdout } = runTool('typescript-7/bin/tsc', ['-p', '.', '--explainFiles', '--pretty', 'false'], 'pipe')
+  const listed = /^.*\.d\.ts$/m.exec(stdout)?.index ?? stdout.length
+  const imports = readImports(stdout.slice(listed))
+  // Another wording of the compiler must not pass as no imports.
+  const upward = imports.length > 0 ? findUpwardImports(imports) : ['tsc --explainFiles lists no imports.']
+  process.stdout.write(stdout.slice(0, listed) + upward.map(sentence => `${sentence}\n`).join(''))
+  return status === 0 && upward.length === 0
+}
+
+const checkLint = (): boolean => runTool('.bin/biome', ['check', '--error-on-warnings', '.'], 'inherit').status === 0
+
+/** Checks that product patterns take linear time and that every schema with a pattern has a maxLength. */
+const checkPatterns = (): boolean =>
+  spawnSync(process.execPath, ['--disable-warning=ExperimentalWarning', join(root, 'dev/patterns.ts')], {
+    cwd: root,
+    stdio: 'inherit',
+  }).status === 0
+
+/** Checks the OpenAPI documents of both services by dev/redocly.yaml. */
+const checkDocuments = async (): Promise<boolean> => {
+  const folder = join(root, 'node_modules/.cache/openapi')
+  mkdirSync(folder, { recursive: true })
+  const files = Object.entries(await readDocuments()).map(([name, document]) => {
+    const file = join(folder, `${name}.json`)
+    writeFileSync(file, JSON.stringify(document, null, 2))
+    return file
+  })
+  const program = join(root, 'node_modules/@redocly/cli/bin/cli.js')
+  const { status } = spawnSync(process.execPath, [program, 'lint', '--config', 'dev/redocly.yaml', ...files], {
+    cwd: root,
+    stdio: 'inherit',
+    // It asks nobody for a newer version and reports to nobody.
+    env: { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true', NODE_NO_WARNINGS: '1' },
+  })
+  return status === 0
+}
+
+const ok = [checkTypes(), checkLint(), checkPatterns(), await checkDocuments()].every(Boolean)
 process.exit(ok ? 0 : 1)

@@ -1,4 +1,4 @@
-// node dev/error-codes.ts: writes docs/error-codes.md from the notifier's table.
+// node dev/error-codes.ts: generates docs/error-codes.md from the notifier's table.
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type ErrorEntry, errorTable } from '../services/notifier/messaging-api/errors.ts'
@@ -17,22 +17,23 @@ const classes: Record<ErrorEntry['class'], string> = {
 const nameOf = ({ code, lastCode, subcode }: ErrorEntry): string =>
   `${code}${lastCode === undefined ? '' : ` to ${lastCode}`}${subcode === undefined ? '' : ` with subcode ${subcode}`}`
 
-/** The page of all codes, in Markdown. */
+/** The page, in Markdown. */
 export const errorCodesPage = (): string => {
   const lines = errorTable.map(
     entry => `| ${nameOf(entry)} | ${classes[entry.class]} | ${entry.meaning} | ${entry.advice} |`,
   )
   return `# Error codes of the messaging API
 
-What the notifier makes of each code, whether it comes as an answer or by webhook. This page is made from
+How the notifier treats each code, in a response or in a webhook. This page is generated from
 \`services/notifier/messaging-api/errors.ts\` by \`node_modules/.bin/node dev/error-codes.ts\`.
 
 | code | what becomes of the message | meaning | what to do |
 |---|---|---|---|
 ${lines.join('\n')}
 
-A code that is not here is sent again when the answer was 5xx, 429 or marked as transient; three answers 401 or 403 in a row
-pause the channel; any other fails the message.
+With a code that is not listed, the message is sent again after a 401, 403, 429 or 5xx and after an error marked as transient; three
+responses of 401 or 403 in a row pause the channel. A 408, 502, 504 or 520 and above without a code leaves the message \`unknown\`: a
+gateway may have stopped waiting for an API that accepted it. Anything else fails the message.
 `
 }
 

@@ -23,7 +23,7 @@ t.test('every package with an install script is on the list, and the list names 
   t.end()
 })
 
-t.test('what runs in production has no install script', t => {
+t.test('no production dependency has an install script', t => {
   t.same(
     withScript.filter(([, { dev }]) => !dev).map(([path]) => path),
     [],
@@ -31,7 +31,7 @@ t.test('what runs in production has no install script', t => {
   t.end()
 })
 
-t.test('npm itself runs none; those of the list that are installed are found', t => {
+t.test('npm itself runs none; the installed packages of the list are found', t => {
   t.match(readFileSync(join(root, '.npmrc'), 'utf8'), /^ignore-scripts=true$/m)
   const folders = findInstalled(root).map(({ folder }: { folder: string }) => folder)
   t.same(folders, [

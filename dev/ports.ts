@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** A TCP port of loopback that nothing uses at the moment. */
+/** A TCP port of loopback that is free at the moment. */
 export const freePort = async (): Promise<number> => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -10,7 +10,7 @@ export const freePort = async (): Promise<number> => {
   return port
 }
 
-/** Throws an Error that names the setting when nothing can listen there. */
+/** Throws an Error that names `setting` when the port is not available. */
 export const refuseTakenPort = async (port: number, host: string, setting: string): Promise<void> => {
   const server = createServer().listen(port, host)
   await once(server, 'listening').catch(error => {
@@ -20,7 +20,7 @@ export const refuseTakenPort = async (port: number, host: string, setting: strin
   await once(server, 'close')
 }
 
-/** Where a client on this machine reaches what listens there. */
+/** The URL at which a client on this machine reaches a server on that host and port. */
 export const addressOf = (host: string, port: number): string => {
   const local = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return `http://${local.includes(':') ? `[${local}]` : local}:${port}`

@@ -10,24 +10,24 @@ import { embeddedPassword } from './settings.ts'
 const run = promisify(execFile)
 
 export interface EmbeddedPostgres {
-  /** As its superuser, database postgres. */
+  /** For the superuser, database postgres. */
   url: string
   stop: () => Promise<void>
-  /** SIGKILL to it and all its processes, as when the power goes. `startPostgres` with the same options starts it again. */
+  /** Sends SIGKILL to all its processes, as a power cut would. `startPostgres` with the same options starts it again. */
   kill: () => Promise<void>
   /** Stops it and deletes its data. */
   remove: () => Promise<void>
 }
 
 export interface EmbeddedOptions {
-  /** Where the cluster, its log and, where root needs one, a copy of the programs lie. */
+  /** Holds the cluster, its log and, where root needs one, a copy of the programs. */
   folder: string
   port: number
   /** `-c` settings. */
   settings?: Record<string, string>
 }
 
-/** Whom Postgres runs as: it refuses to be root. */
+/** The user that Postgres runs as: it refuses to run as root. */
 interface Account {
   uid: number
   gid: number
@@ -45,7 +45,7 @@ export const startPostgres = async ({ folder, port, settings = {} }: EmbeddedOpt
   if (account) await chown(home.folder, account.uid, account.gid)
   const cluster = join(home.folder, 'cluster')
   const as = { ...account, cwd: '/' }
-  const control = (...words: string[]) => run(join(home.programs, 'bin/pg_ctl'), ['-D', cluster, ...words], as)
+  const control = (...args: string[]) => run(join(home.programs, 'bin/pg_ctl'), ['-D', cluster, ...args], as)
 
   await initialise(home.programs, cluster, account)
   const runningPort = await control('status').then(
@@ -108,7 +108,7 @@ const findAccount = async (): Promise<Account> => {
   })
 }
 
-/** True when every folder above the paths lets other users pass. */
+/** Whether other users may enter every folder above the paths. */
 const isOpenTo = async (...paths: string[]): Promise<boolean> => {
   for (const path of paths)
     for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) {
@@ -118,7 +118,7 @@ const isOpenTo = async (...paths: string[]): Promise<boolean> => {
   return true
 }
 
-/** The user `postgres` cannot enter a folder such as /root: the data and a copy of the programs lie elsewhere then. */
+/** For a folder such as /root, which the user `postgres` cannot enter: puts the data and a copy of the programs elsewhere. */
 const moveOut = async (programs: string, folder: string) => {
   const elsewhere = (path: string): string =>
     join('/var/tmp', `courier-${createHash('sha256').update(path).digest('hex').slice(0, 12)}`)
@@ -128,11 +128,11 @@ const moveOut = async (programs: string, folder: string) => {
     await cp(programs, `${copy}.new`, { recursive: true, verbatimSymlinks: true })
     await rename(`${copy}.new`, copy)
   }
-  process.stderr.write(`The user postgres cannot enter ${folder}: its data lies in ${elsewhere(folder)}.\n`)
+  process.stderr.write(`The user postgres cannot enter ${folder}: its data is in ${elsewhere(folder)}.\n`)
   return { programs: copy, folder: elsewhere(folder) }
 }
 
-/** initdb into a new folder that gets its name when it is complete: a crash leaves no half a cluster. */
+/** Runs initdb in a folder that is renamed when complete: a crash leaves no half-made cluster. */
 const initialise = async (programs: string, cluster: string, account: Account | undefined): Promise<void> => {
   if (await stat(join(cluster, 'PG_VERSION')).catch(() => undefined)) return
   const fresh = `${cluster}.new`

@@ -6,15 +6,15 @@ import { Type } from '@sinclair/typebox'
 
 export const root = resolve(import.meta.dirname, '..')
 
-/** Node holds less memory back for itself, as in Dockerfile: orders needs a third less at load, and a little more CPU. */
+/** As in Dockerfile: orders needs a third less memory under load, and slightly more CPU. */
 export const serviceFlags = ['--max-semi-space-size=8', '--heap-growing-percent=120']
 
-/** Where Node keeps what it compiled, for every process started from now on: a service starts in two thirds of the time. */
+/** Sets Node's compile cache for the processes started from now on: a service starts in two thirds of the time. */
 export const keepCompiled = (): void => {
   process.env.NODE_COMPILE_CACHE ??= join(root, 'node_modules', '.cache', 'node')
 }
 
-/** The demonstration passwords of the embedded Postgres, which listens on loopback alone. */
+/** The demo password of the embedded Postgres, which listens only on loopback. */
 export const embeddedPassword = 'courier'
 
 const Settings = Type.Object({
@@ -33,10 +33,10 @@ export const readDevSettings = () => {
   return { ...settings, dataFolder: resolve(root, settings.DATA_DIR) }
 }
 
-/** The databases of an embedded Postgres: each has a role that owns the tables and one that reads and writes them. */
+/** The databases of the embedded Postgres: each has a role that owns the tables and one that reads and writes them. */
 export const embeddedDatabases = ['orders', 'notifier'] as const
 
-/** The environment that the services and their commands need to use the embedded Postgres. What is set already wins. */
+/** The environment with which the services and their commands use the embedded Postgres. What is already set wins. */
 export const embeddedEnvironment = (port: number): Record<string, string> => {
   const url = (role: string, database: string) => `postgres://${role}:${embeddedPassword}@127.0.0.1:${port}/${database}`
   const environment: Record<string, string> = {}
@@ -50,8 +50,7 @@ export const embeddedEnvironment = (port: number): Record<string, string> => {
 }
 
 /**
- * The key of the demonstration's credentials and the secret between its services: made once, kept in the data folder.
- * What is set already wins.
+ * The demo's credentials key and service token: generated once, stored in the data folder. What is already set wins.
  */
 export const secretsEnvironment = (dataFolder: string): Record<string, string> => ({
   CREDENTIALS_KEYS: keptSecret(dataFolder, 'CREDENTIALS_KEYS', () => `demo:${randomBytes(32).toString('base64')}`),

@@ -1,13 +1,12 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { once } from 'node:events'
+import { spawnSync } from 'node:child_process'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { closeOtherDatabases, createDatabaseWithRoles } from './databases.ts'
-import { loadDemoStaff } from './demo-staff.ts'
-import { loadDemoTenant } from './demo-tenant.ts'
+import { loadDemo, readDemoMerchant } from './demo-data.ts'
 import { addressOf, refuseTakenPort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
+import { type Environment, ServiceProcess } from './service-process.ts'
 import {
   embeddedDatabases,
   embeddedEnvironment,
@@ -22,18 +21,20 @@ const settings = readDevSettings()
 keepCompiled()
 const cleanUps: (() => Promise<unknown>)[] = []
 
-/** Stops what was started, last first. Twice is once. */
+/** Stops what was started, the last first. Idempotent. */
 const stopAll = async (): Promise<void> => {
   for (let cleanUp = cleanUps.pop(); cleanUp; cleanUp = cleanUps.pop()) await cleanUp()
 }
 
-/** One start at a time for a data folder: a second one would stop the first one's Postgres when it ends. */
+/** Allows one start per data folder: a second one would stop the first one's Postgres when it ends. */
 const lockFolder = async (): Promise<void> => {
   const path = join(settings.dataFolder, 'start.pid')
   await mkdir(settings.dataFolder, { recursive: true })
   const pid = Number(await readFile(path, 'utf8').catch(() => '0'))
   if (pid > 0 && isStart(pid))
-    throw new Error(`npm start runs already for ${settings.dataFolder} (process ${pid}). Stop it, or set DATA_DIR.`)
+    throw new Error(
+      `npm start is already running for ${settings.dataFolder} (process ${pid}). Stop it, or set DATA_DIR.`,
+    )
   await writeFile(path, String(process.pid))
   cleanUps.push(() => rm(path, { force: true }))
 }
@@ -46,7 +47,7 @@ const isStart = (pid: number): boolean => {
   }
 }
 
-/** The simulator in place of the messaging API, with the secrets of its demo account. What is set already wins. */
+/** The simulator as the messaging API, with the secrets of its demo account. What is already set wins. */
 const demoEnvironment = (): Record<string, string> => ({
   MESSAGING_API_URL: addressOf(settings.HOST, settings.SIMULATOR_PORT),
   WEBHOOK_URL: `${addressOf(settings.HOST, settings.NOTIFIER_PORT)}/webhooks/messaging`,
@@ -57,8 +58,8 @@ const demoEnvironment = (): Record<string, string> => ({
 
 const syncTemplates = async (notifier: string, token: string): Promise<void> => {
   const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
-  const answer = await fetch(`${notifier}/api/templates/sync`, { method: 'POST', headers, body: '{}' })
-  if (!answer.ok) throw new Error(`The demo templates were not synced: ${await answer.text()}`)
+  const response = await fetch(`${notifier}/api/templates/sync`, { method: 'POST', headers, body: '{}' })
+  if (!response.ok) throw new Error(`The demo templates were not synced: ${await response.text()}`)
 }
 
 const startEmbeddedPostgres = async (): Promise<void> => {
@@ -70,39 +71,22 @@ const startEmbeddedPostgres = async (): Promise<void> => {
 }
 
 const startService = async (name: string, folder: string, port: number): Promise<string> => {
-  const child = spawn(process.execPath, [...serviceFlags, join(root, folder, 'main.ts')], { stdio: 'inherit' })
-  const ended = once(child, 'exit')
-  cleanUps.push(async () => {
-    child.kill('SIGTERM')
-    await ended
-  })
-  const address = addressOf(settings.HOST, port)
-  await waitUntilReady(name, `${address}/health/ready`, child)
-  ended.then(([status, signal]) => {
-    if (!isStopping) process.stderr.write(`${name} ended (${signal ?? status}): all of it stops.\n`)
+  const options = { flags: serviceFlags, isShown: true }
+  const url = addressOf(settings.HOST, port)
+  const service = new ServiceProcess(join(folder, 'main.ts'), url, process.env as Environment, options)
+  service.start()
+  cleanUps.push(() => service.stop('SIGTERM'))
+  service.ended().then(status => {
+    if (!isStopping) process.stderr.write(`${name} ended (${status}): everything stops.\n`)
     return stop(1)
   })
-  return address
-}
-
-const waitUntilReady = async (name: string, url: string, child: ChildProcess): Promise<void> => {
-  for (let tries = 0; tries < 600; tries++) {
-    if (child.exitCode !== null || child.signalCode !== null) throw new Error(`${name} ended: see its log above.`)
-    if (
-      await fetch(url).then(
-        answer => answer.ok,
-        () => false,
-      )
-    )
-      return
-    await delay(100)
-  }
-  throw new Error(`${name} was not ready after a minute.`)
+  await service.ready()
+  return url
 }
 
 let isStopping = false
 
-/** The first reason to stop counts: what it stops would be one more. */
+/** Only the first call counts: the services that it stops would call it again. */
 const stop = async (status: number): Promise<void> => {
   if (isStopping) return
   isStopping = true
@@ -123,24 +107,24 @@ try {
     startService('notifier', 'services/notifier', settings.NOTIFIER_PORT),
     startService('simulator', 'simulator', settings.SIMULATOR_PORT),
   ])
-  const { email, password, token, staffToken } = await loadDemoTenant(settings.dataFolder)
-  const portalToken = await loadDemoStaff(settings.dataFolder)
-  await syncTemplates(notifier, portalToken)
-  // The services' log lines about it come first: the last line says that all is ready.
+  const { email, password } = await readDemoMerchant()
+  const { merchant, staff, portal } = await loadDemo(settings.dataFolder)
+  await syncTemplates(notifier, portal.token)
+  // Lets the services log first: the last line says that everything is ready.
   await delay(200)
   process.stdout.write(`
-orders      ${orders}   calls to try: ${orders}/docs
-notifier    ${notifier}   calls to try: ${notifier}/docs
+orders      ${orders}   try it: ${orders}/docs
+notifier    ${notifier}   try it: ${notifier}/docs
 simulator   ${simulator}   the customers' phones
 merchant    ${email}   password ${password}
-token       ${token}
-staff       ${staffToken}   of orders
-            ${portalToken}   of the notifier
+token       ${merchant.token}
+staff       ${staff.token}   of orders
+            ${portal.token}   of the notifier
 
 Send a batch of 25 orders:
 
 curl -sS ${orders}/api/public/merchant/order/bulk \\
-  -H 'Authorization: Bearer ${token}' -H 'X-tenant: demo' \\
+  -H 'Authorization: Bearer ${merchant.token}' -H 'X-tenant: demo' \\
   -H 'Content-Type: application/json' --data '@${join(root, 'examples/batch.json')}'
 
 courier is ready

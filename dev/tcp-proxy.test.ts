@@ -4,17 +4,17 @@ import type { AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { startProxy, type Trouble } from './tcp-proxy.ts'
 
-/** A server that counts the whole calls it got, behind a proxy. */
+/** A server that counts the complete requests it receives, behind a proxy. */
 const start = async (t: Test) => {
-  let calls = 0
+  let requests = 0
   const server = createHttpServer(async (request, response) => {
     try {
       for await (const _ of request);
     } catch {
       return
     }
-    calls++
-    response.end('an answer of some length')
+    requests++
+    response.end('a response of some length')
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const proxy = await startProxy({ port: (server.address() as AddressInfo).port, host: '127.0.0.1' })
@@ -23,53 +23,53 @@ const start = async (t: Test) => {
     server.closeAllConnections()
     server.close()
   })
-  const call = async (timeout = 10_000): Promise<string> => {
+  const request = async (timeout = 10_000): Promise<string> => {
     const signal = AbortSignal.timeout(timeout)
     const answer = await fetch(`http://127.0.0.1:${proxy.port}`, {
       method: 'POST',
-      body: 'a call of some length',
+      body: 'a request of some length',
       signal,
     })
     return answer.text()
   }
-  return { proxy, call, calls: () => calls }
+  return { proxy, request, requests: () => requests }
 }
 
 for (const [kind, arrives] of [
   ['reset', false],
-  ['half_call', false],
-  ['lost_answer', true],
-  ['half_answer', true],
+  ['half_request', false],
+  ['lost_response', true],
+  ['half_response', true],
 ] as const)
-  t.test(`${kind}: the client sees a failure, the call ${arrives ? 'arrives' : 'does not arrive'}`, async t => {
-    const { proxy, call, calls } = await start(t)
+  t.test(`${kind}: the client sees a failure, the request ${arrives ? 'arrives' : 'does not arrive'}`, async t => {
+    const { proxy, request, requests } = await start(t)
     proxy.trouble = { kind } as Trouble
-    await t.rejects(call())
-    t.equal(calls(), Number(arrives))
+    await t.rejects(request())
+    t.equal(requests(), Number(arrives))
     proxy.trouble = undefined
-    t.equal(await call(), 'an answer of some length')
+    t.equal(await request(), 'a response of some length')
   })
 
-t.test('a black hole swallows the call and tells nobody', async t => {
-  const { proxy, call, calls } = await start(t)
+t.test('a black hole swallows the request without an error', async t => {
+  const { proxy, request, requests } = await start(t)
   proxy.trouble = { kind: 'black_hole' }
-  await t.rejects(call(300), { name: 'TimeoutError' })
-  t.equal(calls(), 0)
+  await t.rejects(request(300), { name: 'TimeoutError' })
+  t.equal(requests(), 0)
 })
 
-t.test('latency holds the call back, and the answer', async t => {
-  const { proxy, call } = await start(t)
+t.test('latency delays the request and the answer', async t => {
+  const { proxy, request } = await start(t)
   proxy.trouble = { kind: 'latency', milliseconds: 100 }
   const started = performance.now()
-  t.equal(await call(), 'an answer of some length')
+  t.equal(await request(), 'a response of some length')
   t.ok(performance.now() - started >= 190)
 })
 
-t.test('what is cut is refused until it is restored', async t => {
-  const { proxy, call } = await start(t)
-  t.equal(await call(), 'an answer of some length')
+t.test('connections are refused from cut to restore', async t => {
+  const { proxy, request } = await start(t)
+  t.equal(await request(), 'a response of some length')
   await proxy.cut()
-  await t.rejects(call())
+  await t.rejects(request())
   await proxy.restore()
-  t.equal(await call(), 'an answer of some length')
+  t.equal(await request(), 'a response of some length')
 })

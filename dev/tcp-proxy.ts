@@ -2,25 +2,25 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What befalls the bytes on their way. A call is what the client sends, an answer what comes back. */
+/** A network fault. A request is what the client sends, a response what comes back. */
 export type Trouble =
-  /** Each way takes so much longer. */
+  /** Delays each direction by so much. */
   | { kind: 'latency'; milliseconds: number }
-  /** The call does not arrive; the client's connection is reset. */
+  /** The request does not arrive; the client's connection is reset. */
   | { kind: 'reset' }
-  /** Nothing arrives, and nobody is told. */
+  /** Nothing arrives, and neither end notices. */
   | { kind: 'black_hole' }
-  /** The call arrives; instead of its answer comes a reset. */
-  | { kind: 'lost_answer' }
-  /** Half of the call arrives, or half of the answer, then both ends are reset. */
-  | { kind: 'half_call' }
-  | { kind: 'half_answer' }
+  /** The request arrives; instead of its response comes a reset. */
+  | { kind: 'lost_response' }
+  /** Half of the request arrives, or half of the response, then both ends are reset. */
+  | { kind: 'half_request' }
+  | { kind: 'half_response' }
 
-/** A way to a server that a test can spoil. */
+/** A proxy in front of a server that injects faults. */
 export interface TcpProxy {
   /** On 127.0.0.1. */
   readonly port: number
-  /** Befalls what comes from now on, on open connections too; undefined ends it. */
+  /** Applies to data from now on, on open connections too; undefined ends it. */
   trouble: Trouble | undefined
   /** Destroys every connection and refuses new ones. */
   cut: () => Promise<void>
@@ -28,7 +28,7 @@ export interface TcpProxy {
   close: () => Promise<void>
 }
 
-/** The target is read at each new connection, so that it may change. */
+/** Reads `target` at each new connection, so that it may change. */
 export const startProxy = async (target: { port: number; host: string }): Promise<TcpProxy> => {
   const sockets = new Set<Socket>()
   const keep = (socket: Socket, peer: Socket): void => {
@@ -44,8 +44,8 @@ export const startProxy = async (target: { port: number; host: string }): Promis
     const upstream = connect(target)
     keep(client, upstream)
     keep(upstream, client)
-    pass(client, upstream, 'call', () => proxy.trouble)
-    pass(upstream, client, 'answer', () => proxy.trouble)
+    pass(client, upstream, 'request', () => proxy.trouble)
+    pass(upstream, client, 'response', () => proxy.trouble)
   })
   const listen = async (port: number): Promise<void> => {
     server.listen(port, '127.0.0.1')
@@ -64,8 +64,8 @@ export const startProxy = async (target: { port: number; host: string }): Promis
   return proxy
 }
 
-/** Passes on what comes from one end to the other, in its order, as the trouble of the moment wants it. */
-const pass = (from: Socket, to: Socket, part: 'call' | 'answer', troubleNow: () => Trouble | undefined): void => {
+/** Forwards data from one end to the other, in order, subject to the current trouble. */
+const pass = (from: Socket, to: Socket, part: 'request' | 'response', troubleNow: () => Trouble | undefined): void => {
   let earlier: Promise<void> = Promise.resolve()
   from.on('data', bytes => {
     const trouble = troubleNow()
@@ -82,17 +82,17 @@ const pass = (from: Socket, to: Socket, part: 'call' | 'answer', troubleNow: () 
   })
 }
 
-/** What is left of the bytes. */
-const spoil = (bytes: Buffer, part: 'call' | 'answer', trouble: Trouble | undefined): Buffer => {
+/** The bytes that get through. */
+const spoil = (bytes: Buffer, part: 'request' | 'response', trouble: Trouble | undefined): Buffer => {
   if (trouble?.kind === `half_${part}`) return bytes.subarray(0, bytes.length / 2)
   const isGone = trouble?.kind === 'black_hole' || endsWith(part, trouble)
   return isGone ? bytes.subarray(0, 0) : bytes
 }
 
-const endsWith = (part: 'call' | 'answer', trouble: Trouble | undefined): boolean =>
+const endsWith = (part: 'request' | 'response', trouble: Trouble | undefined): boolean =>
   trouble?.kind === `half_${part}` ||
-  (part === 'call' && trouble?.kind === 'reset') ||
-  (part === 'answer' && trouble?.kind === 'lost_answer')
+  (part === 'request' && trouble?.kind === 'reset') ||
+  (part === 'response' && trouble?.kind === 'lost_response')
 
 const write = async (to: Socket, bytes: Buffer): Promise<void> => {
   if (bytes.length === 0 || !to.writable) return

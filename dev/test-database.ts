@@ -1,14 +1,13 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { migrate } from '@courier/shared/database.ts'
-import pg from 'pg'
-import { createDatabaseWithRoles } from './databases.ts'
+import { migrate } from '@courier/shared/postgres/database.ts'
+import { createDatabaseWithRoles, onServer } from './databases.ts'
 import { embeddedPassword, root } from './settings.ts'
 
 const services = ['orders', 'notifier'] as const
 type Service = (typeof services)[number]
 
-/** A database of one test file: the roles' addresses, as a service gets them. */
+/** A database of one test file: the URLs of its roles, as a service gets them. */
 export interface TestDatabase {
   url: string
   ownerUrl: string
@@ -25,10 +24,10 @@ const addresses = (server: string, service: string, database: string): TestDatab
   return { url: as(testName(service)), ownerUrl: as(`${testName(service)}_owner`) }
 }
 
-/** The roles and the template of the tests: never those of a service, on whatever server the tests run. */
+/** The roles and the template of the tests: never a service's own, whatever server the tests run on. */
 const testName = (service: string): string => `courier_test_${service}`
 
-/** Makes a migrated database of each service, from which the tests clone theirs. */
+/** Creates a migrated database for each service, which the tests clone. */
 export const makeTemplates = async (server: string): Promise<void> => {
   for (const service of services) {
     await createDatabaseWithRoles(server, testName(service))
@@ -37,7 +36,7 @@ export const makeTemplates = async (server: string): Promise<void> => {
   }
 }
 
-/** Where a helper says how what it made is removed: a test, or a promise of trust/. */
+/** Where a helper registers its clean-up: a test, or a promise of trust/. */
 export interface Teardown {
   teardown: (cleanUp: () => unknown) => unknown
 }
@@ -47,20 +46,15 @@ export const cloneDatabase = async (t: Teardown, service: Service): Promise<Test
   const server = process.env.TEST_POSTGRES_URL
   if (!server) throw new Error('run tests with `npm test -- FILE`: it starts the Postgres that they use')
   const name = `${testName(service)}_${randomBytes(6).toString('hex')}`
-  await onServer(server, `create database ${name} template ${testName(service)} owner ${testName(service)}_owner`)
-  t.teardown(() => onServer(server, `drop database ${name} with (force)`))
+  const create = `create database ${name} template ${testName(service)} owner ${testName(service)}_owner`
+  await onServer(server, client => client.query(create))
+  t.teardown(() => onServer(server, client => client.query(`drop database ${name} with (force)`)))
   return addresses(server, service, name)
 }
 
-/** The same database as the superuser. */
+/** The URL of the same database for the superuser. */
 export const superuserAddress = ({ url }: Pick<TestDatabase, 'url'>): string => {
   const address = new URL(process.env.TEST_POSTGRES_URL ?? '')
   address.pathname = new URL(url).pathname
   return address.href
-}
-
-const onServer = async (server: string, statement: string): Promise<void> => {
-  const client = new pg.Client({ connectionString: server })
-  await client.connect()
-  await client.query(statement).finally(() => client.end())
 }

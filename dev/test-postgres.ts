@@ -1,21 +1,40 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { globSync, readFileSync } from 'node:fs'
+import { chmod, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { freePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 
-/** A Postgres for this run alone, without fsync, gone after `stop`. ORDERS_DATABASE_URL in the environment wins. */
-export const startTestPostgres = async (): Promise<{ url: string; stop: () => Promise<void> }> => {
-  if (process.env.ORDERS_DATABASE_URL) return { url: process.env.ORDERS_DATABASE_URL, stop: async () => {} }
-  const folder = await mkdtemp(join(tmpdir(), 'courier-test-'))
-  await chmod(folder, 0o755)
-  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' }
-  const postgres = await startPostgres({ folder, port: await freePort(), settings })
-  return {
-    url: postgres.url,
-    stop: async () => {
-      await postgres.remove()
-      await rm(folder, { recursive: true, force: true })
-    },
+/**
+ * A Postgres for this run only, without fsync, and a folder for the run's files, both removed by `stop`.
+ * ORDERS_DATABASE_URL in the environment wins.
+ */
+export const startTestPostgres = async (): Promise<{ url: string; folder: string; stop: () => Promise<void> }> => {
+  const whole = await mkdtemp(join(tmpdir(), 'courier-test-'))
+  await chmod(whole, 0o755)
+  const folder = join(whole, 'files')
+  await mkdir(folder)
+  const removeFolder = async (): Promise<void> => {
+    endLeftovers(folder)
+    await rm(whole, { recursive: true, force: true, maxRetries: 20 })
   }
+  if (process.env.ORDERS_DATABASE_URL) return { url: process.env.ORDERS_DATABASE_URL, folder, stop: removeFolder }
+  const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' }
+  const postgres = await startPostgres({ folder: whole, port: await freePort(), settings })
+  const stop = async (): Promise<void> => {
+    endLeftovers(folder)
+    await postgres.remove()
+    await removeFolder()
+  }
+  return { url: postgres.url, folder, stop }
+}
+
+/** Stops the clusters below the folder that killed tests left running. */
+const endLeftovers = (folder: string): void => {
+  for (const path of globSync('**/postmaster.pid', { cwd: folder }))
+    try {
+      process.kill(Number.parseInt(readFileSync(join(folder, path), 'utf8'), 10), 'SIGQUIT')
+    } catch {
+      // It ended meanwhile.
+    }
 }

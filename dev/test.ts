@@ -1,61 +1,159 @@
-// npm test [-- [--compose] [FILE ...]]: types, lint and every test, or only the files named.
+// npm test [-- [--all] [--jobs N] [FILE ...]]: types, lint, patterns and tests, or only the files named. --all adds the short
+// forms of trust/, a short bench, what needs a browser or other languages and, with a Docker engine, the containers.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { checkLint, checkTypes } from './checks.ts'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { parseArgs } from 'node:util'
+import { promiseNames } from '../trust/promises.ts'
 import { keepCompiled, root } from './settings.ts'
 import { makeTemplates } from './test-database.ts'
 import { startTestPostgres } from './test-postgres.ts'
 
-interface Counts {
-  pass: number
-  fail: number
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { all: { type: 'boolean', default: false }, jobs: { type: 'string' } },
+})
+/** Tests wait more than they compute; the stages of trust/ compute more. */
+const jobs = Number(values.jobs ?? (values.all ? 2 : 3) * Math.min(availableParallelism(), 4))
+
+const folders = '{bench,dev,services,shared,simulator,test,trust}/**/*.test.ts'
+const onlyInAll =
+  /^trust\/|^bench\/|^test\/compose\.test\.ts$|\/crash\.test\.ts$|orders\/test\/whole-lists\.test\.ts$|^test\/(docs-page|examples)\.test\.ts$/
+/** Of a first run: these start before all others. */
+const knownSlow = /\/(admin|login-floods|provisioning|process|start|outbox[a-z-]*|events|login|fair)\.test\.ts$/
+const checks = 'dev/check.ts'
+/** A file, and the words that it gets. */
+const shortForms = 'trust/promises.test.ts'
+
+/** Seconds of each file in an earlier run: the longest start first, a new one before all. */
+const durationsPath = join(root, 'node_modules/.cache/courier-tests.json')
+const readDurations = (): Record<string, number> => {
+  try {
+    return JSON.parse(readFileSync(durationsPath, 'utf8'))
+  } catch {
+    return {}
+  }
 }
 
-const files = process.argv.slice(2).filter(word => word !== '--compose')
-const withCompose = process.argv.includes('--compose')
+const chooseFiles = (durations: Record<string, number>): string[] => {
+  if (positionals.length > 0) return positionals
+  const found = globSync(folders, { cwd: root, exclude: ['**/node_modules/**'] })
+  const files = found
+    .filter(file => values.all || !onlyInAll.test(file))
+    .flatMap(file => (file === shortForms ? promiseNames.map(name => `${file} ${name}`) : file))
+    .toSorted()
+  const lengthOf = (file: string): number =>
+    durations[file] ?? (knownSlow.test(file) ? Number.POSITIVE_INFINITY : 1_000)
+  return [...files.toReversed(), checks].toSorted(
+    (a, b) => Number(lengthOf(b) > lengthOf(a)) - Number(lengthOf(a) > lengthOf(b)),
+  )
+}
 
-/** Runs tap, prints a line for each file and all of a failed one, and reads tap's own counts from its last lines. */
-const runTap = async (environment: Record<string, string>): Promise<Counts> => {
-  const child = spawn(join(root, 'node_modules/.bin/tap'), ['--reporter=tap', ...files], {
+interface Result {
+  file: string
+  seconds: number
+  passed: number
+  failed: number
+  output: string
+}
+
+const running = new Set<number>()
+
+/** One test file to its end, in a group of processes that ends with it. */
+const runFile = async (file: string, env: NodeJS.ProcessEnv): Promise<Result> => {
+  const started = performance.now()
+  const [path = '', ...words] = file.split(' ')
+  const child = spawn(process.execPath, ['--enable-source-maps', resolve(root, path), ...words], {
     cwd: root,
-    stdio: ['ignore', 'pipe', 'inherit'],
-    env: { ...process.env, ...environment },
+    env,
+    detached: true,
+    stdio: ['ignore', 'pipe', 'pipe'],
   })
-  const ended = once(child, 'exit')
-  let counts: Counts | undefined
-  let ofFile: string[] = []
-  for await (const line of createInterface({ input: child.stdout })) {
-    const summary = /^# \{ total: \d+, pass: (\d+)(?:, fail: (\d+))?/.exec(line)
-    if (summary) counts = { pass: Number(summary[1]), fail: Number(summary[2] ?? 0) }
-    if (line.startsWith('not ok ')) process.stdout.write(`${ofFile.join('\n')}\n`)
-    if (/^(not )?ok /.test(line)) process.stdout.write(`${line}\n`)
-    ofFile = /^(not )?ok /.test(line) ? [] : [...ofFile, line]
+  const group = child.pid ?? 0
+  running.add(group)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', text => (output += text))
+  const [status] = await once(child, 'exit')
+  signal(group, 'SIGKILL')
+  running.delete(group)
+  // What the group printed last.
+  await Promise.race([once(child, 'close'), delay(1_000)])
+  const summary = /^# \{ total: \d+(?:, pass: (\d+))?(?:, fail: (\d+))?/m.exec(output)
+  const failed = Number(summary?.[2] ?? 0)
+  return {
+    file,
+    seconds: (performance.now() - started) / 1000,
+    passed: Number(summary?.[1] ?? (status === 0 ? 1 : 0)),
+    failed: status === 0 ? failed : Math.max(failed, 1),
+    output,
   }
-  const [status] = await ended
-  if (!counts) return { pass: 0, fail: 1 }
-  return status === 0 || counts.fail > 0 ? counts : { ...counts, fail: 1 }
+}
+
+const signal = (group: number, name: NodeJS.Signals): void => {
+  try {
+    process.kill(-group, name)
+  } catch {}
+}
+
+const runAll = async (files: string[], env: NodeJS.ProcessEnv): Promise<Result[]> => {
+  const results: Result[] = []
+  const left = [...files]
+  const work = async (): Promise<void> => {
+    for (let file = left.shift(); file !== undefined && !isStopping; file = left.shift()) {
+      const result = await runFile(file, env)
+      if (isStopping) return
+      results.push(result)
+      const { seconds, failed, output } = result
+      if (failed > 0) process.stdout.write(`\n${output}\n`)
+      const name = file === checks ? 'types and lint' : file
+      const skipped = /# SKIP (.*)/.exec(output)?.[1]
+      const verdict = failed > 0 ? `  ${failed} FAILED` : skipped === undefined ? '' : `  skipped: ${skipped}`
+      process.stdout.write(`[${results.length}/${files.length}] ${name} ${seconds.toFixed(1)} s${verdict}\n`)
+    }
+  }
+  await Promise.all(Array.from({ length: jobs }, work))
+  return results
 }
 
 keepCompiled()
-if (files.length === 0) process.stdout.write('Types and lint ...\n')
-const checks = files.length > 0 ? [] : [checkTypes(), checkLint()]
-const postgres = await startTestPostgres()
-for (const signal of ['SIGINT', 'SIGTERM'] as const)
-  process.once(signal, async () => {
-    await postgres.stop()
+let isStopping = false
+const starting = startTestPostgres()
+const stopPostgres = async (): Promise<void> => (await starting.catch(() => undefined))?.stop()
+for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.once(name, async () => {
+    isStopping = true
+    for (const group of running) signal(group, 'SIGTERM')
+    for (let tries = 0; tries < 300 && running.size > 0; tries++) await delay(50)
+    for (const group of running) signal(group, 'SIGKILL')
+    await stopPostgres()
     process.exit(1)
   })
-process.stdout.write('Tests ...\n')
-let counts: Counts = { pass: 0, fail: 1 }
+
+const durations = readDurations()
+const results: Result[] = []
 try {
+  const postgres = await starting
   await makeTemplates(postgres.url)
-  counts = await runTap({ TEST_POSTGRES_URL: postgres.url, ...(withCompose && { TEST_COMPOSE: '1' }) })
+  const env = { ...process.env, TEST_POSTGRES_URL: postgres.url, TAP_TIMEOUT: '240', TMPDIR: postgres.folder }
+  results.push(...(await runAll(chooseFiles(durations), env)))
 } finally {
-  await postgres.stop()
+  if (!isStopping) await stopPostgres()
 }
-const passed = counts.pass + checks.filter(Boolean).length
-const failed = counts.fail + checks.filter(ok => !ok).length
-process.stdout.write(`${passed} passed, ${failed} failed\n`)
-process.exit(failed > 0 ? 1 : 0)
+if (!isStopping) {
+  for (const { file, seconds } of results) durations[file] = Math.round(seconds * 10) / 10
+  mkdirSync(dirname(durationsPath), { recursive: true })
+  writeFileSync(durationsPath, JSON.stringify(durations))
+  if (values.all) {
+    const slowest = results.toSorted((a, b) => b.seconds - a.seconds).slice(0, 10)
+    process.stdout.write(
+      `The slowest:\n${slowest.map(({ file, seconds }) => `  ${seconds.toFixed(1)} s ${file}\n`).join('')}`,
+    )
+  }
+  const sum = (key: 'passed' | 'failed'): number => results.reduce((total, result) => total + result[key], 0)
+  const [passed, failed] = [sum('passed'), sum('failed')]
+  process.stdout.write(`${passed} passed, ${failed} failed\n`)
+  process.exit(failed > 0 || results.length === 0 ? 1 : 0)
+}

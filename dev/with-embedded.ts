@@ -1,4 +1,4 @@
-// Runs an operator's command on the database of `npm start`, unless the environment names another one.
+// Runs an operator's command on the database of `npm start` unless the environment sets another.
 // usage: with-embedded.ts MODULE [ARGUMENT ...]
 import { resolve } from 'node:path'
 import { embeddedEnvironment, readDevSettings, secretsEnvironment } from './settings.ts'

@@ -13,21 +13,21 @@ const Settings = Type.Object({
 
 const url = 'postgres://orders:courier@127.0.0.1:5432/orders'
 
-const complaintsOf = (environment: Record<string, string | undefined>): string[] => {
+const errorsOf = (environment: Record<string, string | undefined>): string[] => {
   try {
-    return [`no complaint: ${JSON.stringify(loadConfig(Settings, environment))}`]
+    return [`no error: ${JSON.stringify(loadConfig(Settings, environment))}`]
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error
     return error.message.split('\n')
   }
 }
 
-t.test('what is not set has its default, and stays away where there is none', async t => {
+t.test('a variable that is not set has its default, or is absent where there is none', async t => {
   const settings = loadConfig(Settings, { DATABASE_URL: url })
   t.strictSame(settings, { DATABASE_URL: url, HOST: '127.0.0.1', PORT: 3000, LOG_LEVEL: 'info', ORDERS: 1000 })
 })
 
-t.test('text becomes what the schema says, without the blanks around it', async t => {
+t.test('text becomes what the schema says, without surrounding whitespace', async t => {
   const environment = { DATABASE_URL: ` ${url} `, REPLICA_URL: url, PORT: ' 0 ', ORDERS: '5000', LOG_LEVEL: 'silent' }
   t.strictSame(loadConfig(Settings, environment), {
     DATABASE_URL: url,
@@ -45,15 +45,15 @@ t.test('variables that the schema does not name are left out', async t => {
 
 t.test('an empty variable counts as missing', async t => {
   for (const empty of ['', '   ', undefined]) {
-    t.same(complaintsOf({ DATABASE_URL: empty }), ['DATABASE_URL is missing: the database'])
+    t.same(errorsOf({ DATABASE_URL: empty }), ['DATABASE_URL is missing: the database'])
     t.equal(loadConfig(Settings, { DATABASE_URL: url, PORT: empty }).PORT, 3000)
     t.notOk('REPLICA_URL' in loadConfig(Settings, { DATABASE_URL: url, REPLICA_URL: empty }))
   }
 })
 
-t.test('one complaint names all bad and missing variables, a line for each', async t => {
-  const complaints = complaintsOf({ REPLICA_URL: 'mysql://there', PORT: 'http', LOG_LEVEL: 'loud', ORDERS: '5001' })
-  t.strictSame(complaints.toSorted(), [
+t.test('one error names all bad and missing variables, one per line', async t => {
+  const errors = errorsOf({ REPLICA_URL: 'mysql://there', PORT: 'http', LOG_LEVEL: 'loud', ORDERS: '5001' })
+  t.strictSame(errors.toSorted(), [
     'DATABASE_URL is missing: the database',
     'LOG_LEVEL must be one of trace, debug, info, warn, error, fatal, silent, not "loud" (how much is logged)',
     'ORDERS must be a whole number, 1 to 5000, not 5001 (how many orders)',
@@ -62,17 +62,17 @@ t.test('one complaint names all bad and missing variables, a line for each', asy
   ])
 })
 
-t.test('only digits are a whole number', async t => {
+t.test('only digits make a whole number', async t => {
   for (const text of ['3000.7', '1e3', 'true', 'false', '0x10', '-1', '65536', '1_000', 'Infinity'])
-    t.match(complaintsOf({ DATABASE_URL: url, PORT: text }), [/^PORT must be a port number, 0 to 65535, not /], text)
+    t.match(errorsOf({ DATABASE_URL: url, PORT: text }), [/^PORT must be a port number, 0 to 65535, not /], text)
 })
 
 t.test('the value of a secret is never shown', async t => {
   for (const secret of ['mysql://orders:s3cret@there', 's3cret', 'postgres://', 'postgres:s3cret'])
-    t.strictSame(complaintsOf({ DATABASE_URL: secret }), ['DATABASE_URL must be a postgres:// address (the database)'])
+    t.strictSame(errorsOf({ DATABASE_URL: secret }), ['DATABASE_URL must be a postgres:// address (the database)'])
 })
 
-t.test('an address that no client can read is a wrong setting', async t => {
+t.test('a URL that cannot be parsed is invalid', async t => {
   for (const broken of ['postgres://orders:s3cret@there:port/orders', 'postgres://[orders'])
-    t.strictSame(complaintsOf({ DATABASE_URL: broken }), ['DATABASE_URL must be a postgres:// address (the database)'])
+    t.strictSame(errorsOf({ DATABASE_URL: broken }), ['DATABASE_URL must be a postgres:// address (the database)'])
 })

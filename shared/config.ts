@@ -1,8 +1,8 @@
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import { Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
+import { schemaErrors } from './schema-errors.ts'
 
-/** The settings are wrong: `message` names every bad variable, one a line, and never shows the value of a secret. */
+/** Invalid settings: `message` names every bad variable, one per line, and never shows a secret's value. */
 export class ConfigError extends Error {
   override name = 'ConfigError'
 }
@@ -23,9 +23,10 @@ export const LogLevel = Type.Union(
   },
 )
 
-/** A setting whose value never appears in an error: it holds a password or a key. */
+/** Its value never appears in an error: it holds a password. */
 export const PostgresUrl = (description: string) =>
   Type.String({
+    maxLength: 4096,
     pattern: '^postgres(ql)?://.+',
     description,
     secret: true,
@@ -33,11 +34,12 @@ export const PostgresUrl = (description: string) =>
     must: 'be a postgres:// address',
   })
 
-/** What the services know each other by. */
+/** Authenticates the services to each other. */
 export const ServiceToken = Type.String({
+  maxLength: 512,
   pattern: '^[\\x21-\\x7e]{16,512}$',
   secret: true,
-  description: 'the secret that orders and notifier know each other by: the same in both',
+  description: 'the secret that authenticates orders and notifier to each other: the same in both',
   must: 'be 16 to 512 printable ASCII characters without blanks: make one with openssl rand -hex 32',
 })
 
@@ -46,25 +48,64 @@ const ipv4 = `${byte}(\\.${byte}){3}(/(3[0-2]|[12]?\\d))?`
 const ipv6 = '[\\da-fA-F]{0,4}(:[\\da-fA-F]{0,4}){2,7}(/(12[0-8]|1[01]\\d|\\d?\\d))?'
 const proxy = `(${ipv4}|${ipv6})`
 
-/** The limits of a service's calls, and whom it believes where they come from. */
-export const callSettings = {
-  MAX_BODY_BYTES: PositiveInteger(5_242_880, 'how many bytes a request body may have', 104_857_600),
-  RATE_LIMIT_PER_MINUTE: PositiveInteger(6000, 'how many calls one merchant or member of staff may make in a minute'),
-  ADDRESS_LIMIT_PER_MINUTE: PositiveInteger(12_000, 'how many calls a minute may come from one network address'),
-  ADDRESS_REFUSALS_PER_MINUTE: PositiveInteger(60, 'how many wrong tokens a minute may come from one network address'),
+const origin = 'https?://[^\\s/,*]+'
+
+const Bytes = (description: string) =>
+  Type.Optional(Type.Integer({ minimum: 1, maximum: 2 ** 40, description, must: 'be a whole number of bytes' }))
+
+/** Limits of requests, and which proxies are trusted. */
+export const requestSettings = {
+  MAX_BODY_BYTES: PositiveInteger(5_242_880, 'maximum bytes of the body of a bulk request', 104_857_600),
+  MAX_BYTES_IN_FLIGHT: Bytes('maximum bytes of all bodies being received or handled'),
+  ADDRESS_BYTES_IN_FLIGHT: Bytes('maximum of these bytes from one network address'),
+  RATE_LIMIT_PER_MINUTE: PositiveInteger(6000, 'maximum requests per minute of one merchant or member of staff'),
+  ADDRESS_LIMIT_PER_MINUTE: PositiveInteger(12_000, 'maximum requests per minute from one network address'),
+  ADDRESS_REFUSALS_PER_MINUTE: PositiveInteger(60, 'maximum wrong tokens per minute from one network address'),
   TRUSTED_PROXIES: Type.Optional(
     Type.String({
+      maxLength: 4096,
       pattern: `^${proxy}(,${proxy})*$`,
-      description: 'the proxies in front of the service: their X-Forwarded headers are believed',
+      description: 'the proxies in front of the service, whose X-Forwarded headers are trusted',
       must: 'be IP addresses or networks such as 10.0.0.0/8, with commas between',
+    }),
+  ),
+  CORS_ORIGINS: Type.Optional(
+    Type.String({
+      maxLength: 4096,
+      pattern: `^(\\*|none|${origin}(,${origin})*)$`,
+      description:
+        'the origins of the web pages that may send requests; without it all, for merchants and the public alone',
+      must: 'be *, none, or origins such as https://shop.example, with commas between',
+    }),
+  ),
+  PUBLIC_URL: Type.Optional(
+    Type.String({
+      maxLength: 2048,
+      pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+      isUrl: true,
+      description: 'the URL at which callers reach the service, used in links',
+      must: 'be an http:// or https:// address',
     }),
   ),
 }
 
-/** The address of the other service. */
+/** The options of `createServer` that they set. */
+export const edgeOf = (settings: Static<TObject<typeof requestSettings>>) => {
+  const inAll = settings.MAX_BYTES_IN_FLIGHT ?? 24 * Math.max(settings.MAX_BODY_BYTES, 5_242_880)
+  return {
+    trustedProxies: settings.TRUSTED_PROXIES,
+    publicUrl: settings.PUBLIC_URL,
+    corsOrigins: settings.CORS_ORIGINS,
+    addressLimits: { requests: settings.ADDRESS_LIMIT_PER_MINUTE, refusals: settings.ADDRESS_REFUSALS_PER_MINUTE },
+    bytesInFlight: { inAll, ofAddress: settings.ADDRESS_BYTES_IN_FLIGHT ?? Math.ceil(inAll / 3) },
+  }
+}
+
+/** The URL of the other service. */
 export const ServiceUrl = (description: string) =>
   Type.Optional(
     Type.String({
+      maxLength: 2048,
       pattern: '^https?://[^/?#]+/?$',
       isUrl: true,
       description,
@@ -73,8 +114,9 @@ export const ServiceUrl = (description: string) =>
   )
 
 /**
- * Reads the variables that `schema` names. An empty variable counts as missing.
- * Throws ConfigError that lists all of the bad and missing ones together.
+ * Reads the variables that `schema` names. An empty variable counts as missing. A property may bring `problem`, which
+ * returns the sentence that says what is wrong with a value, without a secret.
+ * Throws a ConfigError that lists all bad and missing variables.
  */
 export const loadConfig = <S extends TObject>(
   schema: S,
@@ -86,29 +128,33 @@ export const loadConfig = <S extends TObject>(
     const value = text === undefined ? property.default : convert(property, text)
     if (value !== undefined) given[name] = value
   }
-  const complaints = new Map<string, string>()
-  for (const error of Value.Errors(schema, given)) {
+  const errors = new Map<string, string>()
+  for (const error of schemaErrors(schema, given)) {
     const name = error.path.split('/')[1] ?? ''
-    if (!complaints.has(name)) complaints.set(name, complaint(name, schema.properties[name] as TSchema, given[name]))
+    if (!errors.has(name)) errors.set(name, errorOf(name, schema.properties[name] as TSchema, given[name]))
   }
   for (const [name, property] of Object.entries(schema.properties))
     if (property.isUrl && typeof given[name] === 'string' && !URL.canParse(given[name]))
-      complaints.set(name, complaint(name, property, given[name]))
-  if (complaints.size > 0) throw new ConfigError([...complaints.values()].join('\n'))
+      errors.set(name, errorOf(name, property, given[name]))
+  for (const [name, property] of Object.entries(schema.properties)) {
+    const problem = errors.has(name) || given[name] === undefined ? undefined : property.problem?.(given[name])
+    if (problem !== undefined) errors.set(name, problem)
+  }
+  if (errors.size > 0) throw new ConfigError([...errors.values()].join('\n'))
   return given as Static<S>
 }
 
-/** Only digits are a whole number: `1e3` and `true` stay text, and fail. */
+/** Only digits make a whole number: `1e3` and `true` stay text and fail. */
 const convert = (property: TSchema, text: string): unknown =>
   property.type === 'integer' && /^\d+$/.test(text) ? Number(text) : text
 
-const complaint = (name: string, property: TSchema, value: unknown): string => {
+const errorOf = (name: string, property: TSchema, value: unknown): string => {
   if (value === undefined) return `${name} is missing: ${property.description}`
   const shown = property.secret ? '' : `, not ${JSON.stringify(value)}`
   return `${name} must ${property.must ?? `be a ${property.type}`}${shown} (${property.description})`
 }
 
-/** As `loadConfig`, for a process: prints the complaint and ends with status 1. */
+/** Like `loadConfig`, but prints the errors and exits with status 1. */
 export const loadConfigOrExit = <S extends TObject>(
   schema: S,
   environment: Record<string, string | undefined>,
@@ -121,8 +167,8 @@ export const loadConfigOrExit = <S extends TObject>(
   }
 }
 
-/** Prints what is wrong with the settings, one a line, and ends the process with status 1. */
-export const refuseSettings = (complaints: string): never => {
-  process.stderr.write(`The settings are wrong, nothing was started:\n${complaints.replace(/^/gm, '  ')}\n`)
+/** Prints the errors of the settings and exits with status 1. */
+export const refuseSettings = (errors: string): never => {
+  process.stderr.write(`The settings are wrong, nothing was started:\n${errors.replace(/^/gm, '  ')}\n`)
   process.exit(1)
 }

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { cloneDatabase } from '../dev/test-database.ts'
 import { describeError } from './log.ts'
 
-/** What Postgres answers to a wrong statement, after a table of people was made. */
+/** The error of Postgres for a wrong statement, next to a table of people. */
 const failureOf = async (t: Test, text: string, values: unknown[] = []): Promise<pg.DatabaseError> => {
   const { url } = await cloneDatabase(t, 'orders')
   const client = new pg.Client({ connectionString: url })
@@ -37,7 +37,7 @@ const logged = async (err: Error): Promise<string> => {
 
 t.test('a unique violation is logged without the row, with its code, table and constraint', async t => {
   const error = await failureOf(t, 'insert into people values ($1, 20)', ['Nimali Perera'])
-  t.match(error.detail, /Nimali Perera/, 'Postgres itself tells the row')
+  t.match(error.detail, /Nimali Perera/, 'Postgres itself names the row')
   const line = await logged(error)
   t.notMatch(line, /Nimali|Perera/)
   t.match(JSON.parse(line), {
@@ -69,7 +69,7 @@ t.test('a data exception is logged without the value in its message', async t =>
   ]
   for (const statement of statements) {
     const error = await failureOf(t, statement)
-    t.match(error.message, /Kamal/, 'Postgres itself tells the value')
+    t.match(error.message, /Kamal/, 'Postgres itself names the value')
     const line = await logged(error)
     t.notMatch(line, /Kamal|Silva/)
     t.match(JSON.parse(line).err, {

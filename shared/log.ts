@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino'
 import pretty from 'pino-pretty'
 
-/** JSON lines on standard output, readable ones on a terminal. */
+/** Logs JSON lines to standard output, readable lines to a terminal. */
 export const createLogger = (service: string, level: string): Logger =>
   pino(
     { level, base: { service }, serializers: { err: describeError } },
@@ -9,8 +9,8 @@ export const createLogger = (service: string, level: string): Logger =>
   )
 
 /**
- * An error as it may stand in a log, with its causes. Postgres puts values of rows into `detail`, `where` and, for data
- * exceptions (SQLSTATE class 22), into the message itself: those are left out.
+ * An error as it may be logged, with its causes. Postgres puts values of rows into `detail`, `where` and, for data exceptions
+ * (SQLSTATE class 22), into the message itself: those are left out.
  */
 export const describeError = (error: unknown): Record<string, unknown> => {
   if (!(error instanceof Error)) return { type: typeof error }

@@ -1,27 +1,24 @@
-import { answerErrors } from '@courier/shared/http/answers.ts'
 import { docs } from '@courier/shared/http/docs.ts'
+import { handleErrors } from '@courier/shared/http/error-handler.ts'
 import { health } from '@courier/shared/http/health.ts'
 import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { type Logger, pino } from 'pino'
 import type { DemoSecrets } from './accounts/accounts.ts'
-import type { Behaviour } from './behaviour.ts'
+import { answerAsGraph, unknownPaths } from './answers/plugin.ts'
+import type { Behaviour } from './basics/behaviour.ts'
 import { createControl } from './control/control.ts'
 import { controlRoutes } from './control/routes.ts'
-import { answerAsGraph } from './graph/plugin.ts'
-import { unknownPaths } from './graph/unknown-paths.ts'
 import { debugToken, numbers } from './numbers/routes.ts'
 import { page } from './page/routes.ts'
 import { send } from './send/routes.ts'
 import { templates } from './templates/routes.ts'
-import { createWorld, forget, type WorldOptions } from './world.ts'
+import { createWorld, forget } from './world/world.ts'
 
 export interface SimulatorOptions extends Partial<DemoSecrets> {
   /** Default: silent. */
   logger?: Logger
   behaviour?: Partial<Behaviour>
-  /** How many messages are remembered for the control calls; default 50,000, about 1 KB each. */
-  keptMessages?: number
 }
 
 const api = {
@@ -36,10 +33,8 @@ const api = {
 export const createSimulator = async (options: SimulatorOptions = {}) => {
   const logger = (options.logger ?? pino({ level: 'silent' })) as FastifyBaseLogger
   const { accessToken = 'demo-access-token', appSecret = 'demo-app-secret' } = options
-  const { behaviour = {}, keptMessages = 50_000 } = options
-  const start: WorldOptions = { secrets: { accessToken, appSecret }, behaviour, logger, keptMessages }
-  const world = createWorld(start)
-  const control = createControl(world, start)
+  const world = createWorld({ secrets: { accessToken, appSecret }, behaviour: options.behaviour ?? {}, logger })
+  const control = createControl(world)
 
   const app = Fastify({
     loggerInstance: logger,
@@ -53,7 +48,7 @@ export const createSimulator = async (options: SimulatorOptions = {}) => {
   // And after, for what the last answers set going.
   app.addHook('onClose', async () => forget(world))
 
-  answerErrors(app)
+  handleErrors(app)
   await docs(app, api)
   await app.register(health, { isReady: async () => {} })
   await app.register(page)

@@ -1,6 +1,6 @@
 import { LogLevel, Port } from '@courier/shared/config.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import { Behaviour, defaultBehaviour } from './behaviour.ts'
+import { Behaviour, defaultBehaviour } from './basics/behaviour.ts'
 
 const { properties } = Behaviour
 
@@ -10,13 +10,6 @@ export const refusalIn = (nodeEnvironment: string | undefined): string | undefin
     ? 'The simulator only pretends to deliver messages, so it does not run with NODE_ENV=production. Point MESSAGING_API_URL at the real API there.'
     : undefined
 
-const OnOff = (fallback: boolean, description: string) =>
-  Type.Union([Type.Literal('true'), Type.Literal('false')], {
-    default: String(fallback),
-    description,
-    must: 'be true or false',
-  })
-
 /** Every environment variable that the process reads, beside NODE_ENV. */
 export const Settings = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
@@ -24,6 +17,7 @@ export const Settings = Type.Object({
   LOG_LEVEL: LogLevel,
   DEMO_ACCESS_TOKEN: Type.String({
     default: 'demo-access-token',
+    maxLength: 512,
     pattern: '^[\\x21-\\x7e]{1,512}$',
     description: 'the access token of the demo account',
     secret: true,
@@ -36,33 +30,29 @@ export const Settings = Type.Object({
   }),
   WEBHOOK_URL: Type.String({
     default: defaultBehaviour.webhook_url ?? 'none',
+    maxLength: 2048,
     pattern: '^(https?://.+|none)$',
     description: 'where webhooks go; none sends none',
     must: 'be an http:// or https:// address, or none',
   }),
   SIMULATOR_DELAY_FACTOR: Type.String({
     default: String(defaultBehaviour.delay_factor),
+    maxLength: 40,
     pattern: '^([0-9]|[1-9][0-9])(\\.[0-9]+)?$|^100$',
     description: 'multiplies the delays of the status webhooks; 0 sends them at once',
     must: 'be a number, 0 to 100',
   }),
-  SIMULATOR_SERVED_VERSION: { ...properties.served_version, default: defaultBehaviour.served_version },
   SIMULATOR_ANSWER_LATENCY_MS: { ...properties.answer_latency_ms, default: defaultBehaviour.answer_latency_ms },
   SIMULATOR_THROUGHPUT_PER_SECOND: {
     ...properties.throughput_per_second,
     default: defaultBehaviour.throughput_per_second,
   },
-  SIMULATOR_PAIR_RATE: OnOff(defaultBehaviour.pair_rate, 'whether 131056 is enforced'),
-  SIMULATOR_MAGIC_RECIPIENTS: OnOff(defaultBehaviour.magic_recipients, 'whether certain recipients cause trouble'),
 })
 export type Settings = Static<typeof Settings>
 
 export const behaviourOf = (settings: Settings): Partial<Behaviour> => ({
   webhook_url: settings.WEBHOOK_URL === 'none' ? null : settings.WEBHOOK_URL,
   delay_factor: Number(settings.SIMULATOR_DELAY_FACTOR),
-  served_version: settings.SIMULATOR_SERVED_VERSION,
   answer_latency_ms: settings.SIMULATOR_ANSWER_LATENCY_MS,
   throughput_per_second: settings.SIMULATOR_THROUGHPUT_PER_SECOND,
-  pair_rate: settings.SIMULATOR_PAIR_RATE === 'true',
-  magic_recipients: settings.SIMULATOR_MAGIC_RECIPIENTS === 'true',
 })

@@ -16,7 +16,7 @@ export interface Answer {
 }
 
 /** One call of tenant `demo`. */
-export const call = async (
+export const request = async (
   url: string,
   { token, body, key }: { token?: string; body?: unknown; key?: string } = {},
 ): Promise<Answer> => {
@@ -42,7 +42,7 @@ export interface PhoneMessage {
 
 /** What a customer's phone got, oldest first. */
 export const phoneOf = async (simulator: string, digits: string): Promise<PhoneMessage[]> => {
-  const { body } = await call(`${simulator}/control/messages?to=${digits}`)
+  const { body } = await request(`${simulator}/control/messages?to=${digits}`)
   return body.data.reverse()
 }
 

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type Courier, call, eventually, phoneOf } from './courier.ts'
+import { type Courier, eventually, phoneOf, request } from './courier.ts'
 
 const order = {
   customer_name: 'Nimali Perera',
@@ -17,19 +17,19 @@ const moves = ['key_9', 'key_10', 'key_11', 'key_12', 'key_13']
 /** A parcel's way with the demo tenant's files: from a merchant's login to what the customer's phone got. */
 export const testJourney = async (t: Test, courier: Courier): Promise<void> => {
   const merchantApi = `${courier.orders}/api/public/merchant`
-  const login = await call(`${merchantApi}/login`, {
+  const login = await request(`${merchantApi}/login`, {
     body: { email: 'shop@example.com', password: 'lanka-shoes-demo' },
   })
   t.equal(login.status, 200, 'the merchant logs in')
   const { token } = login.body
 
   const general_data = { merchant_business_id: 7290, origin_city_id: 1511 }
-  const booked = await call(`${merchantApi}/order/bulk`, { token, body: { general_data, order_data: [order] } })
+  const booked = await request(`${merchantApi}/order/bulk`, { token, body: { general_data, order_data: [order] } })
   t.equal(booked.status, 200, 'and books an order')
   const [waybill] = booked.body.data as [string]
 
   const staff = { token: courier.ordersStaff }
-  const illegal = await call(`${courier.orders}/api/staff/order/status`, {
+  const illegal = await request(`${courier.orders}/api/staff/order/status`, {
     ...staff,
     body: { waybill_numbers: [waybill], status_key: 'key_13' },
   })
@@ -37,7 +37,7 @@ export const testJourney = async (t: Test, courier: Courier): Promise<void> => {
   t.match(illegal.body.errors, { 'waybill_numbers.0': [/key_9/] })
   for (const status_key of moves) {
     const body = { waybill_numbers: [waybill], status_key, note: `moved to ${status_key}` }
-    t.equal((await call(`${courier.orders}/api/staff/order/status`, { ...staff, body })).status, 200, status_key)
+    t.equal((await request(`${courier.orders}/api/staff/order/status`, { ...staff, body })).status, 200, status_key)
   }
 
   const phone = await eventually(
@@ -53,7 +53,7 @@ export const testJourney = async (t: Test, courier: Courier): Promise<void> => {
   t.equal(phone[0]?.rendered.header, `Parcel ${waybill}`)
   t.match(phone[0]?.rendered.body, /Nimali Perera, .+ Please have 4950 ready/)
 
-  const tracked = await call(`${merchantApi}/order/tracking-info?waybill_number=${waybill}`, { token })
+  const tracked = await request(`${merchantApi}/order/tracking-info?waybill_number=${waybill}`, { token })
   t.strictSame(
     tracked.body.data.map((event: { status: { key: string } }) => event.status.key),
     ['key_2', ...moves].reverse(),
@@ -73,7 +73,7 @@ interface Moment {
 
 const testTimeline = async (t: Test, { notifier, notifierStaff }: Courier, waybill: string): Promise<void> => {
   const look = async (): Promise<Moment[]> => {
-    const { body } = await call(`${notifier}/api/timeline/${waybill}`, { token: notifierStaff })
+    const { body } = await request(`${notifier}/api/timeline/${waybill}`, { token: notifierStaff })
     return body.data.timeline
   }
   const isRead = ({ kind, status }: Moment) => kind === 'message' && status === 'read'

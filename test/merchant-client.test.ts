@@ -2,11 +2,10 @@ import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { root } from '../dev/settings.ts'
-import { call } from './courier.ts'
-import { complaints, type MerchantClient, merchantClient } from './merchant-client.ts'
-import { testLists, testStatuses } from './merchant-lists.ts'
+import { request } from './courier.ts'
+import { complaints, isRefused, type MerchantClient, merchantClient } from './merchant-client.ts'
+import { testLists } from './merchant-lists.ts'
 import { testKnownKeys, testOrders } from './merchant-orders.ts'
-import { isRefused } from './merchant-page.ts'
 import { testTracking } from './merchant-tracking.ts'
 import { type Stack, startStack } from './stack.ts'
 
@@ -42,13 +41,12 @@ t.test('a client written from the description of the merchant API works with eve
   }
   const move = async (waybill: string, status_key: string) => {
     const body = { waybill_numbers: [waybill], status_key }
-    t.equal((await call(`${base}/api/staff/order/status`, { token: staff.token, body })).status, 200, status_key)
+    t.equal((await request(`${base}/api/staff/order/status`, { token: staff.token, body })).status, 200, status_key)
   }
 
   await t.test('login', t => testLogin(t, base))
   await t.test('wrong tokens and methods', t => testGates(t, base, client))
   await t.test('lists', t => testLists(t, base, client))
-  await t.test('statuses', t => testStatuses(t, base, client))
   await t.test('orders', t => testOrders(t, client))
   await t.test('the keys of errors that clients know by name', async t =>
     testKnownKeys(t, await open('manual', books, 'x-tenant')),
@@ -103,7 +101,9 @@ const calls: ['GET' | 'POST', string][] = [
   ['GET', `${prefix}/order/tracking-info`],
   ['POST', `${prefix}/order/tracking-info`],
   ['GET', `${prefix}/order/waybill-finance-status`],
+  ['POST', `${prefix}/order/waybill-finance-status`],
   ['GET', '/api/merchant/order/waybill-finance-status'],
+  ['POST', '/api/merchant/order/waybill-finance-status'],
 ]
 const openCalls: typeof calls = [
   ['POST', `${prefix}/login`],

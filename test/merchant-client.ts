@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
+import type { Test } from 'tap'
 
 export interface Answer {
   status: number
@@ -82,6 +83,32 @@ export type MerchantClient = ReturnType<typeof merchantClient>
 
 /** What such a program shows to its user: `message`, then every string under `errors`. */
 export const complaints = ({ body }: Answer): string[] => [body.message, ...Object.values(body.errors ?? {}).flat()]
+
+/** An error answer: its status, its message, and under `errors` exactly these fields with sentences that match. */
+export const isRefused = (
+  t: Test,
+  answer: Answer,
+  { status = 422, message = 'The given data was invalid.' as unknown, errors = {} as Record<string, RegExp> },
+): void => {
+  const fields = Object.keys(errors)
+  t.equal(answer.status, status)
+  t.match(answer.body.message, message)
+  t.strictSame(Object.keys(answer.body), fields.length > 0 ? ['message', 'code', 'errors'] : ['message', 'code'])
+  t.strictSame(Object.keys(answer.body.errors ?? {}).sort(), fields.sort())
+  for (const [field, sentence] of Object.entries(errors)) t.match(answer.body.errors?.[field], [sentence], field)
+}
+
+export type Row = Record<string, unknown>
+
+/** Every row has these fields and no other, each of its type. Of one that is null, anything goes. */
+export const haveShape = (t: Test, rows: Row[], shape: Row, what: string): void => {
+  const typed = Object.fromEntries(Object.entries(shape).filter(([, type]) => type !== null))
+  t.ok(rows.length > 0, what)
+  for (const row of rows) {
+    t.strictSame(Object.keys(row).sort(), Object.keys(shape).sort(), `a row of ${what}`)
+    t.match(row, typed, `a row of ${what}`)
+  }
+}
 
 /** `fetch` refuses a GET with a body; PHP's curl sends it. */
 const getWithBody = async (url: string, headers: Record<string, string>, body: string): Promise<Answer> => {

@@ -1,6 +1,5 @@
 import type { Test } from 'tap'
-import { complaints, type MerchantClient } from './merchant-client.ts'
-import { isRefused } from './merchant-page.ts'
+import { complaints, isRefused, type MerchantClient } from './merchant-client.ts'
 
 const parcel = {
   customer_name: 'Nimali Perera',
@@ -42,7 +41,9 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
     for (const [index, name] of Object.keys(spellings).entries()) {
       const { status, body } = await client.createOrder(batchOf(parcels[index]))
       t.match({ status, body }, { status: 200, body: { message: created, data: [/^DM\d{8}$/] } }, name)
-      t.strictSame(Object.keys(body), ['message', 'data'])
+      // The same parcel again has warnings.
+      const { warnings: _, ...rest } = body
+      t.strictSame(Object.keys(rest), ['message', 'data'])
     }
     const { status, body } = await client.createOrders(batchOf(...parcels))
     t.equal(status, 200)
@@ -75,14 +76,10 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
       })
   })
 
-  await t.test('an order begins as a draft or confirmed', async t => {
+  await t.test('an order begins as a draft or confirmed; a single order is exactly one', async t => {
+    const selected = { 'order_data.0.initial_status_key': /^The selected initial status key is invalid\./ }
     for (const initial_status_key of ['key_3', 'key_13', 'DRAFT'])
-      isRefused(t, await client.createOrder(batchOf({ ...parcel, initial_status_key })), {
-        errors: { 'order_data.0.initial_status_key': /^The selected initial status key is invalid\./ },
-      })
-  })
-
-  await t.test('a single order is exactly one', async t => {
+      isRefused(t, await client.createOrder(batchOf({ ...parcel, initial_status_key })), { errors: selected })
     for (const items of [[], [parcel, parcel]])
       isRefused(t, await client.createOrder(batchOf(...items)), { errors: { order_data: /order data/ } })
   })
@@ -151,16 +148,13 @@ export const testKnownKeys = async (t: Test, client: MerchantClient): Promise<vo
       general_data: { merchant_business_id: 7300, origin_city_id: 1511 },
       order_data: [{ ...parcel, destination_city_id: 1512, ...more }],
     })
-  isRefused(t, await book({}), { errors: { 'order_data.0.waybill_number': /^The waybill number field is required\./ } })
-  const first = await book({ waybill_number: 'MC00000001' })
-  t.strictSame(first.body, { message: created, data: ['MC00000001'] })
-  isRefused(t, await book({ waybill_number: 'MC00000001' }), {
-    errors: { 'order_data.0.waybill_number': /has already been taken/ },
-  })
-  isRefused(t, await book({ waybill_number: 'nonsense' }), {
-    errors: { errors: /waybill nonsense does not match the requested format/i },
-  })
-  isRefused(t, await book({ waybill_number: 'MC00000002', destination_city_id: 1525 }), {
-    errors: { 'rate_card.destination_city_id': /Colombo 11 to Maharagama/i },
-  })
+  const [numbered, taken] = [{ waybill_number: 'MC00000002' }, { waybill_number: 'MC00000001' }]
+  t.strictSame((await book(taken)).body, { message: created, data: ['MC00000001'] })
+  const refusals: [object, Record<string, RegExp>][] = [
+    [{}, { 'order_data.0.waybill_number': /^The waybill number field is required\./ }],
+    [taken, { 'order_data.0.waybill_number': /has already been taken/ }],
+    [{ waybill_number: 'nonsense' }, { errors: /waybill nonsense does not match the requested format/i }],
+    [{ ...numbered, destination_city_id: 1525 }, { 'rate_card.destination_city_id': /Colombo 11 to Maharagama/i }],
+  ]
+  for (const [more, errors] of refusals) isRefused(t, await book(more), { errors })
 }

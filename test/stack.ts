@@ -1,67 +1,7 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { join } from 'node:path'
-import { createInterface } from 'node:readline'
-import { setTimeout as delay } from 'node:timers/promises'
-import { promisify } from 'node:util'
-import { freePort } from '../dev/ports.ts'
-import { root } from '../dev/settings.ts'
-import { cloneDatabase, type TestDatabase } from '../dev/test-database.ts'
-
-interface Teardown {
-  teardown: (cleanUp: () => unknown) => unknown
-}
-type Environment = Record<string, string>
-
-/** A service as a process of its own on a port that it keeps, so that it can be killed and started again. */
-export class ServiceProcess {
-  readonly url: string
-  readonly environment: Environment
-  /** Everything that it printed in all of its lives, a line each. */
-  readonly lines: string[] = []
-  readonly #file: string
-  #child: ChildProcess | undefined
-
-  constructor(folder: string, port: number, environment: Environment) {
-    this.url = `http://127.0.0.1:${port}`
-    this.environment = { LOG_LEVEL: 'info', HOST: '127.0.0.1', ...environment }
-    this.#file = join(root, folder, 'main.ts')
-  }
-
-  get pid(): number | undefined {
-    return this.#child?.pid
-  }
-
-  start(): void {
-    const env = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...this.environment }
-    const child = spawn(process.execPath, [this.#file], { env, stdio: ['ignore', 'pipe', 'pipe'] })
-    for (const stream of [child.stdout, child.stderr])
-      createInterface({ input: stream }).on('line', line => this.lines.push(line))
-    this.#child = child
-  }
-
-  /** Waits until it is gone. Returns its exit status; null when a signal ended it. */
-  async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
-    const child = this.#child
-    if (!child) return null
-    const hasEnded = child.exitCode !== null || child.signalCode !== null
-    const ended = hasEnded ? undefined : once(child, 'exit')
-    child.kill(signal)
-    await ended
-    return child.exitCode
-  }
-
-  async ready(seconds = 30): Promise<void> {
-    const end = performance.now() + seconds * 1000
-    while (performance.now() < end) {
-      const answer = await fetch(`${this.url}/health/ready`).catch(() => undefined)
-      if (answer?.ok) return
-      await delay(25)
-    }
-    throw new Error(`${this.#file} is not ready:\n${this.lines.slice(-5).join('\n')}`)
-  }
-}
+import { addressOf, freePort } from '../dev/ports.ts'
+import { type Environment, runAdmin, ServiceProcess } from '../dev/service-process.ts'
+import { cloneDatabase, type Teardown, type TestDatabase } from '../dev/test-database.ts'
 
 export interface Stack {
   orders: ServiceProcess
@@ -72,35 +12,51 @@ export interface Stack {
   admin: (service: 'orders' | 'notifier', ...words: string[]) => Promise<unknown>
 }
 
-const run = promisify(execFile)
 const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
 
+export interface StackOptions {
+  orders?: Environment
+  notifier?: Environment
+  simulator?: Environment
+  /** Instead of a clone. */
+  ordersDatabase?: TestDatabase
+  /** Where a service finds Postgres, else where it is. */
+  databasePorts?: { orders: number; notifier: number }
+  simulatorPort?: number
+}
+
 /** Both services and the simulator on databases of their own, told of each other, ready. Gone when the test ends. */
-export const startStack = async (
-  t: Teardown,
-  more: { orders?: Environment; notifier?: Environment; simulator?: Environment } = {},
-): Promise<Stack> => {
-  const databases = { orders: await cloneDatabase(t, 'orders'), notifier: await cloneDatabase(t, 'notifier') }
-  const [ordersPort, notifierPort, simulatorPort] = [await freePort(), await freePort(), await freePort()]
+export const startStack = async (t: Teardown, more: StackOptions = {}): Promise<Stack> => {
+  const databases = {
+    orders: more.ordersDatabase ?? (await cloneDatabase(t, 'orders')),
+    notifier: await cloneDatabase(t, 'notifier'),
+  }
+  const urlOf = (name: 'orders' | 'notifier'): string => {
+    const url = new URL(databases[name].url)
+    if (more.databasePorts) url.port = String(more.databasePorts[name])
+    return url.href
+  }
+  const [ordersPort, notifierPort] = [await freePort(), await freePort()]
+  const simulatorPort = more.simulatorPort ?? (await freePort())
   const common = { ...secrets, SERVICE_TOKEN: randomBytes(16).toString('hex'), RATE_LIMIT_PER_MINUTE: '1000000' }
   const ports = { ORDERS_PORT: String(ordersPort), NOTIFIER_PORT: String(notifierPort) }
-  const orders = new ServiceProcess('services/orders', ordersPort, {
+  const orders = new ServiceProcess('services/orders/main.ts', addressOf('127.0.0.1', ordersPort), {
     ...common,
     ...ports,
-    ORDERS_DATABASE_URL: databases.orders.url,
+    ORDERS_DATABASE_URL: urlOf('orders'),
     ORDERS_MIGRATE_DATABASE_URL: databases.orders.ownerUrl,
     ...more.orders,
   })
-  const notifier = new ServiceProcess('services/notifier', notifierPort, {
+  const notifier = new ServiceProcess('services/notifier/main.ts', addressOf('127.0.0.1', notifierPort), {
     ...common,
     ...ports,
-    NOTIFIER_DATABASE_URL: databases.notifier.url,
+    NOTIFIER_DATABASE_URL: urlOf('notifier'),
     NOTIFIER_MIGRATE_DATABASE_URL: databases.notifier.ownerUrl,
     CREDENTIALS_KEYS: `test:${randomBytes(32).toString('base64')}`,
     MESSAGING_API_URL: `http://127.0.0.1:${simulatorPort}`,
     ...more.notifier,
   })
-  const simulator = new ServiceProcess('simulator', simulatorPort, {
+  const simulator = new ServiceProcess('simulator/main.ts', addressOf('127.0.0.1', simulatorPort), {
     ...secrets,
     SIMULATOR_PORT: String(simulatorPort),
     SIMULATOR_DELAY_FACTOR: '0.1',
@@ -113,12 +69,6 @@ export const startStack = async (
     service.start()
   }
   await Promise.all(Object.values(services).map(service => service.ready()))
-  const admin: Stack['admin'] = async (service, ...words) => {
-    const file = join(root, 'services', service, 'admin.ts')
-    const { stdout } = await run(process.execPath, [file, ...words, '--json'], {
-      env: services[service].environment,
-    })
-    return JSON.parse(stdout)
-  }
+  const admin: Stack['admin'] = (service, ...words) => runAdmin(service, words, services[service].environment)
   return { ...services, databases, admin }
 }

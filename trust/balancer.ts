@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { Teardown } from '../dev/test-database.ts'
 
-/** Gives each new connection to the next of the ports that takes it, as any balancer does. Returns its address. */
+/** Gives each new connection to the next of the ports that takes it, as any load balancer does. Returns its address. */
 export const startBalancer = async (t: Teardown, ports: readonly number[]): Promise<string> => {
   const sockets = new Set<Socket>()
-  let turn = 0
+  let next = 0
   const join = (from: Socket, to: Socket): void => {
     from.on('close', () => to.destroy())
     from.pipe(to)
@@ -19,7 +19,7 @@ export const startBalancer = async (t: Teardown, ports: readonly number[]): Prom
   }
   const server = createServer(async client => {
     keep(client)
-    const first = turn++
+    const first = next++
     for (let tries = 0; tries < ports.length * 2; tries++) {
       const upstream = connect({ host: '127.0.0.1', port: ports[(first + tries) % ports.length] as number })
       keep(upstream)

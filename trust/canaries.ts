@@ -1,10 +1,10 @@
-import { meant, searchColumns } from './canary-columns.ts'
+import { startStack } from '../test/stack.ts'
 import { runNotifier } from './canary-notifier.ts'
 import { runOrders } from './canary-orders.ts'
-import { findIn, makeCanaries } from './canary-set.ts'
+import { findIn, makeCanaries, meant, searchColumns } from './canary-set.ts'
 import { openStage, type Stage } from './canary-stage.ts'
-import { startNotifierProcess, startOrdersProcess } from './processes.ts'
-import { Broken, type Outcome, type TrustPromise } from './promise.ts'
+import { unlimited } from './courier-stage.ts'
+import type { Broken, TrustPromise } from './promise.ts'
 
 /** What Postgres says of a row's values. */
 const details = /Failing row contains|Key \(|"detail"|"where"|invalid input syntax/
@@ -19,7 +19,7 @@ const search = async (
   const metrics = await fetch(`${stage.service.url}/metrics`).then(answer => answer.text())
   const places = {
     'the log': stage.service.lines,
-    'an answer': stage.errorAnswers,
+    'a response': stage.errorResponses,
     'a command': stage.printed,
     'the metrics': metrics.split('\n'),
   }
@@ -56,23 +56,26 @@ const requirePaths = (stage: Stage, service: string, statuses: readonly number[]
     )
 }
 
-export const canaries: TrustPromise = {
-  name: 'canaries',
+export const promise: TrustPromise = {
   promise: 'No name, phone, address, token, PIN or secret shows where it is not meant to be',
-  limit: 'every path and its failures: 0 in logs, error answers, metrics and other columns',
-  run: async (options): Promise<Outcome> => {
-    const broken = new Broken()
+  limit: 'every path and its failures: 0 in logs, error responses, metrics and other columns',
+  run: async options => {
+    const { broken } = options
     const own = makeCanaries(options.seed)
-    const ordersProcess = await startOrdersProcess(options)
-    const orders = await openStage(options, ordersProcess)
-    const notifierProcess = await startNotifierProcess(options)
-    const notifier = await openStage(options, notifierProcess)
-    const key = notifierProcess.environment.CREDENTIALS_KEYS?.split(':')[1] ?? ''
+    const common = { LOG_LEVEL: 'debug', ...unlimited }
+    const stack = await startStack(options, {
+      orders: { ...common, NOTIFIER_URL: 'http://127.0.0.1:1' },
+      notifier: { ...common, RECIPIENT_PAUSE_SECONDS: '1' },
+      simulator: { SIMULATOR_DELAY_FACTOR: '0', WEBHOOK_URL: 'none' },
+    })
+    const orders = await openStage(options, stack.orders, stack.databases.orders)
+    const notifier = await openStage(options, stack.notifier, stack.databases.notifier)
+    const key = stack.notifier.environment.CREDENTIALS_KEYS?.split(':')[1] ?? ''
     const all = {
       ...own,
       key,
       ...(await runOrders(orders, own)),
-      ...(await runNotifier(notifier, notifierProcess.simulatorUrl, own)),
+      ...(await runNotifier(notifier, stack.simulator.url, own)),
     }
     requirePaths(orders, 'orders', [200, 400, 401, 404, 415, 422, 503], 3, broken)
     requirePaths(notifier, 'notifier', [200, 202, 400, 401, 403, 422, 503], 5, broken)
@@ -84,7 +87,6 @@ export const canaries: TrustPromise = {
       )
     const places = (await search(orders, 'orders', all, broken)) + (await search(notifier, 'notifier', all, broken))
     const calls = [orders, notifier].flatMap(({ statuses }) => [...statuses.values()]).reduce((a, b) => a + b, 0)
-    const measured = { canaries: Object.keys(all).length, calls, 'places searched': places, found: broken.count }
-    return { measured, broken: broken.sentences }
+    return { canaries: Object.keys(all).length, calls, 'places searched': places, found: broken.count }
   },
 }

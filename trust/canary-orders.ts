@@ -35,14 +35,13 @@ const provide = async (stage: Stage, { password, staffName }: Canaries) => {
   const file = tenantFile()
   for (const merchant of file.merchants) merchant.password = password
   const good = JSON.stringify(file)
-  await stage.command(admin, ['apply', '-'], good)
-  await stage.command(admin, ['apply', '-'], good.slice(0, -5))
-  await stage.command(admin, ['apply', '-'], good.replaceAll('"standard"', `"${password}"`).replace('"Galle"', '1'))
-  await stage.command(admin, ['apply', '-'], JSON.stringify({ ...file, merchants: [{ password }] }))
-  const make = async (...words: string[]): Promise<string> =>
-    JSON.parse(await stage.command(admin, ['token', 'create', '--tenant', 'demo', '--json', ...words])).token
-  const merchantToken = await make('--merchant', 'shop@example.com')
-  return { merchantToken, ordersStaffToken: await make('--staff', staffName) }
+  const odd = good.replaceAll('"standard"', `"${password}"`).replace('"Galle"', '1')
+  for (const text of [good, good.slice(0, -5), odd, JSON.stringify({ ...file, merchants: [{ password }] })])
+    await stage.command(admin, ['apply', '-'], text)
+  return {
+    merchantToken: await stage.createToken(admin, '--merchant', 'shop@example.com'),
+    ordersStaffToken: await stage.createToken(admin, '--staff', staffName),
+  }
 }
 
 const batchOf = (canaries: Canaries, fields: object = {}) => ({

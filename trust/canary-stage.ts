@@ -4,9 +4,9 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import type { ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
 import { superuserAddress, type TestDatabase } from '../dev/test-database.ts'
-import type { ServiceProcess } from './processes.ts'
 import type { TrustOptions } from './promise.ts'
 
 /** A running service whose every answer and command is kept for the search. */
@@ -14,7 +14,7 @@ export class Stage {
   readonly service: ServiceProcess
   readonly superuser: pg.Client
   /** What was answered with an error, head and body. */
-  readonly errorAnswers: string[] = []
+  readonly errorResponses: string[] = []
   /** What commands printed about files. */
   readonly printed: string[] = []
   /** How many calls were answered with each status. */
@@ -40,7 +40,7 @@ export class Stage {
     const { status } = answer
     const text = await answer.text()
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
-    if (status >= 400) this.errorAnswers.push(JSON.stringify([...answer.headers]), text)
+    if (status >= 400) this.errorResponses.push(JSON.stringify([...answer.headers]), text)
     return { status, text }
   }
 
@@ -52,6 +52,11 @@ export class Stage {
     const [output, errors] = await Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
     if (words[0] === 'apply') this.printed.push(output, errors)
     return output
+  }
+
+  async createToken(admin: string, ...holder: string[]): Promise<string> {
+    const words = ['token', 'create', '--tenant', 'demo', '--json', ...holder]
+    return JSON.parse(await this.command(admin, words)).token
   }
 
   /** Has Postgres end the connection that waits for the table while `action` runs. */
@@ -77,11 +82,8 @@ export class Stage {
   }
 }
 
-export const openStage = async (
-  t: TrustOptions,
-  service: ServiceProcess & { database: TestDatabase },
-): Promise<Stage> => {
-  const superuser = new pg.Client({ connectionString: superuserAddress(service.database) })
+export const openStage = async (t: TrustOptions, service: ServiceProcess, database: TestDatabase): Promise<Stage> => {
+  const superuser = new pg.Client({ connectionString: superuserAddress(database) })
   superuser.on('error', () => {})
   await superuser.connect()
   t.teardown(() => superuser.end())

@@ -9,7 +9,7 @@ export interface Parameter {
   readonly schema: JsonSchema
 }
 
-/** A call that a service's /openapi.json tells of. */
+/** A request that a service's /openapi.json describes. */
 export interface Operation {
   /** Such as `POST /api/messages`. */
   readonly id: string
@@ -19,13 +19,16 @@ export interface Operation {
   readonly needsToken: boolean
   readonly parameters: readonly Parameter[]
   readonly body: JsonSchema | undefined
+  /** The limit of its body. */
+  readonly maxBodyBytes: number
   /** A body that is right in the demo tenant. */
   readonly example: unknown
   /** By status, with content type to schema; no content: whatever. */
-  readonly answers: ReadonlyMap<number, ReadonlyMap<string, ValidateFunction>>
+  readonly responses: ReadonlyMap<number, ReadonlyMap<string, ValidateFunction>>
 }
 
 interface DocumentedOperation {
+  'x-max-body-bytes'?: number
   security?: unknown[]
   parameters?: Parameter[]
   requestBody?: { content?: Content }
@@ -38,15 +41,30 @@ type Content = Record<
 
 export interface OpenApi {
   paths: Record<string, Record<string, DocumentedOperation>>
+  components?: { schemas?: Record<string, JsonSchema>; responses?: Record<string, JsonSchema> }
 }
 
 /** Every operation of a document. */
 export const operationsOf = (document: OpenApi): Operation[] => {
-  // Our schemas carry words of their own, such as `must`.
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
-  return Object.entries(document.paths).flatMap(([path, methods]) =>
+  const paths = inlined(document.paths, {
+    ...document.components?.schemas,
+    ...document.components?.responses,
+  }) as OpenApi['paths']
+  return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => read(ajv, path, method.toUpperCase(), operation)),
   )
+}
+
+/** The same with what it refers to by name in its place. No schema of ours contains itself. */
+const inlined = (value: unknown, named: Record<string, JsonSchema>): unknown => {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return value.map(item => inlined(item, named))
+  const { $ref, ...fields } = value as JsonSchema
+  const target = typeof $ref === 'string' ? named[$ref.split('/').at(-1) ?? ''] : {}
+  if (!target) throw new Error(`the document has no ${$ref}`)
+  const all = Object.entries({ ...target, ...fields })
+  return Object.fromEntries(all.map(([name, field]) => [name, inlined(field, named)]))
 }
 
 const read = (ajv: Ajv2020, path: string, method: string, operation: DocumentedOperation): Operation => ({
@@ -54,10 +72,13 @@ const read = (ajv: Ajv2020, path: string, method: string, operation: DocumentedO
   method,
   path,
   needsToken: (operation.security ?? []).length > 0,
-  parameters: operation.parameters ?? [],
+  parameters: (operation.parameters ?? []).map(parameter =>
+    parameter.in === 'header' ? { ...parameter, name: parameter.name.toLowerCase() } : parameter,
+  ),
   body: operation.requestBody?.content?.['application/json']?.schema,
+  maxBodyBytes: operation['x-max-body-bytes'] ?? 4_096,
   example: exampleOf(operation.requestBody?.content?.['application/json']),
-  answers: new Map(
+  responses: new Map(
     Object.entries(operation.responses).map(([status, { content = {} }]) => [Number(status), compile(ajv, content)]),
   ),
 })
@@ -65,23 +86,25 @@ const read = (ajv: Ajv2020, path: string, method: string, operation: DocumentedO
 const compile = (ajv: Ajv2020, content: Content): Map<string, ValidateFunction> =>
   new Map(Object.entries(content).map(([type, { schema = {} }]) => [type, ajv.compile(schema)]))
 
-export interface Answer {
+export interface Response {
+  /** 0: the connection was closed without one. */
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
   readonly text: string
+  readonly ms: number
 }
 
-/** How the answer differs from what the document says of the operation; undefined when it does not. */
-export const deviation = (operation: Operation, { status, headers, text }: Answer): string | undefined => {
-  const contents = operation.answers.get(status)
+/** How the response differs from what the document says of the operation; undefined when it does not. */
+export const deviation = (operation: Operation, { status, headers, text }: Response): string | undefined => {
+  const contents = operation.responses.get(status)
   const type = String(headers['content-type']).split(';')[0] ?? ''
-  if (status >= 500) return `answered ${status}: ${text}`
-  if (!contents) return `answered ${status}, which is not documented: ${text}`
+  if (status >= 500) return `responded ${status}: ${text}`
+  if (!contents) return `responded ${status}, which is not documented: ${text}`
   if (contents.size === 0) return undefined
   const isValid = contents.get(type)
-  if (!isValid) return `answered ${status} as ${type} instead of ${[...contents.keys()]}`
+  if (!isValid) return `responded ${status} as ${type} instead of ${[...contents.keys()]}`
   const body = type === 'application/json' ? parse(text) : text
-  return isValid(body) ? undefined : `answered ${status} with another body than documented: ${text}`
+  return isValid(body) ? undefined : `responded ${status} with another body than documented: ${text}`
 }
 
 const parse = (text: string): unknown => {
@@ -92,8 +115,8 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** The answer to what names no operation: JSON with a message, 4xx. */
-export const isPlainRefusal = ({ status, headers, text }: Answer): boolean =>
+/** The response to what names no operation: JSON with a message, 4xx. */
+export const isPlainRefusal = ({ status, headers, text }: Omit<Response, 'ms'>): boolean =>
   status >= 400 &&
   status < 500 &&
   String(headers['content-type']).startsWith('application/json') &&

@@ -1,8 +1,17 @@
 import { createHmac } from 'node:crypto'
-import { phoneNumberId } from '../services/notifier/test/stage.ts'
-import { change, envelope, inbound, status } from '../services/notifier/test/webhooks-stage.ts'
-import { appSecret, verifyToken } from './applications.ts'
-import type { Hints } from './requests.ts'
+import { phoneNumberId } from '../services/notifier/test/fixture.ts'
+import { change, envelope, inbound, status } from '../services/notifier/test/webhooks-fixture.ts'
+import { appSecret, verifyToken } from './targets.ts'
+
+/** What a fuzzer must know of an operation to get past its first checks. By operation id. */
+export interface Hints {
+  /** Bodies that are right in this world. */
+  readonly bodies?: readonly unknown[]
+  /** Queries that are right. */
+  readonly queries?: readonly string[]
+  /** Headers that depend on the body, such as its signature. */
+  readonly headersOf?: (body: Buffer) => Record<string, string>
+}
 
 const sign = (body: Buffer) => ({
   'x-hub-signature-256': `sha256=${createHmac('sha256', appSecret).update(body).digest('hex')}`,

@@ -1,19 +1,23 @@
 import fc from 'fast-check'
-import type { JsonSchema } from './document.ts'
-import { anyText, anyValue, oddBodies } from './odd-values.ts'
+import type { JsonSchema, Operation } from './document.ts'
+import { hints } from './hints.ts'
+import { anyText, anyValue, mix, oddBodies } from './odd-values.ts'
+import { seed } from './promise.ts'
 
 /** Values that the schema of a body or a parameter allows, from its examples where it has some. */
 export const validFor = (schema: JsonSchema): fc.Arbitrary<unknown> => {
   const { examples, anyOf, type } = schema as { examples?: unknown[]; anyOf?: JsonSchema[]; type?: string }
   if (schema.enum) return fc.constantFrom(...(schema.enum as unknown[]))
   if ('const' in schema) return fc.constant(schema.const)
-  if (examples?.length)
-    return fc.oneof(
-      { weight: 3, arbitrary: fc.constantFrom(...examples) },
-      { weight: 1, arbitrary: validFor({ ...schema, examples: undefined }) },
-    )
+  if (examples?.length) return mix([3, fc.constantFrom(...examples)], [1, validFor({ ...schema, examples: undefined })])
   if (anyOf) return fc.oneof(...anyOf.map(validFor))
   return byType[type ?? '']?.(schema) ?? anyValue
+}
+
+/** Bodies that are right: those that are known, else one of the schema. */
+export const rightBodies = ({ id, body, example }: Operation): unknown[] => {
+  const known = [...(example ? [example] : []), ...(hints[id]?.bodies ?? [])]
+  return known.length > 0 || !body ? known : fc.sample(validFor(body), { seed, numRuns: 1 })
 }
 
 const numeric = (schema: JsonSchema): { min: number; max: number } => ({
@@ -112,16 +116,13 @@ const brokenBytes = (bodies: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> =>
 /** Bodies for an operation: right ones, wrong ones, and bytes that are no JSON. */
 export const bodies = (schema: JsonSchema, examples: readonly unknown[]): fc.Arbitrary<Buffer> => {
   const own = validFor(schema)
-  const valid =
-    examples.length === 0
-      ? own
-      : fc.oneof({ weight: 2, arbitrary: fc.constantFrom(...examples) }, { weight: 1, arbitrary: own })
+  const valid = examples.length === 0 ? own : mix([2, fc.constantFrom(...examples)], [1, own])
   const good = valid.map(asJson)
-  return fc.oneof(
-    { weight: 3, arbitrary: good },
-    { weight: 6, arbitrary: mutated(valid).map(asJson) },
-    { weight: 1, arbitrary: anyValue.map(asJson) },
-    { weight: 1, arbitrary: brokenBytes(good) },
-    { weight: 1, arbitrary: fc.constantFrom(...oddBodies).map(text => Buffer.from(text)) },
+  return mix(
+    [3, good],
+    [6, mutated(valid).map(asJson)],
+    [1, anyValue.map(asJson)],
+    [1, brokenBytes(good)],
+    [1, fc.constantFrom(...oddBodies).map(text => Buffer.from(text))],
   )
 }

@@ -72,7 +72,10 @@ export interface Load {
 }
 
 /** Merchants who book, one call after the other, until they are stopped: mostly some orders, now and then many. */
-export const keepBooking = (merchant: Merchant, { workers, seed }: { workers: number; seed: number }): Load => {
+export const keepBooking = (
+  merchant: Merchant,
+  { workers, seed, pauseMilliseconds = 10 }: { workers: number; seed: number; pauseMilliseconds?: number },
+): Load => {
   const log: BulkCall[] = []
   let isOver = false
   const work = async (worker: number): Promise<void> => {
@@ -80,7 +83,7 @@ export const keepBooking = (merchant: Merchant, { workers, seed }: { workers: nu
     for (let turn = 0; !isOver; turn++) {
       const orders = chance() < 0.1 ? 120 : 1 + Math.floor(chance() * 12)
       log.push(await book(merchant, `w${worker}-${turn}`, orders))
-      await delay(10 + chance() * 40)
+      await delay(pauseMilliseconds + chance() * 40)
     }
   }
   const working = Promise.all(Array.from({ length: workers }, (_, worker) => work(worker)))
@@ -91,4 +94,15 @@ export const keepBooking = (merchant: Merchant, { workers, seed }: { workers: nu
       await working
     },
   }
+}
+
+/** Acts for so many seconds, one after another on four connections. Returns what each act returned. */
+export const repeatedly = async (seconds: number, act: () => Promise<number>): Promise<number[]> => {
+  const results: number[] = []
+  const end = performance.now() + seconds * 1000
+  const work = async (): Promise<void> => {
+    while (performance.now() < end) results.push(await act())
+  }
+  await Promise.all(Array.from({ length: 4 }, work))
+  return results
 }

@@ -1,39 +1,32 @@
 import type { Teardown } from '../dev/test-database.ts'
 
-/** A promise that the services make, with what shows whether they keep it. One file each. */
+/** A promise that the services make, with what shows whether they keep it. One file each, under its name. */
 export interface TrustPromise {
-  /** What `npm run trust -- NAME` calls it. */
-  name: string
   /** A sentence of docs/promises.md. */
   promise: string
   limit: string
-  /** Needs the Postgres of TEST_POSTGRES_URL. What it makes is removed by `teardown`. */
-  run: (options: TrustOptions) => Promise<Outcome>
+  /** Needs the Postgres of TEST_POSTGRES_URL. What it makes is removed by `teardown`. Returns figures in the order in which they are shown. */
+  run: (options: TrustOptions) => Promise<Figures>
 }
 
+export type Figures = Record<string, number | string>
+
 export interface TrustOptions extends Teardown {
-  /** The form that runs with every `npm test`: the same in seconds. */
+  /** The form that runs with `npm test -- --all`: the same in seconds. */
   short: boolean
-  /** Within `npm test`: even the short form of a promise may then be too long. */
-  isTest?: boolean
   /** Of everything that is left to chance. */
   seed: number
   /** Tells how far it is. */
   report: (progress: string) => void
-}
-
-export interface Outcome {
-  /** Figure to value, in the order in which they are shown. */
-  measured: Record<string, number | string>
-  /** Each way in which the promise was broken; empty when it was kept. */
-  broken: string[]
+  /** Takes each way in which the promise was broken; none when it was kept. */
+  broken: Broken
 }
 
 /** Of every run: what was found once is found again. */
 export const seed = 20_261_121
 
 /** The figures in one line. */
-export const describe = ({ measured }: Outcome): string =>
+export const describe = (measured: Figures): string =>
   Object.entries(measured)
     .map(([figure, value]) => `${figure} ${value}`)
     .join(', ')

@@ -1,14 +1,14 @@
 import { startProxy, type Trouble } from '../dev/tcp-proxy.ts'
 import { chanceOf } from '../test/chance.ts'
+import { nowhere, stageCourier } from './courier-stage.ts'
 import { type BulkCall, book } from './order-calls.ts'
-import { stageOrders } from './orders-stage.ts'
-import { Broken, type Outcome, type TrustOptions, type TrustPromise } from './promise.ts'
+import type { TrustPromise } from './promise.ts'
 import { checkStored } from './stored-orders.ts'
 
 const calls = 200
 const workers = 4
 /** Mostly the answer: that is when a repeated call could double. */
-const troubles = ['lost_answer', 'lost_answer', 'half_answer', 'half_call', 'reset'] as const
+const troubles = ['lost_response', 'lost_response', 'half_response', 'half_request', 'reset'] as const
 
 /** Calls until it is answered, with the same key each time, as a merchant's program does. */
 const insist = async (merchant: { url: string; token: string }, name: string, orders: number): Promise<BulkCall> => {
@@ -19,9 +19,9 @@ const insist = async (merchant: { url: string; token: string }, name: string, or
   return { name, orders, ending: 'failed', status: 0, waybills: [], milliseconds: 0 }
 }
 
-const run = async (t: TrustOptions): Promise<Outcome> => {
-  const broken = new Broken()
-  const { merchant, rows } = await stageOrders(t)
+const run: TrustPromise['run'] = async t => {
+  const { broken } = t
+  const { merchant, rows } = await stageCourier(t, { orders: { NOTIFIER_URL: nowhere } })
   const count = t.short ? calls / 2 : calls * 5
   const log: BulkCall[] = []
   let spoilt = 0
@@ -47,14 +47,16 @@ const run = async (t: TrustOptions): Promise<Outcome> => {
   }
   await Promise.all(Array.from({ length: workers }, (_, worker) => work(worker)))
   broken.require(spoilt === count, `${count - spoilt} calls were answered in spite of the trouble`)
-  const { ok, acknowledged, lost, partial, doubled, unasked } = await checkStored(rows, log, broken)
-  const measured = { 'answers lost': spoilt, repeated: ok, acknowledged, lost, partial, doubled, unasked }
-  return { measured, broken: broken.sentences }
+  const { ok, acknowledged, lost, partial, doubled, unasked } = await checkStored(
+    text => rows('orders', text),
+    log,
+    broken,
+  )
+  return { 'responses lost': spoilt, repeated: ok, acknowledged, lost, partial, doubled, unasked }
 }
 
-export const repeatedCalls: TrustPromise = {
-  name: 'repeated-calls',
-  promise: 'A call that is repeated with its key because the answer was lost is done once',
-  limit: '1,000 lost or half answers, half calls and resets: 0 doubles, one answer',
+export const promise: TrustPromise = {
+  promise: 'A request that is repeated with its key because the response was lost takes effect once',
+  limit: '1,000 lost or half responses, half requests and resets: 0 duplicates, one response',
   run,
 }

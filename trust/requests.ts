@@ -1,60 +1,53 @@
 import fc from 'fast-check'
 import type { Operation, Parameter } from './document.ts'
+import { hints } from './hints.ts'
 import { bodies, validFor } from './inputs.ts'
-import { anyText } from './odd-values.ts'
+import { anyText, mix } from './odd-values.ts'
+import type { Headers, Request } from './targets.ts'
 
-/** What a fuzzer must know of an operation to get past its first checks. By operation id. */
-export interface Hints {
-  /** Bodies that are right in this world. */
-  readonly bodies?: readonly unknown[]
-  /** Queries that are right. */
-  readonly queries?: readonly string[]
-  /** Headers that depend on the body, such as its signature. */
-  readonly headersOf?: (body: Buffer) => Record<string, string>
+export interface DrawnRequest extends Request {
+  /** A path parameter is odd: the path may name nothing at all. */
+  readonly isOddPath: boolean
 }
-
-/** One call of an operation. */
-export interface Call {
-  readonly pathValues: Readonly<Record<string, PathValue>>
-  readonly query: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: Buffer | undefined
-}
-
-/** `known`: the how-manieth value of those that are in use. `raw`: as it stands in the address. */
-export type PathValue = { known: number } | { raw: string }
 
 const encoded = (text: string): string => encodeURIComponent(text.toWellFormed())
 const textOf = (value: unknown): string => (typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 
 const brokenEscapes = ['%', '%zz', '%ff', '%ed%a0%80', '%00', '%2f', '%2e%2e', '%c0%ae', '+', ';a=b', 'x'.repeat(300)]
 
-const pathValue = ({ schema }: Parameter): fc.Arbitrary<PathValue> =>
-  fc.oneof(
-    { weight: 6, arbitrary: fc.nat(1_000).map(known => ({ known })) },
-    { weight: 2, arbitrary: validFor(schema).map(value => ({ raw: encoded(textOf(value)) })) },
-    { weight: 1, arbitrary: anyText.map(text => ({ raw: encoded(text.slice(0, 400)) })) },
-    { weight: 1, arbitrary: fc.constantFrom(...brokenEscapes).map(raw => ({ raw })) },
+interface PathValue {
+  text: string
+  isOdd: boolean
+}
+
+/** `known` gives the values in use of a parameter. */
+const pathValue = (
+  { name, schema }: Parameter,
+  known: (name: string) => readonly string[],
+): fc.Arbitrary<PathValue> => {
+  const pick = (index: number): string => known(name)[index % Math.max(known(name).length, 1)] ?? '0'
+  const odd = (text: string): PathValue => ({ text: text || '0', isOdd: true })
+  return mix<PathValue>(
+    [6, fc.nat(1_000).map(index => ({ text: encoded(pick(index)), isOdd: false }))],
+    [2, validFor(schema).map(value => odd(encoded(textOf(value))))],
+    [1, anyText.map(text => odd(encoded(text.slice(0, 400))))],
+    [1, fc.constantFrom(...brokenEscapes).map(odd)],
   )
+}
 
 const pair = (name: string, value: fc.Arbitrary<unknown>): fc.Arbitrary<string> =>
-  fc.oneof(
-    { weight: 5, arbitrary: value.map(value => `${encoded(name)}=${encoded(textOf(value).slice(0, 3_000))}`) },
-    { weight: 3, arbitrary: anyText.map(text => `${encoded(name)}=${encoded(text.slice(0, 3_000))}`) },
-    { weight: 1, arbitrary: fc.constantFrom(...brokenEscapes).map(raw => `${encoded(name)}=${raw}`) },
-    {
-      weight: 1,
-      arbitrary: fc.constantFrom(`${name}`, `${name}[]=1`, `${name}[a]=1`, `${name}=1&${name}=2`, `${name}=`),
-    },
+  mix(
+    [5, value.map(value => `${encoded(name)}=${encoded(textOf(value).slice(0, 3_000))}`)],
+    [3, anyText.map(text => `${encoded(name)}=${encoded(text.slice(0, 3_000))}`)],
+    [1, fc.constantFrom(...brokenEscapes).map(raw => `${encoded(name)}=${raw}`)],
+    [1, fc.constantFrom('', '[]=1', '[a]=1', `=1&${encoded(name)}=2`, '=').map(rest => encoded(name) + rest)],
   )
 
 const query = (parameters: readonly Parameter[]): fc.Arbitrary<string> => {
   const known = parameters.map(({ name, schema }) => pair(name, validFor(schema)))
-  const stray = fc
-    .oneof(anyText, fc.constantFrom('page', '__proto__', 'constructor'))
-    .chain(name => pair(name, anyText))
-  const drawn =
-    known.length === 0 ? stray : fc.oneof({ weight: 8, arbitrary: fc.oneof(...known) }, { weight: 1, arbitrary: stray })
+  const names = fc.oneof(anyText, fc.constantFrom('page', '__proto__', 'constructor'))
+  const stray = names.chain(name => pair(name, anyText))
+  const drawn = known.length === 0 ? stray : mix([8, fc.oneof(...known)], [1, stray])
   return fc
     .array(drawn, { maxLength: known.length === 0 ? 1 : 3 })
     .map(pairs => (pairs.length > 0 ? `?${pairs.join('&')}` : ''))
@@ -71,95 +64,57 @@ const headerText = (text: string): string =>
     .trim()
 
 const oddTypes = [
-  'text/plain',
-  'APPLICATION/JSON',
-  'application/json; charset=utf-16',
-  'application/json;',
-  'a/b/c',
-  '/',
-  '',
-  'application/x-www-form-urlencoded',
-  'multipart/form-data',
-  'application/vnd.api+json',
+  ...['text/plain', 'APPLICATION/JSON', 'application/json; charset=utf-16', 'application/json;', 'a/b/c', '/', ''],
+  ...['application/x-www-form-urlencoded', 'multipart/form-data', 'application/vnd.api+json'],
 ]
+const commonHeaders = [
+  ...['x-tenant', 'idempotency-key', 'accept', 'authorization', 'x-request-id', 'content-encoding', 'origin'],
+  'x-forwarded-for',
+]
+const oddHeaders: Headers = {
+  'content-encoding': 'gzip',
+  expect: 'a miracle',
+  authorization: 'Basic eA==',
+  'x-tenant': 'rival',
+  range: 'bytes=0-1',
+  'if-none-match': '*',
+}
 
 const oddHeader = (names: readonly string[]): fc.Arbitrary<[string, string]> =>
-  fc.oneof(
-    {
-      weight: 3,
-      arbitrary: fc.tuple(
-        fc.constantFrom(
-          ...names,
-          'x-tenant',
-          'idempotency-key',
-          'accept',
-          'authorization',
-          'x-request-id',
-          'content-encoding',
-          'origin',
-          'x-forwarded-for',
-        ),
-        anyText.map(headerText),
-      ),
-    },
-    { weight: 2, arbitrary: fc.tuple(fc.constant('content-type'), fc.constantFrom(...oddTypes)) },
-    {
-      weight: 1,
-      arbitrary: fc.constantFrom<[string, string][]>(
-        ['content-encoding', 'gzip'],
-        ['expect', 'a miracle'],
-        ['authorization', 'Basic eA=='],
-        ['x-tenant', 'rival'],
-        ['range', 'bytes=0-1'],
-        ['if-none-match', '*'],
-      ),
-    },
+  mix<[string, string]>(
+    [3, fc.tuple(fc.constantFrom(...names, ...commonHeaders), anyText.map(headerText))],
+    [2, fc.tuple(fc.constant('content-type'), fc.constantFrom(...oddTypes))],
+    [1, fc.constantFrom(...Object.entries(oddHeaders))],
   )
 
-/** Calls of an operation by someone with `token`. */
-export const callsOf = (operation: Operation, token: string, hints: Hints = {}): fc.Arbitrary<Call> => {
-  const ofPart = (part: Parameter['in']) => operation.parameters.filter(parameter => parameter.in === part)
+/** Requests of an operation, right and wrong ones, with these headers. */
+export const requestsOf = (
+  { id, method, path, parameters, body: schema, example }: Operation,
+  headers: Headers,
+  known: (name: string) => readonly string[],
+): fc.Arbitrary<DrawnRequest> => {
+  const { bodies: right = [], queries: rightQueries = [], headersOf } = hints[id] ?? {}
+  const ofPart = (part: Parameter['in']) => parameters.filter(parameter => parameter.in === part)
   const names = ofPart('header').map(({ name }) => name)
-  const body =
-    operation.body === undefined
-      ? fc.oneof(
-          { weight: 20, arbitrary: fc.constant(undefined) },
-          { weight: 1, arbitrary: anyText.map(text => Buffer.from(text)) },
-        )
-      : bodies(operation.body, [...(hints.bodies ?? []), ...(operation.example ? [operation.example] : [])])
+  const anyBody = mix<Buffer | undefined>([20, fc.constant(undefined)], [1, anyText.map(text => Buffer.from(text))])
   return fc
     .record({
-      pathValues: fc.record(
-        Object.fromEntries(ofPart('path').map(parameter => [parameter.name, pathValue(parameter)])),
-      ),
-      query: queries(ofPart('query'), hints.queries ?? []),
-      odd: fc.oneof(
-        { weight: 3, arbitrary: fc.constant([]) },
-        { weight: 1, arbitrary: fc.array(oddHeader(names), { maxLength: 3 }) },
-      ),
-      body,
+      values: fc.record(Object.fromEntries(ofPart('path').map(each => [each.name, pathValue(each, known)]))),
+      query: queries(ofPart('query'), rightQueries),
+      odd: mix<[string, string][]>([3, fc.constant([])], [1, fc.array(oddHeader(names), { maxLength: 3 })]),
+      body: schema === undefined ? anyBody : bodies(schema, [...right, ...(example ? [example] : [])]),
       key: fc.option(fc.uuid(), { freq: 6, nil: undefined }),
     })
-    .map(({ pathValues, query, odd, body, key }) => ({
-      pathValues,
-      query,
+    .map(({ values, query, odd, body, key }) => ({
+      method,
+      path: path.replace(/\{([^}]+)\}/g, (_all, name) => values[name]?.text ?? '0') + query,
+      isOddPath: Object.values(values).some(({ isOdd }) => isOdd),
       body,
       headers: {
-        authorization: `Bearer ${token}`,
-        'x-tenant': 'demo',
-        ...(body && { 'content-type': 'application/json', ...hints.headersOf?.(body) }),
+        ...headers,
+        ...(body && { 'content-type': 'application/json', ...headersOf?.(body) }),
         ...(key && { 'idempotency-key': key }),
         ...Object.fromEntries(odd),
       },
     }))
-}
-
-/** The call's address. `known` gives the values in use of a parameter. */
-export const addressOf = ({ path }: Operation, call: Call, known: (name: string) => readonly string[]): string => {
-  const filled = path.replace(/\{([^}]+)\}/g, (_all, name: string) => {
-    const value = call.pathValues[name] ?? { raw: '' }
-    const values = known(name)
-    return 'raw' in value ? value.raw || '0' : encoded(values[value.known % Math.max(values.length, 1)] ?? '0')
-  })
-  return filled + call.query
 }

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { rounded } from '../bench/figures.ts'
+import type { ServiceProcess } from '../dev/service-process.ts'
 import { chanceOf } from '../test/chance.ts'
-import type { ServiceProcess } from '../test/stack.ts'
 import { startBalancer } from './balancer.ts'
+import { type Courier, launchOrders, nowhere, stageCourier } from './courier-stage.ts'
 import { type BulkCall, keepBooking } from './order-calls.ts'
-import { launchOrders, type OrdersStage, stageOrders } from './orders-stage.ts'
-import { Broken, type Outcome, type TrustOptions, type TrustPromise } from './promise.ts'
+import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 import { checkStored } from './stored-orders.ts'
 
 const workers = 8
@@ -20,8 +20,8 @@ const timedStop = async (orders: ServiceProcess, broken: Broken): Promise<number
   return seconds
 }
 
-/** One process under load is told to stop. Whoever was let in gets an answer; others are not let in. */
-const stopOne = async (t: TrustOptions, { orders, merchant }: OrdersStage, rounds: number, broken: Broken) => {
+/** One process under load is told to stop. Whoever was let in gets a response; others are not let in. */
+const stopOne = async (t: TrustOptions, { orders, merchant }: Courier, rounds: number, broken: Broken) => {
   const chance = chanceOf(t.seed)
   const log: BulkCall[] = []
   let longest = 0
@@ -37,15 +37,14 @@ const stopOne = async (t: TrustOptions, { orders, merchant }: OrdersStage, round
   return { log, longest }
 }
 
-/** Two processes behind a balancer are restarted in turn. */
-const roll = async (t: TrustOptions, stage: OrdersStage, rounds: number, broken: Broken) => {
-  const both = [stage.orders, await launchOrders(t, stage.database)]
-  await both[1]?.ready()
-  const balancer = await startBalancer(
+/** Two processes behind a load balancer are restarted in turn. */
+const roll = async (t: TrustOptions, stage: Courier, rounds: number, broken: Broken) => {
+  const both = [stage.orders, await launchOrders(t, stage)]
+  const url = await startBalancer(
     t,
     both.map(({ url }) => Number(new URL(url).port)),
   )
-  const load = keepBooking({ ...stage.merchant, url: balancer }, { workers, seed: t.seed })
+  const load = keepBooking({ ...stage.merchant, url }, { workers, seed: t.seed })
   let longest = 0
   for (let round = 0; round < rounds; round++) {
     const orders = both[round % 2] as ServiceProcess
@@ -59,34 +58,33 @@ const roll = async (t: TrustOptions, stage: OrdersStage, rounds: number, broken:
   return { log: load.log, longest }
 }
 
-const run = async (t: TrustOptions): Promise<Outcome> => {
-  const broken = new Broken()
-  const stage = await stageOrders(t)
-  const stopped = await stopOne(t, stage, t.isTest ? 1 : t.short ? 3 : 20, broken)
+const run: TrustPromise['run'] = async t => {
+  const { broken } = t
+  const stage = await stageCourier(t, { orders: { NOTIFIER_URL: nowhere, LOG_LEVEL: 'warn' } })
+  const stopped = await stopOne(t, stage, t.short ? 1 : 20, broken)
   const unanswered = stopped.log.filter(({ ending }) => ending === 'unknown')
   const resets = unanswered.length
-  for (const { status, error } of unanswered) broken.add(`a call was let in and not answered: ${status}, ${error}`)
-  await stage.rows(`truncate orders cascade`)
+  for (const { status, error } of unanswered)
+    broken.add(`a request was let in and had no response: ${status}, ${error}`)
+  await stage.rows('orders', 'truncate orders cascade')
   const rolled = await roll(t, stage, t.short ? 2 : 20, broken)
   const failures = rolled.log.filter(({ ending }) => ending !== 'ok')
   const failed = failures.length
   for (const { ending, status, error } of failures)
-    broken.add(`a call failed while the processes were restarted: ${ending}, status ${status}, ${error}`)
-  const stored = await checkStored(stage.rows, rolled.log, broken)
-  const measured = {
-    'calls around SIGTERM': stopped.log.length,
+    broken.add(`a request failed while the processes were restarted: ${ending}, status ${status}, ${error}`)
+  const stored = await checkStored(text => stage.rows('orders', text), rolled.log, broken)
+  return {
+    'requests around SIGTERM': stopped.log.length,
     resets,
-    'calls around restarts': rolled.log.length,
+    'requests around restarts': rolled.log.length,
     failed,
     lost: stored.lost,
     'longest stop s': rounded(Math.max(stopped.longest, rolled.longest), 2),
   }
-  return { measured, broken: broken.sentences }
 }
 
-export const restarts: TrustPromise = {
-  name: 'restarts',
-  promise: 'SIGTERM under load breaks no call, and a rolling restart of two processes fails none',
-  limit: 'x20 each: 0 resets, 0 failed calls, exit within 10 s',
+export const promise: TrustPromise = {
+  promise: 'SIGTERM under load breaks no request, and a rolling restart of two processes fails none',
+  limit: 'x20 each: 0 resets, 0 failed requests, exit within 10 s',
   run,
 }

@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { migrate } from '@courier/shared/database.ts'
-import pg from 'pg'
-import { createDatabaseWithRoles } from '../dev/databases.ts'
+import { migrate } from '@courier/shared/postgres/database.ts'
+import { createDatabaseWithRoles, onServer } from '../dev/databases.ts'
 import { embeddedPassword, root } from '../dev/settings.ts'
-import { Broken, type Outcome, type TrustOptions, type TrustPromise } from './promise.ts'
+import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 
 const services = ['orders', 'notifier'] as const
 type Service = (typeof services)[number]
@@ -15,12 +14,6 @@ interface SetUp {
   readonly how: string
   readonly nameOf: (service: Service) => string
   readonly make: (server: string, name: string) => Promise<void>
-}
-
-const onServer = async (address: string, action: (client: pg.Client) => Promise<unknown>): Promise<void> => {
-  const client = new pg.Client({ connectionString: address })
-  await client.connect()
-  await action(client).finally(() => client.end())
 }
 
 /** The statements that compose's Postgres runs at its first start, taken from its script. */
@@ -126,13 +119,12 @@ const checkDoors = async (server: string, { how, nameOf }: SetUp, broken: Broken
   return doors
 }
 
-export const roles: TrustPromise = {
-  name: 'roles',
+export const promise: TrustPromise = {
   promise: 'The role of a service owns nothing, is held by row-level security, and opens its own database alone',
   limit: 'embedded Postgres and compose: 0 rights too many, every other door closed',
-  run: async (options): Promise<Outcome> => {
+  run: async options => {
     const server = process.env.TEST_POSTGRES_URL ?? ''
-    const broken = new Broken()
+    const { broken } = options
     let doors = 0
     for (const setUp of setUps()) {
       await provide(options, server, setUp)
@@ -140,6 +132,6 @@ export const roles: TrustPromise = {
       doors += await checkDoors(server, setUp, broken)
     }
     const checks = setUps().length * services.length * Object.keys(faultQueries).length
-    return { measured: { rights: checks, doors, faults: broken.count }, broken: broken.sentences }
+    return { rights: checks, doors, faults: broken.count }
   },
 }

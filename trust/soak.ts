@@ -1,14 +1,11 @@
 import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { pathToFileURL } from 'node:url'
 import { median, rounded } from '../bench/figures.ts'
-import { root } from '../dev/settings.ts'
-import { call, eventually } from '../test/courier.ts'
-import type { ServiceProcess } from '../test/stack.ts'
-import { type Courier, stageCourier } from './courier-stage.ts'
+import type { ServiceProcess } from '../dev/service-process.ts'
+import { eventually, request } from '../test/courier.ts'
+import { ask, type Courier, stageCourier, telling } from './courier-stage.ts'
 import { type BulkCall, book } from './order-calls.ts'
-import { Broken, type Outcome, type TrustOptions, type TrustPromise } from './promise.ts'
+import type { Broken, TrustPromise } from './promise.ts'
 
 const roundsPerSecond = 10
 /** What a figure of the last third may be above that of the first one. */
@@ -31,19 +28,6 @@ const passing: Record<Service, readonly string[]> = {
   notifier: ['channels', 'secrets', 'tokens', 'templates', 'rules'],
 }
 
-const heapOf = async (service: ServiceProcess): Promise<number> => {
-  const told = () => service.lines.filter(line => line.startsWith('heap '))
-  const before = told().length
-  process.kill(service.pid as number, 'SIGWINCH')
-  const lines = await eventually(
-    'the heap is told',
-    async () => told(),
-    found => found.length > before,
-    10,
-  )
-  return Number(lines.at(-1)?.slice(5))
-}
-
 /** Where the system has no /proc the number is 0. */
 const descriptorsOf = async ({ pid }: ServiceProcess): Promise<number> =>
   (await readdir(`/proc/${pid}/fd`).catch(() => [])).length
@@ -58,7 +42,7 @@ const sampleOf = async (courier: Courier, name: Service): Promise<Sample> => {
        where relkind = 'r' and relname in ('${passing[name].join("', '")}')) as kept`,
   )
   return {
-    heap: await heapOf(service),
+    heap: Number((await ask(service, 'SIGURG'))[0]),
     descriptors: await descriptorsOf(service),
     connections: Number(row?.connections),
     kept: Number(row?.kept),
@@ -72,12 +56,12 @@ const work = async (courier: Courier, turn: number, log: BulkCall[]): Promise<nu
   log.push(booked)
   const [waybill] = booked.waybills
   const answers = await Promise.all([
-    call(`${orders.url}/api/public/merchant/order?page=1`, { token: merchant.token }),
-    call(`${orders.url}/api/staff/order/${waybill}`, { token: staffToken }),
-    call(`${orders.url}/api/public/merchant/order/bulk`, { token: merchant.token, body: { order_data: [{}] } }),
+    request(`${orders.url}/api/public/merchant/order?page=1`, { token: merchant.token }),
+    request(`${orders.url}/api/staff/order/${waybill}`, { token: staffToken }),
+    request(`${orders.url}/api/public/merchant/order/bulk`, { token: merchant.token, body: { order_data: [{}] } }),
   ])
   const body = { waybill_numbers: [waybill], status_key: 'key_3' }
-  answers.push(await call(`${orders.url}/api/staff/order/status`, { token: staffToken, body }))
+  answers.push(await request(`${orders.url}/api/staff/order/status`, { token: staffToken, body }))
   return answers.map(({ status }) => status).join() === '200,200,422,200' ? 0 : 1
 }
 
@@ -116,11 +100,10 @@ const createLoad = (courier: Courier) => {
   return { log, counts, runFor }
 }
 
-const run = async (t: TrustOptions): Promise<Outcome> => {
-  const broken = new Broken()
-  const [warmUp, seconds, every] = t.isTest ? [2, 8, 1] : t.short ? [10, 60, 4] : [60, 1800, 30]
-  const NODE_OPTIONS = `--import ${pathToFileURL(join(root, 'trust/tell-heap.ts'))}`
-  const courier = await stageCourier(t, { orders: { NODE_OPTIONS }, notifier: { NODE_OPTIONS } })
+const run: TrustPromise['run'] = async t => {
+  const { broken } = t
+  const [warmUp, seconds, every] = t.short ? [2, 8, 1] : [60, 1800, 30]
+  const courier = await stageCourier(t, { orders: telling, notifier: telling })
   const samples: Record<Service, Sample[]> = { orders: [], notifier: [] }
   const { log, counts, runFor } = createLoad(courier)
   await runFor(warmUp)
@@ -135,15 +118,11 @@ const run = async (t: TrustOptions): Promise<Outcome> => {
   broken.require(failed === 0, `${failed} of ${rounds} rounds had an answer that was not expected`)
   const orders = log.reduce((sum, { waybills }) => sum + waybills.length, 0)
   const flat = { ...checkFlat('orders', samples.orders, broken), ...checkFlat('notifier', samples.notifier, broken) }
-  return {
-    measured: { s: seconds, orders, messages: await courier.countAccepted(), ...flat },
-    broken: broken.sentences,
-  }
+  return { s: seconds, orders, messages: (await courier.control('')).accepted, ...flat }
 }
 
-export const soak: TrustPromise = {
-  name: 'soak',
+export const promise: TrustPromise = {
   promise: 'Under lasting load nothing grows that is not meant to grow',
-  limit: '30 min mixed load: heap after a collection, descriptors, connections and passing tables as at the start',
+  limit: '30 min mixed load: heap after a collection, descriptors, connections and transient tables as at the start',
   run,
 }

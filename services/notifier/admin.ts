@@ -1,8 +1,16 @@
-import { printChanges } from '@courier/shared/changes.ts'
-import { print, printFaults, printJson, readJson, runCommand, UsageError } from '@courier/shared/command-line.ts'
+import { printApplied } from '@courier/shared/cli/changes.ts'
+import {
+  print,
+  printFieldErrors,
+  printJson,
+  readJson,
+  runCommand,
+  UsageError,
+} from '@courier/shared/cli/command-line.ts'
+import { addAudit, addMigrate, addTokenCommands, poolOf, printToken } from '@courier/shared/cli/operator-commands.ts'
+import { readSecret } from '@courier/shared/cli/secret.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { createLogger } from '@courier/shared/log.ts'
-import { addAudit, addMigrate, addTokenCommands, poolOf, printToken } from '@courier/shared/operator-commands.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import type pg from 'pg'
@@ -11,8 +19,9 @@ import { rotateKeys } from './channels/rotate.ts'
 import { type Keyring, readKeyring, VaultError } from './channels/vault.ts'
 import { credentialSettings, databaseSettings, orderSettings, ordersUrl } from './config.ts'
 import { migrateNotifier } from './database/migrate.ts'
-import { askOrders } from './events/ask-orders.ts'
 import { type SendRequest, sendMessage } from './messages/send-command.ts'
+import { createOrdersClient } from './orders-client/http-client.ts'
+import { addChannel, type ChannelRequest } from './provisioning/add-channel.ts'
 import { applyFile } from './provisioning/apply.ts'
 import { checkFile } from './provisioning/check-file.ts'
 
@@ -34,11 +43,13 @@ const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => 
   }
 }
 
-/** As `withPool`, for a command that asks orders. */
-const withOrders = (action: (pool: pg.Pool, orders: ReturnType<typeof askOrders>) => Promise<void>): Promise<void> => {
+/** As `withPool`, for a command that reads from orders. */
+const withOrders = (
+  action: (pool: pg.Pool, orders: ReturnType<typeof createOrdersClient>) => Promise<void>,
+): Promise<void> => {
   const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...orderSettings }), process.env)
   const logger = createLogger('notifier admin', 'silent')
-  const orders = askOrders({ url: ordersUrl(known), serviceToken: known.SERVICE_TOKEN, logger })
+  const orders = createOrdersClient({ url: ordersUrl(known), serviceToken: known.SERVICE_TOKEN, logger })
   return withPool(pool => action(pool, orders)).finally(() => orders.close())
 }
 
@@ -58,9 +69,28 @@ program
       checked.kind === 'refused'
         ? checked
         : await withKeyring((pool, keyring) => applyFile(pool, keyring, checked.file, dryRun))
-    if (result.kind === 'applied') return printChanges(result.changes, { dryRun, json })
-    printFaults(path, result.faults, json)
-    process.exitCode = 1
+    printApplied(path, result, { dryRun, json })
+  })
+
+program
+  .command('channel')
+  .description('the numbers that messages are sent from')
+  .command('add')
+  .description(
+    'create a channel; its token comes from ACCESS_TOKEN or the terminal, APP_SECRET and VERIFY_TOKEN are for webhooks',
+  )
+  .requiredOption('--tenant <id>', 'the tenant')
+  .requiredOption('--number <id>', 'the phone number id')
+  .option('--name <name>', 'its name; without it the phone number id')
+  .option('--plan <plan>', 'free or paid; without it paid')
+  .option('--default', 'messages that name no channel are sent from it')
+  .option('--json', 'print JSON', false)
+  .action(async ({ json, ...request }: ChannelRequest & { json: boolean }) => {
+    const accessToken = await readSecret('ACCESS_TOKEN', 'access token of the number')
+    const { APP_SECRET: appSecret, VERIFY_TOKEN: verifyToken } = process.env
+    const secrets = { accessToken, appSecret: appSecret || undefined, verifyToken: verifyToken || undefined }
+    const result = await withKeyring((pool, keyring) => addChannel(pool, keyring, request, secrets))
+    printApplied('The channel', result, { dryRun: false, json })
   })
 
 const token = program.command('token').description('the bearer tokens of staff')
@@ -119,7 +149,7 @@ program
         else print(`${result.message.id} is ${result.message.status}.`)
         return
       }
-      printFaults('The message', result.faults, json ?? false, 'queued')
+      printFieldErrors('The message', result.errors, json ?? false, 'queued')
       process.exitCode = 1
     })
   })

@@ -1,91 +1,106 @@
-import { checkReachable } from '@courier/shared/database.ts'
-import type { AddressLimits } from '@courier/shared/http/addresses.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
-import { Limit, limitCalls } from '@courier/shared/http/limits.ts'
-import { createServer } from '@courier/shared/http/server.ts'
-import { requireStaff, staffIn, staffOf } from '@courier/shared/http/staff.ts'
-import { watchPool } from '@courier/shared/pool-metrics.ts'
+import { Limit, limitRequests } from '@courier/shared/http/limits.ts'
+import { createServer, type Edge } from '@courier/shared/http/server.ts'
+import { requireStaff, staffIn } from '@courier/shared/http/staff.ts'
+import { refuseUnknownFields } from '@courier/shared/http/validator.ts'
+import { checkReachable } from '@courier/shared/postgres/database.ts'
+import { watchPool } from '@courier/shared/postgres/pool-metrics.ts'
+import { type FindTokenHolder, rememberCallers } from '@courier/shared/postgres/token-holders.ts'
+import { findLiveTokens, type LiveToken } from '@courier/shared/postgres/tokens.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, Registry } from 'prom-client'
-import { createStaffReader } from './access/staff.ts'
-import { appSecretsOf } from './channels/app-secrets.ts'
 import { channels } from './channels/routes.ts'
-import { createTokenKeeper } from './channels/secrets.ts'
+import { appSecretsOf, createTokenKeeper } from './channels/secrets.ts'
 import { createSyncChannel } from './channels/sync-templates.ts'
 import type { Keyring } from './channels/vault.ts'
 import { conversations } from './conversations/routes.ts'
-import type { OrderDesk } from './events/order-desk.ts'
+import type { Tx } from './database/tables.ts'
 import { events } from './events/routes.ts'
-import type { ClaimedMessage } from './messages/claim.ts'
-import { createEffects } from './messages/effects.ts'
-import { countSends, watchMessages } from './messages/metrics.ts'
-import { Queue } from './messages/queue.ts'
-import { reactToFailures } from './messages/reported-failures.ts'
 import { messages } from './messages/routes.ts'
-import { createSender } from './messages/sender.ts'
 import type { MessagingApi } from './messaging-api/client.ts'
+import type { OrdersClient } from './orders-client/orders-client.ts'
+import type { ClaimedMessage } from './sending/claim.ts'
+import { createEffects } from './sending/effects.ts'
+import { countSends, watchMessages } from './sending/metrics.ts'
+import { Queue } from './sending/queue.ts'
+import { createSender } from './sending/sender.ts'
 import { templates } from './templates/routes.ts'
 import { timeline } from './timeline/routes.ts'
 import { webhooks } from './webhooks/routes.ts'
+import { reactToFailures } from './webhooks/settle-messages.ts'
 
-export interface NotifierOptions {
+export interface NotifierOptions extends Edge {
   pool: pg.Pool
   logger: Logger
   keyring: Keyring
   api: MessagingApi
-  /** Asked for one order at a time. */
-  orders: OrderDesk
-  /** What orders proves itself with. */
+  /** Reads one order at a time. */
+  orders: OrdersClient
+  /** The bearer token of orders. */
   serviceToken: string
-  /** How many messages may be on their way at once. */
+  /** How many messages may be in flight at once. */
   window: number
   /** Seconds between two messages to one recipient; 0: no limit. */
   pairSeconds: number
   /** Of one member of staff. */
-  callsPerMinute: number
+  requestsPerMinute: number
   maxMessagesPerBatch?: number | undefined
-  /** Of staff's calls. Webhooks have a limit of their own. */
+  /** Of a bulk request. */
   maxBodyBytes?: number | undefined
-  trustedProxies?: string | undefined
-  addressLimits?: AddressLimits | undefined
 }
 
 const api = {
   title: 'Courier notifier',
   version: '0.1.0',
-  description: 'Staff sends template messages to customers; the messaging API tells what became of them.',
+  description: 'Staff sends template messages to customers; the messaging API reports their delivery.',
   tags: [
     { name: 'messages', description: 'Messages and their timelines.' },
-    { name: 'timeline', description: 'What happened to a parcel and what its customer was told.' },
+    { name: 'timeline', description: 'The statuses of a parcel and the messages sent to its customer.' },
     { name: 'channels', description: 'The numbers that messages are sent from.' },
     { name: 'templates', description: 'The catalogue of the account.' },
     { name: 'conversations', description: 'The 24 hours after a customer wrote.' },
-    { name: 'events', description: 'What orders tells.' },
+    { name: 'events', description: 'Events from orders.' },
+    { name: 'webhooks', description: 'Webhooks of the messaging API.' },
+  ],
+  audiences: [
+    {
+      name: 'staff',
+      title: 'For staff',
+      description: 'Messages to customers, the numbers that send them, and the catalogue of templates.',
+      tags: ['messages', 'timeline', 'channels', 'templates', 'conversations'],
+      quickStart: `# npm run notifier -- token create --tenant demo --staff NAME
+curl -sS '$URL/api/messages?limit=5' -H 'Authorization: Bearer TOKEN' -H 'X-tenant: demo'`,
+    },
+    {
+      name: 'internal',
+      title: 'Internal',
+      description: 'Events from orders, webhooks of the messaging API, and what an operator watches.',
+      tags: ['events', 'webhooks', 'operations'],
+    },
   ],
 }
 
-/** Longer than the API client's own deadline for a call. */
+/** Longer than the API client's own deadline for a request. */
 const sendSeconds = 16
 
 /** The HTTP application, in reading order, and the queue behind it. */
 export const createNotifier = async ({ pool, logger, keyring, ...options }: NotifierOptions) => {
   const registry = new Registry()
   const isReady = () => checkReachable(pool)
-  const { maxBodyBytes: bodyLimitBytes = 5_242_880, trustedProxies, addressLimits } = options
-  const app = await createServer({ api, logger, registry, bodyLimitBytes, trustedProxies, addressLimits, isReady })
+  const app = await createServer({ ...options, api, logger, registry, isReady })
   watchPool(pool, registry)
   watchMessages(pool, registry)
   const facts = new Counter({
     name: 'webhook_facts_total',
-    help: 'What webhooks told.',
+    help: 'Facts that webhooks reported, by kind.',
     labelNames: ['kind'],
     registers: [registry],
   })
 
   const eventOutcomes = new Counter({
     name: 'events_total',
-    help: 'Events of orders by what became of them.',
+    help: 'Events of orders by outcome.',
     labelNames: ['outcome'],
     registers: [registry],
   })
@@ -101,6 +116,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
   await app.register(webhooks, {
     pool,
     appSecretsOf: appSecretsOf(keyring),
+    strangersPerMinute: options.addressLimits?.refusals,
     onReleased: wake,
     onFact: (kind, count) => facts.inc({ kind }, count),
     onFailures: reactToFailures(logger),
@@ -110,20 +126,48 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     pool,
     serviceToken: options.serviceToken,
     onQueued: wake,
-    onTaken: (outcome, count) => eventOutcomes.inc({ outcome }, count),
+    onProcessed: (outcome, count) => eventOutcomes.inc({ outcome }, count),
   })
 
   await app.register(async staff => {
     acceptJson(staff)
+    refuseUnknownFields(staff)
     staff.addHook('onRequest', requireStaff(createStaffReader(pool)))
-    staff.addHook('onRequest', limitCalls(new Limit('staff', options.callsPerMinute), staffIn))
-    const { orders, maxMessagesPerBatch: maxMessages } = options
-    await staff.register(messages, { pool, orders, staffOf, onQueued: wake, maxMessages })
-    await staff.register(timeline, { pool, orders, staffOf })
-    await staff.register(channels, { pool, keyring, api: options.api, staffOf, tokens, onResumed: wake })
+    staff.addHook('onRequest', limitRequests(new Limit('staff', options.requestsPerMinute), staffIn))
+    const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes } = options
+    await staff.register(messages, {
+      pool,
+      orders,
+      product: options.api.product,
+      onQueued: wake,
+      maxMessages,
+      maxBodyBytes,
+    })
+    await staff.register(timeline, { pool, orders })
+    await staff.register(channels, { pool, keyring, api: options.api, tokens, onResumed: wake })
     const syncChannel = createSyncChannel(pool, tokens, options.api)
-    await staff.register(templates, { pool, staffOf, syncChannel })
-    await staff.register(conversations, { pool, staffOf })
+    await staff.register(templates, { pool, syncChannel })
+    await staff.register(conversations, { pool })
   })
   return { app, queue }
+}
+
+/** The holder of a token. */
+interface StaffToken {
+  readonly tokenId: string
+  readonly staffName: string
+  readonly expiresAt: Date | null
+}
+
+/** Finds the holders of tokens, and caches them for a few seconds. undefined: unknown, expired or revoked. */
+const createStaffReader = (pool: pg.Pool): FindTokenHolder<StaffToken> => rememberCallers(pool, findStaff)
+
+const findStaff = async (tx: Tx, tenant: string, hashes: readonly Buffer[]): Promise<Map<string, StaffToken>> => {
+  const rows = await findLiveTokens<LiveToken & { staff_name: string }>(tx, tenant, hashes)
+  return new Map(
+    rows.map(({ token_id: tokenId, staff_name: staffName, expires_at: expiresAt, hash }) => [
+      hash.toString('base64'),
+      { tokenId, staffName, expiresAt },
+    ]),
+  )
 }

@@ -1,15 +1,20 @@
 import {
-  callSettings,
   LogLevel,
   Port,
   PositiveInteger,
   PostgresUrl,
+  requestSettings,
   ServiceToken,
   ServiceUrl,
 } from '@courier/shared/config.ts'
 import { type Static, Type } from '@sinclair/typebox'
+import { keyringProblem } from './channels/vault.ts'
+import { baseUrlProblem } from './messaging-api/base-url.ts'
 
-/** What the operator's commands read. */
+/** Where plain http is allowed beside loopback: the service of docker-compose.yml. */
+const plainHttpHosts = ['simulator']
+
+/** Settings of the operator's commands. */
 export const databaseSettings = {
   NOTIFIER_DATABASE_URL: PostgresUrl('the database of the notifier, as a role that reads and writes but owns nothing'),
   NOTIFIER_MIGRATE_DATABASE_URL: Type.Optional(
@@ -34,6 +39,7 @@ export const credentialSettings = {
     secret: true,
     description: 'the keys that seal credentials: id:base64 of 32 bytes, the newest first, separated by commas',
     must: 'be id:key pairs separated by commas',
+    problem: keyringProblem,
   }),
 }
 
@@ -42,24 +48,29 @@ export const Settings = Type.Object({
   ...databaseSettings,
   ...credentialSettings,
   ...orderSettings,
-  ...callSettings,
+  ...requestSettings,
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
   NOTIFIER_PORT: Port(3001, 'the port of the notifier'),
   LOG_LEVEL: LogLevel,
   DATABASE_CONNECTIONS: PositiveInteger(10, 'how many connections to Postgres the process may hold', 1000),
-  MAX_MESSAGES_PER_BATCH: PositiveInteger(1000, 'how many messages one bulk call may carry', 10_000),
+  MAX_MESSAGES_PER_BATCH: PositiveInteger(1000, 'how many messages one bulk request may carry', 10_000),
   MESSAGING_API_URL: Type.String({
     default: 'https://graph.facebook.com',
     description: 'the messaging API; https outside this machine and compose',
+    problem: (url: string) => {
+      const problem = baseUrlProblem(url, plainHttpHosts)
+      return problem && `MESSAGING_API_URL ${problem}`
+    },
   }),
   MESSAGING_API_VERSION: Type.String({
     default: 'v17.0',
+    maxLength: 16,
     pattern: '^v\\d+\\.\\d+$',
     description: 'the version in its path',
     must: 'be a version such as v17.0',
   }),
-  MESSAGING_PRODUCT: Type.String({ default: 'whatsapp', description: 'the product named in every call' }),
-  MESSAGING_CONNECTIONS: PositiveInteger(64, 'how many messages may be on their way at once', 1000),
+  MESSAGING_PRODUCT: Type.String({ default: 'whatsapp', description: 'the product named in every request' }),
+  MESSAGING_CONNECTIONS: PositiveInteger(64, 'how many messages may be in flight at once', 1000),
   RECIPIENT_PAUSE_SECONDS: Type.Integer({
     default: 6,
     minimum: 0,

@@ -1,7 +1,8 @@
-import { printChanges } from '@courier/shared/changes.ts'
-import { printFaults, readJson, runCommand } from '@courier/shared/command-line.ts'
+import { printApplied } from '@courier/shared/cli/changes.ts'
+import { readJson, runCommand } from '@courier/shared/cli/command-line.ts'
+import { addAudit, addMigrate, addTokenCommands, poolOf, printToken } from '@courier/shared/cli/operator-commands.ts'
+import { readSecret } from '@courier/shared/cli/secret.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
-import { addAudit, addMigrate, addTokenCommands, poolOf, printToken } from '@courier/shared/operator-commands.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import { createTokenFor, listTokens, revokeTokenById, type TokenRequest } from './access/token-commands.ts'
@@ -9,6 +10,13 @@ import { databaseSettings } from './config.ts'
 import { migrateOrders } from './database/migrate.ts'
 import { applyTenant } from './provisioning/apply.ts'
 import { checkFile } from './provisioning/check-file.ts'
+import {
+  addMerchant,
+  changePassword,
+  deactivateMerchant,
+  type MerchantRequest,
+  type NewMerchant,
+} from './provisioning/merchant-commands.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
@@ -20,28 +28,65 @@ addMigrate(program, () => migrateOrders(settings()))
 
 program
   .command('apply')
-  .description('make a tenant what a file says, and print what changed')
+  .description('bring a tenant to the state of a file, and print what changed')
   .argument('<file>', 'the tenant file, JSON; - reads standard input')
-  .option('--dry-run', 'print the same, write nothing')
+  .option('--dry-run', 'print the changes without writing them')
   .option('--json', 'print JSON', false)
   .action(async (path, { dryRun = false, json }) => {
     const checked = checkFile(await readJson(path))
     const result =
       checked.kind === 'refused' ? checked : await withPool(pool => applyTenant(pool, checked.file, dryRun))
-    if (result.kind === 'applied') return printChanges(result.changes, { dryRun, json })
-    printFaults(path, result.faults, json)
-    process.exitCode = 1
+    printApplied(path, result, { dryRun, json })
   })
+
+const merchant = program.command('merchant').description('the merchants of a tenant, one by one')
+
+const merchantCommand = (name: string, description: string) =>
+  merchant
+    .command(name)
+    .description(description)
+    .requiredOption('--tenant <id>', 'the tenant')
+    .requiredOption('--email <email>', 'the e-mail address of the merchant')
+    .option('--json', 'print JSON', false)
+
+const readPassword = () => readSecret('MERCHANT_PASSWORD', 'password of the merchant')
+const append = (text: string, texts: string[] = []): string[] => [...texts, text]
+
+merchantCommand('add', 'create a merchant; its password comes from MERCHANT_PASSWORD or the terminal')
+  .requiredOption('--name <name>', 'its name')
+  .option('--rate-card <name>', 'a rate card of the tenant; without one its orders are refused')
+  .requiredOption('--business <id:name>', 'a business, the first is the default; once for each', append)
+  .action(async ({ json, ...request }: NewMerchant & { json: boolean }) => {
+    const password = await readPassword()
+    const result = await withPool(pool => addMerchant(pool, request, password))
+    printApplied('The merchant', result, { dryRun: false, json })
+  })
+
+merchantCommand(
+  'password',
+  'change a password, from MERCHANT_PASSWORD or the terminal; logins with the old one end',
+).action(async ({ json, ...request }: MerchantRequest & { json: boolean }) => {
+  const password = await readPassword()
+  const result = await withPool(pool => changePassword(pool, request, password))
+  printApplied('The password', result, { dryRun: false, json })
+})
+
+merchantCommand('deactivate', 'refuse the tokens and logins of a merchant; its orders stay').action(
+  async ({ json, ...request }: MerchantRequest & { json: boolean }) => {
+    const result = await withPool(pool => deactivateMerchant(pool, request))
+    printApplied('The merchant', result, { dryRun: false, json })
+  },
+)
 
 const token = program.command('token').description('the bearer tokens of merchants and staff')
 
 token
   .command('create')
-  .description('make a token; it is shown this once')
+  .description('create a token; it is shown only once')
   .requiredOption('--tenant <id>', 'the tenant')
-  .option('--merchant <email>', 'the merchant it speaks for')
-  .option('--staff <name>', 'the member of staff it speaks for')
-  .option('--expires <iso>', 'when it ends, such as 2027-01-31T00:00:00Z')
+  .option('--merchant <email>', 'the merchant that holds it')
+  .option('--staff <name>', 'the member of staff who holds it')
+  .option('--expires <iso>', 'when it expires, such as 2027-01-31T00:00:00Z')
   .option('--json', 'print JSON', false)
   .action(async ({ json, ...request }: TokenRequest & { json?: boolean }) => {
     const created = await withPool(pool => createTokenFor(pool, request))

@@ -1,128 +1,177 @@
-import { checkReachable } from '@courier/shared/database.ts'
-import { type AddressLimits, addressOf } from '@courier/shared/http/addresses.ts'
-import { Limit, limitCalls } from '@courier/shared/http/limits.ts'
-import { createServer } from '@courier/shared/http/server.ts'
+import { OrderEvents } from '@courier/shared/contract/order-events.ts'
+import { addressOf } from '@courier/shared/http/addresses.ts'
+import { Limit, limitRequests } from '@courier/shared/http/limits.ts'
+import { createServer, type Edge } from '@courier/shared/http/server.ts'
+import type { ServiceClient } from '@courier/shared/http/service-client.ts'
 import { requireStaff, staffIn } from '@courier/shared/http/staff.ts'
-import { watchPool } from '@courier/shared/pool-metrics.ts'
-import type { ServiceClient } from '@courier/shared/service-client.ts'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { refuseUnknownFields } from '@courier/shared/http/validator.ts'
+import { checkReachable } from '@courier/shared/postgres/database.ts'
+import { watchPool } from '@courier/shared/postgres/pool-metrics.ts'
+import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, Registry } from 'prom-client'
-import { createLoginDesk, type LoginLimits } from './access/login.ts'
-import { merchantOf, requireMerchant } from './access/merchant.ts'
+import { createLoginDependencies, type LoginLimits } from './access/login.ts'
+import { logout } from './access/logout.ts'
+import { requireMerchant } from './access/merchant.ts'
 import { login, user } from './access/routes.ts'
 import { createTokenReader } from './access/tokens.ts'
+import { createFindAlike } from './booking/alike.ts'
 import { createBatchWriter } from './booking/batch-writer.ts'
-import { createCatalogues } from './booking/catalogue.ts'
+import { createFindHabits } from './booking/habits.ts'
 import { booking } from './booking/routes.ts'
 import { createWaybillNumbers } from './booking/waybill-numbers.ts'
-import { directory } from './directory/routes.ts'
+import { createCatalogues } from './catalogue/catalogue.ts'
+import { catalogueLists, catalogueRows } from './catalogue/routes.ts'
+import { createOrderFinder } from './orders/find-order.ts'
+import { internal } from './orders/internal-routes.ts'
+import { cancelling, staffMoves } from './orders/move-routes.ts'
+import { merchantOrders, orderStatus, staffOrders } from './orders/order-routes.ts'
+import { statusList } from './orders/status-routes.ts'
+import { finance, publicTracking, tracking } from './orders/waybill-routes.ts'
+import { createWholeLists } from './orders/whole-list.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
 import { Relay } from './outbox/relay.ts'
-import { internal } from './outbox/routes.ts'
-import { createOrderFinder } from './tracking/find-order.ts'
-import { cancelling, staffMoves } from './tracking/move-routes.ts'
-import { merchantOrders, staffOrders } from './tracking/order-routes.ts'
-import { publicTracking } from './tracking/public-routes.ts'
-import { statusList } from './tracking/status-routes.ts'
-import { finance, tracking } from './tracking/waybill-routes.ts'
 
-export interface OrdersOptions {
+export interface OrdersOptions extends Edge {
   pool: pg.Pool
   logger: Logger
-  /** What the notifier is told goes there. */
+  /** Receives the order events. */
   notifier: ServiceClient
   serviceToken: string
   maxOrdersPerBatch: number
+  /** Of a bulk request. */
   maxBodyBytes: number
   /** Of one merchant. */
-  callsPerMinute: number
-  /** Of one address without a token. */
-  publicCallsPerMinute: number
+  requestsPerMinute: number
+  /** Of one network address without a token. */
+  publicRequestsPerMinute: number
   login: LoginLimits
-  trustedProxies?: string | undefined
-  addressLimits?: AddressLimits | undefined
+}
+
+const merchantPrefix = '/api/public/merchant'
+/** Some programs know all of it under this path. */
+const alias = { from: '/api/merchant/', to: `${merchantPrefix}/` }
+/** The request that the relay sends. */
+const orderEvents = {
+  tags: ['internal'],
+  operationId: 'orderEvents',
+  summary: 'Orders were created or their statuses changed',
+  description: 'Sent to the notifier until it responds with 200. Events may repeat: each keeps its id.',
+  security: [{ service: [] }],
+  requestBody: { required: true, content: { 'application/json': { schema: OrderEvents } } },
+  responses: {
+    200: { description: 'Taken: these events are not sent again.' },
+    '4XX': { description: 'The events are sent again.' },
+  },
 }
 
 const api = {
   title: 'Courier orders',
   version: '0.1.0',
-  description: 'Merchants push delivery orders in batches and get waybill numbers back.',
+  description:
+    'Merchants push delivery orders in batches and get waybill numbers back. ' +
+    'All paths below /api/public/merchant are also served below /api/merchant.',
   tags: [
-    { name: 'merchant', description: 'Logging in, and the lists that a merchant chooses from.' },
-    { name: 'orders', description: 'The orders of a merchant. Each call carries a bearer token and X-tenant.' },
-    { name: 'public', description: 'For whoever knows a waybill number. Without a token.' },
-    { name: 'staff', description: "The calls of the courier's staff, with a token of staff." },
-    { name: 'internal', description: 'The calls of the notifier.' },
+    { name: 'merchant', description: 'Login, and the lists that a merchant chooses from.' },
+    { name: 'orders', description: 'The orders of a merchant. Each request carries a bearer token and X-tenant.' },
+    { name: 'public', description: 'For anyone who knows a waybill number, without a token.' },
+    { name: 'staff', description: "For the courier's staff, with a staff token." },
+    { name: 'internal', description: 'For the notifier.' },
   ],
+  audiences: [
+    {
+      name: 'merchants',
+      title: 'For merchants',
+      description:
+        'Your program logs in, reads the cities once, and pushes its orders in batches of up to 1,000. ' +
+        'The tenant is the courier company that you ship with: it gives you its name, your e-mail address and a password.',
+      tags: ['orders', 'merchant', 'public'],
+      quickStart: `# A token, valid for 30 days
+curl -sS '$URL/api/public/merchant/login' \\
+  -H 'X-tenant: demo' -H 'Content-Type: application/json' \\
+  --data '{"email": "shop@example.com", "password": "lanka-shoes-demo"}'
+
+# A batch that is checked and priced; without dry_run=true it is booked
+curl -sS '$URL/api/public/merchant/order/bulk?dry_run=true' \\
+  -H 'Authorization: Bearer TOKEN' -H 'X-tenant: demo' -H 'Content-Type: application/json' \\
+  -H 'Idempotency-Key: 2026-02-19-1' --data @examples/batch.json`,
+    },
+    {
+      name: 'staff',
+      title: 'For staff',
+      description: 'The orders of all merchants of the courier company, and the moves from one status to the next.',
+      tags: ['staff'],
+      quickStart: `# npm run orders -- token create --tenant demo --staff NAME
+curl -sS '$URL/api/staff/order?per_page=5' -H 'Authorization: Bearer TOKEN' -H 'X-tenant: demo'`,
+    },
+    {
+      name: 'internal',
+      title: 'Internal',
+      description: 'What the services ask of each other, and what an operator watches.',
+      tags: ['internal', 'operations'],
+    },
+  ],
+  webhooks: { orderEvents: { post: orderEvents } },
 }
 
 /** The HTTP application, in reading order, and the relay beside it. */
 export const createOrders = async ({ pool, logger, notifier, serviceToken, ...limits }: OrdersOptions) => {
   const registry = new Registry()
   const isReady = () => checkReachable(pool)
-  const { maxBodyBytes: bodyLimitBytes, trustedProxies, addressLimits } = limits
-  const app = await createServer({ api, logger, registry, bodyLimitBytes, trustedProxies, addressLimits, isReady })
+  const app = await createServer({ ...limits, api, alias, logger, registry, isReady })
 
+  app.decorateRequest('merchant')
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   watchPool(pool, registry)
   watchOutbox(pool, registry)
   const relay = new Relay({ pool, logger, notifier, ...countDeliveries(registry) })
   const findCaller = createTokenReader(pool)
   const findOrder = createOrderFinder(pool)
-  const merchantCalls = new Limit('merchant', limits.callsPerMinute)
-  const desk = {
-    pool,
-    catalogues: createCatalogues(pool),
-    numbers: createWaybillNumbers(pool),
-    writer: createBatchWriter(pool),
-  }
+  const openWholeList = createWholeLists(pool)
+  const catalogues = createCatalogues(pool)
+  const numbers = createWaybillNumbers(pool)
+  const writeBatch = createBatchWriter(pool)
+  const suspicions = { findAlike: createFindAlike(pool), findHabits: createFindHabits(pool) }
 
   const onMoved = (tenant: string) => relay.wake(tenant)
 
-  const admitMerchants = async (scope: FastifyInstance): Promise<void> => {
-    scope.addHook('onRequest', requireMerchant(findCaller))
-    scope.addHook('onRequest', limitCalls(merchantCalls, merchantIn))
-  }
-
-  await app.register(login, { prefix: '/api/public/merchant', desk: createLoginDesk(pool, limits.login) })
+  await app.register(login, {
+    prefix: merchantPrefix,
+    dependencies: createLoginDependencies(pool, limits.login),
+  })
 
   await app.register(
     async merchants => {
-      await admitMerchants(merchants)
+      merchants.addHook('onRequest', requireMerchant(findCaller))
+      merchants.addHook('onRequest', limitRequests(new Limit('merchant', limits.requestsPerMinute), merchantIn))
       await merchants.register(user, { pool })
-      await merchants.register(directory, desk)
+      await merchants.register(logout, { pool, findCaller })
+      await merchants.register(catalogueLists, { pool, catalogues })
+      await merchants.register(catalogueRows, { pool, catalogues })
       await merchants.register(booking, {
-        desk,
+        dependencies: { pool, catalogues, numbers, writeBatch, ...suspicions },
         maxOrdersPerBatch: limits.maxOrdersPerBatch,
+        maxBodyBytes: limits.maxBodyBytes,
         onBooked: (tenant, orders) => {
           booked.inc(orders)
           relay.wake(tenant)
         },
       })
-      await merchants.register(merchantOrders, { pool, findOrder })
+      await merchants.register(merchantOrders, { pool, findOrder, openWholeList })
+      await merchants.register(orderStatus, { findOrder })
       await merchants.register(cancelling, { pool, onMoved })
       await merchants.register(statusList, { pool })
       await merchants.register(tracking, { findOrder })
       await merchants.register(finance, { findOrder })
     },
-    { prefix: '/api/public/merchant' },
-  )
-
-  // The one call that programs know under another address too.
-  await app.register(
-    async merchants => {
-      await admitMerchants(merchants)
-      await merchants.register(finance, { findOrder })
-    },
-    { prefix: '/api/merchant' },
+    { prefix: merchantPrefix },
   )
 
   await app.register(
     async anyone => {
-      const publicCalls = new Limit('public', limits.publicCallsPerMinute)
-      anyone.addHook('onRequest', limitCalls(publicCalls, addressOf))
+      const publicLimit = new Limit('public', limits.publicRequestsPerMinute)
+      anyone.addHook('onRequest', limitRequests(publicLimit, addressOf))
       await anyone.register(publicTracking, { findOrder })
     },
     { prefix: '/api/public' },
@@ -131,8 +180,9 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   await app.register(
     async staff => {
       staff.addHook('onRequest', requireStaff(findCaller))
-      staff.addHook('onRequest', limitCalls(new Limit('staff', limits.callsPerMinute), staffIn))
-      await staff.register(staffOrders, { pool, findOrder })
+      staff.addHook('onRequest', limitRequests(new Limit('staff', limits.requestsPerMinute), staffIn))
+      refuseUnknownFields(staff)
+      await staff.register(staffOrders, { pool, findOrder, openWholeList })
       await staff.register(staffMoves, { pool, onMoved })
     },
     { prefix: '/api/staff' },
@@ -142,8 +192,8 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   return { app, relay }
 }
 
-/** All tokens of a merchant share what it may do. */
+/** All tokens of a merchant share its rate limit. */
 const merchantIn = (request: FastifyRequest): string => {
-  const { tenant, merchantId } = merchantOf(request)
+  const { tenant, merchantId } = request.merchant
   return `${tenant} ${merchantId}`
 }

@@ -1,15 +1,15 @@
 import {
-  callSettings,
   LogLevel,
   Port,
   PositiveInteger,
   PostgresUrl,
+  requestSettings,
   ServiceToken,
   ServiceUrl,
 } from '@courier/shared/config.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
-/** What the operator's commands read. */
+/** The settings of the operator's commands. */
 export const databaseSettings = {
   ORDERS_DATABASE_URL: PostgresUrl('the database of orders, as a role that reads and writes but owns nothing'),
   ORDERS_MIGRATE_DATABASE_URL: Type.Optional(
@@ -20,7 +20,7 @@ export const databaseSettings = {
 /** Every environment variable that the process reads. */
 export const Settings = Type.Object({
   ...databaseSettings,
-  ...callSettings,
+  ...requestSettings,
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
   ORDERS_PORT: Port(3000, 'the port of orders'),
   SERVICE_TOKEN: ServiceToken,
@@ -30,8 +30,11 @@ export const Settings = Type.Object({
   DATABASE_CONNECTIONS: PositiveInteger(10, 'how many connections to Postgres the process may hold', 1000),
   MAX_ORDERS_PER_BATCH: PositiveInteger(1000, 'how many orders one bulk call may carry', 100_000),
   LOGIN_TOKEN_DAYS: PositiveInteger(30, 'how many days a token made by a login lives', 3650),
-  LOGIN_TRIES_PER_EMAIL: PositiveInteger(5, 'how many wrong logins a minute one e-mail address may make'),
-  LOGIN_TRIES_PER_ADDRESS: PositiveInteger(30, 'how many wrong logins a minute may come from one network address'),
+  LOGIN_TRIES_PER_EMAIL: PositiveInteger(
+    5,
+    'how many wrong logins a minute may be for one e-mail address from one network',
+  ),
+  LOGIN_TRIES_PER_ADDRESS: PositiveInteger(30, 'how many wrong logins a minute may come from one network'),
   PUBLIC_RATE_LIMIT_PER_MINUTE: PositiveInteger(
     60,
     'how many calls without a token may come from one network address in a minute',

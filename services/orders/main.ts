@@ -1,12 +1,12 @@
-import { loadConfigOrExit } from '@courier/shared/config.ts'
-import { bypassesRowSecurity, createPool } from '@courier/shared/database.ts'
+import { edgeOf, loadConfigOrExit } from '@courier/shared/config.ts'
+import { runService } from '@courier/shared/http/run-service.ts'
+import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { createLogger } from '@courier/shared/log.ts'
-import { createServiceClient } from '@courier/shared/service-client.ts'
-import closeWithGrace from 'close-with-grace'
+import { createPool } from '@courier/shared/postgres/database.ts'
 import { createOrders } from './app.ts'
-import { keepHouse } from './booking/housekeeping.ts'
 import { Settings } from './config.ts'
 import { migrateOrders } from './database/migrate.ts'
+import { createOrdersHousekeeping } from './housekeeping.ts'
 
 const settings = loadConfigOrExit(Settings, process.env)
 const logger = createLogger('orders', settings.LOG_LEVEL)
@@ -28,39 +28,24 @@ const { app, relay } = await createOrders({
   serviceToken: settings.SERVICE_TOKEN,
   maxOrdersPerBatch: settings.MAX_ORDERS_PER_BATCH,
   maxBodyBytes: settings.MAX_BODY_BYTES,
-  callsPerMinute: settings.RATE_LIMIT_PER_MINUTE,
-  publicCallsPerMinute: settings.PUBLIC_RATE_LIMIT_PER_MINUTE,
-  trustedProxies: settings.TRUSTED_PROXIES,
-  addressLimits: { calls: settings.ADDRESS_LIMIT_PER_MINUTE, refusals: settings.ADDRESS_REFUSALS_PER_MINUTE },
+  requestsPerMinute: settings.RATE_LIMIT_PER_MINUTE,
+  publicRequestsPerMinute: settings.PUBLIC_RATE_LIMIT_PER_MINUTE,
+  ...edgeOf(settings),
   login: {
     tokenDays: settings.LOGIN_TOKEN_DAYS,
     triesPerEmail: settings.LOGIN_TRIES_PER_EMAIL,
     triesPerAddress: settings.LOGIN_TRIES_PER_ADDRESS,
   },
 })
-const house = keepHouse(pool, logger)
 
-closeWithGrace({ delay: 9_500, logger: false }, async ({ signal, err }) => {
-  if (err) logger.fatal({ err }, 'process.failed')
-  else logger.info({ signal }, 'process.stopping')
-  // Together: each may take its five seconds.
-  await Promise.all([app.close(), relay.stop()])
-  await notifier.close()
-  // The log line of the last answer comes after it.
-  await new Promise(setImmediate)
-  await house.stop()
-  await pool.end()
-  logger.info('process.stopped')
+await runService({
+  app,
+  pool,
+  logger,
+  workers: [relay, createOrdersHousekeeping(pool, logger)],
+  clients: [notifier],
+  migrate: () => migrateOrders(settings),
+  host: settings.HOST,
+  port: settings.ORDERS_PORT,
+  portSetting: 'ORDERS_PORT',
 })
-
-try {
-  const applied = await migrateOrders(settings)
-  if (applied.length > 0) logger.info({ applied }, 'database.migrated')
-  if (await bypassesRowSecurity(pool)) logger.warn('database.row_security_bypassed: connect as an ordinary role')
-  await app.listen({ host: settings.HOST, port: settings.ORDERS_PORT })
-  relay.start()
-} catch (err) {
-  const portTaken = (err as NodeJS.ErrnoException).code === 'EADDRINUSE'
-  logger.fatal({ err }, portTaken ? 'process.cannot_start: set ORDERS_PORT to a free port' : 'process.cannot_start')
-  process.exit(1)
-}

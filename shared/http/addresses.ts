@@ -1,17 +1,20 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { LRUCache } from 'lru-cache'
-import type { DomainError } from './errors.ts'
-import { Limit, tooManyCalls } from './limits.ts'
+import type { HttpError } from './errors.ts'
+import { Limit, rateLimited } from './limits.ts'
+import { isAsWritten } from './paths.ts'
 
 /** What one network address may do in a minute. */
 export interface AddressLimits {
-  calls: number
-  /** Calls that were refused because nobody knew their token or signature: 401 and 403. */
+  requests: number
+  /** Requests refused with 401 or 403: an unknown token or signature. */
   refusals: number
 }
 
-/** The network that counts as one caller: an IPv4 address, the first 64 bits of an IPv6 address. */
-export const networkOf = (address: string): string => {
+/**
+ * The network that counts as one caller: an IPv4 address, or the first 64 bits of an IPv6 address. A connection that its
+ * client has reset has no address.
+ */
+export const networkOf = (address = ''): string => {
   if (!address.includes(':')) return address
   if (address.includes('.')) return address.slice(address.lastIndexOf(':') + 1)
   const [head = '', tail] = (address.split('%')[0] ?? '').split('::')
@@ -19,69 +22,67 @@ export const networkOf = (address: string): string => {
   const last = tail ? tail.split(':') : []
   const zeros = tail === undefined ? 0 : 8 - first.length - last.length
   const groups = [...first, ...Array<string>(Math.max(0, zeros)).fill('0'), ...last]
+  const [high = '', low = ''] = groups.slice(6)
+  if (/^(0+:){5}ffff$/i.test(groups.slice(0, 6).join(':'))) return [...bytesOf(high), ...bytesOf(low)].join('.')
   return groups.slice(0, 4).map(shortest).join(':')
 }
 
-/** The network that a call came from. */
+/** The network that a request came from. */
 export const addressOf = (request: FastifyRequest): string => networkOf(request.ip)
+
+const bytesOf = (group: string): number[] => [parseInt(group, 16) >> 8, parseInt(group, 16) & 255]
 
 const shortest = (group: string): string => group.toLowerCase().replace(/^0+(?=.)/, '')
 
 /**
- * These are not counted by address. Health and figures are asked by machines of ours; /internal/ is proved by one
- * comparison; of webhooks a burst comes from few addresses, and each must be taken.
+ * Not counted by address: health and metrics are requested by our own machines; /internal/ costs one comparison; webhooks
+ * come in bursts from few addresses, all must be accepted, and they have limits of their own.
  */
 const uncounted = ['/health/', '/metrics', '/internal/', '/webhooks/']
 
-const isUncounted = (url: string): boolean => {
-  for (const path of uncounted) if (url.startsWith(path)) return true
+/** Paths below those that no route serves are counted. */
+const isUncounted = (request: FastifyRequest): boolean => {
+  for (const path of uncounted) if (request.url.startsWith(path)) return !request.is404 && isAsWritten(request)
   return false
 }
 
-/** Of calls whose address was refused too often lately: for how many seconds it guesses no more. */
-const pauses = new WeakMap<FastifyRequest, number>()
-
-/** For how many seconds no unknown token or signature of this call's address is tried; undefined: it is. */
-export const guessingPause = (request: FastifyRequest): number | undefined => pauses.get(request)
-
-/** How a call is refused whose token or signature is wrong, or was not tried. */
-export const refusal = (request: FastifyRequest, wrong: DomainError): DomainError => {
-  const seconds = pauses.get(request)
-  return seconds === undefined ? wrong : tooManyCalls(seconds)
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** For how many seconds this network has sent too many wrong tokens and signatures; undefined: it has not. */
+    guessingPause?: number
+    /** Its token or signature was wrong, or was not checked. */
+    isGuess?: boolean
+  }
 }
 
-/** Limits the calls of each network address before anyone asks who is calling. */
-export const limitAddresses = (app: FastifyInstance, limits: AddressLimits): void => {
-  const calls = new Limit('address', limits.calls)
+/** The error for a request whose token or signature is wrong, or was not checked. */
+export const refusal = (request: FastifyRequest, wrong: HttpError): HttpError => {
+  const { guessingPause } = request
+  request.isGuess = true
+  return guessingPause === undefined ? wrong : rateLimited(guessingPause)
+}
+
+/** Limits the requests of each network address before authentication. Returns the function that counts a request. */
+export const limitAddresses = (app: FastifyInstance, limits: AddressLimits) => {
+  const requests = new Limit('address', limits.requests)
   const refusals = new Limit('refusals', limits.refusals)
 
-  app.addHook('onRequest', (request, reply, done) => {
+  const countRequest = (request: FastifyRequest, reply: FastifyReply, done: (refusal?: HttpError) => void): void => {
     const address = addressOf(request)
     const pause = refusals.secondsSpent(address)
-    if (pause > 0) pauses.set(request, pause)
-    if (isUncounted(request.url)) return done()
-    const { left, seconds } = calls.count(address)
-    calls.tell(reply, left, seconds)
-    done(left < 0 ? tooManyCalls(seconds) : undefined)
-  })
+    if (pause > 0) request.guessingPause = pause
+    if (isUncounted(request)) return done()
+    const { left, seconds } = requests.count(address)
+    requests.setHeaders(reply, left, seconds)
+    done(left < 0 ? rateLimited(seconds) : undefined)
+  }
+  app.addHook('onRequest', countRequest)
   app.addHook('onSend', (request: FastifyRequest, reply: FastifyReply, payload, done) => {
-    if (reply.statusCode === 401 || reply.statusCode === 403) refusals.count(addressOf(request))
+    const isRefused = reply.statusCode === 401 || reply.statusCode === 403
+    if (isRefused) refusals.count(addressOf(request))
+    // Wrong tokens have a limit of their own: they leave that of all requests to the right ones behind the same address.
+    if ((isRefused || request.isGuess) && !isUncounted(request)) requests.giveBack(addressOf(request))
     done(null, payload)
   })
-}
-
-/** How long an address is known for a good signature. */
-const knownMilliseconds = 3_600_000
-
-/** Addresses that good signatures came from: a forger behind the same address does not keep those from being taken. */
-export const createKnownAddresses = () => {
-  const known = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
-  return {
-    add: (request: FastifyRequest): void => void known.set(addressOf(request), true),
-    /** An onRequest hook: an address that was refused too often and is not known waits. */
-    admit: async (request: FastifyRequest): Promise<void> => {
-      const seconds = guessingPause(request)
-      if (seconds !== undefined && !known.has(addressOf(request))) throw tooManyCalls(seconds)
-    },
-  }
+  return countRequest
 }

@@ -1,41 +1,43 @@
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
-import { guessingPause, refusal } from './addresses.ts'
-import { bearerToken } from './bearer.ts'
-import { DomainError } from './errors.ts'
+import type { FindTokenHolder } from '../postgres/token-holders.ts'
+import { refusal } from './addresses.ts'
+import { type HttpError, httpError } from './errors.ts'
 
-/** What a file of a tenant may call it. */
+/** The ids that a tenant file may give. */
 export const isTenantId = /^[a-z0-9][a-z0-9_-]{0,62}$/
 
-/** The tenant that a request names. Throws 400 without X-tenant (spec.md 5.1). */
+/** The token of an `Authorization: Bearer …` header; undefined when there is none. */
+export const bearerToken = (header: string | undefined): string | undefined =>
+  /^Bearer +([\x21-\x7e]{1,512}) *$/i.exec(header ?? '')?.[1]
+
+/** The tenant that a request names. Throws 400 without X-tenant (docs/contract.md#authentication). */
 export const tenantOf = (request: FastifyRequest): string => {
   const tenant = request.headers['x-tenant']
   if (typeof tenant !== 'string' || tenant === '')
-    throw new DomainError('malformed', 'The X-tenant header is required.')
+    throw httpError('tenant_required', 'The X-tenant header is required.')
   return tenant
 }
 
-/** Finds whom a token speaks for. With `onlyKnown` a token that was not good lately is not looked up. */
-export type FindCaller<Caller> = (tenant: string, token: string, onlyKnown?: boolean) => Promise<Caller | undefined>
-
 /**
- * The tenant that a request names and whom its token speaks for there; undefined when the token is none of the tenant's.
- * Throws 400 without X-tenant (spec.md 5.1), and 429 for a token that an address guesses at after too many wrong ones.
+ * The tenant that a request names, and the caller its token authenticates there; undefined for a token that is not valid
+ * for the tenant. Throws 400 without X-tenant (docs/contract.md#authentication); 429 for a wrong token when the address sent
+ * too many.
  */
-export const findHolder = async <Caller>(
+export const findTokenHolder = async <Caller>(
   request: FastifyRequest,
-  findCaller: FindCaller<Caller>,
+  findCaller: FindTokenHolder<Caller>,
 ): Promise<{ tenant: string; caller: Caller | undefined }> => {
   const tenant = tenantOf(request)
   const token = isTenantId.test(tenant) ? bearerToken(request.headers.authorization) : undefined
-  const isPaused = guessingPause(request) !== undefined
+  const isPaused = request.guessingPause !== undefined
   const caller = token === undefined ? undefined : await findCaller(tenant, token, isPaused)
   if (!caller && isPaused) throw refusal(request, unauthenticated())
   return { tenant, caller }
 }
 
-export const unauthenticated = (): DomainError => new DomainError('unauthenticated', 'Unauthenticated.')
+export const unauthenticated = (): HttpError => httpError('unauthenticated', 'Unauthenticated.')
 
-/** Every later log line of the request has these too. The logger is the request's own: another child would cost more. */
-export const nameCaller = (request: FastifyRequest, caller: Record<string, string>): void =>
+/** Adds these to every later log line of the request. The logger is the request's own: another child would cost more. */
+export const bindCaller = (request: FastifyRequest, caller: Record<string, string>): void =>
   (request.log as Logger).setBindings(caller)

@@ -1,40 +1,102 @@
 import swagger from '@fastify/swagger'
-import swaggerUi from '@fastify/swagger-ui'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { smallBodyBytes } from './bodies.ts'
+import { type Audience, assets, pageOf, readAsset } from './docs-page.ts'
+import { completeDocument, type DocumentOptions, type OpenApi, partOf } from './openapi.ts'
+import { notFound } from './paths.ts'
 
-export interface ApiDescription {
+export interface ApiDescription extends DocumentOptions {
   title: string
   version: string
   description: string
-  /** The groups of calls, in the order in which the page shows them. */
+  /** The groups of operations, in the order of the page. */
   tags: { name: string; description: string }[]
+  /** Without them there is one for all, and no page at `/`. */
+  audiences?: Audience[]
 }
 
-/** /openapi.json, made from the routes' schemas, and /docs, the same as a page where calls can be tried. */
-export const docs = async (app: FastifyInstance, { tags, ...info }: ApiDescription): Promise<void> => {
+/** Serves /openapi.json, generated from the routes' schemas, and below /docs a page for each audience to read and try it. */
+export const docs = async (app: FastifyInstance, api: ApiDescription, url?: string): Promise<void> => {
+  const { tags, webhooks, audiences: _, ...info } = api
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info,
-      tags: [...tags, { name: 'operations', description: 'Health and figures of the process.' }],
-      components: {
-        securitySchemes: {
-          token: { type: 'http', scheme: 'bearer' },
-          service: {
-            type: 'http',
-            scheme: 'bearer',
-            description: 'SERVICE_TOKEN: what the services know each other by.',
-          },
-        },
-      },
+      info: { ...info, license: { name: 'MIT', identifier: 'MIT' } },
+      // Without a configured one, whatever the document was read from.
+      servers: [{ url: url ?? '/' }],
+      tags: [...tags, ...commonTags],
+      components: { securitySchemes },
     },
+    // A path may begin with what the configured URL ends with.
+    stripBasePath: false,
+    transform: ({ schema, url, route }) => ({
+      url,
+      schema: schema?.body ? { ...schema, 'x-max-body-bytes': route.bodyLimit ?? smallBodyBytes } : schema,
+    }),
   })
-  await app.register(swaggerUi, {
-    routePrefix: '/docs',
-    staticCSP: true,
-    // Where the service is reached over plain http, the page's own files are too.
-    transformStaticCSP: csp => csp.replace('upgrade-insecure-requests;', ''),
-    uiConfig: { persistAuthorization: true, tryItOutEnabled: true, defaultModelsExpandDepth: 0 },
-  })
-  app.get('/openapi.json', { schema: { hide: true } }, async () => app.swagger())
+  let complete: OpenApi | undefined
+  const document = (): OpenApi => {
+    complete ??= completeDocument(app.swagger(), { webhooks })
+    return complete
+  }
+  app.get('/openapi.json', hidden, async () => document())
+  servePages(app, api, document, url)
 }
+
+const hidden = { schema: { hide: true } }
+
+const servePages = (app: FastifyInstance, api: ApiDescription, document: () => OpenApi, url = ''): void => {
+  const { title, description, tags } = api
+  const everybody = {
+    name: 'all',
+    title: 'Requests',
+    description,
+    tags: [...tags, ...commonTags].map(({ name }) => name),
+  }
+  const { audiences = [everybody] } = api
+  // Requests that the page sends go to the configured URL.
+  const policy = `default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self' ${url && new URL(url).origin}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+  const send = (request: FastifyRequest, reply: FastifyReply, depth: string, audience?: Audience) => {
+    const isBelow = request.url.split('?')[0]?.endsWith('/')
+    const base = audience ? (isBelow ? '../' : '') : isBelow ? depth : 'docs/'
+    reply.header('content-security-policy', policy).type('text/html; charset=utf-8')
+    return reply.send(pageOf({ title, description, audiences, audience, base, url: request.publicUrl }))
+  }
+
+  app.get('/docs', hidden, (request, reply) => send(request, reply, ''))
+  for (const audience of audiences) {
+    const path = `/docs/${audience.name}`
+    app.get(path, hidden, (request, reply) => send(request, reply, '', audience))
+    app.get(`${path}/openapi.json`, hidden, async () => partOf(document(), audience.tags))
+  }
+  app.get<{ Params: { name: string } }>('/docs/assets/:name', hidden, async ({ params: { name } }, reply) => {
+    const content = readAsset(name)
+    if (!content) throw notFound()
+    return reply
+      .header('cache-control', 'public, max-age=3600')
+      .type(assets[name]?.type ?? '')
+      .send(content)
+  })
+
+  if (!api.audiences) return
+  app.get('/', hidden, (request, reply) => {
+    if (request.headers.accept?.includes('text/html')) return send(request, reply, 'docs/')
+    const pages = Object.fromEntries(audiences.map(({ name }) => [name, `/docs/${name}`]))
+    return reply.send({ name: title, docs: pages, openapi: '/openapi.json', health: '/health/ready' })
+  })
+}
+
+const commonTags = [{ name: 'operations', description: 'Health and metrics of the process.' }]
+
+const securitySchemes = {
+  token: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'The token of a merchant or of a member of staff, without the word Bearer.',
+  },
+  service: {
+    type: 'http',
+    scheme: 'bearer',
+    description: 'SERVICE_TOKEN: authenticates the services to each other.',
+  },
+} as const

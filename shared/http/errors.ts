@@ -1,18 +1,26 @@
+import { httpErrors } from '@fastify/sensible'
 import { type Static, Type } from '@sinclair/typebox'
 
-/** Every code that the domain may throw, with the HTTP status it is answered with. */
-const statusOf = {
-  malformed: 400,
+/** Every code of an error response, with its status (docs/errors.md). A code never changes its meaning. */
+export const statusOf = {
+  malformed_request: 400,
+  tenant_required: 400,
   unauthenticated: 401,
+  forbidden: 403,
   not_found: 404,
+  route_not_found: 404,
   method_not_allowed: 405,
-  conflict: 409,
-  too_large: 413,
+  request_timeout: 408,
+  idempotency_key_running: 409,
+  payload_too_large: 413,
   unsupported_media_type: 415,
-  invalid: 422,
-  too_many_requests: 429,
-  internal: 500,
+  validation_failed: 422,
+  idempotency_key_reused: 422,
+  rate_limited: 429,
+  headers_too_large: 431,
+  internal_error: 500,
   unavailable: 503,
+  outcome_unknown: 503,
 } as const
 
 export type ErrorCode = keyof typeof statusOf
@@ -20,6 +28,9 @@ export type ErrorCode = keyof typeof statusOf
 export const ErrorBody = Type.Object(
   {
     message: Type.String(),
+    code: Type.String({
+      description: 'A stable name of the error (docs/errors.md); `message` may change its wording.',
+    }),
     errors: Type.Optional(
       Type.Record(Type.String(), Type.Array(Type.String()), {
         description: 'Keys are field paths, each value lists what is wrong there.',
@@ -32,78 +43,123 @@ export const ErrorBody = Type.Object(
         { description: 'For a name that was not found: up to three nearest names, under the same path.' },
       ),
     ),
+    more_errors: Type.Optional(
+      Type.Integer({
+        description: 'How many sentences `errors` leaves out after the first 1,000; counted up to 4,000.',
+      }),
+    ),
   },
   { title: 'Error' },
 )
 export type ErrorBody = Static<typeof ErrorBody>
 
-export type ErrorDetails = Omit<ErrorBody, 'message'> & { retryAfterSeconds?: number; headers?: Record<string, string> }
-
-/** An answer other than success. `message` and `details` are shown to the caller: no inner text, no secret. */
-export class DomainError extends Error {
-  override name = 'DomainError'
-  readonly code: ErrorCode
-  readonly details: ErrorDetails
-
-  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}) {
-    super(message)
-    this.code = code
-    this.details = details
-  }
-
-  get status(): number {
-    return statusOf[this.code]
-  }
-
-  get body(): ErrorBody {
-    const { errors, suggestions } = this.details
-    return { message: this.message, ...(errors && { errors }), ...(suggestions && { suggestions }) }
-  }
+/** Shown to the caller: no internal text, no secrets. */
+export interface ErrorDetails extends Pick<ErrorBody, 'errors' | 'suggestions' | 'more_errors'> {
+  retryAfterSeconds?: number
+  headers?: Record<string, string>
 }
 
-/** Field path to sentences, the shape of `errors` (spec.md 2.5). */
-export type Faults = Record<string, string[]>
+/** An error of @fastify/sensible with what its response needs. */
+export type HttpError = ReturnType<typeof httpErrors.getHttpError> & {
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+}
 
-/** A validation failure (spec.md 7). */
-export const invalid = (errors: Faults, suggestions?: ErrorBody['suggestions']): DomainError =>
-  new DomainError('invalid', 'The given data was invalid.', { errors, ...(suggestions && { suggestions }) })
+/** What a route throws. `message` and `details` are shown to the caller. */
+export const httpError = (code: ErrorCode, message: string, details: ErrorDetails = {}): HttpError =>
+  Object.assign(httpErrors.getHttpError(statusOf[code], message), { code, details })
+
+/** Anything may be thrown, text too. */
+export const isHttpError = (error: unknown): error is HttpError =>
+  error instanceof Error && 'details' in error && 'expose' in error
+
+export const bodyOf = ({ message, code, details: { errors, suggestions, more_errors } }: HttpError): ErrorBody => ({
+  message,
+  code,
+  ...(errors && { errors }),
+  ...(suggestions && { suggestions }),
+  ...(more_errors !== undefined && { more_errors }),
+})
+
+/** A response lists at most this many sentences. */
+export const maxSentences = 1000
+
+/** Field path to sentences, the shape of `errors` (docs/contract.md#error-body). */
+export type FieldErrors = Record<string, string[]>
+
+/** A validation failure (docs/contract.md#errors). `more` were found beside `errors`, of which the first 1,000 are shown. */
+export const invalid = (errors: FieldErrors, suggestions?: ErrorBody['suggestions'], more = 0): HttpError => {
+  const shown = firstOf(errors)
+  const omitted = more + countOf(errors) - countOf(shown)
+  return httpError('validation_failed', 'The given data was invalid.', {
+    errors: shown,
+    ...(suggestions && { suggestions }),
+    ...(omitted > 0 && { more_errors: omitted }),
+  })
+}
+
+const countOf = (errors: FieldErrors): number =>
+  Object.values(errors).reduce((count, sentences) => count + sentences.length, 0)
+
+const firstOf = (errors: FieldErrors): FieldErrors => {
+  if (countOf(errors) <= maxSentences) return errors
+  let room = maxSentences
+  const first = Object.entries(errors).flatMap(([path, sentences]) => {
+    const kept = sentences.slice(0, room)
+    room -= kept.length
+    return kept.length > 0 ? [[path, kept] as const] : []
+  })
+  return Object.fromEntries(first)
+}
 
 /** What an error status means to the caller, for the documentation. */
 const meanings: Record<number, string> = {
   400: 'The X-tenant header is missing, or the body is not JSON.',
   401: 'The token is unknown, expired or revoked, or belongs to another tenant. Message: "Unauthenticated."',
-  404: 'There is no such thing.',
-  405: 'Another method is needed: the Allow header names it.',
-  409: 'A call with the same Idempotency-Key is running: repeat after Retry-After seconds for its answer.',
+  403: 'The verify token is unknown, or the mode is not `subscribe`.',
+  404: 'It does not exist.',
+  405: 'The path does not support the method: the Allow header lists those it supports.',
+  409: 'A request with the same Idempotency-Key is running: repeat after Retry-After seconds for its response.',
   413: 'The body is too large.',
-  415: 'The body must come as application/json.',
-  422: 'The given data was invalid: `errors` says everything that is wrong, and nothing was made.',
-  429: 'Too many calls: repeat after Retry-After seconds.',
-  503: 'The service is unavailable for a moment. With Retry-After nothing was done; without it that is not known.',
+  415: 'The body must be application/json.',
+  422: 'The given data was invalid: `errors` lists every error, and nothing was created.',
+  429: 'Too many requests: repeat after Retry-After seconds.',
+  503: 'The service is temporarily unavailable. With Retry-After nothing was changed; without it the outcome is unknown.',
 }
 
 const examples: Record<number, ErrorBody> = {
-  400: { message: 'The X-tenant header is required.' },
-  401: { message: 'Unauthenticated.' },
-  404: { message: 'There is nothing at this address.' },
-  405: { message: 'The GET method is not supported here; use POST.' },
-  409: { message: 'A call with this Idempotency-Key is running. Repeat it for its answer.' },
-  413: { message: 'The body is too large. Send it in smaller parts.' },
-  415: { message: 'Send the body as application/json.' },
-  429: { message: 'Too Many Attempts.' },
-  503: { message: 'The service is unavailable for a moment. Nothing was changed; repeat the call.' },
+  400: { message: 'The X-tenant header is required.', code: 'tenant_required' },
+  401: { message: 'Unauthenticated.', code: 'unauthenticated' },
+  403: { message: 'Forbidden.', code: 'forbidden' },
+  404: { message: 'There is nothing at this address.', code: 'route_not_found' },
+  405: { message: 'The GET method is not supported here; use POST.', code: 'method_not_allowed' },
+  409: {
+    message: 'A call with this Idempotency-Key is running. Repeat it for its answer.',
+    code: 'idempotency_key_running',
+  },
+  413: { message: 'The body is too large. Send it in smaller parts.', code: 'payload_too_large' },
+  415: { message: 'Send the body as application/json.', code: 'unsupported_media_type' },
+  429: { message: 'Too Many Attempts.', code: 'rate_limited' },
+  503: {
+    message: 'The service is unavailable for a moment. Nothing was changed; repeat the call.',
+    code: 'unavailable',
+  },
   422: {
     message: 'The given data was invalid.',
+    code: 'validation_failed',
     errors: { 'order_data.0.destination_city_name': ['The selected destination city name is invalid.'] },
     suggestions: { 'order_data.0.destination_city_name': [{ id: 2100, name: 'Galle', state: 'Galle' }] },
   },
 }
 
-/** The `response` part of a route's schema for every error that the route may answer. */
-export const errorAnswers = (...statuses: number[]): Record<number, typeof ErrorBody> =>
+/** The `response` schemas of a route for its error statuses. */
+export const errorResponses = (...statuses: number[]): Record<number, typeof ErrorBody> =>
   Object.fromEntries(
     statuses.map(status => {
-      const example = examples[status] ?? { message: meanings[status] ?? '' }
+      const example = examples[status] ?? { message: meanings[status] ?? '', code: codeOf(status) }
       return [status, { ...ErrorBody, description: meanings[status] ?? '', examples: [example] }]
     }),
   )
+
+const codeOf = (status: number): string =>
+  Object.entries(statusOf).find(([, of]) => of === status)?.[0] ?? 'internal_error'

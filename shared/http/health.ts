@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { DomainError, errorAnswers } from './errors.ts'
+import { errorResponses, httpError } from './errors.ts'
 
-const Healthy = Type.Object({ status: Type.Literal('ok') })
+const Healthy = Type.Object({ status: Type.Literal('ok') }, { title: 'Healthy', examples: [{ status: 'ok' }] })
 
-/** `isReady` rejects when the process cannot do its work now; it must settle within seconds by itself. */
+/** `isReady` rejects while the process cannot do its work; it must settle within seconds. */
 export const health: FastifyPluginAsyncTypebox<{ isReady: () => Promise<unknown> }> = async (app, { isReady }) => {
   let closing = false
   app.addHook('preClose', async () => {
@@ -13,7 +13,14 @@ export const health: FastifyPluginAsyncTypebox<{ isReady: () => Promise<unknown>
 
   app.get(
     '/health/live',
-    { schema: { tags: ['operations'], summary: 'The process runs', response: { 200: Healthy } } },
+    {
+      schema: {
+        tags: ['operations'],
+        operationId: 'getLiveness',
+        summary: 'The process runs',
+        response: { 200: Healthy },
+      },
+    },
     async () => ({ status: 'ok' as const }),
   )
 
@@ -22,15 +29,16 @@ export const health: FastifyPluginAsyncTypebox<{ isReady: () => Promise<unknown>
     {
       schema: {
         tags: ['operations'],
+        operationId: 'getReadiness',
         summary: 'The process can do its work',
-        response: { 200: Healthy, ...errorAnswers(503) },
+        response: { 200: Healthy, ...errorResponses(503) },
       },
     },
     async request => {
-      if (closing) throw new DomainError('unavailable', 'Shutting down.', { retryAfterSeconds: 1 })
+      if (closing) throw httpError('unavailable', 'Shutting down.', { retryAfterSeconds: 1 })
       await isReady().catch(error => {
         request.log.warn({ err: error }, 'health.not_ready')
-        throw new DomainError('unavailable', 'The database cannot be reached.', { retryAfterSeconds: 1 })
+        throw httpError('unavailable', 'The database cannot be reached.', { retryAfterSeconds: 1 })
       })
       return { status: 'ok' as const }
     },

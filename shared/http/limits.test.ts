@@ -2,32 +2,31 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { type AddressLimits, networkOf } from './addresses.ts'
-import { DomainError } from './errors.ts'
-import { Limit, limitCalls } from './limits.ts'
+import { httpError } from './errors.ts'
+import { Limit, limitRequests } from './limits.ts'
 import { createServer } from './server.ts'
 import { requireService } from './service.ts'
 
 const serviceToken = 'a-service-token-of-tests'
 
-/** An application whose routes answer as their names say; a caller may call five times a minute. */
+/** An application whose routes respond as their names say; a caller may make five requests a minute. */
 const build = async (t: Test, addressLimits: AddressLimits) => {
   const app = await createServer({
     api: { title: 'test', version: '0', description: '', tags: [] },
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
-    bodyLimitBytes: 1000,
     isReady: async () => {},
     addressLimits,
   })
   const refuse = async () => {
-    throw new DomainError('unauthenticated', 'Unauthenticated.')
+    throw httpError('unauthenticated', 'Unauthenticated.')
   }
   app.get('/open', async () => ({}))
   app.get('/refused', refuse)
   await app.register(async caller => {
     caller.addHook(
       'onRequest',
-      limitCalls(new Limit('merchant', 5), request => String(request.headers['x-caller'])),
+      limitRequests(new Limit('merchant', 5), request => String(request.headers['x-caller'])),
     )
     caller.get('/called', async () => ({}))
   })
@@ -40,9 +39,9 @@ const build = async (t: Test, addressLimits: AddressLimits) => {
     app.inject({ url, remoteAddress, headers })
 }
 
-const plenty = { calls: 1_000_000, refusals: 1_000_000 }
+const plenty = { requests: 1_000_000, refusals: 1_000_000 }
 
-t.test('so many calls of a caller pass in a minute from its first one', t => {
+t.test('a caller may make so many requests in the minute after its first', t => {
   let now = 1_000_000
   const limit = new Limit('merchant', 2, () => now)
   t.strictSame(limit.count('a'), { left: 1, seconds: 60 })
@@ -60,7 +59,7 @@ t.test('so many calls of a caller pass in a minute from its first one', t => {
   t.end()
 })
 
-t.test('callers without end take no memory without end', t => {
+t.test('callers without end take bounded memory', t => {
   const limit = new Limit('address', 1)
   const before = process.memoryUsage().heapUsed
   for (let index = 0; index < 500_000; index++) limit.count(`10.${index}`)
@@ -75,6 +74,8 @@ t.test('an IPv6 network of 64 bits is one caller, an IPv4 address too', t => {
   const same: [address: string, network: string][] = [
     ['192.0.2.1', '192.0.2.1'],
     ['::ffff:192.0.2.1', '192.0.2.1'],
+    ['::ffff:c000:201', '192.0.2.1'],
+    ['0:0:0:0:0:FFFF:c000:0201', '192.0.2.1'],
     ['2001:db8:1:2::1', '2001:db8:1:2'],
     ['2001:0DB8:0001:2:ffff:ffff:ffff:ffff', '2001:db8:1:2'],
     ['2001:db8::1', '2001:db8:0:0'],
@@ -86,25 +87,28 @@ t.test('an IPv6 network of 64 bits is one caller, an IPv4 address too', t => {
   t.end()
 })
 
-t.test('answers tell where a caller stands, and one call too many is refused', async t => {
+t.test('responses say where a caller stands, and one request too many is refused', async t => {
   const get = await build(t, plenty)
-  const answers = []
-  for (let turn = 0; turn < 6; turn++) answers.push(await get('/called', undefined, { 'x-caller': 'a' }))
+  const responses = []
+  for (let turn = 0; turn < 6; turn++) responses.push(await get('/called', undefined, { 'x-caller': 'a' }))
   t.strictSame(
-    answers.map(({ statusCode, headers }) => [statusCode, headers['ratelimit-policy'], headers.ratelimit]),
+    responses.map(({ statusCode, headers }) => [statusCode, headers['ratelimit-policy'], headers.ratelimit]),
     [4, 3, 2, 1, 0, 0].map((left, turn) => [turn < 5 ? 200 : 429, '"merchant";q=5;w=60', `"merchant";r=${left};t=60`]),
   )
-  const last = answers.at(-1)
-  t.strictSame([last?.json(), last?.headers['retry-after']], [{ message: 'Too Many Attempts.' }, '60'])
+  const last = responses.at(-1)
+  t.strictSame(
+    [last?.json(), last?.headers['retry-after']],
+    [{ message: 'Too Many Attempts.', code: 'rate_limited' }, '60'],
+  )
   t.equal((await get('/called', undefined, { 'x-caller': 'b' })).statusCode, 200)
 })
 
-t.test('an address is limited before anyone asks who calls, unknown paths too', async t => {
-  const get = await build(t, { ...plenty, calls: 3 })
-  const urls = ['/open', '/nothing', '/refused', '/called', '/open', '/nothing']
+t.test('an address is limited before its callers are authenticated, on unknown paths too', async t => {
+  const get = await build(t, { ...plenty, requests: 3 })
+  const urls = ['/open', '/nothing', '/refused', '/refused', '/called', '/open', '/nothing', '/refused']
   const statuses = []
   for (const url of urls) statuses.push((await get(url)).statusCode)
-  t.strictSame(statuses, [200, 404, 401, 429, 429, 429])
+  t.strictSame(statuses, [200, 404, 401, 401, 200, 429, 429, 429], 'wrong tokens leave the limit to others')
   const refused = await get('/open')
   t.match(refused.headers, { ratelimit: /^"address";r=0;t=\d+$/, 'ratelimit-policy': '"address";q=3;w=60' })
   t.equal(refused.headers['retry-after'], refused.headers.ratelimit?.toString().split('t=')[1])
@@ -114,8 +118,8 @@ t.test('an address is limited before anyone asks who calls, unknown paths too', 
     for (const url of ['/health/live', '/health/ready', '/metrics']) t.equal((await get(url)).statusCode, 200, url)
 })
 
-t.test('the other service is never limited, and guesses at its token are', async t => {
-  const get = await build(t, { calls: 3, refusals: 4 })
+t.test('the other service is not limited, but guesses at its token are', async t => {
+  const get = await build(t, { requests: 3, refusals: 4 })
   const as = (token: string) => get('/internal/thing', undefined, { authorization: `Bearer ${token}` })
   for (let turn = 0; turn < 10; turn++) t.equal((await as(serviceToken)).statusCode, 200)
   const statuses = []

@@ -1,10 +1,10 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { DomainError } from './errors.ts'
+import { type HttpError, httpError } from './errors.ts'
 
 const windowSeconds = 60
 
-/** Callers beyond this many are forgotten, the one seen longest ago first: memory stays bounded. */
+/** Bounds memory: beyond this many, the least recently seen caller is forgotten. */
 const maxCallers = 20_000
 
 interface Window {
@@ -12,7 +12,7 @@ interface Window {
   endsAt: number
 }
 
-/** So many calls of one caller in a minute, counted from its first one, in the memory of this process. */
+/** Limits requests per caller and minute, counted from its first one, in the memory of this process. */
 export class Limit {
   readonly max: number
   readonly #name: string
@@ -27,7 +27,7 @@ export class Limit {
     this.#now = now
   }
 
-  /** Counts a call of `caller`. `left` is negative when it was one too many. */
+  /** Counts a request of `caller`. `left` is negative when it was one too many; `seconds` are left of the minute. */
   count(caller: string): { left: number; seconds: number } {
     const now = this.#now()
     let window = this.#windows.get(caller)
@@ -39,28 +39,34 @@ export class Limit {
     return { left: this.max - window.used, seconds: Math.ceil((window.endsAt - now) / 1000) }
   }
 
-  /** For how many seconds `caller` has no call left; 0 when it has. Counts nothing. */
+  /** Takes back one request that was counted. */
+  giveBack(caller: string): void {
+    const window = this.#windows.get(caller)
+    if (window !== undefined && window.used > 0) window.used--
+  }
+
+  /** For how many seconds `caller` has no request left; 0 when it has one. Counts nothing. */
   secondsSpent(caller: string): number {
     const window = this.#windows.get(caller)
     const milliseconds = window !== undefined && window.used >= this.max ? window.endsAt - this.#now() : 0
     return Math.max(0, Math.ceil(milliseconds / 1000))
   }
 
-  /** Tells the caller where it stands (draft-ietf-httpapi-ratelimit-headers-11). */
-  tell(reply: FastifyReply, left: number, seconds: number): void {
+  /** Sets the rate limit headers (draft-ietf-httpapi-ratelimit-headers-11). */
+  setHeaders(reply: FastifyReply, left: number, seconds: number): void {
     reply.header('ratelimit-policy', this.#policy)
     reply.header('ratelimit', `${this.#name};r=${left > 0 ? left : 0};t=${seconds}`)
   }
 }
 
-export const tooManyCalls = (seconds: number): DomainError =>
-  new DomainError('too_many_requests', 'Too Many Attempts.', { retryAfterSeconds: seconds })
+export const rateLimited = (seconds: number): HttpError =>
+  httpError('rate_limited', 'Too Many Attempts.', { retryAfterSeconds: seconds })
 
-/** An onRequest hook: one call too many of a caller is answered 429. */
-export const limitCalls =
+/** An onRequest hook: refuses requests over the limit with 429. */
+export const limitRequests =
   (limit: Limit, callerOf: (request: FastifyRequest) => string): onRequestHookHandler =>
   (request, reply, done) => {
     const { left, seconds } = limit.count(callerOf(request))
-    limit.tell(reply, left, seconds)
-    done(left < 0 ? tooManyCalls(seconds) : undefined)
+    limit.setHeaders(reply, left, seconds)
+    done(left < 0 ? rateLimited(seconds) : undefined)
   }

@@ -2,10 +2,11 @@ import { Type } from '@sinclair/typebox'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { FilterText, filterFields, ListOf, pageFields, pageOf, toPage } from './pages.ts'
+import { FilterText, listQuery, text } from './filters.ts'
+import { ListOf, pageFields, pageOf, toPage } from './pages.ts'
 import { createServer } from './server.ts'
 
-const Query = Type.Object({ ...pageFields, ...filterFields({ name: FilterText('Part of it.') }) })
+const { schema: Query } = listQuery(pageFields, { name: text('Part of it.') })
 const total = 32
 const numbers = Array.from({ length: total }, (_, index) => index + 1)
 
@@ -13,22 +14,24 @@ const app = await createServer({
   api: { title: 'Test', version: '1', description: 'Test', tags: [] },
   logger: pino({ level: 'silent' }),
   registry: new Registry(),
-  bodyLimitBytes: 100,
+  publicUrl: 'http://courier.example:3000',
   isReady: async () => {},
 })
 const schema = { querystring: Query, response: { 200: ListOf(Type.Integer(), 7) } }
 app.get('/numbers', { schema }, async request => pageOf(request, request.query, numbers))
 app.get('/nothing', { schema }, async request => pageOf(request, request.query, []))
-app.get('/name', { schema: { querystring: Query } }, async request => ({ name: request.query['filter[name]'] }))
+app.get('/name', { schema: { querystring: Query } }, async request => ({
+  name: (request.query as Record<string, unknown>)['filter[name]'],
+}))
 t.teardown(() => app.close())
 
 const get = async (url: string) => {
-  const answer = await app.inject({ url, headers: { host: 'courier.example:3000' } })
-  return { status: answer.statusCode, body: answer.json() }
+  const response = await app.inject({ url, headers: { host: 'evil.example' } })
+  return { status: response.statusCode, body: response.json() }
 }
 const at = (query: string) => `http://courier.example:3000/numbers?${query}`
 
-t.test('without wishes a list answers its first fifteen rows', async t => {
+t.test('by default a list returns its first fifteen rows', async t => {
   t.strictSame((await get('/numbers')).body, {
     data: numbers.slice(0, 15),
     links: { first: at('page=1'), last: at('page=3'), prev: null, next: at('page=2') },
@@ -44,14 +47,14 @@ t.test('without wishes a list answers its first fifteen rows', async t => {
   })
 })
 
-t.test('the last page has the rest and leads nowhere', async t => {
+t.test('the last page has the rest and no next link', async t => {
   const { body } = await get('/numbers?page=3')
   t.strictSame(body.data, [31, 32])
   t.match(body.links, { prev: at('page=2'), next: null })
   t.match(body.meta, { from: 31, to: 32, current_page: 3 })
 })
 
-t.test('a page behind the last is empty', async t => {
+t.test('a page after the last is empty', async t => {
   const { body } = await get('/numbers?page=999999999&per_page=1000')
   t.strictSame(body.data, [])
   t.match(body.meta, { from: null, to: null, last_page: 1, total })
@@ -78,36 +81,44 @@ t.test('links keep the other fields of the query', async t => {
   t.strictSame((await get(next.pathname + next.search)).body.data, numbers.slice(20, 30))
 })
 
-t.test('noPagination answers the whole list and nothing else', async t => {
-  for (const wish of ['noPagination=1', 'noPagination=true', 'noPagination=True', 'noPagination', 'noPagination='])
-    t.strictSame((await get(`/numbers?page=2&${wish}`)).body, { data: numbers }, wish)
-  for (const wish of ['noPagination=0', 'noPagination=false'])
-    t.equal((await get(`/numbers?${wish}`)).body.meta?.total, total, wish)
+t.test('noPagination returns only the whole list', async t => {
+  for (const flag of [
+    'noPagination=1',
+    'noPagination=true',
+    'noPagination=True',
+    'noPagination',
+    'noPagination=',
+    'noPaginationNoFilter',
+  ])
+    t.strictSame((await get(`/numbers?page=2&${flag}`)).body, { data: numbers }, flag)
+  for (const flag of ['noPagination=0', 'noPagination=false'])
+    t.equal((await get(`/numbers?${flag}`)).body.meta?.total, total, flag)
 })
 
-t.test('a wish that makes no sense is told', async t => {
+t.test('a wrong page field is refused', async t => {
   const page = { page: ['The page field must be a whole number, 1 or more.'] }
-  const perPage = { per_page: ['The per page field must be a whole number, 1 to 1000.'] }
+  const perPage = { per_page: ['The per page field must be a whole number, 1 or more.'] }
   const whole = { noPagination: ['The noPagination field must be true or false.'] }
   const table: [string, object][] = [
     ...['0', '-1', '1.5', 'two', '1e3', '9999999999', '%00'].map((text): [string, object] => [`page=${text}`, page]),
     ['page=1&page=2', page],
-    ...['0', '1001', '-5', 'all'].map((text): [string, object] => [`per_page=${text}`, perPage]),
+    ...['0', '1.5', '-5', 'all'].map((text): [string, object] => [`per_page=${text}`, perPage]),
     ['noPagination=2', whole],
     ['page=0&per_page=0', { ...page, ...perPage }],
   ]
   for (const [query, errors] of table) t.match(await get(`/numbers?${query}`), { status: 422, body: { errors } }, query)
-  t.equal((await get('/numbers?page=&per_page=')).body.data.length, 15, 'blank is not given')
-  t.equal((await get('/numbers?per_page=1000')).body.data.length, total)
+  t.equal((await get('/numbers?page=&per_page=')).body.data.length, 15, 'blank counts as absent')
+  for (const most of ['1000', '1001', '999999999999999999'])
+    t.match((await get(`/numbers?per_page=${most}`)).body, { data: numbers, meta: { per_page: 1000 } })
 })
 
-t.test('a filter comes through as it was meant, and text that Postgres refuses is told', async t => {
+t.test('a filter arrives unchanged, and text that Postgres does not accept is refused', async t => {
   for (const name of ['col', '100%', 'a_b', 'කොළඹ', '😀', ' ', '[x]', "o'neill"])
     t.strictSame((await get(`/name?filter[name]=${encodeURIComponent(name)}`)).body, { name })
   t.strictSame((await get('/name?filter%5Bname%5D=kotte')).body, { name: 'kotte' })
   for (const bad of ['a%00b', 'x'.repeat(256)])
     t.match(await get(`/name?filter[name]=${bad}`), { status: 422, body: { errors: { 'filter[name]': [String] } } })
-  t.equal((await get('/name?filter[name]=%ED%A0%80')).status, 200, 'bytes that are no text stay as written')
+  t.equal((await get('/name?filter[name]=%ED%A0%80')).status, 200, 'bytes that are not UTF-8 stay as written')
 })
 
 t.test('half of a surrogate pair is refused by the schema, a whole one is not', async t => {
@@ -117,9 +128,9 @@ t.test('half of a surrogate pair is refused by the schema, a whole one is not', 
   t.ok(pattern.test('a😀b'))
 })
 
-t.test('a call without a host gets addresses without one', async t => {
-  const call = { protocol: 'http', host: '', url: '/numbers?page=2' } as const
-  const { links, meta } = toPage(call, { page: 2, perPage: 10, offset: 10 }, numbers.slice(10, 20), total)
+t.test('without a public URL, links are paths', async t => {
+  const address = { publicUrl: '', originalUrl: '/numbers?page=2' }
+  const { links, meta } = toPage(address, { page: 2, perPage: 10, offset: 10 }, numbers.slice(10, 20), total)
   t.equal(links.next, '/numbers?page=3')
   t.equal(meta.path, '/numbers')
 })

@@ -1,59 +1,73 @@
-import { type Static, type TOptional, type TSchema, Type } from '@sinclair/typebox'
+import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
+import './public-url.ts'
 
 const defaultPerPage = 15
 const maxPerPage = 1000
 
-/** The query fields of a list in Laravel's shape (merchant-api "Calls"). A blank one is not given. */
+const Flag = (description: string) =>
+  Type.Optional(
+    Type.String({
+      maxLength: 5,
+      pattern: '^(|1|[tT][rR][uU][eE]|0|[fF][aA][lL][sS][eE])$',
+      description,
+      must: 'be true or false',
+    }),
+  )
+
+/** The query fields of a list in Laravel's shape (docs/contract.md#lists). A blank field counts as absent. */
 export const pageFields = {
   page: Type.Optional(
     Type.String({
+      maxLength: 9,
       pattern: '^([1-9][0-9]{0,8})?$',
-      description: 'Which page; 1 without it.',
+      description: 'Page number. Default: 1.',
       must: 'be a whole number, 1 or more',
+      documented: { type: 'integer', minimum: 1 },
     }),
   ),
   per_page: Type.Optional(
     Type.String({
-      pattern: '^([1-9][0-9]{0,2}|1000)?$',
-      description: `How many rows a page has, 1 to ${maxPerPage}; ${defaultPerPage} without it.`,
-      must: `be a whole number, 1 to ${maxPerPage}`,
+      maxLength: 18,
+      pattern: '^([1-9][0-9]{0,17})?$',
+      description: `Rows per page; more than ${maxPerPage} count as ${maxPerPage}. Default: ${defaultPerPage}.`,
+      must: 'be a whole number, 1 or more',
+      documented: { type: 'integer', minimum: 1 },
     }),
   ),
-  noPagination: Type.Optional(
-    Type.String({
-      pattern: '^(|1|[tT][rR][uU][eE]|0|[fF][aA][lL][sS][eE])$',
-      description: 'With 1, true or bare: the whole list, without links and meta.',
-      must: 'be true or false',
-    }),
-  ),
+  noPagination: Flag('With 1, true or no value: the whole list, without links and meta.'),
+  noPaginationNoFilter: Flag('The same; filters count all the same.'),
 }
 
 interface PageQuery {
   page?: string
   per_page?: string
   noPagination?: string
+  noPaginationNoFilter?: string
 }
 
-/** A page that was asked for: `perPage` rows from the one numbered `offset`, counted from 0. */
+/** A requested page: `perPage` rows from row `offset`, counted from 0. */
 export interface WantedPage {
   readonly page: number
   readonly perPage: number
   readonly offset: number
 }
 
-/** undefined: the whole list is wanted. */
-export const wantedPage = ({ page, per_page, noPagination }: PageQuery): WantedPage | undefined => {
-  if (noPagination !== undefined && !/^(0|false)$/i.test(noPagination)) return undefined
+/** Whether a flag is set; a bare one is. */
+const isSet = (flag: string | undefined): boolean => flag !== undefined && !/^(0|false)$/i.test(flag)
+
+/** The requested page; undefined: the whole list. */
+export const wantedPage = ({ page, per_page, ...flags }: PageQuery): WantedPage | undefined => {
+  if (isSet(flags.noPagination) || isSet(flags.noPaginationNoFilter)) return undefined
   const number = Number(page || 1)
-  const perPage = Number(per_page || defaultPerPage)
+  const perPage = Math.min(maxPerPage, Number(per_page || defaultPerPage))
   return { page: number, perPage, offset: (number - 1) * perPage }
 }
 
 const Link = Type.Union([Type.String(), Type.Null()])
 const RowNumber = Type.Union([Type.Integer(), Type.Null()])
 
-/** The answer of a list: `data` alone when the whole of it was wanted. `example` is a row. */
+/** The response of a list: only `data` when the whole list was requested. `example` is a row. */
 export const ListOf = <Row extends TSchema>(row: Row, example: Static<Row>) =>
   Type.Object(
     {
@@ -71,16 +85,19 @@ export const ListOf = <Row extends TSchema>(row: Row, example: Static<Row>) =>
         }),
       ),
     },
-    { examples: [toPage(exampleAddress, { page: 1, perPage: defaultPerPage, offset: 0 }, [example], 1)] },
+    {
+      ...(row.title && { title: `${row.title}List` }),
+      examples: [toPage(exampleAddress, { page: 1, perPage: defaultPerPage, offset: 0 }, [example], 1)],
+    },
   )
 
-/** Where a call went: links lead back there. A request is one. */
-export type CallAddress = Pick<FastifyRequest, 'protocol' | 'host' | 'url'>
+/** The URL that links lead back to. A request is one. */
+export type RequestAddress = Pick<FastifyRequest, 'publicUrl' | 'originalUrl'>
 
-const exampleAddress: CallAddress = { protocol: 'https', host: 'courier.example', url: '/list' }
+const exampleAddress: RequestAddress = { publicUrl: 'https://courier.example', originalUrl: '/list' }
 
-/** The page `wanted`, whose rows are `rows`, of a list of `total`. The links keep the call's other query fields. */
-export const toPage = <Row>(address: CallAddress, wanted: WantedPage, rows: readonly Row[], total: number) => {
+/** The page `wanted`, with its `rows`, of a list of `total` rows. The links keep the request's other query fields. */
+export const toPage = <Row>(address: RequestAddress, wanted: WantedPage, rows: readonly Row[], total: number) => {
   const { page, perPage, offset } = wanted
   const lastPage = Math.max(1, Math.ceil(total / perPage))
   const { path, linkTo } = linksOf(address)
@@ -105,11 +122,10 @@ export const toPage = <Row>(address: CallAddress, wanted: WantedPage, rows: read
   }
 }
 
-/** The address of a call without its query, and links that repeat the call with another page. */
-export const linksOf = ({ protocol, host, url }: CallAddress) => {
-  const [local = '', query = ''] = url.split(/\?(.*)/s)
-  // A call without a Host header gets addresses without one.
-  const path = host ? `${protocol}://${host}${local}` : local
+/** The URL of a request without its query, and links that repeat the request with another page. */
+export const linksOf = ({ publicUrl, originalUrl }: RequestAddress) => {
+  const [local = '', query = ''] = originalUrl.split(/\?(.*)/s)
+  const path = publicUrl + local
   const fields = new URLSearchParams(query)
   for (const field of ['page', 'cursor']) fields.delete(field)
   const others = fields.size > 0 ? `${fields}&` : ''
@@ -117,24 +133,9 @@ export const linksOf = ({ protocol, host, url }: CallAddress) => {
   return { path, linkWith, linkTo: (page: number) => linkWith('page', page) }
 }
 
-/** The part of `rows`, which is the whole list, that `query` asks for. */
-export const pageOf = <Row>(address: CallAddress, query: PageQuery, rows: readonly Row[]) => {
+/** The page of `rows`, the whole list, that `query` requests. */
+export const pageOf = <Row>(address: RequestAddress, query: PageQuery, rows: readonly Row[]) => {
   const wanted = wantedPage(query)
   if (!wanted) return { data: [...rows] }
   return toPage(address, wanted, rows.slice(wanted.offset, wanted.offset + wanted.perPage), rows.length)
 }
-
-/** Query fields `filter[name]` for the names of `fields`. */
-export const filterFields = <Fields extends Record<string, TSchema>>(fields: Fields) =>
-  Object.fromEntries(
-    Object.entries(fields).map(([name, schema]) => [`filter[${name}]`, Type.Optional(schema)]),
-  ) as unknown as { [Name in keyof Fields & string as `filter[${Name}]`]: TOptional<Fields[Name]> }
-
-/** Text to filter by, which Postgres takes: no null character, no half of a surrogate pair. */
-export const FilterText = (description: string) =>
-  Type.String({
-    maxLength: 255,
-    pattern: '^([^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$',
-    description,
-    must: 'be text of at most 255 characters without a null character',
-  })

@@ -1,10 +1,9 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { refusal } from './addresses.ts'
-import { unauthenticated } from './authenticate.ts'
-import { bearerToken } from './bearer.ts'
+import { bearerToken, unauthenticated } from './authenticate.ts'
 
-/** An onRequest hook: lets only the other service pass, which knows SERVICE_TOKEN. Compares in constant time. */
+/** An onRequest hook: admits only the other service, by SERVICE_TOKEN. Compares in constant time. */
 export const requireService = (serviceToken: string) => {
   const expected = digest(serviceToken)
   return async (request: FastifyRequest): Promise<void> => {

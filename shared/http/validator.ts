@@ -1,11 +1,32 @@
-import type { TSchema } from '@sinclair/typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import type { FastifySchemaCompiler } from 'fastify'
-import { invalid } from './errors.ts'
-import { faultsOf } from './faults.ts'
+import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
+import { errorResponses, type FieldErrors, invalid } from './errors.ts'
+import { listErrors } from './field-errors.ts'
+import { unknownFieldErrors } from './unknown-fields.ts'
 
-/** Checks queries, parameters and bodies as they came: nothing is coerced, unknown fields stay harmless. */
-export const validator: FastifySchemaCompiler<TSchema> = ({ schema }) => {
-  const check = TypeCompiler.Compile(schema)
-  return value => (check.Check(value) ? { value } : { error: invalid(faultsOf(check, value ?? {})) })
+const compile =
+  (refusesUnknownFields: boolean): FastifySchemaCompiler<TSchema> =>
+  ({ schema, httpPart }) => {
+    const check = TypeCompiler.Compile(schema)
+    const unknownIn =
+      httpPart === 'querystring' ? unknownFieldErrors(schema, refusesUnknownFields) : (): FieldErrors => ({})
+    return value => {
+      const unknown = unknownIn(value ?? {})
+      if (check.Check(value)) return Object.keys(unknown).length === 0 ? { value } : { error: invalid(unknown) }
+      const { errors, more } = listErrors(check, value ?? {})
+      return { error: invalid({ ...errors, ...unknown }, undefined, more) }
+    }
+  }
+
+/** Checks queries, parameters and bodies as received: nothing is coerced, nothing removed. */
+export const validator = compile(false)
+
+/** Makes the routes of `app` refuse query fields that they do not know. */
+export const refuseUnknownFields = (app: FastifyInstance): void => {
+  app.setValidatorCompiler(compile(true))
+  app.addHook('onRoute', route => {
+    const { querystring = Type.Object({}), response = {} } = route.schema ?? {}
+    route.schema = { ...route.schema, querystring, response: { ...errorResponses(422), ...(response as object) } }
+  })
 }

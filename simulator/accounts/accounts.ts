@@ -1,22 +1,25 @@
-import { keyOf, type Template } from '../templates/template.ts'
-import type { AccessToken, PhoneNumber } from './account.ts'
-import { demoNumber, demoToken } from './demo.ts'
+import { type AccessToken, type PhoneNumber, scopes } from './account.ts'
 import { demoTemplates } from './demo-templates.ts'
+import { keyOf, type Template } from './template.ts'
 
-/** When a number was registered and deregistered, for the limits of messaging-api 2. Times as the clock's. */
-export interface RegistrationHistory {
-  register: { calls: number[]; blockedUntil: number }
-  deregister: { calls: number[]; blockedUntil: number }
-  wrongPins: number
-  guessesBlockedUntil: number
+/** The number that the demo works with. Its secrets come from the settings. */
+export const demoNumber: Omit<PhoneNumber, 'app_secret'> = {
+  phone_number_id: '106540352242922',
+  waba_id: '102290129340398',
+  display_phone_number: '+94 11 755 5000',
+  verified_name: 'Demo Couriers',
+  registered: true,
+  pin: '123456',
+  certificate: 'demo-certificate',
+  quality_rating: 'GREEN',
 }
 
-export const newHistory = (): RegistrationHistory => ({
-  register: { calls: [], blockedUntil: 0 },
-  deregister: { calls: [], blockedUntil: 0 },
-  wrongPins: 0,
-  guessesBlockedUntil: 0,
-})
+export const demoToken: Omit<AccessToken, 'access_token'> = {
+  waba_ids: [demoNumber.waba_id],
+  scopes: [...scopes],
+  expires_at: 0,
+  revoked: false,
+}
 
 /** Numbers, tokens and templates: what the messaging platform knows of its customers. */
 export interface Accounts {
@@ -24,7 +27,6 @@ export interface Accounts {
   tokens: Map<string, AccessToken>
   /** By WABA, then by `keyOf`. */
   templates: Map<string, Map<string, Template>>
-  histories: Map<string, RegistrationHistory>
 }
 
 export interface DemoSecrets {
@@ -40,12 +42,5 @@ export const createAccounts = ({ accessToken, appSecret }: DemoSecrets): Account
     numbers: new Map([[number.phone_number_id, number]]),
     tokens: new Map([[accessToken, { ...demoToken, access_token: accessToken }]]),
     templates: new Map([[number.waba_id, catalogue]]),
-    histories: new Map(),
   }
-}
-
-export const historyOf = (accounts: Accounts, phoneNumberId: string): RegistrationHistory => {
-  const history = accounts.histories.get(phoneNumberId) ?? newHistory()
-  accounts.histories.set(phoneNumberId, history)
-  return history
 }

@@ -1,4 +1,4 @@
-import type { Template, TemplateComponent } from '../templates/template.ts'
+import type { Template, TemplateComponent } from './template.ts'
 
 const body = (text: string): TemplateComponent => ({ type: 'BODY', text })
 const footer: TemplateComponent = { type: 'FOOTER', text: 'Reply STOP to hear no more from us' }
@@ -43,7 +43,7 @@ export const demoTemplates: Template[] = [
     body('Hello {{1}}, we left your parcel where the picture shows.'),
   ]),
   {
-    // Longer than a JSON number holds exactly: the template webhook carries it as one (messaging-api 4.6).
+    // Longer than a JSON number holds exactly: the webhook has it as one (docs/messaging-api.md#template-events).
     ...utility('13873723567266081', 'pickup_reminder', [
       body('Hello {{customer_name}}, we collect your parcel on {{pickup_date}}.'),
     ]),

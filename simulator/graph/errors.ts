@@ -1,5 +1,4 @@
-import { callRateCodes, factsOf, isPlainGraphCode } from './error-table.ts'
-import { opaqueId } from './opaque-id.ts'
+import { factsOf, isPlainGraphCode } from './error-table.ts'
 
 export interface GraphErrorOptions {
   details?: string | undefined
@@ -11,11 +10,9 @@ export interface GraphErrorOptions {
   type?: 'OAuthException' | 'GraphMethodException'
   transient?: boolean | undefined
   retryAfterSeconds?: number | undefined
-  /** Told in x-business-use-case-usage by the call-rate codes. */
-  regainMinutes?: number | undefined
 }
 
-/** An answer of the messaging API other than success; `code` is one of messaging-api 3.3. */
+/** An answer of the messaging API other than success; `code` is one of docs/messaging-api.md#error-table. */
 export class GraphError extends Error {
   override name = 'GraphError'
   readonly code: number
@@ -30,11 +27,6 @@ export class GraphError extends Error {
   get status(): number {
     return this.options.status ?? factsOf(this.code).status
   }
-
-  /** Minutes until a call-rate limit lifts; 0 for other codes. */
-  get regainMinutes(): number {
-    return this.options.regainMinutes ?? (callRateCodes.includes(this.code) ? 5 : 0)
-  }
 }
 
 const messageOf = (code: number): string => {
@@ -42,7 +34,7 @@ const messageOf = (code: number): string => {
   return bare ? title : `(#${code}) ${title}`
 }
 
-/** The body of messaging-api 3.1. */
+/** The body of docs/messaging-api.md#error-format. */
 export const errorBody = ({ message, code, options }: GraphError) => {
   const { subcode, type = 'OAuthException', transient } = options
   const details = options.details ?? (isPlainGraphCode(code) ? undefined : detailsOf(code))
@@ -62,7 +54,7 @@ export const errorBody = ({ message, code, options }: GraphError) => {
 /** The `details` of a code that is answered or sent without a reason of its own. */
 export const detailsOf = (code: number): string => factsOf(code).details ?? `${factsOf(code).title.replace(/\.$/, '')}.`
 
-/** The wrong or inaccessible object of messaging-api 3.3: one answer for both. */
+/** The wrong or inaccessible object of docs/messaging-api.md#error-table: one answer for both. */
 export const objectMissing = (method: string, id: string): GraphError =>
   new GraphError(100, {
     subcode: 33,
@@ -72,3 +64,24 @@ export const objectMissing = (method: string, id: string): GraphError =>
 
 export const parameterRequired = (name: string): GraphError =>
   new GraphError(100, { message: `(#100) The parameter ${name} is required.` })
+
+const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/** Letters and digits that mean nothing; not for secrets. */
+export const opaqueId = (length: number): string => {
+  let id = ''
+  for (let left = length; left > 0; left--) id += letters[Math.floor(Math.random() * letters.length)]
+  return id
+}
+
+/** `v21.0` as a number that grows with the version. */
+const rank = (version: string): number => {
+  const [major = '0', minor = '0'] = version.slice(1).split('.')
+  return Number(major) * 1000 + Number(minor)
+}
+
+/** The oldest version still usable; it serves requests to older ones (docs/messaging-api.md#versions). */
+const oldestUsable = 'v21.0'
+
+export const servedVersion = (asked: string | undefined): string =>
+  asked !== undefined && rank(asked) > rank(oldestUsable) ? asked : oldestUsable

@@ -3,7 +3,7 @@ import { GraphError } from '../graph/errors.ts'
 
 const defaultFields = ['verified_name', 'code_verification_status', 'display_phone_number', 'quality_rating', 'id']
 
-/** What can be asked of a number (messaging-api 7). */
+/** What can be asked of a number (docs/messaging-api.md#numbers-and-tokens). */
 const readers: Record<string, (number: PhoneNumber) => unknown> = {
   id: number => number.phone_number_id,
   display_phone_number: number => number.display_phone_number,
@@ -11,16 +11,9 @@ const readers: Record<string, (number: PhoneNumber) => unknown> = {
   quality_rating: number => number.quality_rating,
   code_verification_status: () => 'VERIFIED',
   name_status: () => 'APPROVED',
-  new_name_status: () => 'NONE',
-  certificate: number => number.certificate,
   status: number => (number.registered ? 'CONNECTED' : 'DISCONNECTED'),
   platform_type: number => (number.registered ? 'CLOUD_API' : 'NOT_APPLICABLE'),
   throughput: number => ({ level: number.registered ? 'STANDARD' : 'NOT_APPLICABLE' }),
-  account_mode: () => 'LIVE',
-  is_official_business_account: () => false,
-  is_pin_enabled: number => number.pin !== null,
-  messaging_limit_tier: () => 'TIER_1K',
-  whatsapp_business_manager_messaging_limit: () => 'TIER_2K',
   health_status: number => healthOf(number),
 }
 
@@ -39,32 +32,19 @@ export const pickFields = (number: PhoneNumber, asked: string | undefined): Reco
   return picked
 }
 
-const healthOf = (number: PhoneNumber) => {
-  const own = number.registered ? number.can_send_message : 'BLOCKED'
+const healthOf = ({ registered, phone_number_id, waba_id }: PhoneNumber) => {
+  const can_send_message = registered ? 'AVAILABLE' : 'BLOCKED'
+  const error = {
+    error_code: 133010,
+    error_description: 'The phone number is not registered.',
+    possible_solution: 'Register the phone number.',
+  }
+  const others = { WABA: waba_id, BUSINESS: '2729063490586005', APP: demoAppId }
   const entities = [
-    { entity_type: 'PHONE_NUMBER', id: number.phone_number_id, can_send_message: own, ...reasonOf(number, own) },
-    { entity_type: 'WABA', id: number.waba_id, can_send_message: 'AVAILABLE' },
-    { entity_type: 'BUSINESS', id: '2729063490586005', can_send_message: 'AVAILABLE' },
-    { entity_type: 'APP', id: demoAppId, can_send_message: 'AVAILABLE' },
+    { entity_type: 'PHONE_NUMBER', id: phone_number_id, can_send_message, ...(!registered && { errors: [error] }) },
+    ...Object.entries(others).map(([entity_type, id]) => ({ entity_type, id, can_send_message: 'AVAILABLE' })),
   ]
-  return { can_send_message: own, entities }
+  return { can_send_message, entities }
 }
 
 export const demoAppId = '670843887433847'
-
-const reasonOf = (number: PhoneNumber, own: string): object => {
-  if (own === 'LIMITED') return { additional_info: ['Your display name has not been approved yet.'] }
-  if (own !== 'BLOCKED') return {}
-  const reason = number.registered
-    ? {
-        error_code: 131031,
-        error_description: 'The phone number has been restricted.',
-        possible_solution: 'Review the account in the business manager.',
-      }
-    : {
-        error_code: 133010,
-        error_description: 'The phone number is not registered.',
-        possible_solution: 'Register the phone number.',
-      }
-  return { errors: [reason] }
-}

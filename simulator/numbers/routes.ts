@@ -1,47 +1,24 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { historyOf } from '../accounts/accounts.ts'
-import { checkAccount, numberOf, tokenOf } from '../accounts/caller.ts'
-import { parameterRequired } from '../graph/errors.ts'
-import { answer } from '../trouble/meet.ts'
-import type { World } from '../world.ts'
-import { describeToken } from './debug-token.ts'
-import { pickFields } from './fields.ts'
-import { checkRegistration, countCall, readPin, readRegistration } from './registration.ts'
+import type { AccessToken, PhoneNumber } from '../accounts/account.ts'
+import { faultOf, numberOf, tokenOf } from '../answers/caller.ts'
+import { answer } from '../answers/meet.ts'
+import { GraphError, parameterRequired } from '../graph/errors.ts'
+import type { World } from '../world/world.ts'
+import { demoAppId, pickFields } from './fields.ts'
 
 interface OfNumber {
   Params: { id: string }
   Querystring: { fields?: string }
 }
 
-/** The calls about a phone number (spec.md 4.2, messaging-api 2 and 7). */
+/** The calls about a phone number (docs/messaging-api.md#register, #numbers-and-tokens). */
 export const numbers: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.post<OfNumber>('/:id/register', (request, reply) => {
     const number = numberOf(world, request, request.params.id, 'whatsapp_business_management')
     const registration = readRegistration(request.body)
-    const history = historyOf(world.accounts, number.phone_number_id)
-    const now = world.clock.now()
-    countCall(history.register, now)
-    checkRegistration(number, history, registration, now)
+    checkRegistration(number, registration)
     return answer(world, request, reply, () => {
       Object.assign(number, { registered: true, pin: registration.pin })
-      return { success: true }
-    })
-  })
-
-  app.post<OfNumber>('/:id/deregister', (request, reply) => {
-    const number = numberOf(world, request, request.params.id, 'whatsapp_business_management')
-    countCall(historyOf(world.accounts, number.phone_number_id).deregister, world.clock.now())
-    return answer(world, request, reply, () => {
-      number.registered = false
-      return { success: true }
-    })
-  })
-
-  app.post<OfNumber>('/:id', (request, reply) => {
-    const number = numberOf(world, request, request.params.id, 'whatsapp_business_management')
-    const pin = readPin((request.body as { pin?: unknown } | undefined)?.pin)
-    return answer(world, request, reply, () => {
-      number.pin = pin
       return { success: true }
     })
   })
@@ -51,22 +28,65 @@ export const numbers: FastifyPluginAsync<{ world: World }> = async (app, { world
     const fields = pickFields(number, request.query.fields)
     return answer(world, request, reply, () => fields)
   })
-
-  app.get<OfNumber>('/:id/phone_numbers', (request, reply) => {
-    const { id } = request.params
-    checkAccount(world, request, id)
-    const ofAccount = [...world.accounts.numbers.values()].filter(number => number.waba_id === id)
-    const data = ofAccount.map(number => pickFields(number, request.query.fields))
-    return answer(world, request, reply, () => ({ data }))
-  })
 }
 
-/** The call about a token (messaging-api 7); it has no id in its path. */
+/** The call about a token (docs/messaging-api.md#numbers-and-tokens); it has no id in its path. */
 export const debugToken: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.get<{ Querystring: { input_token?: string } }>('/debug_token', (request, reply) => {
     tokenOf(world, request)
     const { input_token } = request.query
     if (!input_token) throw parameterRequired('input_token')
-    return answer(world, request, reply, () => describeToken(world.accounts.tokens.get(input_token), world.clock.now()))
+    return answer(world, request, reply, () => describeToken(world.accounts.tokens.get(input_token), Date.now()))
   })
+}
+
+/** What is known of a token (docs/messaging-api.md#numbers-and-tokens). `now` in milliseconds. */
+const describeToken = (token: AccessToken | undefined, now: number): object => {
+  if (!token) return { data: { error: errorOf(new GraphError(190)), is_valid: false, scopes: [] } }
+  const fault = faultOf(token, now)
+  return {
+    data: {
+      app_id: demoAppId,
+      type: 'SYSTEM_USER',
+      application: 'Courier',
+      data_access_expires_at: 0,
+      expires_at: token.expires_at,
+      is_valid: fault === undefined,
+      issued_at: 1767225600,
+      scopes: [...token.scopes, 'public_profile'],
+      granular_scopes: token.scopes.map(scope => ({ scope, target_ids: token.waba_ids })),
+      user_id: '122100000000000001',
+      ...(fault && { error: errorOf(fault) }),
+    },
+  }
+}
+
+const errorOf = ({ code, message, options: { subcode } }: GraphError): object => ({
+  code,
+  message,
+  ...(subcode !== undefined && { subcode }),
+})
+
+/** The fields of docs/contract.md#register; throws 100 for the first that is missing or malformed. */
+const readRegistration = (body: unknown): { pin: string; certificate: string } => {
+  const { messaging_product, pin, certificate } = (body ?? {}) as Record<string, unknown>
+  if (messaging_product === undefined) throw parameterRequired('messaging_product')
+  if (messaging_product !== 'whatsapp')
+    throw new GraphError(100, { message: '(#100) Param messaging_product must be one of {WHATSAPP}.' })
+  if (typeof certificate !== 'string' || certificate === '') throw parameterRequired('certificate')
+  return { pin: readPin(pin), certificate }
+}
+
+const readPin = (pin: unknown): string => {
+  if (pin === undefined) throw parameterRequired('pin')
+  if (typeof pin !== 'string' || !/^[0-9]{6}$/.test(pin))
+    throw new GraphError(100, { details: 'Param pin must be a string of 6 digits.' })
+  return pin
+}
+
+/** Throws 131045 for a wrong certificate, 133005 for a wrong PIN. */
+const checkRegistration = (number: PhoneNumber, given: { pin: string; certificate: string }): void => {
+  if (given.certificate !== number.certificate)
+    throw new GraphError(131045, { details: 'The certificate does not belong to this phone number.' })
+  if (number.pin !== null && given.pin !== number.pin) throw new GraphError(133005)
 }

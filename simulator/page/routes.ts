@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import type { FastifyPluginAsync } from 'fastify'
 
 const hashOf = (html: string, tag: 'style' | 'script'): string => {
-  const [, content = ''] = html.match(new RegExp(`<${tag}>([\\s\\S]*?)</${tag}>`)) ?? []
+  const content = html.split(`<${tag}>`)[1]?.split(`</${tag}>`)[0] ?? ''
   return `'sha256-${createHash('sha256').update(content).digest('base64')}'`
 }
 

@@ -1,21 +1,19 @@
+import { placeholdersOf, shapeOf, type TemplateShape } from '../accounts/placeholders.ts'
+import type { Button, Template } from '../accounts/template.ts'
 import { GraphError } from '../graph/errors.ts'
-import { isFrom } from '../graph/version.ts'
-import { shapeOf, type TemplateShape } from '../templates/placeholders.ts'
-import type { Template } from '../templates/template.ts'
-import { checkButtons } from './check-buttons.ts'
-import { fill } from './message.ts'
-import type { Component, Parameter } from './schema.ts'
+import { fill } from '../messages/message.ts'
+import type { Component, Parameter } from '../messages/schema.ts'
 
-/** Types of a text parameter; the last two are legacy (messaging-api 1.2). */
+/** Types of a text parameter; the last two are legacy (docs/messaging-api.md#components). */
 const textTypes = ['text', 'currency', 'date_time']
 
-/** Longest texts after filling (messaging-api 1.2, 7): header, body beside other parts, body alone. */
+/** Longest texts after filling (docs/messaging-api.md#components): header, body beside other parts, body alone. */
 const maxHeader = 60
 const maxBody = 1024
 const maxBodyAlone = 32_768
 
-/** Holds the components of a send against the template; throws what `version` of the API answers. */
-export const checkParameters = (template: Template, components: Component[], version: string): void => {
+/** Holds the components of a send against the template; throws what the API answers. */
+export const checkParameters = (template: Template, components: Component[]): void => {
   const shape = shapeOf(template)
   for (const { type } of components)
     if (!['header', 'body', 'button'].includes(type.toLowerCase()))
@@ -24,9 +22,9 @@ export const checkParameters = (template: Template, components: Component[], ver
   const body = parametersOf(components, 'body')
   const isNamed = template.parameter_format === 'NAMED'
   const format = shape.header?.format ?? 'TEXT'
-  if (format === 'TEXT') checkTexts('header', header, shape.headerPlaceholders, { isNamed, version })
+  if (format === 'TEXT') checkTexts('header', header, shape.headerPlaceholders, isNamed)
   else checkMedia(format, header)
-  checkTexts('body', body, shape.bodyPlaceholders, { isNamed, version })
+  checkTexts('body', body, shape.bodyPlaceholders, isNamed)
   checkButtons(shape.buttons, components)
   checkLengths(shape, header, body)
 }
@@ -41,9 +39,9 @@ const checkTexts = (
   part: 'header' | 'body',
   parameters: Parameter[],
   placeholders: string[],
-  { isNamed, version }: { isNamed: boolean; version: string },
+  isNamed: boolean,
 ): void => {
-  for (const parameter of parameters) checkText(part, parameter, version)
+  for (const parameter of parameters) checkText(part, parameter)
   if (parameters.length !== placeholders.length)
     throw new GraphError(132000, {
       details: `${part}: number of localizable_params (${parameters.length}) does not match the expected number of params (${placeholders.length})`,
@@ -51,10 +49,10 @@ const checkTexts = (
   if (!isNamed) return
   for (const name of placeholders)
     if (!parameters.some(({ parameter_name }) => parameter_name === name))
-      throw parameterFault(version, `${part}: Parameter name is missing or empty: ${name}`)
+      throw new GraphError(100, { details: `${part}: Parameter name is missing or empty: ${name}` })
 }
 
-const checkText = (part: string, parameter: Parameter, version: string): void => {
+const checkText = (part: string, parameter: Parameter): void => {
   if (!textTypes.includes(parameter.type))
     throw new GraphError(132012, {
       details: `${part}: Format mismatch, expected TEXT, received ${parameter.type.slice(0, 50).toUpperCase()}`,
@@ -62,12 +60,10 @@ const checkText = (part: string, parameter: Parameter, version: string): void =>
   if (parameter.type !== 'text') return
   if (!parameter.text) throw new GraphError(131008, { details: 'Parameter of type text is missing text value' })
   if (/[\r\n\t]| {5}/.test(parameter.text))
-    throw parameterFault(version, 'Param text cannot have new-line/tab characters or more than 4 consecutive spaces')
+    throw new GraphError(100, {
+      details: 'Param text cannot have new-line/tab characters or more than 4 consecutive spaces',
+    })
 }
-
-/** Faults in a parameter have a code of their own from v23 on (messaging-api 8). */
-const parameterFault = (version: string, details: string): GraphError =>
-  new GraphError(isFrom(version, 'v23.0') ? 132018 : 100, { details })
 
 const checkMedia = (format: string, [given, second]: Parameter[]): void => {
   const received = given?.type.slice(0, 50).toUpperCase() ?? 'UNKNOWN'
@@ -85,4 +81,39 @@ const checkLengths = (shape: TemplateShape, header: Parameter[], body: Parameter
     throw new GraphError(132005, { details: 'body: Translated text too long' })
   if (fill(shape.header?.text ?? '', header).length > maxHeader)
     throw new GraphError(132005, { details: 'header: Translated text too long' })
+}
+
+const words: Record<string, string> = { URL: 'Url', COPY_CODE: 'CopyCode', QUICK_REPLY: 'QuickReply' }
+
+/** Holds the button components of a send against the template's buttons (docs/messaging-api.md#components). */
+const checkButtons = (buttons: Button[], components: Component[]): void => {
+  const given = components.filter(({ type }) => type.toLowerCase() === 'button')
+  for (const component of given) checkButton(buttons, component)
+  for (const [index, button] of buttons.entries()) {
+    const hasOne = given.some(component => Number(component.index) === index)
+    if (needsParameter(button) && !hasOne)
+      throw new GraphError(131008, {
+        details: `buttons: Button at index ${index} of type ${words[button.type] ?? button.type} requires a parameter`,
+      })
+  }
+}
+
+const needsParameter = (button: Button): boolean =>
+  button.type === 'COPY_CODE' || (button.type === 'URL' && placeholdersOf(button.url).length > 0)
+
+const checkButton = (buttons: Button[], { index, sub_type, parameters = [] }: Component): void => {
+  if (index === undefined) throw new GraphError(131008, { details: 'buttons: index is missing' })
+  const button = buttons[Number(index)]
+  if (!button) throw new GraphError(132000, { details: `buttons: There is no button at index ${index}` })
+  if (sub_type?.toUpperCase() !== button.type)
+    throw new GraphError(132012, {
+      details: `buttons: Format mismatch at index ${index}, expected ${button.type}, received ${(sub_type ?? 'UNKNOWN').slice(0, 50).toUpperCase()}`,
+    })
+  const [parameter, second] = parameters
+  if (!parameter || second)
+    throw new GraphError(132000, {
+      details: `buttons: number of localizable_params (${parameters.length}) does not match the expected number of params (1)`,
+    })
+  if (!(parameter.text || parameter.payload || parameter.coupon_code))
+    throw new GraphError(131008, { details: `Parameter of type ${parameter.type.slice(0, 50)} is missing its value` })
 }

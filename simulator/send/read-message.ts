@@ -1,7 +1,8 @@
+import { schemaErrors } from '@courier/shared/schema-errors.ts'
 import { TypeCompiler, ValueErrorType } from '@sinclair/typebox/compiler'
 import type { ValueError } from '@sinclair/typebox/errors'
 import { GraphError, parameterRequired } from '../graph/errors.ts'
-import { MessageBody } from './schema.ts'
+import { MessageBody } from '../messages/schema.ts'
 
 const check = TypeCompiler.Compile(MessageBody)
 
@@ -16,7 +17,8 @@ export const readMessage = (body: unknown): MessageBody => {
   const asked = given.type ?? 'text'
   if (asked !== 'template' && otherTypes.includes(String(asked)))
     throw new GraphError(131051, { details: `The simulator takes messages of type template, not ${asked}.` })
-  throw refusalOf(check.Errors(body).First() as ValueError)
+  const [first] = schemaErrors(MessageBody, body)
+  throw refusalOf(first as ValueError)
 }
 
 const refusalOf = ({ path, type, value, schema }: ValueError): GraphError => {
@@ -44,7 +46,7 @@ const refusalOf = ({ path, type, value, schema }: ValueError): GraphError => {
 
 const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)
 
-/** The recipient in digits (messaging-api 1.3). Bare digits are taken as an international number. */
+/** The recipient in digits (docs/messaging-api.md#recipient). Bare digits are taken as an international number. */
 export const recipientOf = (to: string): string => {
   const digits = to.replace(/[+\-() ]/g, '')
   if (!/^[1-9][0-9]{5,14}$/.test(digits))

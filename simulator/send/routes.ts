@@ -1,34 +1,33 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { PhoneNumber } from '../accounts/account.ts'
-import { numberOf } from '../accounts/caller.ts'
+import { keyOf, type Template } from '../accounts/template.ts'
+import { numberOf } from '../answers/caller.ts'
+import { answer } from '../answers/meet.ts'
 import { GraphError } from '../graph/errors.ts'
-import { servedVersion } from '../graph/version.ts'
-import { keyOf, type Template } from '../templates/template.ts'
-import { answer } from '../trouble/meet.ts'
-import type { World } from '../world.ts'
-import { accept } from './accept.ts'
+import { type Message, messageId } from '../messages/message.ts'
+import type { MessageBody } from '../messages/schema.ts'
+import { planStatuses } from '../world/tell.ts'
+import type { World } from '../world/world.ts'
 import { checkParameters } from './check-parameters.ts'
 import { readMessage, recipientOf } from './read-message.ts'
-import type { MessageBody } from './schema.ts'
 
-/** The call that sends a template message (spec.md 4.3, messaging-api 1). */
+/** The call that sends a template message (docs/contract.md#send, docs/messaging-api.md#send). */
 export const send: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
-  app.post<{ Params: { version: string; id: string } }>('/:id/messages', (request, reply) => {
+  app.post<{ Params: { id: string } }>('/:id/messages', (request, reply) => {
     const sender = numberOf(world, request, request.params.id, 'whatsapp_business_messaging')
     if (!sender.registered) throw new GraphError(133010)
     const body = readMessage(request.body)
     const recipient = recipientOf(body.to)
     const template = sendableTemplate(world, sender, body.template)
-    const version = servedVersion(request.params.version, world.behaviour.served_version)
-    checkParameters(template, body.template.components ?? [], version)
+    checkParameters(template, body.template.components ?? [])
     if (recipient === sender.display_phone_number.replace(/\D/g, '')) throw new GraphError(131021)
     return answer(
       world,
       request,
       reply,
-      course => {
-        takeRates(world, sender, recipient)
-        return accept(world, { sender, recipient, template, body }, course)
+      () => {
+        world.limits.takeThroughput(sender.phone_number_id, world.behaviour.throughput_per_second, Date.now())
+        return accept(world, { sender, recipient, template, body })
       },
       recipient,
     )
@@ -43,8 +42,6 @@ const sendableTemplate = (world: World, sender: PhoneNumber, { name, language }:
       return template
     case 'PAUSED':
       throw new GraphError(132015)
-    case 'DISABLED':
-      throw new GraphError(132016)
     default:
       throw new GraphError(132001, {
         details: `template name (${name.slice(0, 100)}) does not exist in ${language.code.slice(0, 20)}`,
@@ -52,9 +49,30 @@ const sendableTemplate = (world: World, sender: PhoneNumber, { name, language }:
   }
 }
 
-const takeRates = (world: World, { phone_number_id }: PhoneNumber, recipient: string): void => {
-  const { throughput_per_second, pair_rate } = world.behaviour
-  const now = world.clock.now()
-  if (pair_rate) world.limits.takePair(phone_number_id, recipient, now)
-  world.limits.takeThroughput(phone_number_id, throughput_per_second, now)
+interface Sendable {
+  sender: PhoneNumber
+  recipient: string
+  template: Template
+  body: MessageBody
+}
+
+/** Takes the message and sets its statuses going; the result is the success body of docs/messaging-api.md#accepted. */
+const accept = (world: World, { sender, recipient, template, body }: Sendable) => {
+  const message: Message = {
+    id: messageId(recipient),
+    phoneNumberId: sender.phone_number_id,
+    to: recipient,
+    template,
+    components: body.template.components ?? [],
+    callback: body.biz_opaque_callback_data,
+    acceptedAt: Date.now(),
+    statuses: [],
+  }
+  world.messages.add(message)
+  planStatuses(world, message)
+  return {
+    messaging_product: 'whatsapp',
+    contacts: [{ input: body.to, wa_id: recipient }],
+    messages: [{ id: message.id, message_status: 'accepted' }],
+  }
 }

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsync } from 'fastify'
-import { checkAccount } from '../accounts/caller.ts'
-import { servedVersion } from '../graph/version.ts'
-import { answer } from '../trouble/meet.ts'
-import type { World } from '../world.ts'
-import { type CatalogueQuery, pageOf } from './pages.ts'
+import type { Template } from '../accounts/template.ts'
+import { checkAccount } from '../answers/caller.ts'
+import { answer } from '../answers/meet.ts'
+import { GraphError, servedVersion } from '../graph/errors.ts'
+import type { World } from '../world/world.ts'
 
-/** The call that lists the templates of an account (messaging-api 6). */
+/** The call that lists the templates of an account (docs/messaging-api.md#templates). */
 export const templates: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.get<{ Params: { version: string; id: string }; Querystring: CatalogueQuery }>(
     '/:id/message_templates',
@@ -13,10 +13,66 @@ export const templates: FastifyPluginAsync<{ world: World }> = async (app, { wor
       const { id, version } = request.params
       checkAccount(world, request, id)
       const catalogue = [...(world.accounts.templates.get(id)?.values() ?? [])]
-      const served = servedVersion(version, world.behaviour.served_version)
+      const served = servedVersion(version)
       const address = `${request.protocol}://${request.host}/${served}/${id}/message_templates`
-      const page = pageOf(catalogue, request.query, address, served)
+      const page = pageOf(catalogue, request.query, address)
       return answer(world, request, reply, () => page)
     },
   )
 }
+
+const defaultLimit = 25
+const maxLimit = 500
+
+export interface CatalogueQuery {
+  fields?: string
+  limit?: string
+  after?: string
+}
+
+const defaultFields = 'name,parameter_format,components,language,status,category,id'
+const knownFields = [...defaultFields.split(','), 'quality_score', 'rejected_reason']
+
+/**
+ * A page of the catalogue (docs/messaging-api.md#templates); `address`, without its query, is for the next link.
+ * A cursor names the last template of its page: templates that come or go meanwhile move nothing.
+ */
+export const pageOf = (templates: Template[], query: CatalogueQuery, address: string): object => {
+  const fields = readFields(query.fields)
+  const start = query.after === undefined ? 0 : templates.findIndex(({ id }) => id === readCursor(query.after)) + 1
+  if (query.after !== undefined && start === 0) throw new GraphError(100)
+  const page = templates.slice(start, start + readLimit(query.limit))
+  const data = page.map(template => pick(template, fields))
+  const [first, last] = [page[0], page.at(-1)]
+  if (!first || !last) return { data }
+  const after = cursorOf(last)
+  const isLast = start + page.length === templates.length
+  const next = `${address}?${new URLSearchParams({ ...query, after })}`
+  return { data, paging: { cursors: { before: cursorOf(first), after }, ...(!isLast && { next }) } }
+}
+
+const readFields = (fields = defaultFields): string[] => {
+  const names = fields.split(',').map(name => name.trim())
+  const unknown = names.find(name => !knownFields.includes(name))
+  if (unknown === undefined) return names
+  throw new GraphError(100, {
+    message: `(#100) Tried accessing nonexisting field (${unknown.slice(0, 100)}) on node type (WhatsAppMessageTemplate)`,
+  })
+}
+
+const readLimit = (limit: string | undefined): number => {
+  const number = limit === undefined ? defaultLimit : Number(limit)
+  if (!Number.isInteger(number) || number < 1)
+    throw new GraphError(100, { message: '(#100) Param limit must be a positive integer' })
+  return Math.min(number, maxLimit)
+}
+
+const pick = (template: Template, fields: string[]): object =>
+  Object.fromEntries(
+    ['id', ...fields]
+      .map(name => [name, template[name as keyof Template]] as const)
+      .filter(([, value]) => value !== undefined),
+  )
+
+const cursorOf = ({ id }: Template): string => Buffer.from(`after ${id}`).toString('base64url')
+const readCursor = (cursor = ''): string => Buffer.from(cursor, 'base64url').toString().replace('after ', '')

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
-import { demoNumber } from '../accounts/demo.ts'
+import { demoNumber } from '../accounts/accounts.ts'
 import { createSimulator, type SimulatorOptions } from '../app.ts'
 
 export const accessToken = 'demo-access-token'
@@ -88,7 +88,15 @@ export const build = async (t: Test, { behaviour, ...options }: SimulatorOptions
   }
   const send = (body: unknown = message(), options: CallOptions = {}) =>
     call(`/v17.0/${numberId}/messages`, { body, ...options })
-  return { app, control, url, call, send }
+  /** Waits until no webhook and, but for what stays `planned`, no status is to come. */
+  const idle = async ({ planned = 0 } = {}): Promise<void> => {
+    const left = () => {
+      const { planned: all, webhooks } = control.summary()
+      return all - planned + webhooks.waiting + webhooks.under_way + webhooks.to_retry
+    }
+    while (left() > 0) await new Promise(resolve => setTimeout(resolve, 5))
+  }
+  return { app, control, url, call, send, idle }
 }
 
 export const texts = (...values: string[]) => values.map(text => ({ type: 'text', text }))

@@ -29,14 +29,10 @@ t.test('it names every wrong setting at once', async t => {
     SIMULATOR_PORT: 'x',
     WEBHOOK_URL: 'ftp://a',
     SIMULATOR_DELAY_FACTOR: '-1',
-    SIMULATOR_SERVED_VERSION: '21',
-    SIMULATOR_PAIR_RATE: 'perhaps',
     DEMO_ACCESS_TOKEN: 'two words',
   })
   t.equal(await ended, 1)
-  for (const name of ['SIMULATOR_PORT', 'WEBHOOK_URL', 'SIMULATOR_DELAY_FACTOR', 'SIMULATOR_SERVED_VERSION'])
-    t.match(output(), `${name} must `)
-  t.match(output(), 'SIMULATOR_PAIR_RATE must ')
+  for (const name of ['SIMULATOR_PORT', 'WEBHOOK_URL', 'SIMULATOR_DELAY_FACTOR']) t.match(output(), `${name} must `)
   t.match(output(), 'DEMO_ACCESS_TOKEN must ')
   t.notMatch(output(), 'two words')
 })
@@ -47,10 +43,7 @@ t.test('it takes its settings and stops on SIGTERM, although answers hang', asyn
     LOG_LEVEL: 'info',
     WEBHOOK_URL: 'none',
     DEMO_ACCESS_TOKEN: 'of-the-test',
-    SIMULATOR_SERVED_VERSION: 'v22.0',
     SIMULATOR_DELAY_FACTOR: '0.25',
-    SIMULATOR_PAIR_RATE: 'true',
-    SIMULATOR_MAGIC_RECIPIENTS: 'false',
     SIMULATOR_THROUGHPUT_PER_SECOND: '0',
     SIMULATOR_ANSWER_LATENCY_MS: '5',
   })
@@ -62,14 +55,12 @@ t.test('it takes its settings and stops on SIGTERM, although answers hang', asyn
   const answer = await fetch(`${url}/debug_token?input_token=of-the-test`, {
     headers: { authorization: 'Bearer of-the-test' },
   })
-  t.equal(answer.headers.get('facebook-api-version'), 'v22.0')
+  t.equal(answer.headers.get('facebook-api-version'), 'v21.0')
   t.match(await answer.json(), { data: { is_valid: true } })
   t.match(await (await fetch(`${url}/control`)).json(), {
     behaviour: {
       webhook_url: null,
       delay_factor: 0.25,
-      pair_rate: true,
-      magic_recipients: false,
       throughput_per_second: 0,
       answer_latency_ms: 5,
     },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { accountId, build, message, numberId, outcome, templateMessage, texts } from './build.ts'
+import { build, message, numberId, outcome, templateMessage, texts } from './build.ts'
 
 t.test('a send is answered as the real one answers', async t => {
   const { send, control } = await build(t)
@@ -12,13 +12,6 @@ t.test('a send is answered as the real one answers', async t => {
     messages: [{ id: answer.body.messages[0].id, message_status: 'accepted' }],
   })
   t.equal(answer.headers.get('facebook-api-version'), 'v21.0')
-  t.match(answer.headers.get('x-fb-trace-id'), /^\w{11}$/)
-  t.match(answer.headers.get('x-fb-request-id'), /^\w{22}$/)
-  t.same(JSON.parse(answer.headers.get('x-business-use-case-usage') ?? ''), {
-    [accountId]: [
-      { type: 'whatsapp', call_count: 1, total_cputime: 1, total_time: 1, estimated_time_to_regain_access: 0 },
-    ],
-  })
   const [kept] = control.messages()
   t.match(kept, {
     id: answer.body.messages[0].id,
@@ -120,14 +113,12 @@ t.test('a recipient may be written with a plus, blanks, hyphens and brackets', a
 })
 
 t.test('only an approved template of that language is sent', async t => {
-  const { send, control } = await build(t)
+  const { send } = await build(t)
   const codeOf = async (name: string, language = 'en_US') =>
     (await send(templateMessage(name, [], language))).body.error.code
   t.equal(await codeOf('delivery_feedback'), 132015)
   t.equal(await codeOf('weekend_offer'), 132001)
   t.equal(await codeOf('order_delivered', 'en'), 132001)
-  control.putTemplate({ name: 'order_delivered', status: 'DISABLED' })
-  t.equal(await codeOf('order_delivered'), 132016)
 })
 
 t.test('parameters are counted', async t => {
@@ -136,32 +127,25 @@ t.test('parameters are counted', async t => {
   const header = (...values: string[]) => ({ type: 'HEADER', parameters: texts(...values) })
   const count = (part: string, given: number, expected: number) =>
     `${part}: number of localizable_params (${given}) does not match the expected number of params (${expected})`
-  t.same(outcome(await send(templateMessage('order_delivered', [body('a')]))), [400, 132000, count('body', 1, 2)])
-  t.same(outcome(await send(templateMessage('order_delivered'))), [400, 132000, count('body', 0, 2)])
-  t.same(outcome(await send(templateMessage('order_created', [body('a', 'b', 'c')]))), [
-    400,
-    132000,
-    count('header', 0, 1),
-  ])
-  t.same(outcome(await send(templateMessage('order_delivered', [header('a'), body('a', 'b')]))), [
-    400,
-    132000,
-    count('header', 1, 0),
-  ])
+  const refusals: [name: string, components: unknown[], details: string][] = [
+    ['order_delivered', [body('a')], count('body', 1, 2)],
+    ['order_delivered', [], count('body', 0, 2)],
+    ['order_created', [body('a', 'b', 'c')], count('header', 0, 1)],
+    ['order_delivered', [header('a'), body('a', 'b')], count('header', 1, 0)],
+  ]
+  for (const [name, components, details] of refusals)
+    t.same(outcome(await send(templateMessage(name, components))), [400, 132000, details])
   t.equal((await send(templateMessage('order_created', [header('a'), body('a', 'b', 'c')]))).status, 200)
 })
 
-t.test('texts have rules of their own, and another code from v23 on', async t => {
-  const { send, call } = await build(t)
+t.test('texts have rules of their own', async t => {
+  const { send } = await build(t)
   const details = 'Param text cannot have new-line/tab characters or more than 4 consecutive spaces'
   const withText = (text: string) =>
     templateMessage('order_delivered', [{ type: 'body', parameters: texts(text, 'b') }])
   for (const text of ['a\nb', 'a\tb', 'a     b'])
     t.same(outcome(await send(withText(text))), [400, 100, details], JSON.stringify(text))
   t.equal((await send(withText('a    b'))).status, 200)
-  const later = await call(`/v23.0/${numberId}/messages`, { body: withText('a\nb') })
-  t.same(outcome(later), [400, 132018, details])
-  t.equal(later.headers.get('facebook-api-version'), 'v23.0')
   t.same(outcome(await send(withText(''))), [400, 131008, 'Parameter of type text is missing text value'])
   t.same(outcome(await send(withText('x'.repeat(40_000)))).slice(0, 2), [400, 132005])
 })
@@ -204,5 +188,5 @@ t.test('a button with a variable needs its parameter', async t => {
 t.test('an unknown path is an error of the API, an unknown address one of ours', async t => {
   const { call } = await build(t)
   t.equal((await call('/v17.0/123/nowhere')).body.error.code, 2500)
-  t.same((await call('/nowhere')).body, { message: 'There is nothing at this address.' })
+  t.same((await call('/nowhere')).body, { message: 'There is nothing at this address.', code: 'route_not_found' })
 })

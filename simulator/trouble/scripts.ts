@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { oneOf } from '../one-of.ts'
+import { oneOf } from '../basics/one-of.ts'
 import { type CallName, callNames, Trouble } from './trouble.ts'
 
 export const Script = Type.Object(
@@ -12,7 +12,12 @@ export const Script = Type.Object(
       }),
     ),
     recipient: Type.Optional(
-      Type.String({ pattern: '^[0-9]{3,20}$', description: 'Only sends to this number.', must: 'be digits' }),
+      Type.String({
+        maxLength: 20,
+        pattern: '^[0-9]{3,20}$',
+        description: 'Only sends to this number.',
+        must: 'be digits',
+      }),
     ),
     trouble: Trouble,
   },
@@ -62,3 +67,18 @@ export const createScripts = (): Scripts => {
     },
   }
 }
+
+/** How every call fails during an outage, before it is read. The control calls and the page keep working. */
+export const outageModes = ['reset', 'hang', 'unavailable'] as const
+
+export const Outage = Type.Union(
+  [
+    oneOf(outageModes, {
+      description:
+        'reset cuts the connection; hang answers nothing until the outage ends, then cuts it; unavailable is 503 with code 2.',
+    }),
+    Type.Null({ description: 'No outage.' }),
+  ],
+  { must: `be one of ${outageModes.join(', ')}, or null` },
+)
+export type Outage = Static<typeof Outage>

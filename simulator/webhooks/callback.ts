@@ -1,72 +1,145 @@
-import { createDelivery, type Delivery, type DeliveryOptions } from './delivery.ts'
-import type { Update } from './payloads.ts'
-import type { WebhookCounts } from './views.ts'
+import { createHmac } from 'node:crypto'
+import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyBaseLogger } from 'fastify'
+import type { PhoneNumber } from '../accounts/account.ts'
+import type { Behaviour } from '../basics/behaviour.ts'
+import type { Clock } from '../basics/clock.ts'
+import { envelope, type Update } from './payloads.ts'
 
-/** Posts of one number at a time. The real one sends concurrently, so it keeps no order (messaging-api 4.3). */
+export const WebhookCounts = Type.Object({
+  waiting: Type.Integer({ description: 'Updates not yet posted.' }),
+  under_way: Type.Integer({ description: 'Updates posted and not yet answered.' }),
+  to_retry: Type.Integer({ description: 'Updates that wait for their next attempt.' }),
+  delivered: Type.Integer({ description: 'Updates answered with 200.' }),
+  lost: Type.Integer({ description: 'Updates given up.' }),
+})
+type WebhookCounts = Static<typeof WebhookCounts>
+
+/** Posts of one number at a time. The real one posts concurrently, in no order (docs/messaging-api.md#delivery). */
 const mostAtOnce = 4
-const mostWaiting = 200_000
+const mostInPost = 100
+/** A callback has so long to answer. */
+const timeoutMs = 10_000
+/** Seconds before each further attempt at delay factor 1; then the updates are lost. The real one goes on for 7 days. */
+const retrySeconds = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60]
+/** A factor of 0 must not use up all attempts before a callback has restarted. */
+const leastRetryFactor = 0.1
 
-/** Tells the owners of numbers what happened, in signed webhooks (messaging-api 4). */
-export interface Callback extends Omit<Delivery, 'deliver' | 'counts'> {
-  /** Takes an update; what waits together is posted together, up to the batch size of the behaviour. */
+/** Sends the owners of numbers signed webhooks (docs/messaging-api.md#webhooks), repeated until they respond with 200. */
+export interface Callback {
+  /** Takes an update; what waits together is posted together, up to a hundred. */
   tell(phoneNumberId: string, update: Update): void
   counts(): WebhookCounts
+  /** Cuts what is under way and forgets it. */
+  reset(): void
+}
+
+interface CallbackOptions {
+  behaviour: Behaviour
+  clock: Clock
+  logger: FastifyBaseLogger
+  findNumber: (phoneNumberId: string) => PhoneNumber | undefined
 }
 
 interface Queue {
   waiting: Update[]
   underWay: number
-  isArmed: boolean
 }
 
-export const createCallback = (options: DeliveryOptions): Callback => {
-  const delivery = createDelivery(options)
+export const createCallback = ({ behaviour, clock, logger, findNumber }: CallbackOptions): Callback => {
+  let cut = new AbortController()
   let queues = new Map<string, Queue>()
-  let overflowed = 0
+  let counts = { under_way: 0, to_retry: 0, delivered: 0, lost: 0 }
+
+  const attempt = async (phone_number_id: string, updates: Update[], tries: number): Promise<void> => {
+    const number = findNumber(phone_number_id)
+    if (!number) return
+    const before = counts
+    counts.under_way += updates.length
+    const status = await post(behaviour.webhook_url ?? '', number, updates, cut.signal)
+    if (before !== counts) return
+    counts.under_way -= updates.length
+    logger.debug({ phone_number_id, updates: updates.length, tries, status }, 'webhook.posted')
+    if (status === 200) counts.delivered += updates.length
+    else planRetry(phone_number_id, updates, tries)
+  }
+
+  const planRetry = (phone_number_id: string, updates: Update[], tries: number): void => {
+    const seconds = retrySeconds[tries - 1]
+    if (seconds === undefined) {
+      counts.lost += updates.length
+      logger.warn({ phone_number_id, updates: updates.length }, 'webhook.given_up')
+      return
+    }
+    counts.to_retry += updates.length
+    clock.after(seconds * 1000 * Math.max(behaviour.delay_factor, leastRetryFactor), () => {
+      counts.to_retry -= updates.length
+      void attempt(phone_number_id, updates, tries + 1)
+    })
+  }
 
   const flush = (phoneNumberId: string, queue: Queue): void => {
-    queue.isArmed = false
     while (queue.waiting.length > 0 && queue.underWay < mostAtOnce) {
-      const updates = queue.waiting.splice(0, options.behaviour.webhook_batch)
       queue.underWay += 1
-      void delivery.deliver(phoneNumberId, updates).finally(() => {
+      void attempt(phoneNumberId, queue.waiting.splice(0, mostInPost), 1).finally(() => {
         queue.underWay -= 1
         flush(phoneNumberId, queue)
       })
     }
   }
 
-  const queueOf = (phoneNumberId: string): Queue => {
-    const queue = queues.get(phoneNumberId) ?? { waiting: [], underWay: 0, isArmed: false }
-    queues.set(phoneNumberId, queue)
-    return queue
-  }
-
   return {
-    ...delivery,
     tell(phoneNumberId, update) {
-      const number = options.findNumber(phoneNumberId)
-      if (!number || !delivery.addressOf(number)) return
-      const queue = queueOf(phoneNumberId)
-      if (queue.waiting.length === mostWaiting) {
-        overflowed += 1
-        return
-      }
-      queue.waiting.push(update)
-      if (queue.isArmed || queue.underWay === mostAtOnce) return
-      queue.isArmed = true
-      setImmediate(flush, phoneNumberId, queue)
+      if (!behaviour.webhook_url) return
+      const queue = queues.get(phoneNumberId) ?? { waiting: [], underWay: 0 }
+      queues.set(phoneNumberId, queue)
+      if (queue.waiting.push(update) === 1) setImmediate(flush, phoneNumberId, queue)
     },
-    counts() {
-      const waiting = queues.values().reduce((sum, queue) => sum + queue.waiting.length, 0)
-      const counts = delivery.counts()
-      return { waiting, ...counts, lost: counts.lost + overflowed }
-    },
+    counts: () => ({ waiting: queues.values().reduce((sum, queue) => sum + queue.waiting.length, 0), ...counts }),
     reset() {
       for (const queue of queues.values()) queue.waiting = []
       queues = new Map()
-      overflowed = 0
-      delivery.reset()
+      counts = { under_way: 0, to_retry: 0, delivered: 0, lost: 0 }
+      cut.abort()
+      cut = new AbortController()
     },
   }
 }
+
+/** The status of the callback's response, or why there was none. */
+const post = async (
+  url: string,
+  number: PhoneNumber,
+  updates: Update[],
+  signal: AbortSignal,
+): Promise<number | string> => {
+  try {
+    const body = serialize(envelope(number, updates, Date.now()))
+    const signature = `sha256=${createHmac('sha256', number.app_secret).update(body).digest('hex')}`
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'facebookexternalua',
+        'x-hub-signature-256': signature,
+      },
+      body,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      redirect: 'manual',
+    })
+    await response.arrayBuffer()
+    return response.status
+  } catch (error) {
+    return ((error as Error).cause as NodeJS.ErrnoException)?.code ?? (error as Error).message
+  }
+}
+
+/** The bytes of a webhook: JSON with everything beyond ASCII as `\uXXXX`, in lower-case hex, as the real one signs it. */
+const serialize = (payload: unknown): Buffer<ArrayBuffer> =>
+  Buffer.from(
+    JSON.stringify(payload).replace(
+      /[\u0080-\uffff]/g,
+      unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`,
+    ),
+    'latin1',
+  )

@@ -1,24 +1,20 @@
 import type { PhoneNumber } from '../accounts/account.ts'
 import { factsOf } from '../graph/error-table.ts'
 import { detailsOf } from '../graph/errors.ts'
-import { isFrom } from '../graph/version.ts'
-import type { Message } from '../send/message.ts'
+import type { Message } from '../messages/message.ts'
 import type { StatusStep } from '../trouble/trouble.ts'
 
-/** One thing to tell: a status, an inbound message (with its sender), or a template event. */
-export type Update =
-  | { field: 'messages'; status: object }
-  | { field: 'messages'; contact: object; message: object }
-  | { field: 'message_template_status_update'; value: object }
+/** One thing to tell: a status, or an inbound message with its sender. */
+export type Update = { status: object } | { contact: object; message: object }
 
-/** The status event of messaging-api 4.4. `at` in milliseconds; `version` as that of the webhook subscription. */
-export const statusOf = (message: Message, { status, code }: StatusStep, at: number, version: string): object => ({
+/** A status event (docs/messaging-api.md#status-events). `at` in milliseconds. */
+export const statusOf = (message: Message, { status, code }: StatusStep, at: number): object => ({
   id: message.id,
   status,
   timestamp: seconds(at),
   recipient_id: message.to,
   ...(message.callback !== undefined && { biz_opaque_callback_data: message.callback }),
-  ...(status === 'failed' ? { errors: [errorOf(code ?? 131000)] } : priceOf(message, status, at, version)),
+  ...(status === 'failed' ? { errors: [errorOf(code ?? 131000)] } : priceOf(message, status, at)),
 })
 
 const seconds = (at: number): string => String(Math.floor(at / 1000))
@@ -31,20 +27,20 @@ const errorOf = (code: number): object => ({
   href: 'https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/',
 })
 
-/** `conversation` is on `sent` and `delivered` alone, and gone from v24 on (messaging-api 4.4). */
-const priceOf = (message: Message, status: string, at: number, version: string): object => {
+/** `conversation` is on `sent` and `delivered` alone (docs/messaging-api.md#status-events). */
+const priceOf = (message: Message, status: string, at: number): object => {
   const category = message.template.category.toLowerCase()
   const conversation = {
     id: message.id.slice(-32).toLowerCase(),
     ...(status === 'sent' && { expiration_timestamp: seconds(at + 86_400_000) }),
     origin: { type: category },
   }
-  const hasConversation = status !== 'read' && !isFrom(version, 'v24.0')
+  const hasConversation = status !== 'read'
   const pricing = { billable: true, pricing_model: 'PMP', type: 'regular', category }
   return { ...(hasConversation && { conversation }), pricing }
 }
 
-/** The envelope of messaging-api 4.4 around updates of one number. Statuses that follow each other share a change. */
+/** The envelope of one number's updates (docs/messaging-api.md#status-events). Adjacent statuses share a change. */
 export const envelope = (number: PhoneNumber, updates: Update[], at: number): object => {
   const changes: { field: string; value: object }[] = []
   let statuses: object[] | undefined
@@ -53,7 +49,7 @@ export const envelope = (number: PhoneNumber, updates: Update[], at: number): ob
     else {
       const isStatus = 'status' in update
       statuses = isStatus ? [update.status] : undefined
-      changes.push({ field: update.field, value: changeValue(number, update, statuses) })
+      changes.push({ field: 'messages', value: changeValue(number, update, statuses) })
     }
   }
   const entry = { id: number.waba_id, time: Math.floor(at / 1000), changes }
@@ -61,7 +57,6 @@ export const envelope = (number: PhoneNumber, updates: Update[], at: number): ob
 }
 
 const changeValue = (number: PhoneNumber, update: Update, statuses: object[] | undefined): object => {
-  if (update.field === 'message_template_status_update') return update.value
   const metadata = {
     display_phone_number: number.display_phone_number.replace(/\D/g, ''),
     phone_number_id: number.phone_number_id,

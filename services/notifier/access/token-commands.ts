@@ -1,11 +1,10 @@
-import { type Actor, audit, operator } from '@courier/shared/audit.ts'
-import { UsageError } from '@courier/shared/command-line.ts'
-import { inTenant } from '@courier/shared/database.ts'
-import * as commands from '@courier/shared/token-commands.ts'
-import { newToken } from '@courier/shared/tokens.ts'
-import type { Insertable } from 'kysely'
+import { UsageError } from '@courier/shared/cli/command-line.ts'
+import * as commands from '@courier/shared/cli/token-commands.ts'
+import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { newToken } from '@courier/shared/postgres/tokens.ts'
 import type pg from 'pg'
-import type { Tables, Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 
 export interface TokenRequest {
   tenant: string
@@ -14,7 +13,7 @@ export interface TokenRequest {
   expires?: string
 }
 
-/** Throws UsageError for an unknown tenant, a blank name and a wrong time. */
+/** Throws UsageError for an unknown tenant, a blank name and an invalid time. */
 export const createTokenFor = async (
   pool: pg.Pool,
   request: TokenRequest,
@@ -26,15 +25,16 @@ export const createTokenFor = async (
   await commands.requireTenant(pool, tenant)
   const { id, token, hash } = newToken()
   await inTenant(pool, tenant, async (tx: Tx) => {
-    await insertToken(tx, { tenant_id: tenant, token_id: id, hash, staff_name: staff, expires_at })
+    await tx
+      .insertInto('tokens')
+      .values({ tenant_id: tenant, token_id: id, hash, staff_name: staff, expires_at })
+      .execute()
     await audit(tx, tenant, by, 'token.created', id)
   })
   return { id, token }
 }
 
-const insertToken = (tx: Tx, token: Insertable<Tables['tokens']>) => tx.insertInto('tokens').values(token).execute()
-
-/** The tokens of one tenant, or of all, without their hashes. */
+/** The tokens of one tenant, or of all tenants, without their hashes. */
 export const listTokens = (pool: pg.Pool, tenant?: string) =>
   commands.listTokens(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
 
@@ -46,6 +46,6 @@ const findTokens = (tx: Tx, tenant: string) =>
     .orderBy('created_at')
     .execute()
 
-/** Returns the tenant whose token it was. */
+/** Returns the tenant of the token. */
 export const revokeTokenById = (pool: pg.Pool, tokenId: string, by: Actor = operator()): Promise<string> =>
   commands.revokeTokenById(pool, tokenId, 'notifier', by)

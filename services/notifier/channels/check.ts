@@ -1,21 +1,24 @@
-import { type Actor, audit } from '@courier/shared/audit.ts'
-import { inTenant } from '@courier/shared/database.ts'
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import type { PhoneNumber, TokenInfo } from '../messaging-api/account-answers.ts'
-import { type Desk, newestToken, requireChannel } from './desk.ts'
+import type { PhoneNumber, TokenInfo } from '../messaging-api/account-responses.ts'
+import type { ChannelDependencies } from './dependencies.ts'
 import { judge } from './health.ts'
-import { resumeChannel } from './queries.ts'
+import { proveChannel } from './prove.ts'
+import { findChannel, resumeChannel } from './queries.ts'
+import { newestToken } from './secrets.ts'
+import { noWebhooks, readChannel, unproven } from './view.ts'
 
 const Word = Type.Union([Type.String(), Type.Null()])
 
 export const Checked = Type.Object(
   {
     ok: Type.Boolean({ description: 'Whether the channel can send.' }),
-    problems: Type.Array(Type.String(), { description: 'What keeps it from sending, each with what to do.' }),
-    warnings: Type.Array(Type.String(), { description: 'What may keep it from sending one day.' }),
+    problems: Type.Array(Type.String(), { description: 'What keeps it from sending, each with its remedy.' }),
+    warnings: Type.Array(Type.String(), { description: 'What may keep it from sending later.' }),
     number: Type.Union([
       Type.Object({
         display_phone_number: Word,
@@ -38,36 +41,59 @@ export const Checked = Type.Object(
 )
 export type Checked = Static<typeof Checked>
 
+export const exampleCheck: Checked = {
+  ok: true,
+  problems: [],
+  warnings: [],
+  number: {
+    display_phone_number: '+94 11 200 0000',
+    verified_name: 'Demo Couriers',
+    status: 'CONNECTED',
+    quality_rating: 'GREEN',
+    code_verification_status: 'VERIFIED',
+    name_status: 'APPROVED',
+    throughput: 'STANDARD',
+    can_send_message: 'AVAILABLE',
+  },
+  token: { is_valid: true, app_id: '670843887433847', expires_at: null, scopes: ['whatsapp_business_messaging'] },
+}
+
 /**
- * Asks the API how a number and its newest token are. When nothing is wrong, the token becomes the only one and a paused
- * channel is resumed. Throws 404.
+ * Checks a number and its newest token with the API. When nothing is wrong, the token becomes the only one and a paused
+ * channel is resumed. undefined: the tenant has no such channel.
  */
 export const checkChannel = async (
-  { pool, keyring, api, tokens }: Desk,
+  dependencies: ChannelDependencies,
   tenant: string,
   phoneNumberId: string,
   by: Actor,
-): Promise<{ checked: Checked; isResumed: boolean }> => {
-  const { channel, newest } = await inTenant(pool, tenant, async (tx: Tx) => ({
-    channel: await requireChannel(tx, tenant, phoneNumberId),
-    newest: await newestToken(tx, keyring, tenant, phoneNumberId),
-  }))
+): Promise<{ checked: Checked; isResumed: boolean } | undefined> => {
+  const { pool, keyring, api, tokens } = dependencies
+  const { channel, newest } = await inTenant(pool, tenant, async (tx: Tx) => {
+    const channel = await findChannel(tx, tenant, phoneNumberId)
+    // Only a channel's id is text that Postgres takes.
+    return { channel, newest: channel && (await newestToken(tx, keyring, tenant, phoneNumberId)) }
+  })
+  if (!channel) return undefined
   if (!newest) return { checked: withoutToken, isResumed: false }
+  const isProven = channel.proven_at !== null || (await proveChannel(dependencies, tenant, phoneNumberId))
   const { accessToken, isNext } = newest
   const [number, token] = await Promise.all([
     api.phoneNumber({ accessToken }, phoneNumberId),
     api.debugToken({ accessToken }),
   ])
   const health = judge({ number, token }, channel.waba_id, new Date())
+  if (!isProven) health.problems.push(unproven)
+  if (!(await readChannel(pool, tenant, phoneNumberId))?.webhooks) health.warnings.push(noWebhooks)
   const ok = health.problems.length === 0
   if (!ok && isNext) health.problems.push('It is the new access token that was checked; the old one stays in use.')
   if (ok && isNext) await tokens.promote(tenant, phoneNumberId, accessToken)
-  const isResumed = ok && (await markGreen(pool, tenant, phoneNumberId, by))
+  const isResumed = ok && (await markHealthy(pool, tenant, phoneNumberId, by))
   const checked = {
     ok,
     ...health,
-    number: number.kind === 'answered' ? showNumber(number.value) : null,
-    token: token.kind === 'answered' ? showToken(token.value) : null,
+    number: number.kind === 'received' ? showNumber(number.value) : null,
+    token: token.kind === 'received' ? showToken(token.value) : null,
   }
   return { checked, isResumed }
 }
@@ -81,9 +107,9 @@ const withoutToken: Checked = {
 }
 
 /** True when the channel was paused. */
-const markGreen = (pool: pg.Pool, tenant: string, phoneNumberId: string, by: Actor): Promise<boolean> =>
+const markHealthy = (pool: pg.Pool, tenant: string, phoneNumberId: string, by: Actor): Promise<boolean> =>
   inTenant(pool, tenant, async (tx: Tx) => {
-    const { state } = await requireChannel(tx, tenant, phoneNumberId)
+    const channel = await findChannel(tx, tenant, phoneNumberId)
     await tx
       .updateTable('channels')
       .set({ checked_at: sql<Date>`now()` })
@@ -91,8 +117,9 @@ const markGreen = (pool: pg.Pool, tenant: string, phoneNumberId: string, by: Act
       .where('phone_number_id', '=', phoneNumberId)
       .execute()
     await audit(tx, tenant, by, 'channel.checked', phoneNumberId)
-    if (state === 'paused') await resumeChannel(tx, tenant, phoneNumberId, by)
-    return state === 'paused'
+    const isPaused = channel?.state === 'paused'
+    if (isPaused) await resumeChannel(tx, tenant, phoneNumberId, by)
+    return isPaused
   })
 
 const showNumber = (number: PhoneNumber): Checked['number'] => ({

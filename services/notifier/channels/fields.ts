@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 
-export const PhoneNumberId = Type.String({ pattern: '^[0-9]{1,32}$', must: 'be 1 to 32 digits' })
+export const PhoneNumberId = Type.String({ maxLength: 32, pattern: '^[0-9]{1,32}$', must: 'be 1 to 32 digits' })
 
 export const Name = Type.String({
   minLength: 1,
@@ -10,21 +10,22 @@ export const Name = Type.String({
 })
 
 export const Plan = Type.Union([Type.Literal('free'), Type.Literal('paid')], {
-  description: 'free: a send needs an open conversation (spec.md 8).',
+  description: 'free: a send needs an open conversation (docs/contract.md#session-rule).',
   must: 'be free or paid',
 })
 
-export const WabaId = Type.String({ pattern: '^[0-9]{1,32}$', must: 'be 1 to 32 digits' })
+export const WabaId = Type.String({ maxLength: 32, pattern: '^[0-9]{1,32}$', must: 'be 1 to 32 digits' })
 
 export const MessagesPerSecond = Type.Integer({ minimum: 1, maximum: 1000, must: 'be a whole number, 1 to 1000' })
 
 // A sentence about one of these never shows it.
 /** An access token travels in a header. */
 export const Secret = Type.String({
+  maxLength: 512,
   pattern: '^[\\x21-\\x7e]{1,512}$',
   must: 'be 1 to 512 printable ASCII characters without blanks',
 })
 
 export const VerifyToken = Type.String({ minLength: 1, maxLength: 512, must: 'be a text of 1 to 512 characters' })
 
-export const Pin = Type.String({ pattern: '^[0-9]{6}$', must: 'be six digits' })
+export const Pin = Type.String({ maxLength: 6, pattern: '^[0-9]{6}$', must: 'be six digits' })

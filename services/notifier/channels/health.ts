@@ -1,29 +1,29 @@
-import type { PhoneNumber, TokenInfo } from '../messaging-api/account-answers.ts'
-import type { Answered, Failed } from '../messaging-api/answers.ts'
+import type { PhoneNumber, TokenInfo } from '../messaging-api/account-responses.ts'
 import { classify } from '../messaging-api/classify.ts'
+import type { Failed, Received } from '../messaging-api/responses.ts'
 
-/** What the API answered about a number and the token that is to use it. */
+/** The API's responses about a number and its token. */
 export interface Findings {
-  readonly number: Answered<PhoneNumber> | Failed
-  readonly token: Answered<TokenInfo> | Failed
+  readonly number: Received<PhoneNumber> | Failed
+  readonly token: Received<TokenInfo> | Failed
 }
 
 export interface Health {
-  /** What keeps the channel from sending, each with what to do. None: the channel is green. */
+  /** What keeps the channel from sending, each with its remedy. Empty: the channel is healthy. */
   readonly problems: string[]
-  /** What does not, yet. */
+  /** What may keep it from sending later. */
   readonly warnings: string[]
 }
 
 const scopes = ['_business_management', '_business_messaging']
 
-/** Judges a channel (messaging-api 7). Pure. */
+/** Judges a channel (docs/messaging-api.md#numbers-and-tokens). Pure. */
 export const judge = ({ number, token }: Findings, wabaId: string | null, now: Date): Health => {
   const problems: string[] = []
   const warnings: string[] = []
-  if (number.kind === 'answered') judgeNumber(number.value, problems, warnings)
+  if (number.kind === 'received') judgeNumber(number.value, problems, warnings)
   else problems.push(`The number could not be read. ${failureOf(number)}`)
-  if (token.kind === 'answered') judgeToken(token.value, wabaId, now, problems, warnings)
+  if (token.kind === 'received') judgeToken(token.value, wabaId, now, problems, warnings)
   else problems.push(`The access token could not be read. ${failureOf(token)}`)
   return { problems, warnings }
 }
@@ -36,11 +36,12 @@ const failureOf = (failed: Failed): string => {
 
 const judgeNumber = (number: PhoneNumber, problems: string[], warnings: string[]): void => {
   const { status, canSendMessage, healthProblems, qualityRating } = number
-  const told = healthProblems.length > 0 ? ` The API says: ${healthProblems.join(' ')}` : ''
+  const reported = healthProblems.length > 0 ? ` The API says: ${healthProblems.join(' ')}` : ''
   if (status !== null && status !== 'CONNECTED')
     problems.push(`The number is ${status}, and only a CONNECTED one can send: register it, or look in the manager.`)
-  if (canSendMessage === 'BLOCKED') problems.push(`The number may not send: clear it up in the business suite.${told}`)
-  if (canSendMessage === 'LIMITED') warnings.push(`The number may send with limits.${told}`)
+  if (canSendMessage === 'BLOCKED')
+    problems.push(`The number may not send: clear it up in the business suite.${reported}`)
+  if (canSendMessage === 'LIMITED') warnings.push(`The number may send with limits.${reported}`)
   if (qualityRating === 'RED') warnings.push('The quality of the number is RED: send less, and only what is wanted.')
 }
 

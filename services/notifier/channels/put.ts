@@ -1,15 +1,20 @@
-import { type Actor, audit } from '@courier/shared/audit.ts'
-import { inTenant, lockTenant } from '@courier/shared/database.ts'
-import { type Faults, invalid } from '@courier/shared/http/errors.ts'
-import { badText, isBadText, required } from '@courier/shared/http/faults.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { badText, isBadText, required } from '@courier/shared/http/field-errors.ts'
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
-import type { Desk } from './desk.ts'
+import type { ChannelDependencies } from './dependencies.ts'
 import { MessagesPerSecond, Name, Pin, Plan, Secret, VerifyToken, WabaId } from './fields.ts'
+import { isKeptByAnother, proveChannel } from './prove.ts'
 import { findChannel } from './queries.ts'
-import { type ChannelWish, findForeignNumbers, isNumberTaken, missingIn, storeChannel } from './store.ts'
+import { type ChannelChange, storeChannel } from './store.ts'
+import type { Keyring } from './vault.ts'
 
-/** What is left out stays as it is. */
+/** Enough for every secret with every character escaped. */
+export const maxChannelBytes = 16_384
+
+/** Omitted fields keep their values. */
 export const ChannelBody = Type.Object(
   {
     name: Type.Optional(Name),
@@ -22,46 +27,71 @@ export const ChannelBody = Type.Object(
     pin: Type.Optional(Pin),
     messages_per_second: Type.Optional(MessagesPerSecond),
   },
-  { title: 'ChannelChange', description: 'A new channel needs name, plan, access_token, app_secret and verify_token.' },
+  {
+    title: 'ChannelChange',
+    description:
+      'A new channel needs access_token: it is on plan paid, has its number as name, and receives no webhooks until it has app_secret and verify_token.',
+    additionalProperties: false,
+    examples: [
+      {
+        name: 'Demo Couriers',
+        plan: 'paid',
+        default: true,
+        access_token: 'demo-access-token',
+        app_secret: 'demo-app-secret',
+        verify_token: 'demo-verify-token',
+        waba_id: '102290129340398',
+      },
+    ],
+  },
 )
 
-/** Creates or changes a channel; says which, and what changed. Throws 422. */
+export type PutResult = { kind: 'stored'; isNew: boolean; changed: string[] } | { kind: 'refused'; errors: FieldErrors }
+
+/** Creates or changes a channel and tries to prove it; returns which of the two, and what changed. */
 export const putChannel = async (
-  { pool, keyring, tokens }: Desk,
+  dependencies: ChannelDependencies,
   tenant: string,
   phoneNumberId: string,
   body: Static<typeof ChannelBody>,
   by: Actor,
-): Promise<{ isNew: boolean; changed: string[] }> => {
-  const wish = toWish(phoneNumberId, body)
-  const taken = (await findForeignNumbers(pool, tenant, [phoneNumberId])).length > 0
-  const faults: Faults = { ...(taken && numberTaken), ...badTexts(body) }
-  if (Object.keys(faults).length > 0) throw invalid(faults)
-  const stored = await inTenant(pool, tenant, async (tx: Tx) => {
-    await lockTenant(tx, tenant)
-    const isNew = (await findChannel(tx, tenant, phoneNumberId)) === undefined
-    const missing = isNew ? missingIn(wish) : []
-    if (missing.length > 0) throw invalid(Object.fromEntries(missing.map(field => [field, [required(field)]])))
-    const changes = await storeChannel(tx, keyring, tenant, wish)
-    if (changes.length > 0) await audit(tx, tenant, by, isNew ? 'channel.created' : 'channel.changed', phoneNumberId)
-    return { isNew, changed: changes.map(({ kind, id }) => `${kind} ${id}`) }
-  }).catch(error => {
-    throw isNumberTaken(error) ? invalid(numberTaken) : error
-  })
-  tokens.forget(phoneNumberId)
+): Promise<PutResult> => {
+  const { pool, tokens } = dependencies
+  const isTaken = await isKeptByAnother(dependencies, tenant, phoneNumberId, body.access_token)
+  const errors: FieldErrors = { ...(isTaken && numberTaken), ...badTexts(body) }
+  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  const stored = await inTenant(pool, tenant, (tx: Tx) =>
+    store(tx, dependencies.keyring, tenant, toChange(phoneNumberId, body), by),
+  )
+  if (stored.kind === 'refused') return stored
+  tokens.forget(tenant, phoneNumberId)
+  if (!stored.isProven) await proveChannel(dependencies, tenant, phoneNumberId)
   return stored
 }
 
-const numberTaken: Faults = { phone_number_id: ['The number is a channel of another tenant.'] }
+const store = async (tx: Tx, keyring: Keyring, tenant: string, change: ChannelChange, by: Actor) => {
+  const { phoneNumberId } = change
+  await lockTenant(tx, tenant)
+  const current = await findChannel(tx, tenant, phoneNumberId)
+  const isNew = current === undefined
+  if (isNew && change.accessToken === undefined)
+    return { kind: 'refused' as const, errors: { access_token: [required('access_token')] } }
+  const changes = await storeChannel(tx, keyring, tenant, change)
+  if (changes.length > 0) await audit(tx, tenant, by, isNew ? 'channel.created' : 'channel.changed', phoneNumberId)
+  const changed = changes.map(({ kind, id }) => `${kind} ${id}`)
+  return { kind: 'stored' as const, isNew, isProven: !!current?.proven_at, changed }
+}
 
-const badTexts = ({ name, verify_token }: Static<typeof ChannelBody>): Faults =>
+const numberTaken: FieldErrors = { phone_number_id: ['The number is a channel of another tenant.'] }
+
+const badTexts = ({ name, verify_token }: Static<typeof ChannelBody>): FieldErrors =>
   Object.fromEntries(
     Object.entries({ name, verify_token }).flatMap(([field, text]) =>
       text !== undefined && isBadText(text) ? [[field, [badText(field)]]] : [],
     ),
   )
 
-const toWish = (phoneNumberId: string, body: Static<typeof ChannelBody>): ChannelWish => ({
+const toChange = (phoneNumberId: string, body: Static<typeof ChannelBody>): ChannelChange => ({
   phoneNumberId,
   name: body.name,
   plan: body.plan,

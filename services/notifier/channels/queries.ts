@@ -1,7 +1,15 @@
-import { type Actor, audit } from '@courier/shared/audit.ts'
-import { sql } from 'kysely'
-import type { Tx } from '../database/tables.ts'
-import type { SendingChannel } from '../messages/check.ts'
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { type Selectable, sql } from 'kysely'
+import type { Tables, Tx } from '../database/tables.ts'
+
+/** A number that messages may be sent from. */
+export interface SendingChannel {
+  readonly phoneNumberId: string
+  readonly name: string
+  readonly plan: 'free' | 'paid'
+  readonly isDefault: boolean
+  readonly wabaId: string | null
+}
 
 /** The numbers of a tenant, as messages are checked against them. */
 export const findSendingChannels = async (tx: Tx, tenant: string): Promise<SendingChannel[]> => {
@@ -20,13 +28,18 @@ export const findSendingChannels = async (tx: Tx, tenant: string): Promise<Sendi
   }))
 }
 
-export const findChannel = (tx: Tx, tenant: string, phoneNumberId: string) =>
-  tx
-    .selectFrom('channels')
-    .selectAll()
-    .where('tenant_id', '=', tenant)
-    .where('phone_number_id', '=', phoneNumberId)
-    .executeTakeFirst()
+export type ChannelRow = Selectable<Tables['channels']>
+
+/** The tenant's channel of that id, which may be any text. */
+export const findChannel = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<ChannelRow | undefined> =>
+  /^[0-9]{1,32}$/.test(phoneNumberId)
+    ? tx
+        .selectFrom('channels')
+        .selectAll()
+        .where('tenant_id', '=', tenant)
+        .where('phone_number_id', '=', phoneNumberId)
+        .executeTakeFirst()
+    : undefined
 
 export const findChannels = (tx: Tx, tenant: string) =>
   tx.selectFrom('channels').selectAll().where('tenant_id', '=', tenant).orderBy('phone_number_id').execute()
@@ -63,7 +76,7 @@ export const restChannel = (tx: Tx, tenant: string, phoneNumberId: string, secon
     .where('phone_number_id', '=', phoneNumberId)
     .execute()
 
-/** Halves the number's rate and lets it rest a moment (130429); the rate comes back by itself. */
+/** Lowers the number's rate and pauses it briefly (130429); the rate recovers by itself. */
 export const slowChannel = (
   tx: Tx,
   tenant: string,
@@ -79,6 +92,6 @@ export const slowChannel = (
     })
     .where('tenant_id', '=', tenant)
     .where('phone_number_id', '=', phoneNumberId)
-    // One storm of refusals slows it once: those sent before the rest began tell nothing new.
+    // A burst of refusals slows it once: messages sent before the pause began add no information.
     .where(({ eb, or }) => or([eb('not_before', 'is', null), eb('not_before', '<=', sql<Date>`now()`)]))
     .execute()

@@ -1,40 +1,41 @@
-import { type Actor, audit } from '@courier/shared/audit.ts'
-import { inTenant } from '@courier/shared/database.ts'
-import { DomainError, invalid } from '@courier/shared/http/errors.ts'
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
-import type { Failed, Refused } from '../messaging-api/answers.ts'
 import { classify } from '../messaging-api/classify.ts'
 import type { Registration } from '../messaging-api/client.ts'
-import { type Desk, newestToken, requireChannel } from './desk.ts'
-import { storeSecret } from './secrets.ts'
+import type { Failed, Refused } from '../messaging-api/responses.ts'
+import type { ChannelDependencies } from './dependencies.ts'
+import { findChannel } from './queries.ts'
+import { type NewestToken, newestToken, storeSecret } from './secrets.ts'
+import type { Keyring } from './vault.ts'
 
-/** The API's own limit (messaging-api 2.1): the eleventh call blocks the number for another 72 hours. */
-const mostCalls = 10
+/** The API's own limit (docs/messaging-api.md#register): the eleventh request blocks the number for another 72 hours. */
+const maxRequests = 10
 const windowHours = 72
 
+export type RegistrationResult =
+  | { kind: 'registered' }
+  | { kind: 'unknown_channel' }
+  /** The number was not registered; `unavailable`: the API was not reached, `unknown`: the outcome is not known. */
+  | { kind: 'refused' | 'unavailable' | 'unknown'; reason: string }
+
 /**
- * Registers a number (spec.md 4.2) by one call, counted before it is made and never repeated. Throws 422 with the API's
- * refusal, or for the eleventh call in 72 hours; 503 when it is not known what became of the call.
+ * Registers a number (docs/contract.md#register) in one counted request, never repeated; the eleventh within 72 hours is
+ * refused without one.
  */
 export const registerNumber = async (
-  desk: Desk,
+  { pool, keyring, api, tokens }: ChannelDependencies,
   tenant: string,
   phoneNumberId: string,
   registration: Registration,
   by: Actor,
-): Promise<void> => {
-  const { pool, keyring, api, tokens } = desk
-  const token = await inTenant(pool, tenant, async (tx: Tx) => {
-    await requireChannel(tx, tenant, phoneNumberId)
-    const newest = await newestToken(tx, keyring, tenant, phoneNumberId)
-    if (!newest) throw refusal('The channel has no access token: store one first.')
-    await countCall(tx, tenant, phoneNumberId)
-    await audit(tx, tenant, by, 'channel.registration_tried', phoneNumberId)
-    return newest
-  })
-  const result = await api.register({ accessToken: token.accessToken }, phoneNumberId, registration)
-  if (result.kind !== 'registered') throw failure(result)
+): Promise<RegistrationResult> => {
+  const started = await inTenant(pool, tenant, (tx: Tx) => startRegistration(tx, keyring, tenant, phoneNumberId, by))
+  if (started.kind !== 'started') return started
+  const { accessToken, isNext } = started
+  const result = await api.register({ accessToken }, phoneNumberId, registration)
+  if (result.kind !== 'registered') return failure(result)
   await inTenant(pool, tenant, async (tx: Tx) => {
     await storeSecret(tx, keyring, { tenant, phoneNumberId, kind: 'pin' }, registration.pin)
     await tx
@@ -45,48 +46,64 @@ export const registerNumber = async (
       .execute()
     await audit(tx, tenant, by, 'channel.registered', phoneNumberId)
   })
-  if (token.isNext) await tokens.promote(tenant, phoneNumberId, token.accessToken)
+  if (isNext) await tokens.promote(tenant, phoneNumberId, accessToken)
+  return { kind: 'registered' }
 }
 
-/** Two calls at once are counted one after the other. */
-const countCall = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<void> => {
+const startRegistration = async (
+  tx: Tx,
+  keyring: Keyring,
+  tenant: string,
+  phoneNumberId: string,
+  by: Actor,
+): Promise<RegistrationResult | ({ kind: 'started' } & NewestToken)> => {
+  if (!(await findChannel(tx, tenant, phoneNumberId))) return { kind: 'unknown_channel' }
+  const newest = await newestToken(tx, keyring, tenant, phoneNumberId)
+  if (!newest) return refused('The channel has no access token: store one first.')
+  const nextAt = await countRequest(tx, tenant, phoneNumberId)
+  if (nextAt)
+    return refused(
+      `The number was registered ${maxRequests} times in ${windowHours} hours, and one more call would block it. The next one is possible at ${nextAt.toISOString()}.`,
+    )
+  await audit(tx, tenant, by, 'channel.registration_tried', phoneNumberId)
+  return { kind: 'started', ...newest }
+}
+
+/** Counts a request, one at a time; returns when the next one is allowed if this one is not. */
+const countRequest = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Date | undefined> => {
   await sql`select pg_advisory_xact_lock(hashtextextended(${`register ${phoneNumberId}`}, 0))`.execute(tx)
-  const calls = await tx
+  const counted = await tx
     .selectFrom('registrations')
     .select('called_at')
     .where('tenant_id', '=', tenant)
     .where('phone_number_id', '=', phoneNumberId)
     .where('called_at', '>', sql<Date>`now() - make_interval(hours => ${windowHours})`)
     .orderBy('called_at', 'desc')
-    .limit(mostCalls)
+    .limit(maxRequests)
     .execute()
-  const oldest = calls[mostCalls - 1]
-  if (oldest) {
-    const next = new Date(oldest.called_at.getTime() + windowHours * 3_600_000)
-    throw refusal(
-      `The number was registered ${mostCalls} times in ${windowHours} hours, and one more call would block it. The next one is possible at ${next.toISOString()}.`,
-    )
-  }
+  const oldest = counted[maxRequests - 1]
+  if (oldest) return new Date(oldest.called_at.getTime() + windowHours * 3_600_000)
   await tx.insertInto('registrations').values({ tenant_id: tenant, phone_number_id: phoneNumberId }).execute()
+  return undefined
 }
 
-const refusal = (sentence: string): DomainError => invalid({ registration: [sentence] })
+const refused = (reason: string): RegistrationResult => ({ kind: 'refused', reason })
 
-const failure = (failed: Failed): DomainError => {
+const failure = (failed: Failed): RegistrationResult => {
   if (failed.kind === 'not_written')
-    return new DomainError(
-      'unavailable',
-      `The messaging API could not be reached (${failed.reason}): the number was not registered. The try counts towards 10 in 72 hours.`,
-    )
-  if (failed.kind === 'refused' && (failed.code !== null || failed.status < 500)) return refusal(sentenceOf(failed))
-  const reason = failed.kind === 'refused' ? `HTTP ${failed.status}` : failed.reason
-  return new DomainError(
-    'unavailable',
-    `It is not known whether the number was registered (${reason}). Run the check of the channel before you repeat the call: each counts towards 10 in 72 hours.`,
-  )
+    return {
+      kind: 'unavailable',
+      reason: `The messaging API could not be reached (${failed.reason}): the number was not registered. The try counts towards 10 in 72 hours.`,
+    }
+  if (failed.kind === 'refused' && (failed.code !== null || failed.status < 500)) return refused(sentenceOf(failed))
+  const cause = failed.kind === 'refused' ? `HTTP ${failed.status}` : failed.reason
+  return {
+    kind: 'unknown',
+    reason: `It is not known whether the number was registered (${cause}). Run the check of the channel before you repeat the call: each counts towards 10 in 72 hours.`,
+  }
 }
 
-/** Of the API's own words, which may repeat what it was sent, only the wait that they name. */
+/** Of the API's own text, which may repeat the request, only the wait that it names. */
 const sentenceOf = (refused: Refused): string => {
   const { meaning, advice } = classify(refused)
   const name = refused.code === null ? `HTTP ${refused.status}` : `code ${refused.code}`

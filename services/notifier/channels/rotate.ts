@@ -1,5 +1,5 @@
-import { type Actor, audit, operator } from '@courier/shared/audit.ts'
-import { inTenant } from '@courier/shared/database.ts'
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
@@ -35,7 +35,7 @@ type Key = readonly [tenant: string, phoneNumberId: string, kind: string, slot: 
 
 /**
  * Seals every secret that has another key than the newest with that, slice by slice, each its own transaction: broken
- * off, it goes on where it was. Tells its progress after each slice.
+ * off, it goes on where it was. Reports its progress after each slice.
  */
 export const rotateKeys = async (
   pool: pg.Pool,
@@ -43,13 +43,13 @@ export const rotateKeys = async (
   onProgress: (progress: RotationProgress) => void = () => {},
   by: Actor = operator(),
 ): Promise<{ rotated: number; unopened: Unopened[] }> => {
-  const total = await inTenant(pool, '*', (tx: Tx) => countOld(tx, keyring))
+  const total = await inAllTenants(pool, (tx: Tx) => countOld(tx, keyring))
   const unopened: Unopened[] = []
   let rotated = 0
   let after: Key | undefined = ['', '', '', '']
   while (after) {
     const from: Key = after
-    const slice = await inTenant(pool, '*', (tx: Tx) => rotateSlice(tx, keyring, from, by))
+    const slice = await inAllTenants(pool, (tx: Tx) => rotateSlice(tx, keyring, from, by))
     rotated += slice.rotated
     unopened.push(...slice.unopened)
     after = slice.last
@@ -87,9 +87,9 @@ const rotateSlice = async (tx: Tx, keyring: Keyring, after: Key, by: Actor) => {
 
 const rotateSecret = async (tx: Tx, keyring: Keyring, row: SecretRow, by: Actor): Promise<Unopened | undefined> => {
   const { tenant_id: tenant, phone_number_id, kind, slot } = row
-  const place = { tenant, phoneNumberId: phone_number_id, kind }
+  const ref = { tenant, phoneNumberId: phone_number_id, kind }
   try {
-    const { keyId, sealed } = seal(keyring, place, open(keyring, place, row.key_id, row.sealed))
+    const { keyId, sealed } = seal(keyring, ref, open(keyring, ref, row.key_id, row.sealed))
     await tx
       .updateTable('secrets')
       .set({ key_id: keyId, sealed })

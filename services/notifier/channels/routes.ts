@@ -1,76 +1,123 @@
-import type { Actor } from '@courier/shared/audit.ts'
-import { inTenant } from '@courier/shared/database.ts'
-import { errorAnswers } from '@courier/shared/http/errors.ts'
+import { errorResponses, type HttpError, httpError, invalid } from '@courier/shared/http/errors.ts'
+import { listQuery } from '@courier/shared/http/filters.ts'
+import { choice, filterRows, flag, part, whole } from '@courier/shared/http/row-filters.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Type } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
+import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
-import { Checked, checkChannel } from './check.ts'
-import { type Desk, readChannel } from './desk.ts'
+import { Checked, checkChannel, exampleCheck } from './check.ts'
+import type { ChannelDependencies } from './dependencies.ts'
 import { PhoneNumberId, Pin } from './fields.ts'
-import { ChannelBody, putChannel } from './put.ts'
+import { ChannelBody, maxChannelBytes, putChannel } from './put.ts'
 import { findChannels, resumeChannel } from './queries.ts'
-import { registerNumber } from './register.ts'
-import { Channel, showChannels } from './view.ts'
+import { type RegistrationResult, registerNumber } from './register.ts'
+import { Channel, exampleChannel, noWebhooks, readChannel, showChannels } from './view.ts'
 
-export interface ChannelsOptions extends Desk {
-  readonly staffOf: (request: FastifyRequest) => { tenant: string; actor: Actor }
-  /** Told when a paused channel may send again. */
+export interface ChannelsOptions extends ChannelDependencies {
+  /** Called when a channel may send, again or for the first time. */
   readonly onResumed: () => void
 }
 
 const tags = ['channels']
 const security = [{ token: [] }]
-const Told = Type.Object({ message: Type.String(), data: Channel })
+const Changed = Type.Object(
+  {
+    message: Type.String(),
+    data: Channel,
+    warnings: Type.Optional(Type.Array(Type.String(), { description: 'What the channel cannot do yet.' })),
+  },
+  { title: 'ChannelChanged', examples: [{ message: 'Channel Updated Successfully', data: exampleChannel }] },
+)
+const Channels = Type.Object(
+  { data: Type.Array(Channel) },
+  { title: 'ChannelList', examples: [{ data: [exampleChannel] }] },
+)
 const params = Type.Object({ phone_number_id: Type.String() })
 
-const RegistrationBody = Type.Object({
-  pin: Pin,
-  certificate: Type.String({ minLength: 1, maxLength: 10_000, must: 'be a text of 1 to 10000 characters' }),
-})
+const channelFilters = {
+  phone_number_id: whole<Channel>(channel => channel.phone_number_id, 'The phone number id.'),
+  name: part<Channel>(channel => channel.name, 'Part of the name, in any letter case.'),
+  plan: choice<Channel>(channel => channel.plan, ['free', 'paid'], 'The plan.'),
+  state: choice<Channel>(channel => channel.state, ['active', 'paused'], 'Whether it sends.'),
+  default: flag<Channel>(channel => channel.default, 'Whether it is the default one.'),
+  waba_id: whole<Channel>(channel => channel.waba_id, 'The account.'),
+}
+const ChannelsQuery = listQuery({}, channelFilters)
+
+const maxCertificateLength = 10_000
+const maxRegistrationBytes = 6 * maxCertificateLength + 512
+
+const RegistrationBody = Type.Object(
+  {
+    pin: Pin,
+    certificate: Type.String({
+      minLength: 1,
+      maxLength: maxCertificateLength,
+      must: 'be a text of 1 to 10000 characters',
+    }),
+  },
+  { title: 'Registration', examples: [{ pin: '123456', certificate: 'demo-certificate' }] },
+)
 
 /** The numbers that messages are sent from, and their credentials: secrets go in, and never come out. */
 export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, options) => {
-  const { pool, staffOf, onResumed } = options
-  const failures = (...statuses: number[]) => errorAnswers(400, 401, ...statuses, 413, 415, 429, 503)
+  const { pool, onResumed } = options
+  const failures = (...statuses: number[]) => errorResponses(400, 401, ...statuses, 413, 415, 429, 503)
+
+  const show = async (tenant: string, id: string): Promise<Static<typeof Channel>> => {
+    const channel = await readChannel(pool, tenant, id)
+    if (!channel) throw noSuchChannel()
+    return channel
+  }
 
   app.get(
     '/api/channels',
     {
       schema: {
         tags,
+        operationId: 'listChannels',
         summary: 'List the channels',
         security,
-        response: { 200: Type.Object({ data: Type.Array(Channel) }), ...errorAnswers(400, 401, 429, 503) },
+        querystring: ChannelsQuery.schema,
+        response: { 200: Channels, ...errorResponses(400, 401, 422, 429, 503) },
       },
     },
     async request => {
-      const { tenant } = staffOf(request)
+      const { tenant } = request.staff
       const list = async (tx: Tx) => showChannels(tx, tenant, await findChannels(tx, tenant))
-      return { data: await inTenant(pool, tenant, list) }
+      const channels = await inTenant(pool, tenant, list)
+      return { data: [...filterRows(channelFilters, ChannelsQuery.read(request.query), channels)] }
     },
   )
 
   app.put(
     '/api/channels/:phone_number_id',
     {
+      bodyLimit: maxChannelBytes,
       schema: {
         tags,
+        operationId: 'putChannel',
         summary: 'Create a channel or change it',
+        description: 'A new one sends once the messaging API has accepted its access token for the number.',
         security,
         params: Type.Object({ phone_number_id: PhoneNumberId }),
         body: ChannelBody,
-        response: { 200: Told, ...failures(422) },
+        response: { 200: Changed, ...failures(422) },
       },
     },
     async request => {
-      const { tenant, actor } = staffOf(request)
+      const { tenant, actor } = request.staff
       const { phone_number_id: id } = request.params
-      const { isNew, changed } = await putChannel(options, tenant, id, request.body, actor)
+      const result = await putChannel(options, tenant, id, request.body, actor)
+      if (result.kind === 'refused') throw invalid(result.errors)
+      const { isNew, changed } = result
       request.log.info({ phone_number_id: id, changed }, isNew ? 'channel.created' : 'channel.changed')
+      onResumed()
+      const data = await show(tenant, id)
       return {
         message: isNew ? 'Channel Created Successfully' : 'Channel Updated Successfully',
-        data: await readChannel(pool, tenant, id),
+        data,
+        ...(!data.webhooks && { warnings: [noWebhooks] }),
       }
     },
   )
@@ -78,23 +125,26 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
   app.post(
     '/api/channels/:phone_number_id/register',
     {
+      bodyLimit: maxRegistrationBytes,
       schema: {
         tags,
+        operationId: 'registerChannel',
         summary: 'Register the number',
-        description: 'One call of the messaging API, never repeated: it allows ten in 72 hours.',
+        description: 'One request to the messaging API, never repeated: it allows ten in 72 hours.',
         security,
         params,
         body: RegistrationBody,
-        response: { 200: Told, ...failures(404, 422) },
+        response: { 200: Changed, ...failures(404, 422) },
       },
     },
     async request => {
-      const { tenant, actor } = staffOf(request)
+      const { tenant, actor } = request.staff
       const { phone_number_id: id } = request.params
       const { pin, certificate } = request.body
-      await registerNumber(options, tenant, id, { pin, certificate }, actor)
+      const result = await registerNumber(options, tenant, id, { pin, certificate }, actor)
+      if (result.kind !== 'registered') throw registrationError(result)
       request.log.info({ phone_number_id: id }, 'channel.registered')
-      return { message: 'Channel Registered Successfully', data: await readChannel(pool, tenant, id) }
+      return { message: 'Channel Registered Successfully', data: await show(tenant, id) }
     },
   )
 
@@ -103,17 +153,20 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
     {
       schema: {
         tags,
-        summary: 'Ask the messaging API how number and token are',
+        operationId: 'checkChannel',
+        summary: 'Check number and token with the messaging API',
         description: 'When nothing is wrong, a new token replaces the old one, and a paused channel is resumed.',
         security,
         params,
-        response: { 200: Type.Object({ data: Checked }), ...failures(404) },
+        response: { 200: Type.Object({ data: Checked }, { examples: [{ data: exampleCheck }] }), ...failures(404) },
       },
     },
     async request => {
       const { phone_number_id: id } = request.params
-      const { tenant, actor } = staffOf(request)
-      const { checked, isResumed } = await checkChannel(options, tenant, id, actor)
+      const { tenant, actor } = request.staff
+      const result = await checkChannel(options, tenant, id, actor)
+      if (!result) throw noSuchChannel()
+      const { checked, isResumed } = result
       const { ok, problems } = checked
       request.log.info({ phone_number_id: id, ok, problems: problems.length, resumed: isResumed }, 'channel.checked')
       if (isResumed) onResumed()
@@ -123,15 +176,39 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
 
   app.post(
     '/api/channels/:phone_number_id/resume',
-    { schema: { tags, summary: 'Lift a pause', security, params, response: { 200: Told, ...failures(404) } } },
+    {
+      schema: {
+        tags,
+        operationId: 'resumeChannel',
+        summary: 'Lift a pause',
+        security,
+        params,
+        response: { 200: Changed, ...failures(404) },
+      },
+    },
     async request => {
-      const { tenant, actor } = staffOf(request)
+      const { tenant, actor } = request.staff
       const { phone_number_id: id } = request.params
-      const { state } = await readChannel(pool, tenant, id)
+      const { state } = await show(tenant, id)
       await inTenant(pool, tenant, (tx: Tx) => resumeChannel(tx, tenant, id, actor))
       if (state === 'paused') request.log.info({ phone_number_id: id }, 'channel.resumed')
       onResumed()
-      return { message: 'Channel Resumed Successfully', data: await readChannel(pool, tenant, id) }
+      return { message: 'Channel Resumed Successfully', data: await show(tenant, id) }
     },
   )
+}
+
+const noSuchChannel = (): HttpError => httpError('not_found', 'There is no such channel.')
+
+const registrationError = (result: Exclude<RegistrationResult, { kind: 'registered' }>): HttpError => {
+  switch (result.kind) {
+    case 'unknown_channel':
+      return noSuchChannel()
+    case 'refused':
+      return invalid({ registration: [result.reason] })
+    case 'unavailable':
+      return httpError('unavailable', result.reason)
+    case 'unknown':
+      return httpError('outcome_unknown', result.reason)
+  }
 }

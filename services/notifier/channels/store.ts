@@ -1,15 +1,13 @@
 import { createHash } from 'node:crypto'
-import type { Change } from '@courier/shared/changes.ts'
-import { inTenant } from '@courier/shared/database.ts'
+import type { Change } from '@courier/shared/cli/changes.ts'
 import { sql } from 'kysely'
-import type pg from 'pg'
-import type { Tables, Tx } from '../database/tables.ts'
-import { findChannel } from './queries.ts'
+import type { Tx } from '../database/tables.ts'
+import { type ChannelRow, findChannel } from './queries.ts'
 import { storeSecret } from './secrets.ts'
 import type { Keyring, SecretKind } from './vault.ts'
 
-/** What a channel is to be; what is left out stays as it is. Secrets are in the clear. */
-export interface ChannelWish {
+/** The fields of a channel to set; what is left out stays as it is. Secrets are in the clear. */
+export interface ChannelChange {
   readonly phoneNumberId: string
   readonly name?: string | undefined
   readonly plan?: 'free' | 'paid' | undefined
@@ -24,79 +22,69 @@ export interface ChannelWish {
 
 export const defaultMessagesPerSecond = 80
 
-type NewChannel = ChannelWish & Required<Pick<ChannelWish, 'name' | 'plan' | 'verifyToken'>>
-
-/** The fields that a new channel cannot do without, as callers name them. */
-export const missingIn = (wish: ChannelWish): string[] =>
-  (
-    [
-      ['name', wish.name],
-      ['plan', wish.plan],
-      ['access_token', wish.accessToken],
-      ['app_secret', wish.appSecret],
-      ['verify_token', wish.verifyToken],
-    ] as const
-  ).flatMap(([field, value]) => (value === undefined ? [field] : []))
-
 /**
- * Creates the channel or changes it, and tells what differs. Hold `lockTenant`. Throws for a new channel that lacks what
- * `missingIn` names.
+ * Creates the channel, unproven, or changes it; returns what changed. Hold `lockTenant`. A new one needs an access token;
+ * without app secret and verify token it sends, and has no webhooks.
  */
-export const storeChannel = async (tx: Tx, keyring: Keyring, tenant: string, wish: ChannelWish): Promise<Change[]> => {
-  const { phoneNumberId } = wish
+export const storeChannel = async (
+  tx: Tx,
+  keyring: Keyring,
+  tenant: string,
+  wanted: ChannelChange,
+): Promise<Change[]> => {
+  const { phoneNumberId } = wanted
   const current = await findChannel(tx, tenant, phoneNumberId)
-  const demoted = wish.isDefault ? await demoteOthers(tx, tenant, phoneNumberId) : []
+  const demoted = wanted.isDefault ? await demoteOthers(tx, tenant, phoneNumberId) : []
   if (current)
     return [
       ...demoted,
-      ...(await change(tx, tenant, wish, current)),
-      ...(await storeSecrets(tx, keyring, tenant, wish)),
+      ...(await change(tx, tenant, wanted, current)),
+      ...(await storeSecrets(tx, keyring, tenant, wanted)),
     ]
-  if (missingIn(wish).length > 0) throw new Error(`channel ${phoneNumberId} cannot be made of what was given`)
-  await insert(tx, tenant, wish as NewChannel)
-  await storeSecrets(tx, keyring, tenant, wish)
+  if (wanted.accessToken === undefined) throw new Error(`channel ${phoneNumberId} has no access token`)
+  await insert(tx, tenant, wanted)
+  await storeSecrets(tx, keyring, tenant, wanted)
   return [...demoted, { kind: 'channel', id: phoneNumberId, change: 'added' }]
 }
 
-const insert = (tx: Tx, tenant: string, wish: NewChannel) =>
+const insert = (tx: Tx, tenant: string, wanted: ChannelChange) =>
   tx
     .insertInto('channels')
     .values({
       tenant_id: tenant,
-      phone_number_id: wish.phoneNumberId,
-      name: wish.name as string,
-      plan: wish.plan as 'free' | 'paid',
-      is_default: wish.isDefault ?? false,
-      waba_id: wish.wabaId ?? null,
-      verify_token_hash: hashOf(wish.verifyToken as string),
-      rate: wish.messagesPerSecond ?? defaultMessagesPerSecond,
+      phone_number_id: wanted.phoneNumberId,
+      name: wanted.name ?? wanted.phoneNumberId,
+      plan: wanted.plan ?? 'paid',
+      is_default: wanted.isDefault ?? false,
+      waba_id: wanted.wabaId ?? null,
+      // No token has an empty hash.
+      verify_token_hash: wanted.verifyToken === undefined ? Buffer.alloc(0) : hashOf(wanted.verifyToken),
+      rate: wanted.messagesPerSecond ?? defaultMessagesPerSecond,
     })
     .execute()
 
-type Row = NonNullable<Awaited<ReturnType<typeof findChannel>>>
-
-const change = async (tx: Tx, tenant: string, wish: ChannelWish, current: Row): Promise<Change[]> => {
-  const wanted = {
-    name: wish.name,
-    plan: wish.plan,
-    is_default: wish.isDefault,
-    waba_id: wish.wabaId,
-    rate: wish.messagesPerSecond,
-    verify_token_hash: wish.verifyToken === undefined ? undefined : hashOf(wish.verifyToken),
+const change = async (tx: Tx, tenant: string, wanted: ChannelChange, current: ChannelRow): Promise<Change[]> => {
+  const columns = {
+    name: wanted.name,
+    plan: wanted.plan,
+    is_default: wanted.isDefault,
+    waba_id: wanted.wabaId,
+    rate: wanted.messagesPerSecond,
+    verify_token_hash: wanted.verifyToken === undefined ? undefined : hashOf(wanted.verifyToken),
   }
-  const differing = Object.entries(wanted).filter(
-    ([column, value]) => value !== undefined && !isSame(value, current[column as keyof typeof wanted]),
+  const differing = Object.entries(columns).filter(
+    ([column, value]) => value !== undefined && !isSame(value, current[column as keyof typeof columns]),
   )
   if (differing.length === 0) return []
   await tx
     .updateTable('channels')
     .set(Object.fromEntries(differing))
     .where('tenant_id', '=', tenant)
-    .where('phone_number_id', '=', wish.phoneNumberId)
+    .where('phone_number_id', '=', wanted.phoneNumberId)
     .execute()
-  // What waited for a conversation need not wait any longer.
-  if (wish.plan === 'paid' && current.plan === 'free') await releaseAllHeld(tx, tenant, wish.phoneNumberId)
-  return [{ kind: 'channel', id: wish.phoneNumberId, change: 'changed' }]
+  // Messages held for a conversation need none on a paid plan.
+  if (wanted.plan === 'paid' && current.plan === 'free') await releaseAllHeld(tx, tenant, wanted.phoneNumberId)
+  return [{ kind: 'channel', id: wanted.phoneNumberId, change: 'changed' }]
 }
 
 const releaseAllHeld = (tx: Tx, tenant: string, phoneNumberId: string) =>
@@ -127,38 +115,30 @@ const demoteOthers = async (tx: Tx, tenant: string, phoneNumberId: string): Prom
   return rows.map(row => ({ kind: 'channel', id: row.phone_number_id, change: 'changed' }))
 }
 
-const storeSecrets = async (tx: Tx, keyring: Keyring, tenant: string, wish: ChannelWish): Promise<Change[]> => {
-  const { phoneNumberId } = wish
+/** A new token may prove what the old one did not. */
+const proveSoon = (tx: Tx, tenant: string, phoneNumberId: string) =>
+  tx
+    .updateTable('channels')
+    .set({ proof_due_at: sql<Date>`now()`, proof_tries: 0 })
+    .where('tenant_id', '=', tenant)
+    .where('phone_number_id', '=', phoneNumberId)
+    .where('proven_at', 'is', null)
+    .execute()
+
+const storeSecrets = async (tx: Tx, keyring: Keyring, tenant: string, wanted: ChannelChange): Promise<Change[]> => {
+  const { phoneNumberId } = wanted
   const secrets: [SecretKind, string | undefined][] = [
-    ['access_token', wish.accessToken],
-    ['app_secret', wish.appSecret],
-    ['pin', wish.pin],
+    ['access_token', wanted.accessToken],
+    ['app_secret', wanted.appSecret],
+    ['pin', wanted.pin],
   ]
   const changes: Change[] = []
   for (const [kind, text] of secrets) {
     if (text === undefined) continue
     const stored = await storeSecret(tx, keyring, { tenant, phoneNumberId, kind }, text)
-    if (stored !== 'unchanged') changes.push({ kind: kind.replace('_', ' '), id: phoneNumberId, change: stored })
+    if (stored === 'unchanged') continue
+    if (kind === 'access_token') await proveSoon(tx, tenant, phoneNumberId)
+    changes.push({ kind: kind.replace('_', ' '), id: phoneNumberId, change: stored })
   }
   return changes
 }
-
-/** Those of the numbers that another tenant has: row-level security hides them from the tenant's own transactions. */
-export const findForeignNumbers = async (
-  pool: pg.Pool,
-  tenant: string,
-  phoneNumberIds: readonly string[],
-): Promise<string[]> => {
-  const rows = await inTenant<Tables, { phone_number_id: string }[]>(pool, '*', tx =>
-    tx
-      .selectFrom('channels')
-      .select('phone_number_id')
-      .where('phone_number_id', '=', sql<string>`any(${phoneNumberIds}::text[])`)
-      .where('tenant_id', '<>', tenant)
-      .execute(),
-  )
-  return rows.map(row => row.phone_number_id)
-}
-
-/** Another tenant made a channel of the number a moment ago. */
-export const isNumberTaken = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === '23505'

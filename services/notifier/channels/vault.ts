@@ -3,14 +3,14 @@ import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, rand
 export const secretKinds = ['access_token', 'app_secret', 'pin'] as const
 export type SecretKind = (typeof secretKinds)[number]
 
-/** Whose secret it is. A sealed secret opens in its own place alone. */
-export interface Place {
+/** Identifies a secret. A sealed secret opens only with its own reference. */
+export interface SecretRef {
   readonly tenant: string
   readonly phoneNumberId: string
   readonly kind: SecretKind
 }
 
-/** The keys of CREDENTIALS_KEYS: what is sealed now gets the newest, what was sealed before opens with its own. */
+/** The keys of CREDENTIALS_KEYS: the newest seals; older ones open what they sealed. */
 export interface Keyring {
   readonly newest: string
   /** By key id. A KeyObject shows nothing of its key when it is printed. */
@@ -54,6 +54,17 @@ export const readKeyring = (setting: string): Keyring => {
   return { newest, keys }
 }
 
+/** What is wrong with CREDENTIALS_KEYS, without any of it. */
+export const keyringProblem = (setting: string): string | undefined => {
+  try {
+    readKeyring(setting)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error
+    return error.message
+  }
+}
+
 const readPair = (pair: string, number: number): [string, KeyObject] => {
   if (pair === '') throw badKeyring(number, 'is empty')
   const colon = pair.indexOf(':')
@@ -62,36 +73,40 @@ const readPair = (pair: string, number: number): [string, KeyObject] => {
   if (!/^[A-Za-z0-9_.-]{1,32}$/.test(id))
     throw badKeyring(number, 'has a wrong id: 1 to 32 letters, digits, dots, hyphens and underscores')
   const key = Buffer.from(pair.slice(colon + 1), 'base64')
-  // Buffer.from skips what is not base64: only a key that is written the same again was read whole.
+  // Buffer.from skips what is not base64: a key is valid only when encoding it again gives the same text.
   if (plain(key.toString('base64')) !== plain(pair.slice(colon + 1))) throw badKeyring(number, 'is not base64')
   if (key.length !== keyBytes) throw badKeyring(number, `has ${key.length} bytes instead of ${keyBytes}`)
   return [id, createSecretKey(key)]
 }
 
-const plain = (base64: string): string => base64.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '')
+const plain = (base64: string): string =>
+  base64
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+    .replace(/={1,2}$/, '')
 
-/** Names the key by its place: what stands before the colon may be a key too, written where its id belongs. */
-const badKeyring = (number: number, fault: string): VaultError =>
-  new VaultError('bad_keyring', `key ${number} of CREDENTIALS_KEYS ${fault}`)
+/** Names the key by its position: what stands before the colon may be a key too, written where its id belongs. */
+const badKeyring = (number: number, problem: string): VaultError =>
+  new VaultError('bad_keyring', `key ${number} of CREDENTIALS_KEYS ${problem}`)
 
 /** Seals with the newest key under a random IV: two seals of one text differ. */
-export const seal = ({ newest, keys }: Keyring, place: Place, text: string): Sealed => {
+export const seal = ({ newest, keys }: Keyring, ref: SecretRef, text: string): Sealed => {
   const key = keys.get(newest)
   if (!key) throw unknownKey(newest)
   const iv = randomBytes(ivBytes)
   const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagBytes })
-  cipher.setAAD(boundTo(place, newest))
+  cipher.setAAD(boundTo(ref, newest))
   const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
   return { keyId: newest, sealed: Buffer.concat([iv, cipher.getAuthTag(), ciphertext]) }
 }
 
-/** Throws VaultError for a key that the keyring lacks, and for what was altered or sealed for another place. */
-export const open = ({ keys }: Keyring, place: Place, keyId: string, sealed: Buffer): string => {
+/** Throws VaultError when the keyring lacks the key, and when the secret was altered or belongs elsewhere. */
+export const open = ({ keys }: Keyring, ref: SecretRef, keyId: string, sealed: Buffer): string => {
   const key = keys.get(keyId)
   if (!key) throw unknownKey(keyId)
   if (sealed.length < ivBytes + tagBytes) throw notOpened()
   const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, ivBytes), { authTagLength: tagBytes })
-  decipher.setAAD(boundTo(place, keyId))
+  decipher.setAAD(boundTo(ref, keyId))
   decipher.setAuthTag(sealed.subarray(ivBytes, ivBytes + tagBytes))
   const text = decipher.update(sealed.subarray(ivBytes + tagBytes))
   try {
@@ -102,7 +117,7 @@ export const open = ({ keys }: Keyring, place: Place, keyId: string, sealed: Buf
 }
 
 /** The associated data. JSON keeps the parts apart: ("a", "bc") and ("ab", "c") differ. */
-const boundTo = ({ tenant, phoneNumberId, kind }: Place, keyId: string): Buffer =>
+const boundTo = ({ tenant, phoneNumberId, kind }: SecretRef, keyId: string): Buffer =>
   Buffer.from(JSON.stringify(['courier credentials 1', tenant, phoneNumberId, kind, keyId]))
 
 const unknownKey = (keyId: string): VaultError =>
@@ -111,8 +126,5 @@ const unknownKey = (keyId: string): VaultError =>
 const notOpened = (): VaultError =>
   new VaultError('not_opened', 'a sealed secret was altered, or belongs to another tenant, channel, kind or key')
 
-/** True for what another key than the newest sealed. */
-export const needsRotation = ({ newest }: Keyring, keyId: string): boolean => keyId !== newest
-
-/** The end of a secret, to recognise it by; empty for one so short, a PIN, that its end gives it away. */
+/** The end of a secret, to recognise it by; empty for a short one, such as a PIN, whose end would reveal too much. */
 export const last4 = (text: string): string => (text.length < 16 ? '' : text.slice(-4))

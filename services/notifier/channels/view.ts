@@ -1,6 +1,8 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Static, Type } from '@sinclair/typebox'
+import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import type { findChannel } from './queries.ts'
+import { type ChannelRow, findChannel } from './queries.ts'
 
 const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) => Type.Union([schema, Type.Null()])
 const Last4 = (description: string) => orNull(Type.String({ description }))
@@ -18,16 +20,37 @@ export const Channel = Type.Object(
     next_access_token_last4: Last4('The newer token of a rotation, until it has worked.'),
     app_secret_last4: Last4('As with the access token.'),
     next_app_secret_last4: Last4('The newer secret of a rotation: webhooks may be signed with either.'),
+    proven_at: orNull(
+      Type.String({ description: "Since when the number is the tenant's. Until then it sends nothing." }),
+    ),
     registered_at: orNull(Type.String()),
     checked_at: orNull(Type.String({ description: 'When a check was last green.' })),
     waba_id: orNull(Type.String({ description: 'The account that owns the templates.' })),
     messages_per_second: Type.Number(),
+    webhooks: Type.Boolean({ description: 'Whether it receives webhooks: it has an app secret and a verify token.' }),
   },
   { title: 'Channel' },
 )
 export type Channel = Static<typeof Channel>
 
-export type ChannelRow = NonNullable<Awaited<ReturnType<typeof findChannel>>>
+export const exampleChannel: Channel = {
+  phone_number_id: '106540352242922',
+  name: 'Demo Couriers',
+  plan: 'paid',
+  default: true,
+  state: 'active',
+  paused_reason: null,
+  access_token_last4: '4f2a',
+  next_access_token_last4: null,
+  app_secret_last4: '9c1e',
+  next_app_secret_last4: null,
+  proven_at: '2026-02-19T19:06:23.000Z',
+  registered_at: '2026-02-19T19:05:00.000Z',
+  checked_at: '2026-02-19T19:06:23.000Z',
+  waba_id: '102290129340398',
+  messages_per_second: 80,
+  webhooks: true,
+}
 
 /** Shows channels of a tenant. */
 export const showChannels = async (tx: Tx, tenant: string, rows: readonly ChannelRow[]): Promise<Channel[]> => {
@@ -40,19 +63,36 @@ export const showChannels = async (tx: Tx, tenant: string, rows: readonly Channe
   return rows.map(row => show(row, name => last4s.get(`${row.phone_number_id} ${name}`) ?? null))
 }
 
+/** The tenant's channel of that id, as staff reads it. */
+export const readChannel = (pool: pg.Pool, tenant: string, phoneNumberId: string): Promise<Channel | undefined> =>
+  inTenant(pool, tenant, async (tx: Tx) => {
+    const row = await findChannel(tx, tenant, phoneNumberId)
+    return row && (await showChannels(tx, tenant, [row]))[0]
+  })
+
+/** Why a channel that is not proven sends nothing. */
+export const unproven =
+  'The messaging API has not taken the access token for this number yet, or the number is proven by another tenant whose token it takes too. It is tried again by itself; a check tries at once.'
+
+/** Why a channel that sends may seem to do nothing. */
+export const noWebhooks =
+  'The channel receives no webhooks until it has app_secret and verify_token: it sends, but delivery and the messages of customers stay unknown.'
+
 const show = (row: ChannelRow, last4Of: (name: string) => string | null): Channel => ({
   phone_number_id: row.phone_number_id,
   name: row.name,
   plan: row.plan,
   default: row.is_default,
-  state: row.state,
-  paused_reason: row.paused_reason,
+  state: row.proven_at ? row.state : 'paused',
+  paused_reason: row.proven_at ? row.paused_reason : unproven,
   access_token_last4: last4Of('access_token current'),
   next_access_token_last4: last4Of('access_token next'),
   app_secret_last4: last4Of('app_secret current'),
   next_app_secret_last4: last4Of('app_secret next'),
+  proven_at: row.proven_at?.toISOString() ?? null,
   registered_at: row.registered_at?.toISOString() ?? null,
   checked_at: row.checked_at?.toISOString() ?? null,
   waba_id: row.waba_id,
   messages_per_second: row.rate,
+  webhooks: row.verify_token_hash.length > 0 && last4Of('app_secret current') !== null,
 })

@@ -1,16 +1,9 @@
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
-import { personOf } from './person.ts'
-import type { Wish, Words } from './wish.ts'
+import type { Conversation, Keyword, Keywords } from './conversation.ts'
+import { personOf, spellingsOf } from './phone-number.ts'
 
-/** What is known of a person in front of one of our numbers. */
-export interface Conversation {
-  readonly lastInboundAt: Date | null
-  /** Set while the person wants no messages. */
-  readonly optedOutAt: Date | null
-}
-
-/** A person in front of one of our numbers. */
+/** A person who writes with one of our numbers. */
 export interface Person {
   readonly tenant: string
   readonly phoneNumberId: string
@@ -21,28 +14,28 @@ export interface Person {
 /** A message that a person wrote at that time. */
 export interface Inbound extends Person {
   readonly at: Date
-  readonly wish?: Wish | undefined
+  readonly keyword?: Keyword | undefined
 }
 
 const state = sql`last_inbound_at as "lastInboundAt",
   case when opted_in_at is null or opted_out_at >= opted_in_at then opted_out_at end as "optedOutAt"`
 
 /**
- * Opens conversations and takes wishes, each by the message's own time: neither the order nor repetition matters.
- * Returns where the people now stand. Rows are locked in their keys' order.
+ * Opens conversations and stores opt-outs, each by the message's own time: neither order nor repetition matters.
+ * Returns the state of each conversation. Rows are locked in their keys' order.
  */
 export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promise<(Person & Conversation)[]> => {
   if (messages.length === 0) return []
   const { rows } = await sql<Person & Conversation>`
     insert into conversations as c
       (tenant_id, phone_number_id, recipient, last_inbound_at, opted_out_at, opted_in_at)
-    select tenant_id, phone_number_id, recipient, max(at), max(at) filter (where wish = 'stop'),
-      max(at) filter (where wish = 'start')
+    select tenant_id, phone_number_id, recipient, max(at), max(at) filter (where keyword = 'stop'),
+      max(at) filter (where keyword = 'start')
     from unnest(${messages.map(message => message.tenant)}::text[],
       ${messages.map(message => message.phoneNumberId)}::text[],
       ${messages.map(message => personOf(message.recipient))}::text[],
-      ${messages.map(message => message.at)}::timestamptz[], ${messages.map(message => message.wish ?? null)}::text[])
-      as given (tenant_id, phone_number_id, recipient, at, wish)
+      ${messages.map(message => message.at)}::timestamptz[], ${messages.map(message => message.keyword ?? null)}::text[])
+      as given (tenant_id, phone_number_id, recipient, at, keyword)
     group by 1, 2, 3
     order by tenant_id collate "C", phone_number_id collate "C", recipient collate "C"
     on conflict (tenant_id, phone_number_id, recipient) do update set
@@ -102,8 +95,8 @@ const byRecipient = (
   )
 }
 
-/** Each tenant's words. */
-export const findWords = async (tx: Tx, tenants: readonly string[]): Promise<Map<string, Words>> => {
+/** Each tenant's keywords. */
+export const findKeywords = async (tx: Tx, tenants: readonly string[]): Promise<Map<string, Keywords>> => {
   const rows = await tx
     .selectFrom('tenants')
     .select(['tenant_id', 'stop_words', 'start_words'])
@@ -126,4 +119,28 @@ export const findNumber = async (tx: Tx, tenant: string, wanted: string | undefi
     ? rows.find(row => row.phone_number_id === wanted)
     : (rows.find(row => row.is_default) ?? (rows.length === 1 ? rows[0] : undefined))
   return chosen?.phone_number_id
+}
+
+/** Queues the messages held for these people; returns how many. Locks them in their keys' order. */
+export const releaseHeld = async (tx: Tx, people: readonly Person[]): Promise<number> => {
+  if (people.length === 0) return 0
+  const spelt = people.flatMap(person => spellingsOf(person.recipient).map(recipient => ({ ...person, recipient })))
+  const { rows } = await sql`
+    with held as (
+      select m.tenant_id, m.message_id from messages m
+      join unnest(${spelt.map(person => person.tenant)}::text[], ${spelt.map(person => person.phoneNumberId)}::text[],
+        ${spelt.map(person => person.recipient)}::text[]) as given (tenant_id, phone_number_id, recipient)
+        using (tenant_id, phone_number_id, recipient)
+      where m.status = 'held'
+      order by m.tenant_id, m.message_id
+      for update of m
+    ), released as (
+      update messages m set status = 'queued', status_at = now(), due_at = greatest(now(), m.send_at)
+      from held where m.tenant_id = held.tenant_id and m.message_id = held.message_id
+      returning m.tenant_id, m.message_id
+    )
+    insert into message_events (tenant_id, message_id, status, detail)
+    select tenant_id, message_id, 'queued', 'the customer wrote: the conversation is open' from released
+    returning 1`.execute(tx)
+  return rows.length
 }

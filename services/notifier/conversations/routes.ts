@@ -1,18 +1,18 @@
-import { inTenant } from '@courier/shared/database.ts'
-import { errorAnswers, type Faults, invalid } from '@courier/shared/http/errors.ts'
+import { errorResponses, type FieldErrors, invalid } from '@courier/shared/http/errors.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { normalisePhone } from '../messages/check.ts'
+import { expiresAt, isOpen } from './conversation.ts'
+import { normalisePhone } from './phone-number.ts'
 import { conversationOf, findCountry, findNumber } from './queries.ts'
-import { expiresAt, isOpen } from './window.ts'
 
 export interface ConversationsOptions {
   pool: pg.Pool
-  staffOf: (request: FastifyRequest) => { tenant: string; name: string }
 }
+
+const noPhone = 'The phone field must be a phone number, such as +94770000101.'
 
 const timeOrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
@@ -22,35 +22,51 @@ const Conversation = Type.Object(
       open: Type.Boolean({ description: 'Whether a message may be sent on plan free now.' }),
       last_inbound_at: timeOrNull('When the person last wrote.'),
       expires_at: timeOrNull('24 hours after that.'),
-      opted_out: Type.Boolean({ description: 'Whether the person asked for no more messages.' }),
+      opted_out: Type.Boolean({ description: 'Whether the person opted out.' }),
     }),
   },
-  { title: 'Conversation' },
+  {
+    title: 'Conversation',
+    examples: [
+      {
+        data: {
+          open: true,
+          last_inbound_at: '2026-02-19T19:06:23.000Z',
+          expires_at: '2026-02-20T19:06:23.000Z',
+          opted_out: false,
+        },
+      },
+    ],
+  },
 )
 
-/** What is known of a person in front of one of the tenant's numbers. */
-export const conversations: FastifyPluginAsyncTypebox<ConversationsOptions> = async (app, { pool, staffOf }) => {
+/** The conversation of a person with one of the tenant's numbers. */
+export const conversations: FastifyPluginAsyncTypebox<ConversationsOptions> = async (app, { pool }) => {
   app.get(
     '/api/conversations/:phone',
     {
       schema: {
         tags: ['conversations'],
-        summary: 'Tell whether a conversation is open',
+        operationId: 'getConversation',
+        summary: 'Whether a conversation is open',
         security: [{ token: [] }],
-        params: Type.Object({ phone: Type.String({ description: 'Phone number, in any usual spelling.' }) }),
+        params: Type.Object({
+          phone: Type.String({ maxLength: 40, sentence: noPhone, description: 'Phone number, in any usual spelling.' }),
+        }),
         querystring: Type.Object({
           channel: Type.Optional(
             Type.String({ maxLength: 64, description: 'Phone number id; without it the default channel.' }),
           ),
         }),
-        response: { 200: Conversation, ...errorAnswers(400, 401, 422, 429, 503) },
+        response: { 200: Conversation, ...errorResponses(400, 401, 422, 429, 503) },
       },
     },
-    async request => tell(pool, staffOf(request).tenant, request.params.phone, request.query.channel, new Date()),
+    async request =>
+      readConversation(pool, request.staff.tenant, request.params.phone, request.query.channel, new Date()),
   )
 }
 
-const tell = (
+const readConversation = (
   pool: pg.Pool,
   tenant: string,
   phone: string,
@@ -61,7 +77,7 @@ const tell = (
     const [country, phoneNumberId] = await Promise.all([findCountry(tx, tenant), findNumber(tx, tenant, wanted)])
     const recipient = normalisePhone(phone, country)
     if (phoneNumberId === undefined || recipient === undefined)
-      throw invalid(faultsOf(wanted, phoneNumberId, recipient))
+      throw invalid(validationErrors(wanted, phoneNumberId, recipient))
     const known = (await conversationOf(tx, tenant, phoneNumberId, [recipient])).get(recipient)
     const { lastInboundAt = null, optedOutAt = null } = known ?? {}
     return {
@@ -74,13 +90,13 @@ const tell = (
     }
   })
 
-const faultsOf = (
+const validationErrors = (
   wanted: string | undefined,
   phoneNumberId: string | undefined,
   recipient: string | undefined,
-): Faults => ({
+): FieldErrors => ({
   ...(phoneNumberId === undefined && {
     channel: [wanted ? 'The selected channel is invalid.' : 'Name a channel: there is no default one.'],
   }),
-  ...(recipient === undefined && { phone: ['The phone field must be a phone number, such as +94770000101.'] }),
+  ...(recipient === undefined && { phone: [noPhone] }),
 })

@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url'
-import { migrate } from '@courier/shared/database.ts'
+import { migrate } from '@courier/shared/postgres/database.ts'
 
 export interface DatabaseSettings {
   NOTIFIER_DATABASE_URL: string
   NOTIFIER_MIGRATE_DATABASE_URL?: string
 }
 
-/** Brings the database up to date and gives the role of NOTIFIER_DATABASE_URL its rights. Returns what was applied. */
+/** Migrates the database and grants the role of NOTIFIER_DATABASE_URL its rights. Returns the migrations applied. */
 export const migrateNotifier = (settings: DatabaseSettings): Promise<string[]> =>
   migrate(
     settings.NOTIFIER_MIGRATE_DATABASE_URL ?? settings.NOTIFIER_DATABASE_URL,

@@ -1,11 +1,31 @@
-import type { AuditTable } from '@courier/shared/audit.ts'
-import type { TenantTransaction } from '@courier/shared/database.ts'
+import type { AuditTable } from '@courier/shared/postgres/audit.ts'
+import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
 import type { ColumnType, Generated } from 'kysely'
-import type { EventFault } from '../events/queries.ts'
-import type { MessageTemplate } from '../messages/schema.ts'
-import type { MessageStatus } from '../messages/status.ts'
+import type { MessageTemplate } from '../messaging-api/message-template.ts'
 
-/** bigint comes as text. */
+/** Every status of a message, in the order of its life. */
+export const messageStatuses = [
+  'queued',
+  'held',
+  'sending',
+  'unknown',
+  'accepted',
+  'sent',
+  'delivered',
+  'read',
+  'failed',
+  'cancelled',
+  'expired',
+] as const
+export type MessageStatus = (typeof messageStatuses)[number]
+
+/** A message that a rule requires for an event and that cannot be created. */
+export interface EventError {
+  readonly template: string
+  readonly detail: string
+}
+
+/** pg returns bigint as text. */
 type Bigint = ColumnType<string, number | string, number | string>
 /** jsonb is written as its text. */
 type Json<T> = ColumnType<T, string, string>
@@ -32,6 +52,9 @@ export interface Tables {
     paused_code: number | null
     registered_at: Date | null
     checked_at: Date | null
+    proven_at: Date | null
+    proof_due_at: Generated<Date>
+    proof_tries: Generated<number>
     rate: number
     budget: Generated<number>
     budget_at: Generated<Date>
@@ -131,7 +154,7 @@ export interface Tables {
     status_key: string
     happened_at: Date
     taken_at: Generated<Date>
-    faults: ColumnType<EventFault[] | null, string | null, string | null>
+    faults: ColumnType<EventError[] | null, string | null, string | null>
   }
   tokens: {
     tenant_id: string
@@ -153,5 +176,5 @@ export interface Tables {
   }
 }
 
-/** A query that takes one must run inside a transaction of its tenant, or of '*' for the queue and the webhooks. */
+/** A query that takes one must run inside a transaction of its tenant, or of all tenants for the queue and the webhooks. */
 export type Tx = TenantTransaction<Tables>

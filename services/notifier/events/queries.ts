@@ -1,13 +1,7 @@
-import type { OrderEvent } from '@courier/shared/order-facts.ts'
+import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
 import { sql } from 'kysely'
-import type { Tx } from '../database/tables.ts'
+import type { EventError, Tx } from '../database/tables.ts'
 import type { Rule } from './rules.ts'
-
-/** A message that an event should have made and could not. */
-export interface EventFault {
-  readonly template: string
-  readonly detail: string
-}
 
 /** The tenant's rules in their order. */
 export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {
@@ -24,8 +18,8 @@ export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {
 }
 
 /**
- * Keeps the events whose ids are new; returns those ids. An id that another call is taking is waited for. Rows are
- * written in their keys' order: calls that bring the same events never deadlock.
+ * Stores the events whose ids are new; returns those ids. Waits for an id that another request is storing. Rows are
+ * written in their keys' order: requests with the same events never deadlock.
  */
 export const insertEvents = async (tx: Tx, tenant: string, events: readonly OrderEvent[]): Promise<Set<string>> => {
   const { rows } = await sql<{ event_id: string }>`
@@ -41,22 +35,22 @@ export const insertEvents = async (tx: Tx, tenant: string, events: readonly Orde
   return new Set(rows.map(row => row.event_id))
 }
 
-/** Keeps what went wrong with events of this transaction, by their ids. */
-export const keepFaults = async (
+/** Stores the errors of events of this transaction, by event id. */
+export const storeEventErrors = async (
   tx: Tx,
   tenant: string,
-  faults: ReadonlyMap<string, readonly EventFault[]>,
+  errors: ReadonlyMap<string, readonly EventError[]>,
 ): Promise<void> => {
-  if (faults.size === 0) return
-  const texts = [...faults.values()].map(list => JSON.stringify(list))
+  if (errors.size === 0) return
+  const texts = [...errors.values()].map(list => JSON.stringify(list))
   await sql`
     update events e set faults = given.faults::jsonb
-    from unnest(${[...faults.keys()]}::text[], ${texts}::text[]) as given (event_id, faults)
+    from unnest(${[...errors.keys()]}::text[], ${texts}::text[]) as given (event_id, faults)
     where e.tenant_id = ${tenant} and e.event_id = given.event_id`.execute(tx)
 }
 
-/** The events of a waybill with something wrong, oldest first. */
-export const findFaultyEvents = (tx: Tx, tenant: string, waybill: string) =>
+/** The events of a waybill with errors, oldest first. */
+export const findFailedEvents = (tx: Tx, tenant: string, waybill: string) =>
   tx
     .selectFrom('events')
     .select(['event_id', 'type', 'status_key', 'taken_at', 'faults'])

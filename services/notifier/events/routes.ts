@@ -1,39 +1,43 @@
-import { errorAnswers, type Faults, invalid } from '@courier/shared/http/errors.ts'
-import { badText, isBadText } from '@courier/shared/http/faults.ts'
+import { maxEventBytesPerRequest, OrderEvents } from '@courier/shared/contract/order-events.ts'
+import { errorResponses, type FieldErrors, invalid } from '@courier/shared/http/errors.ts'
+import { badText, isBadText } from '@courier/shared/http/field-errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
 import { requireService } from '@courier/shared/http/service.ts'
-import { maxEventsBytesPerCall, OrderEvents } from '@courier/shared/order-facts.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
-import { type EventOutcome, eventOutcomes, takeEvents } from './take.ts'
+import { type EventOutcome, eventOutcomes, processEvents } from './process.ts'
 
 export interface EventsOptions {
   readonly pool: pg.Pool
   readonly serviceToken: string
-  /** Told that there may be messages to send. */
+  /** Called when there may be messages to send. */
   readonly onQueued: () => void
-  /** Told how many events of a call came to what. */
-  readonly onTaken: (outcome: EventOutcome, count: number) => void
+  /** Called with the number of events of each outcome. */
+  readonly onProcessed: (outcome: EventOutcome, count: number) => void
 }
 
-/** With room for what stands around the events. */
-const maxBodyBytes = 2 * maxEventsBytesPerCall
+/** Includes room for the JSON around the events. */
+const maxBodyBytes = 2 * maxEventBytesPerRequest
 
 const Taken = Type.Object(
   {
     message: Type.String(),
     data: Type.Object({
       taken: Type.Integer({ description: 'Events that are new.' }),
-      repeated: Type.Integer({ description: 'Events that were taken before: nothing is made of them.' }),
+      repeated: Type.Integer({ description: 'Events that were accepted before: they create no messages.' }),
     }),
   },
-  { description: 'All of it is on disk: no event need be told again.' },
+  {
+    title: 'EventsAccepted',
+    description: 'Committed: no event need be sent again.',
+    examples: [{ message: 'The events are taken.', data: { taken: 1, repeated: 0 } }],
+  },
 )
 
-/** What orders tells. */
+/** Events from orders. */
 export const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, options) => {
-  const { pool, serviceToken, onQueued, onTaken } = options
+  const { pool, serviceToken, onQueued, onProcessed } = options
   acceptJson(app)
   app.addHook('onRequest', requireService(serviceToken))
 
@@ -43,32 +47,34 @@ export const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, opti
       bodyLimit: maxBodyBytes,
       schema: {
         tags: ['events'],
-        summary: 'Take events of orders, each id once',
-        description: 'An event that no message can be made of is taken too; GET /api/timeline tells why.',
+        operationId: 'acceptEvents',
+        summary: 'Accept events of orders, each id once',
+        description: 'An event for which no message can be created is accepted too; GET /api/timeline shows why.',
         security: [{ service: [] }],
         body: OrderEvents,
-        response: { 200: Taken, ...errorAnswers(400, 401, 413, 415, 422, 429, 503) },
+        response: { 200: Taken, ...errorResponses(400, 401, 413, 415, 422, 429, 503) },
       },
     },
     async request => {
       refuseBadTexts(request.body)
-      const taken = await takeEvents(pool, request.body)
+      const processed = await processEvents(pool, request.body)
       const { tenant, events } = request.body
-      for (const outcome of eventOutcomes) if (taken[outcome] > 0) onTaken(outcome, taken[outcome])
-      if (taken.queued + taken.failed > 0) onQueued()
-      const { repeated } = taken
-      if (taken.unknown_tenant > 0) request.log.warn({ tenant, events: taken.unknown_tenant }, 'events.tenant_unknown')
-      else request.log.info({ tenant, ...taken }, 'events.taken')
+      for (const outcome of eventOutcomes) if (processed[outcome] > 0) onProcessed(outcome, processed[outcome])
+      if (processed.queued + processed.failed > 0) onQueued()
+      const { repeated } = processed
+      if (processed.unknown_tenant > 0)
+        request.log.warn({ tenant, events: processed.unknown_tenant }, 'events.tenant_unknown')
+      else request.log.info({ tenant, ...processed }, 'events.accepted')
       return { message: 'The events are taken.', data: { taken: events.length - repeated, repeated } }
     },
   )
 }
 
-/** What a schema cannot say: Postgres takes neither U+0000 nor lone surrogates. Of other fields only texts are made. */
+/** Beyond the schema: Postgres stores neither U+0000 nor lone surrogates. Other fields only fill in message texts. */
 const refuseBadTexts = ({ tenant, events }: OrderEvents): void => {
-  const faults: Faults = {}
+  const errors: FieldErrors = {}
   const refuse = (path: string, text: string): void => {
-    if (isBadText(text)) faults[path] = [badText(path)]
+    if (isBadText(text)) errors[path] = [badText(path)]
   }
   refuse('tenant', tenant)
   for (const [index, { id, order }] of events.entries()) {
@@ -76,5 +82,5 @@ const refuseBadTexts = ({ tenant, events }: OrderEvents): void => {
     refuse(`events.${index}.order.waybill_number`, order.waybill_number)
     refuse(`events.${index}.order.status_key`, order.status_key)
   }
-  if (Object.keys(faults).length > 0) throw invalid(faults)
+  if (Object.keys(errors).length > 0) throw invalid(errors)
 }

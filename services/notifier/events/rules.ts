@@ -1,10 +1,10 @@
-import type { OrderEvent, OrderFacts } from '@courier/shared/order-facts.ts'
+import type { OrderEvent, OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { fillText } from '../messages/placeholders.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 
 /** Which event makes which message. */
 export interface Rule {
-  /** order.created, order.status_changed, or the key of a status that an order comes to. */
+  /** order.created, order.status_changed, or the key of a status that an order reaches. */
   readonly event: string
   readonly template: string
   readonly language: string
@@ -16,12 +16,12 @@ export interface Rule {
   readonly holdsUntilOpen: boolean
 }
 
-/** A status key fires when an order comes to that status, at its creation or by a move. */
+/** A status key fires when an order reaches that status, at its creation or by a move. */
 export const fires = (rule: Rule, { type, order }: OrderEvent): boolean =>
   rule.event === type || rule.event === order.status_key
 
 /** The rule's message about an order, to its customer. */
-export const messageOf = (rule: Rule, order: OrderFacts): MessageRequest => {
+export const messageOf = (rule: Rule, order: OrderSnapshot): MessageRequest => {
   const parameters = (texts: readonly string[]) =>
     texts.map(text => ({ type: 'text' as const, text: fillText(text, order) }))
   const components = (['header', 'body'] as const).flatMap(type =>

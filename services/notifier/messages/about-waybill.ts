@@ -1,36 +1,39 @@
-import type { Actor } from '@courier/shared/audit.ts'
-import type { Faults } from '@courier/shared/http/errors.ts'
-import { badText, isBadText, isBlank, required } from '@courier/shared/http/faults.ts'
-import type { IdempotencyKey } from '@courier/shared/idempotency.ts'
-import type { OrderFacts } from '@courier/shared/order-facts.ts'
+import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { badText, isBadText, isBlank, required } from '@courier/shared/http/field-errors.ts'
+import type { Actor } from '@courier/shared/postgres/audit.ts'
+import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
-import type { OrderDesk } from '../events/order-desk.ts'
-import { type Acceptance, acceptMessages, findAnswer, type PathOf } from './accept.ts'
-import { findOrders } from './find-orders.ts'
-import { fillText, hasPlaceholder, placeholderFault } from './placeholders.ts'
-import type { MessageBody, MessageRequest, MessageTemplate } from './schema.ts'
+import type { MessageTemplate } from '../messaging-api/message-template.ts'
+import { findOrders } from '../orders-client/find-orders.ts'
+import type { OrdersClient } from '../orders-client/orders-client.ts'
+import { type Acceptance, acceptMessages, findAcceptance, type PathOf } from './accept.ts'
+import { fillText, hasPlaceholder, placeholderError } from './placeholders.ts'
+import type { MessageBody, MessageRequest } from './schema.ts'
 
-export interface WaybillDesk {
+export interface WaybillDependencies {
   readonly pool: pg.Pool
-  readonly orders: OrderDesk
+  readonly orders: OrdersClient
+  /** What a message may name as its product; anything without it. */
+  readonly product?: string | undefined
 }
 
 /**
- * As `acceptMessages`, for messages about a waybill: orders is asked for those that leave out their recipient or name
- * fields of the order in their texts, before the transaction. A call that was done before is not asked about again.
+ * As `acceptMessages`, for messages about a waybill: orders is read for those that omit their recipient or name
+ * fields of the order in their texts, before the transaction. A repeated request does not read orders again.
  */
 export const acceptBodies = async (
-  { pool, orders }: WaybillDesk,
+  { pool, orders, product }: WaybillDependencies,
   tenant: string,
   bodies: readonly MessageBody[],
   pathOf: PathOf,
   key?: IdempotencyKey,
   by?: Actor,
 ): Promise<Acceptance | { kind: 'orders_away' }> => {
-  const faults = checkBodies(bodies, pathOf)
-  if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
+  const errors = checkBodies(bodies, pathOf, product)
+  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
   const asking = bodies.filter(needsOrder)
-  const earlier = key && asking.length > 0 ? await findAnswer(pool, tenant, key) : undefined
+  const earlier = key && asking.length > 0 ? await findAcceptance(pool, tenant, key) : undefined
   if (earlier) return earlier
   const found = await findOrders(
     orders,
@@ -39,7 +42,7 @@ export const acceptBodies = async (
   )
   if (!found) return { kind: 'orders_away' }
   const { requests, unknown } = fillBodies(bodies, found, pathOf)
-  if (Object.keys(unknown).length > 0) return { kind: 'refused', faults: unknown }
+  if (Object.keys(unknown).length > 0) return { kind: 'refused', errors: unknown }
   return acceptMessages(pool, tenant, requests, pathOf, key, by)
 }
 
@@ -53,25 +56,27 @@ const needsOrder = (body: MessageBody): boolean =>
 
 const needsWaybill = 'The waybill number field is required: a text names a field of its order.'
 
-const checkBodies = (bodies: readonly MessageBody[], pathOf: PathOf): Faults => {
-  const faults: Faults = {}
+const checkBodies = (bodies: readonly MessageBody[], pathOf: PathOf, product: string | undefined): FieldErrors => {
+  const errors: FieldErrors = {}
   for (const [index, body] of bodies.entries()) {
     const prefix = pathOf(index)
     for (const { text, path } of parametersOf(body)) {
-      const fault = placeholderFault(text)
-      if (fault) faults[prefix + path] = [fault]
+      const error = placeholderError(text)
+      if (error) errors[prefix + path] = [error]
     }
-    const { waybill_number: waybill } = body
-    if (isBadText(waybill ?? '')) faults[`${prefix}waybill_number`] = [badText('waybill_number')]
+    const { waybill_number: waybill, messaging_product: given } = body
+    if (product !== undefined && !isBlank(given) && given !== product)
+      errors[`${prefix}messaging_product`] = [`The messaging product field must be ${product}.`]
+    if (isBadText(waybill ?? '')) errors[`${prefix}waybill_number`] = [badText('waybill_number')]
     if (!isBlank(waybill)) continue
-    if (isBlank(body.to)) faults[`${prefix}to`] = [required('to')]
-    else if (needsOrder(body)) faults[`${prefix}waybill_number`] = [needsWaybill]
+    if (isBlank(body.to)) errors[`${prefix}to`] = [required('to')]
+    else if (needsOrder(body)) errors[`${prefix}waybill_number`] = [needsWaybill]
   }
-  return faults
+  return errors
 }
 
-const fillBodies = (bodies: readonly MessageBody[], found: ReadonlyMap<string, OrderFacts>, pathOf: PathOf) => {
-  const unknown: Faults = {}
+const fillBodies = (bodies: readonly MessageBody[], found: ReadonlyMap<string, OrderSnapshot>, pathOf: PathOf) => {
+  const unknown: FieldErrors = {}
   const requests: MessageRequest[] = []
   for (const [index, body] of bodies.entries()) {
     const order = found.get(body.waybill_number ?? '')
@@ -82,14 +87,14 @@ const fillBodies = (bodies: readonly MessageBody[], found: ReadonlyMap<string, O
   return { requests, unknown }
 }
 
-const fillBody = (body: MessageBody, order: OrderFacts): MessageRequest => ({
+const fillBody = (body: MessageBody, order: OrderSnapshot): MessageRequest => ({
   ...body,
   to: isBlank(body.to) ? order.customer_phone : (body.to as string),
   template: fillTemplate(body.template, order),
 })
 
 /** Texts without a field of the order stay as they are. */
-const fillTemplate = (template: MessageTemplate, order: OrderFacts): MessageTemplate => ({
+const fillTemplate = (template: MessageTemplate, order: OrderSnapshot): MessageTemplate => ({
   ...template,
   components: template.components.map(component => ({
     ...component,

@@ -1,32 +1,32 @@
-import { type Actor, audit } from '@courier/shared/audit.ts'
-import { inTenant } from '@courier/shared/database.ts'
-import type { Faults } from '@courier/shared/http/errors.ts'
-import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/idempotency.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import { findSendingChannels } from '../channels/queries.ts'
-import { type Conversation, findCountry, lockConversations } from '../conversations/queries.ts'
+import type { Conversation } from '../conversations/conversation.ts'
+import { normalisePhone } from '../conversations/phone-number.ts'
+import { findCountry, lockConversations } from '../conversations/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
-import { type CheckedMessage, checkMessage, chooseChannel, normalisePhone, type SendingContext } from './check.ts'
-import { firstStatus, insertMessages } from './insert.ts'
-import { newMessageIds } from './message-id.ts'
-import { findStatuses } from './queries.ts'
+import { type CheckedMessage, checkMessage, chooseChannel, type SendingContext } from './check.ts'
+import { findStatuses, firstStatus, insertMessages, newMessageIds } from './insert.ts'
 import type { Accepted, MessageRequest } from './schema.ts'
 
 export type Acceptance =
   | { kind: 'accepted'; messages: Accepted[]; replayed: boolean }
-  | { kind: 'refused'; faults: Faults }
+  | { kind: 'refused'; errors: FieldErrors }
   | { kind: 'running' }
   | { kind: 'other_body' }
 
-/** Where the faults of the message at `index` are told: `messages.<index>.` in a bulk call, nowhere else. */
+/** The path prefix for errors of the message at `index`: `messages.<index>.` in a bulk request, else empty. */
 export type PathOf = (index: number) => string
 
 /**
- * Queues all messages, or none and says everything that is wrong; committed when it returns. The conversations of the
- * recipients stay locked until then: a message held for an answer cannot miss the one that comes meanwhile.
+ * Queues all messages, or none and returns every error; committed when it returns. The conversations of the
+ * recipients stay locked until then: a message held until the customer writes cannot miss what arrives meanwhile.
  */
 export const acceptMessages = (
   pool: pg.Pool,
@@ -40,11 +40,11 @@ export const acceptMessages = (
     pool,
     tenant,
     async tx => {
-      const earlier = key && (await claimAnswer(tx, tenant, key))
+      const earlier = key && (await claimAcceptance(tx, tenant, key))
       if (earlier) return earlier
       const context = await readContext(tx, tenant, requests)
-      const { checked, faults } = checkAll(requests, context, pathOf)
-      if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
+      const { checked, errors } = checkAll(requests, context, pathOf)
+      if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
       const ids = newMessageIds(checked.length, new Date())
       const named = checked.map((message, index) => ({ id: ids[index] as string, message }))
       await insertMessages(tx, tenant, named)
@@ -56,11 +56,11 @@ export const acceptMessages = (
     ({ kind }) => kind === 'accepted',
   )
 
-/** What a call with this key is answered without being done; undefined when it is new. */
-export const findAnswer = (pool: pg.Pool, tenant: string, key: IdempotencyKey): Promise<Acceptance | undefined> =>
-  inTenant(pool, tenant, (tx: Tx) => claimAnswer(tx, tenant, key))
+/** The result stored for this key; undefined when the key is new. */
+export const findAcceptance = (pool: pg.Pool, tenant: string, key: IdempotencyKey): Promise<Acceptance | undefined> =>
+  inTenant(pool, tenant, (tx: Tx) => claimAcceptance(tx, tenant, key))
 
-const claimAnswer = async (tx: Tx, tenant: string, key: IdempotencyKey): Promise<Acceptance | undefined> => {
+const claimAcceptance = async (tx: Tx, tenant: string, key: IdempotencyKey): Promise<Acceptance | undefined> => {
   const claim = await claimKey(tx, tenant, key)
   if (claim.kind === 'free') return undefined
   if (claim.kind !== 'finished') return claim
@@ -68,18 +68,18 @@ const claimAnswer = async (tx: Tx, tenant: string, key: IdempotencyKey): Promise
 }
 
 const checkAll = (requests: readonly MessageRequest[], context: SendingContext, pathOf: PathOf) => {
-  const faults: Faults = {}
+  const errors: FieldErrors = {}
   const checked: CheckedMessage[] = []
   const now = new Date()
   for (const [index, request] of requests.entries()) {
     const result = checkMessage(request, context, now)
     if (result.kind === 'checked') checked.push(result.message)
-    else for (const [path, sentences] of Object.entries(result.faults)) faults[pathOf(index) + path] = sentences
+    else for (const [path, sentences] of Object.entries(result.errors)) errors[pathOf(index) + path] = sentences
   }
-  return { checked, faults }
+  return { checked, errors }
 }
 
-/** Reads what the messages are checked against, with one query for each number that they are sent from. */
+/** Reads the data that the messages are checked against, with one query per sending number. */
 export const readContext = async (
   tx: Tx,
   tenant: string,
@@ -90,7 +90,7 @@ export const readContext = async (
   const ofChannel = Map.groupBy(requests, ({ channel }) => chooseChannel(channel, channels))
   const conversations = new Map<string, Map<string, Conversation>>()
   const templates = new Map<string, CatalogueTemplate[] | undefined>()
-  // In one order: two calls that lock the conversations of several numbers then cannot deadlock.
+  // Sorted: two requests that lock the conversations of several numbers cannot deadlock.
   const sorted = [...ofChannel].sort(([a], [b]) => ((a?.phoneNumberId ?? '') < (b?.phoneNumberId ?? '') ? -1 : 1))
   for (const [channel, messages] of sorted) {
     if (!channel) continue
@@ -104,8 +104,8 @@ export const readContext = async (
     country,
     channels,
     conversation: ({ phoneNumberId }, recipient) => conversations.get(phoneNumberId)?.get(recipient),
-    // An account whose catalogue was never synced cannot be checked against: the API itself then refuses.
-    templateFaults: ({ phoneNumberId }, template) => {
+    // Without a synced catalogue nothing is checked: the API itself refuses.
+    templateErrors: ({ phoneNumberId }, template) => {
       const known = templates.get(phoneNumberId)
       return known ? checkTemplate(known, template) : {}
     },

@@ -1,17 +1,19 @@
-import type { Tx } from '../database/tables.ts'
+import { randomBytes } from 'node:crypto'
+import type { MessageStatus, Tx } from '../database/tables.ts'
 import type { CheckedMessage } from './check.ts'
-import { expiryHours } from './retry.ts'
 import type { Accepted } from './schema.ts'
-import type { MessageStatus } from './status.ts'
 
 export interface NewMessage {
   readonly id: string
   readonly message: CheckedMessage
-  /** Why it cannot be sent: it is stored as failed, for staff to see and to send again. */
+  /** Why it cannot be sent: it is stored as failed, for staff to see and to resend. */
   readonly failure?: string | undefined
 }
 
-/** The status that a message begins with. */
+/** A message that was not sent after this long expires. */
+const expiryHours = 24
+
+/** The first status of a message. */
 export const firstStatus = ({ isHeld }: CheckedMessage): Accepted['status'] => (isHeld ? 'held' : 'queued')
 
 /** Stores messages with their first timeline events, in one statement. */
@@ -46,3 +48,27 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
     values: [tenant, JSON.stringify(rows), expiryHours],
   })
 }
+
+/** The accepted messages in the order of `ids`, each with its current status. */
+export const findStatuses = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<Accepted[]> => {
+  const rows = await tx
+    .selectFrom('messages')
+    .select(['message_id', 'status'])
+    .where('tenant_id', '=', tenant)
+    .where('message_id', 'in', ids.length > 0 ? ids : [''])
+    .execute()
+  const statuses = new Map(rows.map(row => [row.message_id, row.status]))
+  return ids.map(id => ({ id, status: statuses.get(id) === 'held' ? 'held' : 'queued' }))
+}
+
+export const messageIdPattern = '^msg_[0-9a-z]{25}$'
+
+/** `count` ids, sorted. */
+export const newMessageIds = (count: number, now: Date): string[] =>
+  Array.from({ length: count }, () => newMessageId(now)).sort()
+
+/** An id that sorts by creation time: `msg_`, 9 characters of milliseconds, 16 random ones. */
+const newMessageId = (now: Date): string => `${idsFrom(now)}${randomBytes(8).toString('hex')}`
+
+/** What the ids of messages of that time and later are not less than. */
+export const idsFrom = (time: Date): string => `msg_${Math.max(0, time.getTime()).toString(36).padStart(9, '0')}`

@@ -1,14 +1,9 @@
-import { type Action, type Actor, audit } from '@courier/shared/audit.ts'
+import { spanOf } from '@courier/shared/http/dates.ts'
+import { type Action, type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { sql } from 'kysely'
-import type { Tx } from '../database/tables.ts'
-import type { Accepted } from './schema.ts'
-import type { MessageStatus } from './status.ts'
-
-export interface MessageFilter {
-  readonly status?: MessageStatus | undefined
-  readonly recipient?: string | undefined
-  readonly waybillNumber?: string | undefined
-}
+import type { MessageStatus, Tx } from '../database/tables.ts'
+import type { MessageFilter } from './filters.ts'
+import { idsFrom } from './insert.ts'
 
 const columns = [
   'message_id',
@@ -25,21 +20,43 @@ const columns = [
   'send_at',
 ] as const
 
-/** Newest first: ids sort by the time of their making. A page begins behind the message `after`. */
+/** Newest first: ids sort by creation time. A page begins after the message `after`. */
 export const listMessages = (
   tx: Tx,
   tenant: string,
-  { status, recipient, waybillNumber }: MessageFilter,
+  wanted: MessageFilter,
   after: string | undefined,
   limit: number,
 ) => {
   let query = tx.selectFrom('messages').select(columns).where('tenant_id', '=', tenant)
-  if (status) query = query.where('status', '=', status)
-  if (recipient) query = query.where('recipient', '=', recipient)
-  if (waybillNumber) query = query.where('waybill_number', '=', waybillNumber)
+  for (const [name, column] of Object.entries(columnOf)) {
+    const value = wanted[name as keyof typeof columnOf]
+    if (value !== undefined) query = query.where(column, '=', value)
+  }
+  if (wanted.template !== undefined) query = query.where(sql`template ->> 'name'`, '=', wanted.template)
+  if (wanted.created_from) {
+    const { first } = spanOf(wanted.created_from)
+    query = query.where('created_at', '>=', first).where('message_id', '>=', idsFrom(hourFrom(first, -1)))
+  }
+  if (wanted.created_to) {
+    const { last } = spanOf(wanted.created_to)
+    const next = new Date(last.getTime() + 1)
+    query = query.where('created_at', '<', next).where('message_id', '<', idsFrom(hourFrom(last, 1)))
+  }
   if (after) query = query.where('message_id', '<', after)
   return query.orderBy('message_id', 'desc').limit(limit).execute()
 }
+
+/** The clock of ids is ours, that of created_at is Postgres'. Ids have an index. */
+const hourFrom = (time: Date, hours: 1 | -1): Date => new Date(time.getTime() + hours * 3_600_000)
+
+const columnOf = {
+  id: 'message_id',
+  status: 'status',
+  to: 'recipient',
+  waybill_number: 'waybill_number',
+  channel: 'phone_number_id',
+} as const
 
 export const findMessage = (tx: Tx, tenant: string, id: string) =>
   tx
@@ -64,19 +81,7 @@ export const findTimelines = async (tx: Tx, tenant: string, ids: readonly string
   return Map.groupBy(rows, row => row.message_id)
 }
 
-/** What an accepted call answers, in the order of `ids`, with the statuses of now. */
-export const findStatuses = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<Accepted[]> => {
-  const rows = await tx
-    .selectFrom('messages')
-    .select(['message_id', 'status'])
-    .where('tenant_id', '=', tenant)
-    .where('message_id', 'in', ids.length > 0 ? ids : [''])
-    .execute()
-  const statuses = new Map(rows.map(row => [row.message_id, row.status]))
-  return ids.map(id => ({ id, status: statuses.get(id) === 'held' ? 'held' : 'queued' }))
-}
-
-/** Cancels a message that has not begun to leave. Returns its status otherwise; undefined when there is none. */
+/** Cancels a message that is not being sent yet. Returns its resulting status; undefined when there is none. */
 export const cancelMessage = (tx: Tx, tenant: string, id: string, by?: Actor): Promise<MessageStatus | undefined> =>
   move(tx, tenant, id, by, {
     from: ['queued', 'held'],
@@ -85,11 +90,11 @@ export const cancelMessage = (tx: Tx, tenant: string, id: string, by?: Actor): P
     action: 'message.cancelled',
   })
 
-/** Queues a message again that failed, or whose sending stayed in doubt. */
+/** Queues a failed or unknown message again. */
 export const resendMessage = (tx: Tx, tenant: string, id: string, by?: Actor): Promise<MessageStatus | undefined> =>
   move(tx, tenant, id, by, {
     from: ['failed', 'unknown'],
-    // While its webhook may still come, a send in doubt is not repeated.
+    // An unknown message is not resent while its webhook may still arrive.
     when: sql`(status = 'failed' or due_at = 'infinity')`,
     to: sql`status = 'queued', status_at = now(), due_at = now(), expires_at = now() + interval '24 hours',
       attempts = 0, is_paced = false, error_code = null, error_meaning = null, fence = m.fence + 1,
@@ -113,7 +118,7 @@ const move = async (tx: Tx, tenant: string, id: string, by: Actor | undefined, w
       update messages m set ${to}
       where tenant_id = ${tenant} and message_id = ${id} and status in (${sql.join(from)}) and ${when}
       returning tenant_id, message_id, status
-    ), told as (
+    ), logged as (
       insert into message_events (tenant_id, message_id, status, detail)
       select tenant_id, message_id, status, ${detail} from moved
     )

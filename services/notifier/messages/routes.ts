@@ -1,114 +1,95 @@
-import type { Actor } from '@courier/shared/audit.ts'
-import { inTenant } from '@courier/shared/database.ts'
-import { DomainError, errorAnswers, invalid } from '@courier/shared/http/errors.ts'
-import { goodText } from '@courier/shared/http/faults.ts'
-import { bytesOf } from '@courier/shared/http/json-body.ts'
-import { fingerprint, type IdempotencyKey } from '@courier/shared/idempotency.ts'
+import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
+import { IdempotentHeaders, idempotencyKeyOf, keyRefused, markReplayed } from '@courier/shared/http/idempotency.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
+import { normalisePhone } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import type { OrderDesk } from '../events/order-desk.ts'
-import { ordersAway } from '../events/refusals.ts'
+import { maxMessageBytes } from '../messaging-api/message-template.ts'
+import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
 import { acceptBodies } from './about-waybill.ts'
 import type { PathOf } from './accept.ts'
-import { normalisePhone } from './check.ts'
-import { messageIdPattern } from './message-id.ts'
+import { MessagesQuery, messageId } from './filters.ts'
 import { cancelMessage, findMessage, findTimelines, listMessages, resendMessage } from './queries.ts'
 import { Accepted, MessageBodies, MessageBody } from './schema.ts'
-import { type MessageStatus, messageStatuses } from './status.ts'
-import { Message, messageView, Page } from './view.ts'
+import { exampleMessage, Message, messageView, Page } from './view.ts'
 
 export interface MessagesOptions {
   pool: pg.Pool
-  /** Asked for the order that a message is about. */
-  orders: OrderDesk
-  staffOf: (request: FastifyRequest) => { tenant: string; actor: Actor }
-  /** Told that there are messages to send. */
+  /** Reads the order that a message is about. */
+  orders: OrdersClient
+  /** MESSAGING_PRODUCT. */
+  product: string
+  /** Called when there are messages to send. */
   onQueued: () => void
-  /** Of one bulk call; 1000 without it. */
+  /** Of one bulk request; 1000 without it. */
   maxMessages?: number | undefined
+  /** Of one bulk request; 5 MiB without it. */
+  maxBodyBytes?: number | undefined
 }
 
 const tags = ['messages']
 const security = [{ token: [] }]
 
-const Headers = Type.Object({
-  'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }),
-  'idempotency-key': Type.Optional(
-    Type.String({
-      pattern: '^[\\x20-\\x7e]{1,255}$',
-      description: 'Repeat a call under the same key and it is done once: the answer is kept 24 hours.',
-      sentence: 'The Idempotency-Key header must be 1 to 255 printable ASCII characters.',
-    }),
-  ),
+const ById = Type.Object({
+  id: Type.String({ ...messageId, must: 'be the id of a message' }),
 })
+const One = Type.Object({ data: Message }, { title: 'OneMessage', examples: [{ data: exampleMessage }] })
+const committed = 'Committed: it will be sent.'
+const exampleAccepted: Accepted = { id: exampleMessage.id, status: 'queued' }
+const OneAccepted = Type.Object(
+  { message: Type.String(), data: Accepted },
+  {
+    title: 'MessageAccepted',
+    description: committed,
+    examples: [{ message: 'The message is queued.', data: exampleAccepted }],
+  },
+)
+const AllAccepted = Type.Object(
+  { message: Type.String(), data: Type.Array(Accepted) },
+  {
+    title: 'MessagesAccepted',
+    description: committed,
+    examples: [{ message: '1 messages are queued.', data: [exampleAccepted] }],
+  },
+)
 
-const Filters = Type.Object({
-  status: Type.Optional(
-    Type.Union(
-      messageStatuses.map(status => Type.Literal(status)),
-      { must: `be one of ${messageStatuses.join(', ')}` },
-    ),
-  ),
-  to: Type.Optional(
-    Type.String({
-      maxLength: 40,
-      pattern: goodText,
-      must: 'be a phone number',
-      description: 'Phone number, in any usual spelling.',
-    }),
-  ),
-  waybill_number: Type.Optional(Type.String({ maxLength: 50, pattern: goodText, must: 'be a waybill number' })),
-  limit: Type.Optional(
-    Type.String({ pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$', must: 'be a whole number, 1 to 200' }),
-  ),
-  cursor: Type.Optional(
-    Type.String({
-      pattern: messageIdPattern,
-      must: 'be the next_cursor of a page',
-      description: '`next_cursor` of the page before.',
-    }),
-  ),
-})
-
-const ById = Type.Object({ id: Type.String({ pattern: messageIdPattern, must: 'be the id of a message' }) })
-const One = Type.Object({ data: Message })
-const accepted = (data: typeof Accepted | ReturnType<typeof Type.Array<typeof Accepted>>) =>
-  Type.Object({ message: Type.String(), data }, { description: 'Committed: it will be sent.' })
-
-/** The staff portal's calls about messages. */
+/** The staff portal's routes for messages. */
 export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, options) => {
-  const { pool, staffOf, onQueued, maxMessages = 1000 } = options
+  const { pool, onQueued, maxMessages = 1000, maxBodyBytes = 5_242_880 } = options
+  const limitOf = (messages: number) => Math.min(maxBodyBytes, messages * maxMessageBytes)
   const accept = async (
     request: FastifyRequest,
     reply: FastifyReply,
     bodies: readonly MessageBody[],
-    call: string,
+    scope: string,
     pathOf: PathOf,
   ) => {
-    const { tenant, actor } = staffOf(request)
-    const key = keyOf(request, call)
-    const messages = answer(await acceptBodies(options, tenant, bodies, pathOf, key, actor), reply)
+    const { tenant, actor } = request.staff
+    const key = idempotencyKeyOf(request, scope)
+    const messages = readResult(await acceptBodies(options, tenant, bodies, pathOf, key, actor), reply)
     onQueued()
     request.log.info({ messages: messages.length }, 'messages.queued')
     reply.code(202)
     return messages
   }
 
-  const post = { tags, security, headers: Headers }
-  const failures = errorAnswers(400, 401, 409, 413, 415, 422, 429, 503)
+  const post = { tags, security, headers: IdempotentHeaders }
+  const failures = errorResponses(400, 401, 409, 413, 415, 422, 429, 503)
 
   app.post(
     '/api/messages',
     {
+      bodyLimit: limitOf(1),
       schema: {
         ...post,
+        operationId: 'sendMessage',
         summary: 'Send a template message',
         body: MessageBody,
-        response: { 202: accepted(Accepted), ...failures },
+        response: { 202: OneAccepted, ...failures },
       },
     },
     async (request, reply) => {
@@ -120,11 +101,13 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
   app.post(
     '/api/messages/bulk',
     {
+      bodyLimit: limitOf(maxMessages),
       schema: {
         ...post,
+        operationId: 'sendMessages',
         summary: `Send up to ${maxMessages} template messages, all or none`,
         body: MessageBodies(maxMessages),
-        response: { 202: accepted(Type.Array(Accepted)), ...failures },
+        response: { 202: AllAccepted, ...failures },
       },
     },
     async (request, reply) => {
@@ -139,18 +122,21 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
       schema: {
         tags,
         security,
+        operationId: 'listMessages',
         summary: 'Messages, newest first',
-        querystring: Filters,
-        response: { 200: Page, ...errorAnswers(400, 401, 422, 429, 503) },
+        querystring: MessagesQuery.schema,
+        response: { 200: Page, ...errorResponses(400, 401, 422, 429, 503) },
       },
     },
     async request => {
-      const { tenant } = staffOf(request)
-      const { status, to, waybill_number, limit = '50', cursor } = request.query
+      const { tenant } = request.staff
+      const { limit = '50', cursor } = request.query
+      const wanted = MessagesQuery.read(request.query)
       return inTenant(pool, tenant, async (tx: Tx) => {
-        const recipient = to === undefined ? undefined : (normalisePhone(to, await findCountry(tx, tenant)) ?? to)
-        const filter = { status: status as MessageStatus | undefined, recipient, waybillNumber: waybill_number }
-        const rows = await listMessages(tx, tenant, filter, cursor, Number(limit))
+        const recipient = wanted.to && normalisePhone(wanted.to, await findCountry(tx, tenant))
+        if (wanted.to && !recipient)
+          throw invalid({ [MessagesQuery.fieldOf(request.query, 'to')]: ['The to field must be a phone number.'] })
+        const rows = await listMessages(tx, tenant, { ...wanted, to: recipient }, cursor, Number(limit))
         const timelines = await findTimelines(
           tx,
           tenant,
@@ -165,25 +151,27 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
     },
   )
 
-  const byId = { tags, security, params: ById, response: { 200: One, ...errorAnswers(400, 401, 404, 422, 429, 503) } }
-  const changeById = { ...byId, response: { ...byId.response, ...errorAnswers(413, 415) } }
+  const byId = { tags, security, params: ById, response: { 200: One, ...errorResponses(400, 401, 404, 422, 429, 503) } }
+  const changeById = { ...byId, response: { ...byId.response, ...errorResponses(413, 415) } }
 
   const view = (tenant: string, id: string) =>
     inTenant(pool, tenant, async (tx: Tx) => {
       const row = await findMessage(tx, tenant, id)
-      if (!row) throw new DomainError('not_found', 'There is no such message.')
+      if (!row) throw httpError('not_found', 'There is no such message.')
       return { data: messageView(row, (await findTimelines(tx, tenant, [id])).get(id) ?? []) }
     })
 
-  app.get('/api/messages/:id', { schema: { ...byId, summary: 'One message with its timeline' } }, request =>
-    view(staffOf(request).tenant, request.params.id),
+  app.get(
+    '/api/messages/:id',
+    { schema: { ...byId, operationId: 'getMessage', summary: 'One message with its timeline' } },
+    request => view(request.staff.tenant, request.params.id),
   )
 
   app.post(
     '/api/messages/:id/cancel',
-    { schema: { ...changeById, summary: 'Cancel a message before it is sent' } },
+    { schema: { ...changeById, operationId: 'cancelMessage', summary: 'Cancel a message before it is sent' } },
     async request => {
-      const { tenant, actor } = staffOf(request)
+      const { tenant, actor } = request.staff
       const { id } = request.params
       const status = await inTenant(pool, tenant, (tx: Tx) => cancelMessage(tx, tenant, id, actor))
       if (status && status !== 'cancelled')
@@ -194,9 +182,9 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
 
   app.post(
     '/api/messages/:id/resend',
-    { schema: { ...changeById, summary: 'Send a failed or unknown message again' } },
+    { schema: { ...changeById, operationId: 'resendMessage', summary: 'Send a failed or unknown message again' } },
     async request => {
-      const { tenant, actor } = staffOf(request)
+      const { tenant, actor } = request.staff
       const { id } = request.params
       const status = await inTenant(pool, tenant, (tx: Tx) => resendMessage(tx, tenant, id, actor))
       if (status && status !== 'queued')
@@ -216,28 +204,20 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
 const tooEarly =
   'It was sent less than ten minutes ago and a webhook may still tell what became of it. Send it again after that.'
 
-const keyOf = (request: FastifyRequest, call: string): IdempotencyKey | undefined => {
-  const key = request.headers['idempotency-key']
-  if (typeof key !== 'string') return undefined
-  return { scope: call, key, fingerprint: fingerprint(bytesOf(request.body)) }
-}
-
-const answer = (result: Awaited<ReturnType<typeof acceptBodies>>, reply: FastifyReply): Static<typeof Accepted>[] => {
+const readResult = (
+  result: Awaited<ReturnType<typeof acceptBodies>>,
+  reply: FastifyReply,
+): Static<typeof Accepted>[] => {
   switch (result.kind) {
     case 'accepted':
-      if (result.replayed) reply.header('idempotency-replayed', 'true')
+      markReplayed(reply, result.replayed)
       return result.messages
     case 'refused':
-      throw invalid(result.faults)
+      throw invalid(result.errors)
     case 'orders_away':
-      throw ordersAway()
+      throw httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
     case 'running':
-      throw new DomainError('conflict', 'A call with this Idempotency-Key is running. Repeat it for its answer.', {
-        retryAfterSeconds: 1,
-      })
     case 'other_body':
-      throw invalid({
-        'idempotency-key': ['This Idempotency-Key came with another body before. Use a new key for a new message.'],
-      })
+      throw keyRefused(result.kind, 'message')
   }
 }

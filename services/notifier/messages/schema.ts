@@ -1,51 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
-
-export const ParameterText = Type.String({
-  minLength: 1,
-  maxLength: 1024,
-  // A line break, a tab or more than four blanks in a row makes the API refuse the whole message (messaging-api 1.2).
-  pattern: '^(?!.* {5})[^\\n\\r\\t\\u0000]*\\S[^\\n\\r\\t\\u0000]*$',
-  must: 'be 1 to 1024 characters without line breaks, tabs and more than four blanks in a row',
-})
-
-export const Parameter = Type.Object(
-  {
-    type: Type.Literal('text', { must: 'be "text"' }),
-    text: ParameterText,
-    parameter_name: Type.Optional(
-      Type.String({ pattern: '^[a-z0-9_]{1,60}$', must: 'be lower-case letters, digits and _' }),
-    ),
-  },
-  { additionalProperties: false },
-)
-
-export const Component = Type.Object(
-  {
-    type: Type.Union([Type.Literal('header'), Type.Literal('body')], { must: 'be "header" or "body"' }),
-    parameters: Type.Array(Parameter, { maxItems: 100 }),
-  },
-  { additionalProperties: false },
-)
-
-export const TemplateName = Type.String({
-  pattern: '^[a-z0-9_]{1,512}$',
-  must: 'be a template name: lower-case letters, digits and _',
-})
-export const LanguageCode = Type.String({
-  pattern: '^[a-z]{2,3}(_[A-Z]{2})?$',
-  must: 'be a locale code such as en_US',
-})
-
-/** What to send: an approved template and its parameters (spec.md 2.6). */
-export const MessageTemplate = Type.Object(
-  {
-    name: TemplateName,
-    language: Type.Object({ code: LanguageCode }, { additionalProperties: false }),
-    components: Type.Array(Component, { maxItems: 2 }),
-  },
-  { additionalProperties: false },
-)
-export type MessageTemplate = Static<typeof MessageTemplate>
+import { MessageTemplate } from '../messaging-api/message-template.ts'
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]))
 
@@ -54,7 +8,7 @@ const Phone = Type.String({
   description: "Phone number, in any usual spelling; with a waybill_number it may be left out: the customer's.",
 })
 
-/** One message as the staff portal asks for it (spec.md 2.6, with what our service adds). */
+/** One message as the staff portal requests it (docs/contract.md#send, with what our service adds). */
 export const MessageBody = Type.Object(
   {
     messaging_product: optional(Type.String({ maxLength: 64 })),
@@ -80,6 +34,7 @@ export const MessageBody = Type.Object(
   },
   {
     title: 'Message',
+    additionalProperties: false,
     examples: [
       {
         waybill_number: 'DM00000001',
@@ -124,10 +79,13 @@ export type MessageBody = Static<typeof MessageBody>
 export type MessageRequest = MessageBody & { to: string }
 
 export const MessageBodies = (maxMessages: number) =>
-  Type.Object({ messages: Type.Array(MessageBody, { minItems: 1, maxItems: maxMessages }) })
+  Type.Object(
+    { messages: Type.Array(MessageBody, { minItems: 1, maxItems: maxMessages }) },
+    { title: 'Messages', examples: [{ messages: MessageBody.examples }], additionalProperties: false },
+  )
 
-export const Accepted = Type.Object({
-  id: Type.String(),
-  status: Type.Union([Type.Literal('queued'), Type.Literal('held')]),
-})
+export const Accepted = Type.Object(
+  { id: Type.String(), status: Type.Union([Type.Literal('queued'), Type.Literal('held')]) },
+  { title: 'Accepted' },
+)
 export type Accepted = Static<typeof Accepted>

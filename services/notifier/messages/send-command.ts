@@ -1,13 +1,13 @@
-import { type Actor, operator } from '@courier/shared/audit.ts'
-import { UsageError } from '@courier/shared/command-line.ts'
-import type { Faults } from '@courier/shared/http/errors.ts'
-import { faultsOf } from '@courier/shared/http/faults.ts'
-import { requireTenant } from '@courier/shared/token-commands.ts'
+import { UsageError } from '@courier/shared/cli/command-line.ts'
+import { requireTenant } from '@courier/shared/cli/token-commands.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { validationErrors } from '@courier/shared/http/field-errors.ts'
+import { type Actor, operator } from '@courier/shared/postgres/audit.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { acceptBodies, type WaybillDesk } from './about-waybill.ts'
+import { acceptBodies, type WaybillDependencies } from './about-waybill.ts'
 import { type Accepted, MessageBody } from './schema.ts'
 
-/** The words of `notifier send`. */
+/** The options of `notifier send`. */
 export interface SendRequest {
   tenant: string
   template: string
@@ -22,18 +22,18 @@ export interface SendRequest {
 const check = TypeCompiler.Compile(MessageBody)
 
 /**
- * Queues a message as `POST /api/messages` does. Throws UsageError for an unknown tenant, and when orders, which it has to
- * ask, is away.
+ * Queues a message as `POST /api/messages` does. Throws UsageError for an unknown tenant, and when orders is needed and
+ * unavailable.
  */
 export const sendMessage = async (
-  desk: WaybillDesk,
+  dependencies: WaybillDependencies,
   request: SendRequest,
   by: Actor = operator(),
-): Promise<{ kind: 'queued'; message: Accepted } | { kind: 'refused'; faults: Faults }> => {
+): Promise<{ kind: 'queued'; message: Accepted } | { kind: 'refused'; errors: FieldErrors }> => {
   const body = bodyOf(request)
-  if (!check.Check(body)) return { kind: 'refused', faults: faultsOf(check, body) }
-  await requireTenant(desk.pool, request.tenant)
-  const result = await acceptBodies(desk, request.tenant, [body], () => '', undefined, by)
+  if (!check.Check(body)) return { kind: 'refused', errors: validationErrors(check, body) }
+  await requireTenant(dependencies.pool, request.tenant)
+  const result = await acceptBodies(dependencies, request.tenant, [body], () => '', undefined, by)
   if (result.kind === 'refused') return result
   const message = result.kind === 'accepted' ? result.messages[0] : undefined
   if (!message)

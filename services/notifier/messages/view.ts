@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { type MessageStatus, messageStatuses } from '../database/tables.ts'
+import { MessageTemplate } from '../messaging-api/message-template.ts'
 import type { MessageRow } from './queries.ts'
-import { MessageTemplate } from './schema.ts'
-import { type MessageStatus, messageStatuses } from './status.ts'
 
 const Nullable = <S extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(schema: S) =>
   Type.Union([schema, Type.Null()])
@@ -27,7 +27,29 @@ export const Message = Type.Object(
   { title: 'MessageWithTimeline' },
 )
 
-export const Page = Type.Object({ data: Type.Array(Message), next_cursor: Nullable(Type.String()) })
+export const exampleMessage: Static<typeof Message> = {
+  id: 'msg_0198a7c2k4m6p8r0t2v4x6z8a',
+  channel: '106540352242922',
+  to: '94770000101',
+  template: {
+    name: 'order_created',
+    language: { code: 'en_US' },
+    components: [{ type: 'body', parameters: [{ type: 'text', text: 'Nimali' }] }],
+  },
+  waybill_number: 'DM00000001',
+  status: 'accepted',
+  provider_message_id: 'wamid.HBgLOTQ3NzAwMDAxMDE',
+  error: null,
+  attempts: 0,
+  created_at: '2026-02-19T19:06:23.000Z',
+  send_at: null,
+  timeline: [{ status: 'queued', at: '2026-02-19T19:06:23.000Z', detail: null }],
+}
+
+export const Page = Type.Object(
+  { data: Type.Array(Message), next_cursor: Nullable(Type.String()) },
+  { title: 'MessageList', examples: [{ data: [exampleMessage], next_cursor: null }] },
+)
 
 interface Event {
   status: MessageStatus

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { answer, clientOf, credentials, startServer } from './test-server.ts'
+import { clientOf, credentials, respond, startServer } from '../test/messaging-api-server.ts'
 
 const entry = (name: string, more: object = {}) => ({
   id: '1387372356726668',
@@ -12,7 +12,7 @@ const entry = (name: string, more: object = {}) => ({
   ...more,
 })
 
-t.test('the health of a number is asked and read', async t => {
+t.test('the health of a number is requested and read', async t => {
   const body = {
     id: '106540352242922',
     display_phone_number: '+94 77 000 0100',
@@ -33,11 +33,11 @@ t.test('the health of a number is asked and read', async t => {
     },
   }
   const { url, arrived } = await startServer(t, {
-    onRequest: ({ socket }, index) => answer(socket, 200, index === 0 ? JSON.stringify(body) : '{"id":"7"}'),
+    onRequest: ({ socket }, index) => respond(socket, 200, index === 0 ? JSON.stringify(body) : '{"id":"7"}'),
   })
   const api = clientOf(t, url)
   t.same(await api.phoneNumber(credentials, '106540352242922'), {
-    kind: 'answered',
+    kind: 'received',
     servedVersion: null,
     value: {
       id: '106540352242922',
@@ -54,10 +54,10 @@ t.test('the health of a number is asked and read', async t => {
   })
   t.match(arrived[0]?.line, /^GET \/v17\.0\/106540352242922\?fields=id,display_phone_number,.*,health_status HTTP/)
   t.equal(arrived[0]?.headers.get('authorization'), 'Bearer EAAG-secret-token')
-  t.match(await api.phoneNumber(credentials, '7'), { kind: 'answered', value: { status: null, healthProblems: [] } })
+  t.match(await api.phoneNumber(credentials, '7'), { kind: 'received', value: { status: null, healthProblems: [] } })
 })
 
-t.test('a token is asked about itself', async t => {
+t.test('a token is looked up with itself', async t => {
   const data = {
     app_id: '138483919580948',
     type: 'SYSTEM_USER',
@@ -71,10 +71,10 @@ t.test('a token is asked about itself', async t => {
   }
   const bodies = [{ data }, { data: { is_valid: false, expires_at: 1_763_719_200 } }, { data: {} }]
   const { url, arrived } = await startServer(t, {
-    onRequest: ({ socket }, index) => answer(socket, 200, JSON.stringify(bodies[index])),
+    onRequest: ({ socket }, index) => respond(socket, 200, JSON.stringify(bodies[index])),
   })
   const api = clientOf(t, url)
-  const common = { kind: 'answered', servedVersion: null }
+  const common = { kind: 'received', servedVersion: null }
   t.same(await api.debugToken(credentials), {
     ...common,
     value: {
@@ -92,11 +92,11 @@ t.test('a token is asked about itself', async t => {
   t.match(await api.debugToken(credentials), {
     value: { isValid: false, expiresAt: new Date('2025-11-21T10:00:00Z'), scopes: [], granularScopes: [] },
   })
-  t.match(await api.debugToken(credentials), { kind: 'no_answer' })
+  t.match(await api.debugToken(credentials), { kind: 'no_response' })
 })
 
-t.test('the catalogue is read page by page by the cursor, and never by the address that the answer names', async t => {
-  const elsewhere = await startServer(t, { onRequest: ({ socket }) => answer(socket, 200, '{"data":[]}') })
+t.test('the catalogue is read page by page by the cursor, and never by the address in the response', async t => {
+  const elsewhere = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, '{"data":[]}') })
   const next = `${elsewhere.url}/v17.0/102290129340398/message_templates?access_token=x`
   const pages = [
     {
@@ -111,7 +111,7 @@ t.test('the catalogue is read page by page by the cursor, and never by the addre
   ]
   const { url, arrived } = await startServer(t, {
     onRequest: ({ socket }, index) =>
-      answer(socket, 200, JSON.stringify(pages[index]), { 'facebook-api-version': 'v22.0' }),
+      respond(socket, 200, JSON.stringify(pages[index]), { 'facebook-api-version': 'v22.0' }),
   })
   const got = await clientOf(t, url).templates(credentials, '102290129340398')
   const components = entry('').components
@@ -123,7 +123,7 @@ t.test('the catalogue is read page by page by the cursor, and never by the addre
     components,
   }
   t.same(got, {
-    kind: 'answered',
+    kind: 'received',
     servedVersion: 'v22.0',
     value: [
       { ...common, id: '1387372356726668', name: 'one' },
@@ -145,20 +145,20 @@ t.test('a catalogue that breaks off is a failure and not a shorter catalogue', a
   const first = JSON.stringify({ data: [entry('one')], paging: { cursors: { after: 'A' }, next: 'x' } })
   const { url } = await startServer(t, {
     onRequest: ({ socket }, index) =>
-      answer(socket, index % 2 ? 400 : 200, index % 2 ? '{"error":{"code":131059}}' : first),
+      respond(socket, index % 2 ? 400 : 200, index % 2 ? '{"error":{"code":131059}}' : first),
   })
   t.match(await clientOf(t, url).templates(credentials, '1'), { kind: 'refused', code: 131059 })
   const lost = await startServer(t, {
-    onRequest: ({ socket }, index) => (index === 0 ? answer(socket, 200, first) : socket.destroy()),
+    onRequest: ({ socket }, index) => (index === 0 ? respond(socket, 200, first) : socket.destroy()),
   })
-  t.match(await clientOf(t, lost.url).templates(credentials, '1'), { kind: 'no_answer' })
+  t.match(await clientOf(t, lost.url).templates(credentials, '1'), { kind: 'no_response' })
 })
 
 t.test('cursors that run in a circle or are missing end the reading', async t => {
   for (const cursors of [{ after: 'A' }, {}, { after: 7 }]) {
     const page = JSON.stringify({ data: [entry('one')], paging: { cursors, next: 'x' } })
-    const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => answer(socket, 200, page) })
-    t.match(await clientOf(t, url).templates(credentials, '1'), { kind: 'no_answer', reason: /cursors/ })
+    const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, page) })
+    t.match(await clientOf(t, url).templates(credentials, '1'), { kind: 'no_response', reason: /cursors/ })
     t.ok(arrived.length <= 2)
   }
 })

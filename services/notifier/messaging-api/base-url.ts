@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
 
 /**
- * Why the messaging API must not be called at `url`; undefined when it may. Tokens travel with every call, so plain http
+ * Why `url` is not allowed for the messaging API; undefined when it is. Tokens travel with every request, so plain http
  * is for loopback and the hosts named here (those of docker-compose) only. The sentence does not repeat the URL.
  */
 export const baseUrlProblem = (url: string, allowPlainHttpHosts: readonly string[] = []): string | undefined => {

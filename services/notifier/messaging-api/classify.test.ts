@@ -11,7 +11,7 @@ const failed = (failure: Partial<Failure>): Failure => ({
   ...failure,
 })
 
-/** messaging-api.md 3.3 in its own letters: R retry, D delay, P permanent, T hold the template, C pause the channel. */
+/** docs/error-codes.md in letters: R retry, D delay, P permanent, T hold the template, C pause the channel. */
 const sheet: Record<string, number[]> = {
   R: [1, 2, 130429, 131000, 131016, 131059, 133004],
   D: [4, 17, 80007, 80008, 131056, 131057, 132069, 133008, 133009, 133015, 133016, 134101, 2494100],
@@ -27,7 +27,7 @@ const sheet: Record<string, number[]> = {
 }
 const classOf = { R: 'retry', D: 'delay', P: 'permanent', T: 'hold_template', C: 'pause_channel' } as const
 
-t.test('every code of the facts sheet has its class, whatever the HTTP status', async t => {
+t.test('every code of docs/error-codes.md has its class, whatever the HTTP status', async t => {
   for (const [letter, codes] of Object.entries(sheet))
     for (const code of codes)
       for (const status of [null, 200, 400, 401, 403, 404, 429, 500, 503])
@@ -45,7 +45,7 @@ t.test('the table has no other codes, and none twice', async t => {
   t.equal(errorTable.length, known.size - 3 + 1)
 })
 
-t.test('every line says in one sentence each what it means and what to do', async t => {
+t.test('every entry gives its meaning and its remedy in one sentence each', async t => {
   for (const { code, meaning, advice, class: errorClass } of errorTable) {
     t.match(meaning, /^[A-Z][^.]{10,90}\.$/, `${code}`)
     t.match(advice, /^[A-Z].{10,110}\.$/, `${code}`)
@@ -65,7 +65,7 @@ t.test('the edges of the permission codes', async t => {
   t.equal(findError(200), findError(299))
 })
 
-t.test('delays are those of the sheet', async t => {
+t.test('delays are those of docs/messaging-api.md', async t => {
   const delays: [number, number[]][] = [
     [4, [900, 1800, 3600, 3600]],
     [17, [900, 1800, 3600, 3600]],
@@ -89,7 +89,7 @@ t.test('delays are those of the sheet', async t => {
     if (errorClass === 'delay') t.ok(classify(failed({ code })).delaySeconds, `${code} has a delay`)
 })
 
-t.test('what the API asks for comes before the delay of the table', async t => {
+t.test('the wait that the API requests comes before the delay of the table', async t => {
   t.equal(classify(failed({ code: 80007, retryAfterSeconds: 420 })).delaySeconds, 420)
   t.equal(classify(failed({ code: 131016, retryAfterSeconds: 30 })).delaySeconds, 30)
   t.equal(classify(failed({ code: 555, status: 503, retryAfterSeconds: 30 })).delaySeconds, 30)
@@ -156,7 +156,7 @@ t.test('codes that are not in the table go by the HTTP status', async t => {
     }
 })
 
-t.test('only a gateway that answers for the API leaves it open whether the message was taken', async t => {
+t.test("only a gateway's response leaves open whether the API accepted the message", async t => {
   for (const status of [502, 504]) t.equal(classify(failed({ status })).mayHaveBeenSent, true)
   for (const status of [null, 400, 401, 429, 500, 503]) t.equal(classify(failed({ status })).mayHaveBeenSent, false)
   t.equal(classify(failed({ status: 502, code: 131000 })).mayHaveBeenSent, false)

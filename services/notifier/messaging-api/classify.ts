@@ -1,14 +1,14 @@
 import { type Delay, type ErrorClass, type ErrorEntry, findError } from './errors.ts'
 
-/** What the API said of a failure, in its answer or in a webhook (which has no HTTP status: null). */
+/** A failure as the API reports it, in a response or in a webhook (which has no HTTP status: null). */
 export interface Failure {
   readonly status: number | null
-  /** null: the answer had none. */
+  /** null: none was given. */
   readonly code: number | null
   readonly subcode: number | null
-  /** The API itself says that it passes. */
+  /** The API calls it transient. */
   readonly isTransient: boolean
-  /** What its headers ask for. */
+  /** The wait that its headers request. */
   readonly retryAfterSeconds: number | null
 }
 
@@ -17,22 +17,22 @@ export interface Classification {
   readonly code: number | null
   readonly meaning: string
   readonly advice: string
-  /** Not again before so many seconds; null: the queue's own schedule alone. */
+  /** Seconds before the next attempt; null: the queue's own schedule alone. */
   readonly delaySeconds: number | null
-  /** The delay is for everything that the number sends. */
+  /** The delay holds for every message of the number. */
   readonly holdsNumber: boolean
   /** null: as many as the queue's schedule has. `class` is `permanent` already when they are used up. */
   readonly maxRetries: number | null
   readonly slows: 'number' | 'recipient' | null
-  /** The channel is paused after so many such failures in a row; null: never because of this. */
+  /** The channel is paused after this many failures in a row; null: never. */
   readonly pausesAfter: number | null
-  /** The pause ends by itself after so many seconds; null: an operator or a green check ends it. */
+  /** Seconds after which the pause ends by itself; null: an operator or a successful check ends it. */
   readonly pauseSeconds: number | null
-  /** A gateway answered in place of the API, which may have taken the message: sending again may send it twice. */
+  /** A gateway responded in place of the API, which may have accepted the message: a retry may send it twice. */
   readonly mayHaveBeenSent: boolean
 }
 
-/** What to do about a failure of a message that was sent again `retries` times already. Pure. */
+/** How to handle a failure of a message after `retries` retries. Pure. */
 export const classify = (failure: Failure, retries = 0): Classification => {
   const { code, subcode } = failure
   const entry = code === null ? undefined : findError(code, subcode)
@@ -79,7 +79,7 @@ const unknown = ({ status, code, isTransient, retryAfterSeconds }: Failure): Cla
   const isDenied = !isTransient && (status === 401 || status === 403)
   const passes = isTransient || status === 429 || (status ?? 0) >= 500
   return {
-    // A denial may be the token's fault or the message's: only a row of them tells. Until then nothing is given up.
+    // A denial may be due to the token or the message: only a series of them shows which. Until then nothing is given up.
     class: passes || isDenied ? 'retry' : 'permanent',
     code,
     meaning: `The API ${passes ? 'failed or was too busy' : 'refused it'}, ${name}${status ? ` (HTTP ${status})` : ''}.`,
@@ -90,7 +90,7 @@ const unknown = ({ status, code, isTransient, retryAfterSeconds }: Failure): Cla
     slows: null,
     pausesAfter: isDenied ? 3 : null,
     pauseSeconds: null,
-    // A gateway that gave up waiting may stand before an API that took the message.
+    // A gateway timeout may hide that the API accepted the message.
     mayHaveBeenSent: code === null && !isTransient && gaveUpWaiting(status ?? 0),
   }
 }

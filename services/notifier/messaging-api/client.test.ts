@@ -1,8 +1,8 @@
 import t from 'tap'
-import { answer, clientOf, credentials, message, startServer, taken } from './test-server.ts'
+import { clientOf, credentials, message, respond, startServer, taken } from '../test/messaging-api-server.ts'
 
-t.test('a template message is the call of spec.md 4.3, byte for byte', async t => {
-  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => answer(socket, 200, taken()) })
+t.test('a template message is the request of docs/contract.md#send, byte for byte', async t => {
+  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
   await clientOf(t, url).sendTemplate(credentials, '106540352242922', message)
   t.equal(arrived.length, 1)
   t.equal(arrived[0]?.line, 'POST /v17.0/106540352242922/messages HTTP/1.1')
@@ -22,28 +22,18 @@ t.test('a template message is the call of spec.md 4.3, byte for byte', async t =
   })
 })
 
-t.test('the plus sign before the number is a setting', async t => {
-  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => answer(socket, 200, taken()) })
-  await clientOf(t, url, { plusPrefix: true }).sendTemplate(credentials, '1', message)
-  await clientOf(t, url, { plusPrefix: true }).sendTemplate(credentials, '1', { ...message, to: '94770000101' })
-  t.same(
-    arrived.map(({ body }) => JSON.parse(body).to),
-    ['+94770000101', '+94770000101'],
-  )
-})
-
 t.test('an accepted message gives its id, its state and the version that served it', async t => {
-  const answers = [
+  const responses = [
     taken('wamid.1'),
     '{"messages":[{"id":"wamid.2","message_status":"held_for_quality_assessment"}]}',
     '{"contacts":[{"user_id":"US.1"}],"messages":[{"id":"wamid.3"}],"new":{"deep":[1]}}',
   ]
   const { url } = await startServer(t, {
-    onRequest: ({ socket }, index) => answer(socket, 200, answers[index] ?? '', { 'facebook-api-version': 'v21.0' }),
+    onRequest: ({ socket }, index) => respond(socket, 200, responses[index] ?? '', { 'facebook-api-version': 'v21.0' }),
   })
   const api = clientOf(t, url)
   const got = []
-  for (const _ of answers) got.push(await api.sendTemplate(credentials, '1', message))
+  for (const _ of responses) got.push(await api.sendTemplate(credentials, '1', message))
   const common = { kind: 'accepted', servedVersion: 'v21.0' }
   t.same(got, [
     { ...common, providerMessageId: 'wamid.1', messageStatus: 'accepted' },
@@ -53,16 +43,24 @@ t.test('an accepted message gives its id, its state and the version that served 
 })
 
 t.test('a success that names no message is doubt, not success', async t => {
-  const answers = ['', '{}', '[]', 'null', '<html>Welcome to the hotel</html>', '{"messages":[]}', '{"messages":[{}]}']
+  const responses = [
+    '',
+    '{}',
+    '[]',
+    'null',
+    '<html>Welcome to the hotel</html>',
+    '{"messages":[]}',
+    '{"messages":[{}]}',
+  ]
   const odd = ['{"messages":[{"id":7}]}', '{"messages":[{"id":"wamid\\u0000"}]}', '{"messages":{"0":{"id":"x"}}}']
-  const bodies = [...answers, ...odd, '{"error":"no"}']
+  const bodies = [...responses, ...odd, '{"error":"no"}']
   const { url, arrived } = await startServer(t, {
-    onRequest: ({ socket }, index) => answer(socket, 200, bodies[index] ?? ''),
+    onRequest: ({ socket }, index) => respond(socket, 200, bodies[index] ?? ''),
   })
   const api = clientOf(t, url)
   for (const _ of bodies) {
     const got = await api.sendTemplate(credentials, '1', message)
-    t.same(got, { kind: 'no_answer', reason: 'an answer that does not say what was done' })
+    t.same(got, { kind: 'no_response', reason: 'an answer that does not say what was done' })
   }
   t.equal(arrived.length, bodies.length)
 })
@@ -82,7 +80,7 @@ t.test('a refusal gives its code, its subcode and its words', async t => {
     { error: { code: 0, message: 'x' } },
   ]
   const { url } = await startServer(t, {
-    onRequest: ({ socket }, index) => answer(socket, index === 0 ? 404 : 401, JSON.stringify(bodies[index])),
+    onRequest: ({ socket }, index) => respond(socket, index === 0 ? 404 : 401, JSON.stringify(bodies[index])),
   })
   const api = clientOf(t, url)
   const got = []
@@ -97,9 +95,9 @@ t.test('a refusal gives its code, its subcode and its words', async t => {
   ])
 })
 
-t.test('an error in an answer with status 200 is a refusal', async t => {
+t.test('an error in a response with status 200 is a refusal', async t => {
   const body = '{"error":{"code":131056,"message":"pair rate"}}'
-  const { url } = await startServer(t, { onRequest: ({ socket }) => answer(socket, 200, body) })
+  const { url } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, body) })
   const got = await clientOf(t, url).sendTemplate(credentials, '1', message)
   t.match(got, { kind: 'refused', status: 200, code: 131056 })
 })
@@ -113,7 +111,7 @@ t.test('refusals without a body of the API have a status and no code', async t =
     '"x"',
     '['.repeat(99_999),
   ]
-  const { url } = await startServer(t, { onRequest: ({ socket }, index) => answer(socket, 502, bodies[index] ?? '') })
+  const { url } = await startServer(t, { onRequest: ({ socket }, index) => respond(socket, 502, bodies[index] ?? '') })
   const api = clientOf(t, url)
   for (const _ of bodies)
     t.match(await api.sendTemplate(credentials, '1', message), {
@@ -129,7 +127,7 @@ t.test('refusals without a body of the API have a status and no code', async t =
 t.test('the words of a refusal do not repeat the token, the recipient or the parameters', async t => {
   const details = `Malformed access token ${credentials.accessToken} for +94770000101, \u0000Nimali Perera\n`
   const body = JSON.stringify({ error: { code: 190, message: details + 'x'.repeat(9_999) } })
-  const { url } = await startServer(t, { onRequest: ({ socket }) => answer(socket, 401, body) })
+  const { url } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 401, body) })
   const api = clientOf(t, url)
   const got = await api.sendTemplate(credentials, '1', message)
   t.match(got, { details: /^Malformed access token … for \+…, {2}… x+$/ })
@@ -140,17 +138,17 @@ t.test('waiting times of the headers come along', async t => {
   const usage = '{"102290129340398":[{"type":"whatsapp","call_count":100,"estimated_time_to_regain_access":3}]}'
   const headers = [{ 'retry-after': '17' }, { 'x-business-use-case-usage': usage }]
   const { url } = await startServer(t, {
-    onRequest: ({ socket }, index) => answer(socket, 429, '{"error":{"code":80007}}', headers[index]),
+    onRequest: ({ socket }, index) => respond(socket, 429, '{"error":{"code":80007}}', headers[index]),
   })
   const api = clientOf(t, url)
   t.match(await api.sendTemplate(credentials, '1', message), { status: 429, code: 80007, retryAfterSeconds: 17 })
   t.match(await api.sendTemplate(credentials, '1', message), { status: 429, code: 80007, retryAfterSeconds: 180 })
 })
 
-t.test('a registration is the call of spec.md 4.2, byte for byte, once', async t => {
+t.test('a registration is the request of docs/contract.md#register, byte for byte, once', async t => {
   const bodies = ['{"success":true}', '{"success":"true"}', '{"success":false}', '{"error":{"code":133005}}']
   const { url, arrived } = await startServer(t, {
-    onRequest: ({ socket }, index) => answer(socket, index === 3 ? 400 : 200, bodies[index] ?? ''),
+    onRequest: ({ socket }, index) => respond(socket, index === 3 ? 400 : 200, bodies[index] ?? ''),
   })
   const api = clientOf(t, url)
   const registration = { pin: '123456', certificate: 'CmMKHwjo' }
@@ -162,19 +160,19 @@ t.test('a registration is the call of spec.md 4.2, byte for byte, once', async t
   t.match(got, [
     { kind: 'registered', servedVersion: null },
     { kind: 'registered' },
-    { kind: 'no_answer' },
+    { kind: 'no_response' },
     { kind: 'refused', status: 400, code: 133005 },
   ])
 })
 
 t.test('a base address may have a path of its own', async t => {
-  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => answer(socket, 200, taken()) })
+  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
   await clientOf(t, `${url}/graph/`).sendTemplate(credentials, '1', message)
   t.equal(arrived[0]?.line, 'POST /graph/v17.0/1/messages HTTP/1.1')
 })
 
 t.test('an id cannot lead to another path', async t => {
-  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => answer(socket, 200, taken()) })
+  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
   await clientOf(t, url).sendTemplate(credentials, '1/register?x=\r\n', message)
   t.equal(arrived[0]?.line, 'POST /v17.0/1%2Fregister%3Fx%3D%0D%0A/messages HTTP/1.1')
 })

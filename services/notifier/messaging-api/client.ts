@@ -1,41 +1,53 @@
+import { type Client, Pool } from 'undici'
 import {
   type CatalogueTemplate,
+  collectTemplates,
   type PhoneNumber,
   phoneNumberFields,
   readPhoneNumber,
   readTokenInfo,
   type TokenInfo,
-} from './account-answers.ts'
-import { type Accepted, type Answered, type Failed, type Registered, readAcceptance, readSuccess } from './answers.ts'
-import { collectTemplates } from './template-pages.ts'
-import { type Caller, createWire, type WireOptions } from './wire.ts'
+} from './account-responses.ts'
+import { Exchange, TracedClient } from './exchange.ts'
+import type { MessageTemplate } from './message-template.ts'
+import {
+  type Accepted,
+  type Failed,
+  type Received,
+  type Registered,
+  readAcceptance,
+  readResponse,
+  readSuccess,
+} from './responses.ts'
 
-export interface MessagingApiOptions extends WireOptions {
+export interface MessagingApiOptions {
+  /** See `baseUrlProblem`. */
+  readonly baseUrl: string
+  /** Concurrent requests; more wait for a free connection. */
+  readonly connections?: number
+  // undici looks at these three every half a second, and not before a whole one is over.
+  readonly connectMilliseconds?: number
+  /** From the request to the head of its response. */
+  readonly headersMilliseconds?: number
+  /** Between two chunks of a response. */
+  readonly bodyMilliseconds?: number
+  /** For the whole request, including the wait for a connection; exact to the millisecond. */
+  readonly requestMilliseconds?: number
+  readonly maxResponseBytes?: number
   /** v17.0 */
   readonly version: string
   /** whatsapp */
   readonly product: string
-  /** Writes `to` with a plus sign; the spec says without (messaging-api.md 1.3). */
-  readonly plusPrefix?: boolean
 }
 
 export interface Credentials {
   readonly accessToken: string
 }
 
-interface Component {
-  readonly type: string
-  readonly parameters: readonly { readonly type: string; readonly text: string }[]
-}
-
 export interface TemplateMessage {
   /** E.164. */
   readonly to: string
-  readonly template: {
-    readonly name: string
-    readonly language: { readonly code: string }
-    readonly components: readonly Component[]
-  }
+  readonly template: MessageTemplate
   /** At most 512 characters; status webhooks bring it back. */
   readonly callbackData: string
 }
@@ -46,28 +58,30 @@ export interface Registration {
 }
 
 export interface MessagingApi {
-  /** spec.md 4.3. */
+  readonly product: string
+  /** docs/contract.md#send. */
   sendTemplate(credentials: Credentials, phoneNumberId: string, message: TemplateMessage): Promise<Accepted | Failed>
-  /** spec.md 4.2. Each call counts towards 10 in 72 hours, a refused one too. */
+  /** docs/contract.md#register. Each request counts towards 10 in 72 hours, even a refused one. */
   register(credentials: Credentials, phoneNumberId: string, registration: Registration): Promise<Registered | Failed>
-  phoneNumber(credentials: Credentials, phoneNumberId: string): Promise<Answered<PhoneNumber> | Failed>
+  phoneNumber(credentials: Credentials, phoneNumberId: string): Promise<Received<PhoneNumber> | Failed>
   /** What the token of `credentials` itself may do. */
-  debugToken(credentials: Credentials): Promise<Answered<TokenInfo> | Failed>
+  debugToken(credentials: Credentials): Promise<Received<TokenInfo> | Failed>
   /** All templates of an account, or the failure of the first page that failed. */
-  templates(credentials: Credentials, wabaId: string): Promise<Answered<CatalogueTemplate[]> | Failed>
-  /** Waits for the calls that are on their way; later ones are `not_written`. */
+  templates(credentials: Credentials, wabaId: string): Promise<Received<CatalogueTemplate[]> | Failed>
+  /** Waits for requests in flight; later ones are `not_written`. */
   close(): Promise<void>
 }
 
-/** The external messaging API. No call rejects and none is repeated: each gives a value that says what happened. */
+/** The external messaging API. No method rejects and no request is repeated: each resolves with a value that says what happened. */
 export const createMessagingApi = (options: MessagingApiOptions): MessagingApi => {
   const { version, product } = options
-  const { call, close } = createWire(options)
+  const { call, close } = createCaller(options)
   const pathTo = (id: string): string => `/${version}/${encodeURIComponent(id.toWellFormed())}`
 
   return {
+    product,
     sendTemplate: (credentials, phoneNumberId, message) =>
-      send(call, credentials, `${pathTo(phoneNumberId)}/messages`, templateBody(message, options)),
+      send(call, credentials, `${pathTo(phoneNumberId)}/messages`, templateBody(message, product)),
     register: (credentials, phoneNumberId, { pin, certificate }) =>
       register(call, credentials, `${pathTo(phoneNumberId)}/register`, {
         messaging_product: product,
@@ -88,11 +102,11 @@ export const createMessagingApi = (options: MessagingApiOptions): MessagingApi =
   }
 }
 
-/** The body of spec.md 2.6, with our own id of the message for the webhooks. */
-const templateBody = ({ to, template, callbackData }: TemplateMessage, options: MessagingApiOptions) => ({
-  messaging_product: options.product,
+/** The body of docs/contract.md#send, with our own id of the message for the webhooks. */
+const templateBody = ({ to, template, callbackData }: TemplateMessage, product: string) => ({
+  messaging_product: product,
   recipient_type: 'individual',
-  to: `${options.plusPrefix ? '+' : ''}${to.replace(/^\+/, '')}`,
+  to: to.replace(/^\+/, ''),
   type: 'template',
   biz_opaque_callback_data: callbackData,
   template: { name: template.name, language: { code: template.language.code }, components: template.components },
@@ -105,10 +119,10 @@ const send = async (
   body: ReturnType<typeof templateBody>,
 ): Promise<Accepted | Failed> => {
   const texts = body.template.components.flatMap(({ parameters }) => parameters.map(parameter => parameter.text))
-  const carried = [body.to, body.to.replace('+', ''), ...texts]
-  const answer = await call({ accessToken, path, body, read: readAcceptance, carried })
-  if (answer.kind !== 'answered') return answer
-  return { kind: 'accepted', ...answer.value, servedVersion: answer.servedVersion }
+  const carried = [body.to, ...texts]
+  const response = await call({ accessToken, path, body, read: readAcceptance, carried })
+  if (response.kind !== 'received') return response
+  return { kind: 'accepted', ...response.value, servedVersion: response.servedVersion }
 }
 
 const register = async (
@@ -117,6 +131,56 @@ const register = async (
   path: string,
   body: Registration & { readonly messaging_product: string },
 ): Promise<Registered | Failed> => {
-  const answer = await call({ accessToken, path, body, read: readSuccess, carried: [body.pin, body.certificate] })
-  return answer.kind === 'answered' ? { kind: 'registered', servedVersion: answer.servedVersion } : answer
+  const response = await call({ accessToken, path, body, read: readSuccess, carried: [body.pin, body.certificate] })
+  return response.kind === 'received' ? { kind: 'registered', servedVersion: response.servedVersion } : response
 }
+
+interface Call<Value> {
+  readonly accessToken: string
+  readonly path: string
+  /** Without one it is a GET. */
+  readonly body?: object
+  readonly read: (body: unknown) => Value | undefined
+  /** Texts of the request, beside the token, that are removed from the API's own words. */
+  readonly carried?: readonly string[]
+}
+
+type Caller = <Value>(call: Call<Value>) => Promise<Received<Value> | Failed>
+
+/** Makes each request once and reads its response. Redirects are not followed. */
+const createCaller = (options: MessagingApiOptions): { call: Caller; close: () => Promise<void> } => {
+  const { origin, pathname } = new URL(options.baseUrl)
+  const prefix = pathname.replace(/(?<!\/)\/+$/, '')
+  const pool = createPool(origin, options)
+
+  const call: Caller = async ({ accessToken, path, body, read, carried = [] }) => {
+    const exchange = new Exchange(options.requestMilliseconds ?? 15_000)
+    const headers = { authorization: `Bearer ${accessToken}` }
+    if (body) {
+      const json = { ...headers, 'content-type': 'application/json' }
+      pool.dispatch({ method: 'POST', path: prefix + path, headers: json, body: JSON.stringify(body) }, exchange)
+    } else pool.dispatch({ method: 'GET', path: prefix + path, headers }, exchange)
+    return readResponse(await exchange.result, read, [accessToken, ...carried], new Date())
+  }
+  let closed: Promise<void> | undefined
+  const close = (): Promise<void> => {
+    // A second close() of a Pool rejects.
+    closed ??= pool.close()
+    return closed
+  }
+  return { call, close }
+}
+
+const createPool = (origin: string, options: MessagingApiOptions): Pool =>
+  new Pool(origin, {
+    connections: options.connections ?? 64,
+    connect: { timeout: options.connectMilliseconds ?? 3_000 },
+    headersTimeout: options.headersMilliseconds ?? 10_000,
+    bodyTimeout: options.bodyMilliseconds ?? 5_000,
+    maxResponseSize: options.maxResponseBytes ?? 262_144,
+    // Both keep undici from writing a request twice: over HTTP/2 it repeats a POST after GOAWAY and REFUSED_STREAM, and
+    // of several requests in a pipeline it writes all but the first again when the connection ends.
+    allowH2: false,
+    pipelining: 1,
+    factory: (origin, clientOptions: Client.Options) => new TracedClient(origin, clientOptions),
+  })

@@ -11,7 +11,7 @@ export type ErrorClass = (typeof errorClasses)[number]
  */
 export type Delay = number | 'usage_header' | 'powers_of_four' | 'named_in_details'
 
-/** One line of the table of messaging-api.md 3.3. */
+/** One line of the table of docs/messaging-api.md#error-table. */
 export interface ErrorEntry {
   readonly code: number
   /** The end of a range that starts with `code`. */
@@ -20,17 +20,17 @@ export interface ErrorEntry {
   readonly subcode?: number
   readonly class: ErrorClass
   readonly meaning: string
-  /** What an operator does. */
+  /** The remedy, for an operator. */
   readonly advice: string
   /** Of class `delay`. */
   readonly delay?: Delay
-  /** After so many retries it is permanent. */
+  /** Permanent after this many retries. */
   readonly maxRetries?: number
   /** The number's rate is halved, or the recipient's row of messages is stretched. */
   readonly slows?: 'number' | 'recipient'
   /** The delay is for everything that the number sends, not for this message alone. */
   readonly holdsNumber?: true
-  /** A pause that ends by itself after so many seconds. */
+  /** Seconds after which the pause ends by itself. */
   readonly pauseSeconds?: number
 }
 
@@ -62,7 +62,7 @@ const marketing = 'Send an approved utility template by the ordinary call.'
 const usage = { delay: 'usage_header', holdsNumber: true } as const
 const hours24 = { pauseSeconds: 86_400 } as const
 
-/** Every code that the API is known to answer or to report by webhook (messaging-api.md 3.3). */
+/** Every code that the API is known to return or to report by webhook (docs/messaging-api.md#error-table). */
 export const errorTable: readonly ErrorEntry[] = [
   line(0, 'pause_channel', 'The access token has expired or the app lost its access.', token),
   line(1, 'retry', 'The request was wrong or the API failed; it does not say which.', support, { maxRetries: 3 }),

@@ -23,10 +23,10 @@ t.test('a request that is about to be written a second time is stopped, and the 
   })
   exchange.onRequestStart(second)
   t.equal(aborts, 1)
-  t.same(await exchange.result, { kind: 'no_answer', reason: 'failure of the connection' })
+  t.same(await exchange.result, { kind: 'no_response', reason: 'failure of the connection' })
 })
 
-t.test('a request that was given up while it waited is stopped when its turn comes', async t => {
+t.test('a request that was given up while it waited is stopped before it is written', async t => {
   let aborts = 0
   const exchange = new Exchange(10)
   t.same(await exchange.result, { kind: 'not_written', reason: 'no connection in time' })

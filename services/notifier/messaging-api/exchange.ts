@@ -2,20 +2,20 @@ import { subscribe } from 'node:diagnostics_channel'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Client, type DiagnosticsChannel, type Dispatcher } from 'undici'
 
-/** What became of a request on the wire. Reasons name neither the request nor anything in it. */
+/** The outcome of a request on the wire. Reasons contain nothing of the request. */
 export type Exchanged =
   | {
-      readonly kind: 'answer'
+      readonly kind: 'response'
       readonly status: number
       readonly headers: IncomingHttpHeaders
       readonly body: Buffer
       /** Why the body is not whole; null when it is. */
       readonly brokenBy: string | null
     }
-  | { readonly kind: 'not_written' | 'no_answer'; readonly reason: string }
+  | { readonly kind: 'not_written' | 'no_response'; readonly reason: string }
 
 /**
- * One request and its answer, given up after `deadlineMilliseconds` wherever it is. `not_written` is promised: not a byte
+ * One request and its response, given up after `deadlineMilliseconds` in whatever state it is. `not_written` is promised: not a byte
  * has left, and none will. A request that was given up is stopped at the moment undici is about to write it, and so is
  * one that undici is about to write a second time.
  */
@@ -33,7 +33,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.result = new Promise(resolve => {
       this.#settle = resolve
     })
-    this.#deadline = setTimeout(() => this.#giveUp(), deadlineMilliseconds)
+    this.#deadline = setTimeout(() => this.#abandon(), deadlineMilliseconds)
   }
 
   /** undici is about to write the first byte: from here on nobody can say that nothing was sent. */
@@ -48,7 +48,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    // 1xx announces an answer and is none.
+    // 1xx is informational.
     if (status >= 200) this.#head = { status, headers }
   }
 
@@ -64,7 +64,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#finish(reasonOf(error))
   }
 
-  #giveUp(): void {
+  #abandon(): void {
     this.#finish(this.#isWritten ? 'no answer in time' : 'no connection in time')
     this.#controller?.abort(new Error('given up'))
   }
@@ -73,8 +73,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     if (this.#isSettled) return
     this.#isSettled = true
     clearTimeout(this.#deadline)
-    if (this.#head) this.#settle({ kind: 'answer', ...this.#head, body: Buffer.concat(this.#chunks), brokenBy })
-    else this.#settle({ kind: this.#isWritten ? 'no_answer' : 'not_written', reason: brokenBy ?? 'no answer' })
+    if (this.#head) this.#settle({ kind: 'response', ...this.#head, body: Buffer.concat(this.#chunks), brokenBy })
+    else this.#settle({ kind: this.#isWritten ? 'no_response' : 'not_written', reason: brokenBy ?? 'no answer' })
   }
 }
 
@@ -117,7 +117,7 @@ export class TracedClient extends Client {
   }
 }
 
-// These channels tell of every request of every undici in the process: all but our own requests are passed over.
+// These channels report every request of every undici in the process: all but our own are ignored.
 subscribe('undici:request:create', message => {
   if (dispatched) exchanges.set((message as DiagnosticsChannel.RequestCreateMessage).request, dispatched)
   dispatched = undefined

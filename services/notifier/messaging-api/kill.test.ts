@@ -1,17 +1,17 @@
 import type { AddressInfo, Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
-import type { MessagingApi } from './client.ts'
 import {
   type Arrived,
-  answer,
   type Behaviour,
   clientOf,
   credentials,
   message,
+  respond,
   startServer,
   taken,
-} from './test-server.ts'
+} from '../test/messaging-api-server.ts'
+import type { MessagingApi } from './client.ts'
 
 const rounds = 5
 const callsPerRound = 200
@@ -37,7 +37,7 @@ const killer = (random: () => number): Behaviour => {
       if (random() < 0.1) return kill(socket)
       if (random() < 0.05)
         return void socket.write('HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n{"messages"', () => kill(socket))
-      answer(socket, 200, taken(`wamid.${idOf(request)}`))
+      respond(socket, 200, taken(`wamid.${idOf(request)}`))
       if (random() < 0.3) setTimeout(() => kill(socket), random() * 5)
     },
   }
@@ -58,7 +58,7 @@ for (let seed = 1; seed <= rounds; seed++)
       const random = randomOf(seed)
       const { url, server, arrived, bytes } = await startServer(t, killer(random))
       const { port } = server.address() as AddressInfo
-      const api = clientOf(t, url, { connections: 50, callMilliseconds: 2_000 })
+      const api = clientOf(t, url, { connections: 50, requestMilliseconds: 2_000 })
       const ids = Array.from({ length: callsPerRound }, (_, index) => String(9_000_000 + index))
       const calls = sendAll(api, ids, random)
       // Meanwhile nobody listens for a while, and another undici, that of fetch, makes requests of its own.
@@ -77,7 +77,7 @@ for (let seed = 1; seed <= rounds; seed++)
       for (const { id } of counts.not_written ?? []) t.notOk(came.includes(`/${id}/`), `${id} was not written`)
       for (const { id, got } of counts.accepted ?? []) t.match(got, { providerMessageId: `wamid.${id}` })
       for (const id of ids) t.ok(came.split(`/${id}/`).length <= 2, `${id} came at most once`)
-      t.ok(counts.not_written && counts.no_answer && counts.accepted, 'every kind occurred')
+      t.ok(counts.not_written && counts.no_response && counts.accepted, 'every kind occurred')
       t.equal(results.length, callsPerRound)
       t.comment(
         `${arrived.length} came whole`,

@@ -1,4 +1,4 @@
-/** What JSON says, or undefined for what is not JSON. Never throws. */
+/** The parsed JSON, or undefined when it is none. Never throws. */
 export const parse = (bytes: Buffer): unknown => {
   try {
     return JSON.parse(bytes.toString('utf8'))
@@ -7,7 +7,7 @@ export const parse = (bytes: Buffer): unknown => {
   }
 }
 
-// Answers are read field by field: what is missing or of another type is passed over, what is new does no harm.
+// Responses are read field by field: missing or mistyped fields are skipped, unknown ones ignored.
 
 export const record = (value: unknown): Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
@@ -18,7 +18,7 @@ export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value
 export const text = (value: unknown, form: RegExp): string | undefined =>
   typeof value === 'string' && form.test(value) ? value : undefined
 
-/** A line of text that a database takes; null for anything else. */
+/** One line of text that Postgres can store; null for anything else. */
 export const words = (value: unknown): string | null =>
   typeof value === 'string' && value !== ''
     ? value

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { retryAfterSeconds } from './retry-after.ts'
+import { retryAfterSeconds } from './responses.ts'
 
 const now = new Date('2026-11-21T10:00:00Z')
 const usage = (...minutes: unknown[]): string =>

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { clientOf, credentials, message, startServer } from './test-server.ts'
+import { clientOf, credentials, message, startServer } from '../test/messaging-api-server.ts'
 
 t.test('HTTP/2, over which undici repeats a POST by itself, is not offered', async t => {
   const { url, bytes } = await startServer(t, { onBytes: socket => socket.destroy() })

@@ -2,14 +2,22 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import { answer, type Behaviour, clientOf, credentials, message, startServer, taken } from './test-server.ts'
+import {
+  type Behaviour,
+  clientOf,
+  credentials,
+  message,
+  respond,
+  startServer,
+  taken,
+} from '../test/messaging-api-server.ts'
 
 const halfAnswer = 'HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{"messages":[{"id":"wamid.1"}]'
 
 /** What one send gives on a server that behaves so, and how long it took; that the server saw it at most once. */
-const send = async (t: Test, behaviour: Behaviour, callMilliseconds = 500, seen = 1) => {
+const send = async (t: Test, behaviour: Behaviour, requestMilliseconds = 500, seen = 1) => {
   const { url, arrived } = await startServer(t, behaviour)
-  const api = clientOf(t, url, { callMilliseconds })
+  const api = clientOf(t, url, { requestMilliseconds })
   const began = performance.now()
   const got = await api.sendTemplate(credentials, '1', message)
   const took = performance.now() - began
@@ -39,38 +47,41 @@ t.test('a host without an address wrote nothing', async t => {
   t.match(got, { kind: 'not_written', reason: /^host not found/ })
 })
 
-t.test('a server that takes the request and never answers leaves doubt, in time', async t => {
-  for (const callMilliseconds of [300, 5_000]) {
-    const { got, took } = await send(t, {}, callMilliseconds)
-    t.same(got, { kind: 'no_answer', reason: 'no answer in time' })
-    t.ok(took < (callMilliseconds === 300 ? 900 : 4_000), `${took} ms`)
+t.test('a server that accepts the request and never responds leaves the outcome unknown, in time', async t => {
+  for (const requestMilliseconds of [300, 5_000]) {
+    const { got, took } = await send(t, {}, requestMilliseconds)
+    t.same(got, { kind: 'no_response', reason: 'no answer in time' })
+    t.ok(took < (requestMilliseconds === 300 ? 900 : 4_000), `${took} ms`)
   }
 })
 
-t.test('a connection that ends after the first bytes leaves doubt', async t => {
+t.test('a connection that ends after the first bytes leaves the outcome unknown', async t => {
   const { got } = await send(t, { onBytes: socket => socket.destroy() })
-  t.match(got, { kind: 'no_answer', reason: /^connection (closed|reset)$/ })
+  t.match(got, { kind: 'no_response', reason: /^connection (closed|reset)$/ })
 })
 
-t.test('a connection that ends as it begins leaves doubt, unless that was known before the first byte', async t => {
-  const { got } = await send(t, { onConnect: socket => socket.resetAndDestroy() }, 500, 0)
-  t.match(got, { kind: /^(no_answer|not_written)$/, reason: /^connection (closed|reset)$/ })
-  const closed = await send(t, { onConnect: socket => socket.end() })
-  t.match(closed.got, { kind: 'no_answer', reason: /^connection (closed|reset)$/ })
-})
+t.test(
+  'a connection that ends as it begins leaves the outcome unknown, unless that was known before the first byte',
+  async t => {
+    const { got } = await send(t, { onConnect: socket => socket.resetAndDestroy() }, 500, 0)
+    t.match(got, { kind: /^(no_answer|not_written)$/, reason: /^connection (closed|reset)$/ })
+    const closed = await send(t, { onConnect: socket => socket.end() })
+    t.match(closed.got, { kind: 'no_response', reason: /^connection (closed|reset)$/ })
+  },
+)
 
-t.test('a connection that ends after the whole request leaves doubt', async t => {
+t.test('a connection that ends after the whole request leaves the outcome unknown', async t => {
   const { got } = await send(t, { onRequest: ({ socket }) => socket.end() })
-  t.same(got, { kind: 'no_answer', reason: 'connection closed' })
+  t.same(got, { kind: 'no_response', reason: 'connection closed' })
   const reset = await send(t, { onRequest: ({ socket }) => socket.resetAndDestroy() })
-  t.match(reset.got, { kind: 'no_answer', reason: /^connection (closed|reset)$/ })
+  t.match(reset.got, { kind: 'no_response', reason: /^connection (closed|reset)$/ })
 })
 
-t.test('half a success leaves doubt, though the id may be in it', async t => {
+t.test('half a success leaves the outcome unknown, though the id may be in it', async t => {
   const { got } = await send(t, { onRequest: ({ socket }) => socket.end(halfAnswer) })
-  t.match(got, { kind: 'no_answer' })
+  t.match(got, { kind: 'no_response' })
   const stalled = await send(t, { onRequest: ({ socket }) => socket.write(halfAnswer) }, 5_000)
-  t.same(stalled.got, { kind: 'no_answer', reason: 'the answer stopped' })
+  t.same(stalled.got, { kind: 'no_response', reason: 'the answer stopped' })
 })
 
 t.test('half a refusal is a refusal that may be repeated', async t => {
@@ -79,7 +90,7 @@ t.test('half a refusal is a refusal that may be repeated', async t => {
   t.match(got, { kind: 'refused', status: 400, code: null, isTransient: true })
 })
 
-t.test('an answer that drips for ever is given up in time', async t => {
+t.test('a response that trickles for ever is given up in time', async t => {
   const { got, took } = await send(t, {
     onRequest: ({ socket }) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n')
@@ -87,67 +98,67 @@ t.test('an answer that drips for ever is given up in time', async t => {
       socket.on('close', () => clearInterval(drip))
     },
   })
-  t.same(got, { kind: 'no_answer', reason: 'no answer in time' })
+  t.same(got, { kind: 'no_response', reason: 'no answer in time' })
   t.ok(took < 1_500, `${took} ms`)
 })
 
-t.test('an answer beyond 256 KiB is not read', async t => {
-  const large = (status: number) => send(t, { onRequest: ({ socket }) => answer(socket, status, ' '.repeat(262_145)) })
-  t.same((await large(200)).got, { kind: 'no_answer', reason: 'the answer is too large' })
+t.test('a response beyond 256 KiB is not read', async t => {
+  const large = (status: number) => send(t, { onRequest: ({ socket }) => respond(socket, status, ' '.repeat(262_145)) })
+  t.same((await large(200)).got, { kind: 'no_response', reason: 'the answer is too large' })
   t.match((await large(500)).got, { kind: 'refused', status: 500, code: null })
   const fits = taken().padEnd(262_144)
-  t.match((await send(t, { onRequest: ({ socket }) => answer(socket, 200, fits) })).got, { kind: 'accepted' })
+  t.match((await send(t, { onRequest: ({ socket }) => respond(socket, 200, fits) })).got, { kind: 'accepted' })
 })
 
-t.test('what is not HTTP leaves doubt', async t => {
+t.test('what is not HTTP leaves the outcome unknown', async t => {
   const { got } = await send(t, { onRequest: ({ socket }) => socket.end('220 mail.example ESMTP\r\n') })
-  t.match(got, { kind: 'no_answer', reason: 'the answer is not HTTP' })
+  t.match(got, { kind: 'no_response', reason: 'the answer is not HTTP' })
 })
 
 t.test('redirects are refusals and are not followed', async t => {
-  const elsewhere = await startServer(t, { onRequest: ({ socket }) => answer(socket, 200, taken()) })
+  const elsewhere = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
   for (const status of [301, 302, 303, 307, 308]) {
     const location = `${elsewhere.url}/v17.0/1/messages`
-    const { got } = await send(t, { onRequest: ({ socket }) => answer(socket, status, '', { location }) })
+    const { got } = await send(t, { onRequest: ({ socket }) => respond(socket, status, '', { location }) })
     t.match(got, { kind: 'refused', status, code: null })
   }
   t.equal(elsewhere.connections(), 0)
 })
 
-t.test('what a server says before its answer is passed over', async t => {
+t.test('informational responses are ignored', async t => {
   const hints = 'HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n'
   const { got } = await send(t, {
     onRequest: ({ socket }) => {
       socket.write(hints)
-      answer(socket, 200, taken())
+      respond(socket, 200, taken())
     },
   })
   t.match(got, { kind: 'accepted', providerMessageId: 'wamid.HBgL' })
 })
 
-t.test('a slow answer within the deadlines is an answer', async t => {
-  const { got } = await send(t, { onRequest: ({ socket }) => setTimeout(() => answer(socket, 200, taken()), 120) })
+t.test('a slow response within the deadlines is read', async t => {
+  const { got } = await send(t, { onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 120) })
   t.match(got, { kind: 'accepted' })
 })
 
-t.test('a call that found no free connection in time was not written, and never is', async t => {
+t.test('a request that found no free connection in time was not written, and never is', async t => {
   const { url, arrived, bytes } = await startServer(t, {
-    onRequest: ({ socket }) => setTimeout(() => answer(socket, 200, taken()), 300),
+    onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 300),
   })
-  const api = clientOf(t, url, { connections: 1, callMilliseconds: 150 })
+  const api = clientOf(t, url, { connections: 1, requestMilliseconds: 150 })
   const patient = clientOf(t, url, { connections: 1 })
   const first = api.sendTemplate(credentials, '1', message)
   const second = api.sendTemplate(credentials, '1', { ...message, callbackData: 'ntf_2' })
-  t.same(await first, { kind: 'no_answer', reason: 'no answer in time' })
+  t.same(await first, { kind: 'no_response', reason: 'no answer in time' })
   t.same(await second, { kind: 'not_written', reason: 'no connection in time' })
   t.match(await patient.sendTemplate(credentials, '1', message), { kind: 'accepted' })
   t.equal(arrived.length, 2)
   t.notMatch(bytes(), 'ntf_2')
 })
 
-t.test('calls beyond the connections wait and are then written, each once', async t => {
+t.test('requests beyond the connections wait and are then written, each once', async t => {
   const { url, arrived, connections } = await startServer(t, {
-    onRequest: ({ socket }) => setTimeout(() => answer(socket, 200, taken()), 10),
+    onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 10),
   })
   const api = clientOf(t, url, { connections: 2 })
   const calls = Array.from({ length: 20 }, () => api.sendTemplate(credentials, '1', message))
@@ -156,23 +167,26 @@ t.test('calls beyond the connections wait and are then written, each once', asyn
   t.equal(connections(), 2)
 })
 
-t.test('a waiting call whose turn comes leaves doubt like any other when its answer is lost', async t => {
-  const { url } = await startServer(t, {
-    onRequest: ({ socket }, index) => (index === 0 ? answer(socket, 200, taken()) : socket.destroy()),
-  })
-  const api = clientOf(t, url, { connections: 1 })
-  const got = await Promise.all([1, 2, 3].map(() => api.sendTemplate(credentials, '1', message)))
-  t.same(
-    got.map(({ kind }) => kind),
-    ['accepted', 'no_answer', 'no_answer'],
-  )
-})
+t.test(
+  'a queued request that is written leaves the outcome unknown like any other when its response is lost',
+  async t => {
+    const { url } = await startServer(t, {
+      onRequest: ({ socket }, index) => (index === 0 ? respond(socket, 200, taken()) : socket.destroy()),
+    })
+    const api = clientOf(t, url, { connections: 1 })
+    const got = await Promise.all([1, 2, 3].map(() => api.sendTemplate(credentials, '1', message)))
+    t.same(
+      got.map(({ kind }) => kind),
+      ['accepted', 'no_response', 'no_response'],
+    )
+  },
+)
 
 t.test('a connection that the server closed while idle is replaced', async t => {
-  const { url, connections } = await startServer(t, { onRequest: ({ socket }) => answer(socket, 200, taken()) })
+  const { url, connections } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
   const closing = await startServer(t, {
     onRequest: ({ socket }) => {
-      answer(socket, 200, taken())
+      respond(socket, 200, taken())
       socket.end()
     },
   })
@@ -197,9 +211,9 @@ t.test('a token that no header can hold is not written, and not shown', async t 
   t.equal(arrived.length, 0)
 })
 
-t.test('closing waits for the calls that are on their way and refuses later ones', async t => {
+t.test('closing waits for requests in flight and refuses later ones', async t => {
   const { url } = await startServer(t, {
-    onRequest: ({ socket }) => setTimeout(() => answer(socket, 200, taken()), 100),
+    onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 100),
   })
   const api = clientOf(t, url)
   const onItsWay = api.sendTemplate(credentials, '1', message)

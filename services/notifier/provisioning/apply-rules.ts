@@ -1,26 +1,26 @@
-import type { Change } from '@courier/shared/changes.ts'
+import type { Applied, Change } from '@courier/shared/cli/changes.ts'
 import { findSendingChannels } from '../channels/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { findRules } from '../events/queries.ts'
 import type { Rule } from '../events/rules.ts'
-import type { Applied } from './apply.ts'
+import { warnOfRules } from './rule-warnings.ts'
 
-/** Makes these the tenant's rules, in this order; undefined leaves them as they are. Hold `lockTenant`. */
+/** Replaces the tenant's rules by these, in this order; undefined keeps them. Hold `lockTenant`. */
 export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[] | undefined): Promise<Applied> => {
   if (!wanted) return { kind: 'applied', changes: [] }
   const channels = (await findSendingChannels(tx, tenant)).map(({ phoneNumberId }) => phoneNumberId)
-  const faults = Object.fromEntries(
+  const errors = Object.fromEntries(
     wanted.flatMap(({ phoneNumberId }, index) =>
       phoneNumberId !== null && !channels.includes(phoneNumberId)
         ? [[`rules.${index}.channel`, [`There is no channel ${phoneNumberId}.`]]]
         : [],
     ),
   )
-  if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
+  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
   const current = await findRules(tx, tenant)
   const changes = compare(current, wanted)
   if (changes.length > 0) await replaceRules(tx, tenant, wanted)
-  return { kind: 'applied', changes }
+  return { kind: 'applied', changes, warnings: await warnOfRules(tx, tenant, wanted) }
 }
 
 const nameOf = ({ event, template, language }: Rule): string => `${event}: ${template} ${language}`

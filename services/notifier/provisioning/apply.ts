@@ -1,32 +1,26 @@
-import { type Actor, audit, operator } from '@courier/shared/audit.ts'
-import type { Change } from '@courier/shared/changes.ts'
-import { inTenant, lockTenant } from '@courier/shared/database.ts'
-import type { Faults } from '@courier/shared/http/errors.ts'
+import type { Applied, Change } from '@courier/shared/cli/changes.ts'
+import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
+import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import { findForeignNumbers, storeChannel } from '../channels/store.ts'
+import { storeChannel } from '../channels/store.ts'
 import type { Keyring } from '../channels/vault.ts'
 import type { Tx } from '../database/tables.ts'
 import { applyRules } from './apply-rules.ts'
-import type { TenantWish } from './check-file.ts'
-
-export type Applied = { kind: 'applied'; changes: Change[] } | { kind: 'refused'; faults: Faults }
+import type { TenantConfig } from './check-file.ts'
 
 /**
- * Makes a tenant's messaging what a checked file says, in one transaction. Channels that the file does not name stay; its
- * rules become all rules of the tenant.
+ * Applies a checked file to a tenant's messaging, in one transaction. Channels that the file does not name stay; its
+ * rules become all rules of the tenant. A new channel is proven by a running notifier.
  * With `dryRun` the same is done and rolled back.
  */
 export const applyFile = async (
   pool: pg.Pool,
   keyring: Keyring,
-  file: TenantWish,
+  file: TenantConfig,
   dryRun: boolean,
   by: Actor = operator(),
 ): Promise<Applied> => {
   const { tenant, channels } = file
-  const ids = channels.map(channel => channel.phoneNumberId)
-  const foreign = await findForeignNumbers(pool, tenant.id, ids)
-  if (foreign.length > 0) return { kind: 'refused', faults: foreignFaults(ids, foreign) }
   return inTenant(
     pool,
     tenant.id,
@@ -38,27 +32,18 @@ export const applyFile = async (
       if (rules.kind === 'refused') return rules
       const changes = once([...found, ...rules.changes])
       if (changes.length > 0) await audit(tx, tenant.id, by, 'tenant.applied', tenant.id)
-      return { kind: 'applied', changes }
+      return { kind: 'applied', changes, warnings: rules.warnings ?? [] }
     },
     ({ kind }) => kind === 'applied' && !dryRun,
   )
 }
 
-const foreignFaults = (ids: readonly string[], foreign: readonly string[]): Faults =>
-  Object.fromEntries(
-    ids.flatMap((id, index) =>
-      foreign.includes(id)
-        ? [[`channels.${index}.phone_number_id`, [`The number ${id} is a channel of another tenant.`]]]
-        : [],
-    ),
-  )
-
-/** A channel that ceased to be the default and changed otherwise too is told once. */
+/** Lists a channel once that both lost its default and changed otherwise. */
 const once = (changes: Change[]): Change[] => [
   ...new Map(changes.map(change => [JSON.stringify([change.kind, change.id]), change])).values(),
 ]
 
-const applySettings = async (tx: Tx, tenant: TenantWish['tenant']): Promise<Change[]> => {
+const applySettings = async (tx: Tx, tenant: TenantConfig['tenant']): Promise<Change[]> => {
   const wanted = {
     country: tenant.country,
     stop_words: tenant.stop_words ?? ['STOP'],

@@ -1,43 +1,45 @@
-import type { Faults } from '@courier/shared/http/errors.ts'
-import { badText, faultsOf, isBadText, label } from '@courier/shared/http/faults.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { badText, isBadText, label, validationErrors } from '@courier/shared/http/field-errors.ts'
 import type { TString } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { isSupportedCountry } from 'libphonenumber-js'
 import { Pin, Secret, VerifyToken } from '../channels/fields.ts'
-import { type ChannelWish, defaultMessagesPerSecond } from '../channels/store.ts'
+import { type ChannelChange, defaultMessagesPerSecond } from '../channels/store.ts'
 import type { Rule } from '../events/rules.ts'
-import { placeholderFault } from '../messages/placeholders.ts'
+import { placeholderError } from '../messages/placeholders.ts'
 import { NotifierFile } from './notifier-file.ts'
 
 /** A file whose secrets are in the clear, wherever they stood. */
-export interface TenantWish {
+export interface TenantConfig {
   readonly tenant: NotifierFile['tenant']
-  readonly channels: readonly ChannelWish[]
+  readonly channels: readonly ChannelChange[]
   /** undefined: the rules stay as they are. */
   readonly rules: readonly Rule[] | undefined
 }
 
-export type CheckedFile = { kind: 'accepted'; file: TenantWish } | { kind: 'refused'; faults: Faults }
+export type CheckedFile = { kind: 'accepted'; file: TenantConfig } | { kind: 'refused'; errors: FieldErrors }
 
 type Environment = Record<string, string | undefined>
 type Add = (path: string, sentence: string) => void
 
 const check = TypeCompiler.Compile(NotifierFile)
 
-/** Checks the shape of a notifier file and what it says, and takes secrets from the environment. Shows no secret. */
+/** Checks the shape and content of a notifier file, and reads secrets from the environment. Shows no secret. */
 export const checkFile = (value: unknown, environment: Environment): CheckedFile => {
-  if (!check.Check(value)) return { kind: 'refused', faults: faultsOf(check, value) }
-  const faults: Faults = {}
+  if (!check.Check(value)) return { kind: 'refused', errors: validationErrors(check, value) }
+  const errors: FieldErrors = {}
   const add: Add = (path, sentence) => {
-    faults[path] = [...(faults[path] ?? []), sentence]
+    errors[path] = [...(errors[path] ?? []), sentence]
   }
   checkTexts(value, '', add)
   if (!isSupportedCountry(value.tenant.country))
     add('tenant.country', `There are no phone numbers of a country ${value.tenant.country}.`)
   checkChannels(value, add)
   checkRules(value, add)
-  const channels = value.channels.map((channel, index) => toWish(channel, `channels.${index}`, environment, add))
-  if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
+  const channels = value.channels.map((channel, index) =>
+    toChannelChange(channel, `channels.${index}`, environment, add),
+  )
+  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
   return { kind: 'accepted', file: { tenant: value.tenant, channels, rules: value.rules?.map(toRule) } }
 }
 
@@ -55,7 +57,7 @@ const checkChannels = ({ channels }: NotifierFile, add: Add): void => {
     add('channels', 'A tenant has one default channel at most.')
 }
 
-/** A call brings up to 500 events, and all their messages must be written before it is given up. */
+/** A request carries up to 500 events, and all their messages must be written before its timeout. */
 const maxRulesOfEvent = 5
 
 type GivenRule = NonNullable<NotifierFile['rules']>[number]
@@ -69,8 +71,8 @@ const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
     if (names.indexOf(nameOf(rule)) < index) add(`rules.${index}`, `The rule ${nameOf(rule)} is there twice.`)
     for (const part of ['header', 'body'] as const)
       for (const [place, text] of (rule[part] ?? []).entries()) {
-        const fault = placeholderFault(text)
-        if (fault) add(`rules.${index}.${part}.${place}`, fault)
+        const error = placeholderError(text)
+        if (error) add(`rules.${index}.${part}.${place}`, error)
       }
   }
 }
@@ -89,12 +91,12 @@ const toRule = (rule: GivenRule): Rule => ({
 
 type Given = string | { env: string }
 
-const toWish = (
+const toChannelChange = (
   channel: NotifierFile['channels'][number],
   path: string,
   environment: Environment,
   add: Add,
-): ChannelWish => {
+): ChannelChange => {
   const read = (field: string, given: Given, schema: TString): string =>
     typeof given === 'string' ? given : fromEnvironment(`${path}.${field}`, given.env, schema, environment, add)
   return {

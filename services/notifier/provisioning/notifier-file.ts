@@ -1,14 +1,17 @@
 import { type Static, type TString, Type } from '@sinclair/typebox'
 import { MessagesPerSecond, Name, PhoneNumberId, Pin, Plan, Secret, VerifyToken, WabaId } from '../channels/fields.ts'
-import { LanguageCode, ParameterText, TemplateName } from '../messages/schema.ts'
+import { LanguageCode, ParameterText, TemplateName } from '../messaging-api/message-template.ts'
 
 const strict = { additionalProperties: false }
 
 /** The secret itself, or the name of the environment variable that has it. */
 const given = (schema: TString) =>
-  Type.Union([schema, Type.Object({ env: Type.String({ pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }) }, strict)], {
-    must: `${schema.must}, or {"env": NAME}`,
-  })
+  Type.Union(
+    [schema, Type.Object({ env: Type.String({ maxLength: 255, pattern: '^[A-Za-z_][A-Za-z0-9_]*$' }) }, strict)],
+    {
+      must: `${schema.must}, or {"env": NAME}`,
+    },
+  )
 
 const Words = Type.Array(
   Type.String({ minLength: 1, maxLength: 64, pattern: '\\S', must: 'be a text of 1 to 64 characters' }),
@@ -32,14 +35,15 @@ const Channel = Type.Object(
 )
 
 const maxRules = 100
-/** More parameters than any template has: what a rule makes of 500 events stays small. */
+/** More than any template has; bounds the messages that a rule creates for 500 events. */
 const maxRuleParameters = 20
 
 /** Which event makes which message; the texts may name fields of the order, as {{customer_name}}. */
 const Rule = Type.Object(
   {
     on: Type.String({
-      // Status keys are as orders takes them in a tenant's file.
+      maxLength: 63,
+      // Status keys as orders accepts them in a tenant's file.
       pattern: '^(order\\.created|order\\.status_changed|[a-z0-9][a-z0-9_-]{0,62})$',
       must: 'be order.created, order.status_changed or a status key such as key_13',
     }),
@@ -53,13 +57,17 @@ const Rule = Type.Object(
   strict,
 )
 
-/** What the messaging of a tenant needs, in one file: what `notifier apply` reads. */
+/** The messaging of a tenant in one file, the input of `notifier apply`. */
 export const NotifierFile = Type.Object(
   {
     tenant: Type.Object(
       {
-        id: Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,62}$', must: 'be 1 to 63 of a-z, 0-9, _ and -' }),
-        country: Type.String({ pattern: '^[A-Z]{2}$', must: 'be a country code such as LK' }),
+        id: Type.String({
+          maxLength: 63,
+          pattern: '^[a-z0-9][a-z0-9_-]{0,62}$',
+          must: 'be 1 to 63 of a-z, 0-9, _ and -',
+        }),
+        country: Type.String({ maxLength: 2, pattern: '^[A-Z]{2}$', must: 'be a country code such as LK' }),
         stop_words: Type.Optional(Words),
         start_words: Type.Optional(Words),
         resend_unknown: Type.Optional(Type.Boolean()),

@@ -1,4 +1,18 @@
-/** A template of an account, as the API's list tells it (messaging-api 6). */
+/** Those that are documented (docs/messaging-api.md#templates). */
+export const templateStatuses: readonly string[] = [
+  'APPROVED',
+  'PENDING',
+  'REJECTED',
+  'IN_APPEAL',
+  'PAUSED',
+  'DISABLED',
+  'PENDING_DELETION',
+  'DELETED',
+  'LIMIT_EXCEEDED',
+  'ARCHIVED',
+]
+
+/** A template of an account, as the API lists it (docs/messaging-api.md#templates). */
 export interface ListedTemplate {
   readonly name: string
   /** In the form of a send: en_US. */
@@ -18,13 +32,13 @@ export interface CatalogueTemplate extends ListedTemplate {
   readonly heldCode: number | null
 }
 
-/** What a template takes and what else it has, read from its components. */
+/** The parameters of a template and what else it has, read from its components. */
 export interface Anatomy {
   /** The variables of the text header: `1`, `2`, … or names. */
   readonly header: readonly string[]
   readonly body: readonly string[]
-  /** What we could not fill in, such as "an image header". */
-  readonly obstacle: string | undefined
+  /** Why it cannot be sent: a part that we cannot fill in, such as "an image header". */
+  readonly blockReason: string | undefined
 }
 
 type Json = Record<string, unknown>
@@ -32,7 +46,7 @@ const isObject = (value: unknown): value is Json => typeof value === 'object' &&
 const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 const capitals = (value: unknown): string | undefined => (typeof value === 'string' ? value.toUpperCase() : undefined)
 
-/** A template of the API's list; undefined for what is none. */
+/** A template of the API's list; undefined when the entry is none. */
 export const readTemplate = (value: unknown): ListedTemplate | undefined => {
   if (!isObject(value)) return undefined
   const { name, language } = value
@@ -66,7 +80,7 @@ export const readTemplateId = (value: unknown): string | undefined => {
   return typeof value === 'string' && /^\d{1,30}$/.test(value) ? value : undefined
 }
 
-/** What a send of the template must fill in. */
+/** The parameters of a send of the template. */
 export const anatomyOf = ({ components, parameterFormat }: ListedTemplate): Anatomy => {
   const known = components.filter(isObject)
   const textOf = (type: string): string =>
@@ -77,7 +91,7 @@ export const anatomyOf = ({ components, parameterFormat }: ListedTemplate): Anat
   return {
     header: variables(textOf('HEADER'), parameterFormat),
     body: variables(textOf('BODY'), parameterFormat),
-    obstacle: known.map(obstacleOf).find(obstacle => obstacle !== undefined),
+    blockReason: known.map(blockReasonOf).find(blockReason => blockReason !== undefined),
   }
 }
 
@@ -91,17 +105,17 @@ const variables = (text: string, format: ListedTemplate['parameterFormat']): str
   ...new Set([...text.matchAll(variable[format])].map(match => match[1] ?? '')),
 ]
 
-/** A send of ours carries texts for the header and the body, nothing else (spec.md 2.6). */
-const obstacleOf = (component: Json): string | undefined => {
+/** A send of ours carries texts for the header and the body, nothing else (docs/contract.md#send). */
+const blockReasonOf = (component: Json): string | undefined => {
   const type = capitals(component.type) ?? ''
   switch (type) {
     case 'HEADER':
-      return obstacleOfHeader(capitals(component.format) ?? 'TEXT')
+      return blockReasonOfHeader(capitals(component.format) ?? 'TEXT')
     case 'BUTTONS':
       return list(component.buttons)
         .filter(isObject)
-        .map(obstacleOfButton)
-        .find(obstacle => obstacle !== undefined)
+        .map(blockReasonOfButton)
+        .find(blockReason => blockReason !== undefined)
     case 'BODY':
     case 'FOOTER':
       return undefined
@@ -110,10 +124,10 @@ const obstacleOf = (component: Json): string | undefined => {
   }
 }
 
-const obstacleOfHeader = (format: string): string | undefined =>
+const blockReasonOfHeader = (format: string): string | undefined =>
   format === 'TEXT' ? undefined : `a header of the kind ${describe(format)}`
 
-const obstacleOfButton = ({ type, url }: Json): string | undefined => {
+const blockReasonOfButton = ({ type, url }: Json): string | undefined => {
   const kind = capitals(type) ?? ''
   if (kind === 'URL') return typeof url === 'string' && url.includes('{{') ? 'a URL button with a variable' : undefined
   return ['COPY_CODE', 'OTP', 'MPM', 'SPM'].includes(kind) ? `a button of the kind ${describe(kind)}` : undefined

@@ -1,18 +1,18 @@
-import type { Faults } from '@courier/shared/http/errors.ts'
-import type { MessageTemplate } from '../messages/schema.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import type { MessageTemplate } from '../messaging-api/message-template.ts'
 import { anatomyOf, type CatalogueTemplate } from './catalogue.ts'
 
 type Kind = MessageTemplate['components'][number]['type']
 
 /**
- * What is wrong with a message by its account's catalogue: `known` holds the templates of its name, in any language.
+ * The errors of a message by its account's catalogue: `known` holds the templates of its name, in any language.
  * Paths begin with `prefix`.
  */
 export const checkTemplate = (
   known: readonly CatalogueTemplate[],
   message: MessageTemplate,
   prefix = 'template.',
-): Faults => {
+): FieldErrors => {
   const { name, language } = message
   const template = known.find(other => other.name === name && other.language === language.code)
   if (template) return checkParameters(template, message, prefix)
@@ -23,12 +23,12 @@ export const checkTemplate = (
   return { [`${prefix}language.code`]: [`The template ${name} does not exist in ${language.code}, only in ${others}.`] }
 }
 
-/** Whether a template may be sent, and gets the parameters that it takes (messaging-api 1.2, 6). */
+/** Whether a template may be sent and gets all its parameters (docs/messaging-api.md#components). */
 export const checkParameters = (
   template: CatalogueTemplate,
   message: MessageTemplate,
   prefix = 'template.',
-): Faults => {
+): FieldErrors => {
   const refusal = whyNotSendable(template)
   if (refusal) return { [`${prefix}name`]: [refusal] }
   const findings = new Findings(prefix, message)
@@ -39,13 +39,14 @@ export const checkParameters = (
     else findings.checkCount(part)
     findings.refuseSecond(kind)
   }
-  return findings.faults
+  return findings.errors
 }
 
 const whyNotSendable = (template: CatalogueTemplate): string | undefined => {
   const title = `The template ${template.name} (${template.language})`
-  const { obstacle } = anatomyOf(template)
-  if (obstacle) return `${title} has ${obstacle}, which cannot be sent from here: only texts for header and body can.`
+  const { blockReason } = anatomyOf(template)
+  if (blockReason)
+    return `${title} has ${blockReason}, which cannot be sent from here: only texts for header and body can.`
   if (template.status !== 'APPROVED') return `${title} is ${template.status}: only an APPROVED one may be sent.`
   if (template.heldAt)
     return `${title} is held: the messaging API refused it with code ${template.heldCode} on ${template.heldAt.toISOString()}. It is free again once a sync finds it APPROVED.`
@@ -60,7 +61,7 @@ interface Part {
 }
 
 class Findings {
-  readonly faults: Faults = {}
+  readonly errors: FieldErrors = {}
   readonly #prefix: string
   readonly #components: MessageTemplate['components']
 
@@ -70,7 +71,7 @@ class Findings {
   }
 
   #add(path: string, sentence: string): void {
-    this.faults[this.#prefix + path] = [...(this.faults[this.#prefix + path] ?? []), sentence]
+    this.errors[this.#prefix + path] = [...(this.errors[this.#prefix + path] ?? []), sentence]
   }
 
   #given(kind: Kind) {

@@ -47,6 +47,8 @@ export interface TemplateFilter {
   readonly name?: string | undefined
   readonly status?: string | undefined
   readonly language?: string | undefined
+  readonly category?: string | undefined
+  readonly waba_id?: string | undefined
 }
 
 /** The key of the last row of a page. */
@@ -61,14 +63,14 @@ export const listTemplates = (tx: Tx, tenant: string, filter: TemplateFilter, af
     .select(columns)
     .where('tenant_id', '=', tenant)
     .where(sql<boolean>`(waba_id, name, language) > (${after[0]}, ${after[1]}, ${after[2]})`)
-  for (const column of ['name', 'status', 'language'] as const) {
+  for (const column of ['name', 'status', 'language', 'category', 'waba_id'] as const) {
     const wanted = filter[column]
     if (wanted !== undefined) query = query.where(column, '=', wanted)
   }
   return query.orderBy('waba_id').orderBy('name').orderBy('language').limit(limit).execute()
 }
 
-/** No message with the template leaves until the catalogue says that it is approved again. False: it is not there. */
+/** Holds messages with the template until the catalogue shows it approved again. False: there is no such template. */
 export const holdTemplate = async (
   tx: Tx,
   tenant: string,
@@ -94,7 +96,7 @@ export const holdTemplate = async (
   return numUpdatedRows > 0n
 }
 
-/** What a webhook told of a template. */
+/** A template's status as a webhook reports it. */
 export interface TemplateReport {
   readonly tenant: string
   readonly wabaId: string
@@ -105,7 +107,7 @@ export interface TemplateReport {
   readonly at: Date
 }
 
-/** Stores the newest report of each template; one older than what is known changes nothing. Returns how many did. */
+/** Stores the newest report of each template; one older than the stored status changes nothing. Returns how many did. */
 export const reportTemplates = async (tx: Tx, reports: readonly TemplateReport[]): Promise<number> => {
   const sorted = [...reports].sort((a, b) => a.at.getTime() - b.at.getTime())
   const newest = new Map(

@@ -10,7 +10,7 @@ export interface CatalogueCounts {
 }
 
 /**
- * Makes the catalogue of an account what the API listed at `readAt`. What a webhook told after that stays; the hold of a
+ * Makes the catalogue of an account what the API listed at `readAt`. Later reports of webhooks stay; the hold of a
  * template that is approved ends, unless the API refused it since.
  */
 export const replaceCatalogue = async (
@@ -79,7 +79,7 @@ const toRow = (template: ListedTemplate) => ({
   components: template.components,
 })
 
-/** JSON without what jsonb does not take: null characters and halves of surrogate pairs. */
+/** JSON without what jsonb rejects: null characters and lone surrogates. */
 const storable = (value: unknown): string =>
   JSON.stringify(value).replace(/\\(?:\\|u0000|ud[89a-f][0-9a-f]{2})/g, character =>
     character === '\\\\' ? character : '\\ufffd',

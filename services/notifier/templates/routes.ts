@@ -1,43 +1,55 @@
-import type { Actor } from '@courier/shared/audit.ts'
-import { inTenant } from '@courier/shared/database.ts'
-import { DomainError, errorAnswers, invalid } from '@courier/shared/http/errors.ts'
-import { goodText } from '@courier/shared/http/faults.ts'
+import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
+import { goodText } from '@courier/shared/http/field-errors.ts'
+import { type Filter, listQuery } from '@courier/shared/http/filters.ts'
+import type { Actor } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { normaliseLanguage } from './catalogue.ts'
+import { normaliseLanguage, templateStatuses } from './catalogue.ts'
 import { listTemplates, type TemplateKey, type TemplateRow } from './queries.ts'
-import type { SyncAnswer } from './sync.ts'
+import type { SyncResult } from './sync.ts'
 
 export interface TemplatesOptions {
   pool: pg.Pool
-  staffOf: (request: FastifyRequest) => { tenant: string; actor: Actor }
   /** Syncs the account of a channel of the tenant, without an id of its default one. */
-  syncChannel: (tenant: string, phoneNumberId: string | undefined, by: Actor) => Promise<SyncAnswer>
+  syncChannel: (tenant: string, phoneNumberId: string | undefined, by: Actor) => Promise<SyncResult>
 }
 
-const text = (maxLength: number, description: string) =>
-  Type.Optional(
-    Type.String({ maxLength, pattern: goodText, must: `be a text of at most ${maxLength} characters`, description }),
-  )
+const textOf = (maxLength: number, description: string) =>
+  Type.String({ maxLength, pattern: goodText, must: `be a text of at most ${maxLength} characters`, description })
+const text = (maxLength: number, description: string): Filter<string> => ({
+  schema: textOf(maxLength, description),
+  read: text => text,
+})
 
-const TemplatesQuery = Type.Object({
+const filters = {
   name: text(512, 'Only templates of this name.'),
   status: text(50, 'Only templates of this status, such as APPROVED.'),
   language: text(20, 'Only templates in this language, such as en_US.'),
-  limit: Type.Optional(
-    Type.String({
-      pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$',
-      description: 'How many at most; 50 without it.',
-      must: 'be a whole number, 1 to 200',
-    }),
-  ),
-  cursor: text(2000, 'The next_cursor of the page before.'),
-})
+  category: text(50, 'Only templates of this category, such as UTILITY.'),
+  waba_id: text(64, 'Only templates of this account.'),
+}
 
-const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) => Type.Union([schema, Type.Null()])
+const TemplatesQuery = listQuery(
+  {
+    limit: Type.Optional(
+      Type.String({
+        maxLength: 3,
+        pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$',
+        description: 'How many at most; 50 without it.',
+        must: 'be a whole number, 1 to 200',
+        documented: { type: 'integer', minimum: 1, maximum: 200 },
+      }),
+    ),
+    cursor: Type.Optional(textOf(2000, 'The next_cursor of the page before.')),
+  },
+  filters,
+)
+
+const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S, options?: object) =>
+  Type.Union([schema, Type.Null()], options)
 
 const Template = Type.Object(
   {
@@ -56,40 +68,68 @@ const Template = Type.Object(
   { title: 'Template' },
 )
 
-const Templates = Type.Object({ data: Type.Array(Template), next_cursor: orNull(Type.String()) })
+const exampleTemplate: Static<typeof Template> = {
+  waba_id: '102290129340398',
+  name: 'order_created',
+  language: 'en_US',
+  status: 'APPROVED',
+  category: 'UTILITY',
+  parameter_format: 'POSITIONAL',
+  components: [{ type: 'BODY', text: 'Hello {{1}}, your parcel {{2}} is on its way.' }],
+  held: null,
+  synced_at: '2026-02-19T19:06:23.000Z',
+}
+
+const Templates = Type.Object(
+  { data: Type.Array(Template), next_cursor: orNull(Type.String()) },
+  { title: 'TemplateList', examples: [{ data: [exampleTemplate], next_cursor: null }] },
+)
 
 const SyncBody = orNull(
   Type.Object({ channel: Type.Optional(orNull(Type.String({ maxLength: 64, description: 'Phone number id.' }))) }),
+  { examples: [{ channel: '106540352242922' }] },
 )
 
-const Counts = Type.Object({
-  message: Type.String(),
-  data: Type.Object({
-    templates: Type.Integer(),
-    added: Type.Integer(),
-    changed: Type.Integer(),
-    removed: Type.Integer(),
-    skipped: Type.Integer({ description: 'Entries that are no templates as we know them.' }),
-  }),
-})
+const Counts = Type.Object(
+  {
+    message: Type.String(),
+    data: Type.Object({
+      templates: Type.Integer(),
+      added: Type.Integer(),
+      changed: Type.Integer(),
+      removed: Type.Integer(),
+      skipped: Type.Integer({ description: 'Entries that are no templates as we know them.' }),
+    }),
+  },
+  {
+    title: 'TemplatesSynced',
+    examples: [
+      {
+        message: 'Templates Synced Successfully',
+        data: { templates: 12, added: 1, changed: 0, removed: 0, skipped: 0 },
+      },
+    ],
+  },
+)
 
 const tags = ['templates']
 const security = [{ token: [] }]
 
 /** The account's catalogue of templates. */
-export const templates: FastifyPluginAsyncTypebox<TemplatesOptions> = async (app, { pool, staffOf, syncChannel }) => {
+export const templates: FastifyPluginAsyncTypebox<TemplatesOptions> = async (app, { pool, syncChannel }) => {
   app.get(
     '/api/templates',
     {
       schema: {
         tags,
+        operationId: 'listTemplates',
         summary: 'List the templates',
         security,
-        querystring: TemplatesQuery,
-        response: { 200: Templates, ...errorAnswers(400, 401, 422, 429, 503) },
+        querystring: TemplatesQuery.schema,
+        response: { 200: Templates, ...errorResponses(400, 401, 422, 429, 503) },
       },
     },
-    request => findPage(pool, staffOf(request).tenant, request.query),
+    request => findPage(pool, request.staff.tenant, request.query),
   )
 
   app.post(
@@ -97,14 +137,15 @@ export const templates: FastifyPluginAsyncTypebox<TemplatesOptions> = async (app
     {
       schema: {
         tags,
+        operationId: 'syncTemplates',
         summary: 'Read the catalogue of the account anew',
         security,
         body: SyncBody,
-        response: { 200: Counts, ...errorAnswers(400, 401, 413, 415, 422, 429, 503) },
+        response: { 200: Counts, ...errorResponses(400, 401, 413, 415, 422, 429, 503) },
       },
     },
     async request => {
-      const { tenant, actor } = staffOf(request)
+      const { tenant, actor } = request.staff
       return synced(await syncChannel(tenant, request.body?.channel ?? undefined, actor))
     },
   )
@@ -113,22 +154,29 @@ export const templates: FastifyPluginAsyncTypebox<TemplatesOptions> = async (app
 const findPage = async (
   pool: pg.Pool,
   tenant: string,
-  { limit = '50', cursor, ...wanted }: Static<typeof TemplatesQuery>,
+  query: Static<typeof TemplatesQuery.schema>,
 ): Promise<Static<typeof Templates>> => {
+  const wanted = TemplatesQuery.read(query)
   const filter = {
-    name: wanted.name || undefined,
-    status: wanted.status?.toUpperCase() || undefined,
-    language: wanted.language ? normaliseLanguage(wanted.language) : undefined,
+    ...wanted,
+    status: wanted.status?.toUpperCase(),
+    category: wanted.category?.toUpperCase(),
+    language: wanted.language && normaliseLanguage(wanted.language),
   }
-  const after = readCursor(cursor)
-  const count = Number(limit)
+  const after = readCursor(query.cursor)
+  const count = Number(query.limit ?? '50')
   const rows = await inTenant(pool, tenant, (tx: Tx) => listTemplates(tx, tenant, filter, after, count + 1))
+  // The messaging API may have statuses that we do not know.
+  if (filter.status && rows.length === 0 && !templateStatuses.includes(filter.status))
+    throw invalid({ [TemplatesQuery.fieldOf(query, 'status')]: [unknownStatus] })
   const last = rows.length > count ? rows[count - 1] : undefined
   return {
     data: rows.slice(0, count).map(shown),
     next_cursor: last ? writeCursor([last.waba_id, last.name, last.language]) : null,
   }
 }
+
+const unknownStatus = `The selected status is invalid. The statuses are ${templateStatuses.join(', ')}.`
 
 const shown = ({ template_id, held_at, held_code, ...row }: TemplateRow): Static<typeof Template> => ({
   ...row,
@@ -148,10 +196,10 @@ const readCursor = (cursor: string | undefined): TemplateKey => {
   return [fields[1] ?? '', fields[2] ?? '', fields[3] ?? '']
 }
 
-const synced = (answer: SyncAnswer): Static<typeof Counts> => {
-  switch (answer.kind) {
+const synced = (result: SyncResult): Static<typeof Counts> => {
+  switch (result.kind) {
     case 'synced': {
-      const { kind, ...data } = answer
+      const { kind, ...data } = result
       return { message: 'Templates Synced Successfully', data }
     }
     case 'unknown_channel':
@@ -159,9 +207,9 @@ const synced = (answer: SyncAnswer): Static<typeof Counts> => {
     case 'no_account':
       throw invalid({ channel: ['The channel has no waba_id: set it, it names the account that owns the templates.'] })
     case 'refused':
-      throw invalid({ channel: [`The messaging API refused to list the templates: ${answer.code}, ${answer.details}`] })
+      throw invalid({ channel: [`The messaging API refused to list the templates: ${result.code}, ${result.details}`] })
     case 'failed':
-      throw new DomainError('unavailable', `The templates could not be read: ${answer.reason}`, {
+      throw httpError('unavailable', `The templates could not be read: ${result.reason}`, {
         retryAfterSeconds: 5,
       })
   }

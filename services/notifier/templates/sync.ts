@@ -1,5 +1,5 @@
-import { type Actor, audit } from '@courier/shared/audit.ts'
-import { inTenant } from '@courier/shared/database.ts'
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { type ListedTemplate, readTemplate } from './catalogue.ts'
@@ -10,9 +10,9 @@ export type ReadPage = (after?: string) => Promise<CataloguePage>
 
 export type CataloguePage =
   | { kind: 'page'; templates: unknown[]; after?: string | undefined }
-  /** The API answered with an error code. */
+  /** The API responded with an error code. */
   | { kind: 'refused'; code: number; details: string }
-  /** No answer, or none that can be understood. */
+  /** No response, or an invalid one. */
   | { kind: 'failed'; reason: string }
 
 export type Synced =
@@ -22,13 +22,13 @@ export type Synced =
   /** The channel's account is not known. */
   | { kind: 'no_account' }
 
-/** What a sync of a channel that the caller named may come to. */
-export type SyncAnswer = Synced | { kind: 'unknown_channel' }
+/** The result of syncing a channel that the caller named. */
+export type SyncResult = Synced | { kind: 'unknown_channel' }
 
 export const pageSize = 200
 const maxPages = 100
 
-/** The list's cursor has become invalid: it is read again from its first page (messaging-api 3.3). */
+/** The list's cursor has become invalid: it is read again from its first page (docs/messaging-api.md#error-table). */
 const badCursor = 131059
 
 /**

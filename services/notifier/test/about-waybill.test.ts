@@ -1,16 +1,16 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { OrderFacts } from '@courier/shared/order-facts.ts'
+import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { askOrders } from '../events/ask-orders.ts'
-import { findOrders } from '../messages/find-orders.ts'
+import { findOrders } from '../orders-client/find-orders.ts'
+import { createOrdersClient } from '../orders-client/http-client.ts'
 import { standIn } from './orders-stand-in.ts'
 import { build, serviceToken } from './portal.ts'
 
-const prepare = async (t: Test, ...orders: Partial<OrderFacts>[]) => {
-  const { desk, state } = await standIn(t, ...(orders.length > 0 ? orders : [{}]))
-  const built = await build(t, undefined, desk)
+const prepare = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
+  const { client, state } = await standIn(t, ...(orders.length > 0 ? orders : [{}]))
+  const built = await build(t, undefined, client)
   // What is queued stays queued.
   await built.rows(`update channels set state = 'paused'`)
   const stored = () =>
@@ -60,7 +60,7 @@ t.test('a message that says all itself asks nobody, whatever it is about', async
   t.same(state.asked, [])
 })
 
-t.test('what is missing or unknown is named, and nothing is queued', async t => {
+t.test('every missing or unknown field is an error, and nothing is queued', async t => {
   const { call, stored } = await prepare(t)
   const path = 'template.components.0.parameters.1.text'
   const wrong: [body: unknown, path: string, sentence: RegExp][] = [
@@ -73,9 +73,9 @@ t.test('what is missing or unknown is named, and nothing is queued', async t => 
     [saying(['a', '{{__proto__}}'], { waybill_number: 'DM00000001' }), path, /no field \{\{__proto__\}\}/],
   ]
   for (const [body, path, sentence] of wrong) {
-    const { status, body: answer } = await call('POST', '/api/messages', body)
-    t.same([status, Object.keys(answer.errors)], [422, [path]])
-    t.match(answer.errors[path][0], sentence)
+    const { status, body: response } = await call('POST', '/api/messages', body)
+    t.same([status, Object.keys(response.errors)], [422, [path]])
+    t.match(response.errors[path][0], sentence)
   }
   t.same(await stored(), [])
 })
@@ -85,7 +85,7 @@ t.test("a customer's phone that is none is refused under to", async t => {
   t.match((await call('POST', '/api/messages', about('DM00000001'))).body.errors, { to: [/must be a phone number/] })
 })
 
-t.test('while orders is away the call is refused for now, and a repetition under its key is done', async t => {
+t.test('while orders is unavailable the request is refused, and repeating it with its key works later', async t => {
   const { call, stored, state } = await prepare(t)
   const key = { 'idempotency-key': 'k' }
   state.isBroken = true
@@ -98,7 +98,7 @@ t.test('while orders is away the call is refused for now, and a repetition under
   t.equal((await call('POST', '/api/messages', about('DM00000001'), key)).status, 202)
 })
 
-t.test('a call that was done is answered without asking again', async t => {
+t.test('a request that was accepted before is replayed without reading orders again', async t => {
   const { call, stored, state } = await prepare(t)
   const key = { 'idempotency-key': 'k' }
   const first = await call('POST', '/api/messages', about('DM00000001'), key)
@@ -110,7 +110,7 @@ t.test('a call that was done is answered without asking again', async t => {
   t.same([state.asked.length, (await stored()).length], [1, 1])
 })
 
-t.test('a bulk call asks for each waybill once, eight at a time', async t => {
+t.test('a bulk request reads each waybill once, eight at a time', async t => {
   const waybills = Array.from({ length: 60 }, (_, n) => `DM${n}`)
   const { call, stored, state } = await prepare(t, ...waybills.map(waybill_number => ({ waybill_number })))
   const messages = [...waybills, ...waybills].map(waybill => about(waybill))
@@ -124,7 +124,7 @@ t.test('a bulk call asks for each waybill once, eight at a time', async t => {
   )
 })
 
-t.test('of a bulk call with an unknown waybill nothing is queued, and each is named', async t => {
+t.test('a bulk request with unknown waybills queues nothing and names each', async t => {
   const { call, stored } = await prepare(t)
   const messages = [about('DM00000001'), about('DM404'), about('DM405'), saying(['a', 'b'], { to: '0770000101' })]
   const { status, body } = await call('POST', '/api/messages/bulk', { messages })
@@ -132,31 +132,31 @@ t.test('of a bulk call with an unknown waybill nothing is queued, and each is na
   t.same(await stored(), [])
 })
 
-t.test('once orders does not answer no further waybill is asked for', async t => {
-  const { desk, state } = await standIn(t, {})
+t.test('once orders does not respond no further waybill is requested', async t => {
+  const { client, state } = await standIn(t, {})
   state.isBroken = true
   const waybills = Array.from({ length: 1000 }, (_, n) => `DM${n}`)
-  t.equal(await findOrders(desk, 'demo', waybills), undefined)
+  t.equal(await findOrders(client, 'demo', waybills), undefined)
   t.equal(state.asked.length, 8)
 })
 
-t.test('an answer that is no order, a refusal and no answer all count as away', async t => {
-  let answer: [status: number, body: string] = [200, '']
-  const server = createServer((_, response) => response.writeHead(answer[0]).end(answer[1])).listen(0, '127.0.0.1')
+t.test('an invalid response, a refusal and no response all count as unavailable', async t => {
+  let served: [status: number, body: string] = [200, '']
+  const server = createServer((_, response) => response.writeHead(served[0]).end(served[1])).listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const desk = askOrders({ url, serviceToken, logger: pino({ level: 'silent' }) })
-  t.teardown(() => desk.close())
-  for (answer of [
+  const client = createOrdersClient({ url, serviceToken, logger: pino({ level: 'silent' }) })
+  t.teardown(() => client.close())
+  for (served of [
     [200, 'hello'],
     [200, '{}'],
     [200, '{"data":{"waybill_number":"DM1"}}'],
     [401, '{}'],
     [500, '{}'],
   ] as [number, string][])
-    t.same(await desk.find('demo', 'DM1'), { kind: 'unavailable' }, JSON.stringify(answer))
-  answer = [404, '{}']
-  t.same(await desk.find('demo', 'DM1'), { kind: 'unknown' })
+    t.same(await client.find('demo', 'DM1'), { kind: 'unavailable' }, JSON.stringify(served))
+  served = [404, '{}']
+  t.same(await client.find('demo', 'DM1'), { kind: 'unknown' })
   await new Promise(resolve => server.close(resolve))
-  t.same(await desk.find('demo', 'DM1'), { kind: 'unavailable' })
+  t.same(await client.find('demo', 'DM1'), { kind: 'unavailable' })
 })

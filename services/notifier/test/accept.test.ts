@@ -1,15 +1,14 @@
-import { inTenant } from '@courier/shared/database.ts'
-import { fingerprint } from '@courier/shared/idempotency.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { fingerprint } from '@courier/shared/postgres/idempotency.ts'
 import t from 'tap'
-import { recordInbound } from '../conversations/queries.ts'
-import { releaseHeld } from '../conversations/release-held.ts'
+import { recordInbound, releaseHeld } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { acceptMessages } from '../messages/accept.ts'
 import { cancelMessage, resendMessage } from '../messages/queries.ts'
 import type { MessageRequest } from '../messages/schema.ts'
-import { addTenant, messageTo, phoneNumberId, stage } from './stage.ts'
+import { addTenant, createFixture, messageTo, phoneNumberId } from './fixture.ts'
 
-type Stage = Awaited<ReturnType<typeof stage>>
+type Fixture = Awaited<ReturnType<typeof createFixture>>
 
 const quiet = { isRunning: false }
 const keyOf = (key: string, body: string) => ({
@@ -19,61 +18,61 @@ const keyOf = (key: string, body: string) => ({
 })
 const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString()
 
-const submit = ({ pool }: Stage, requests: MessageRequest[], key?: ReturnType<typeof keyOf>) =>
+const submit = ({ pool }: Fixture, requests: MessageRequest[], key?: ReturnType<typeof keyOf>) =>
   acceptMessages(pool, 'demo', requests, index => (requests.length > 1 ? `messages.${index}.` : ''), key)
 
-const faultsOf = async (staged: Stage, ...requests: MessageRequest[]) => {
-  const result = await submit(staged, requests)
-  return result.kind === 'refused' ? result.faults : result.kind
+const validationErrors = async (fixture: Fixture, ...requests: MessageRequest[]) => {
+  const result = await submit(fixture, requests)
+  return result.kind === 'refused' ? result.errors : result.kind
 }
 
-const write = ({ pool }: Stage, hoursAgo: number, wish?: 'stop') =>
+const write = ({ pool }: Fixture, hoursAgo: number, keyword?: 'stop') =>
   inTenant(pool, 'demo', (tx: Tx) => {
     const at = new Date(Date.now() - hoursAgo * 3_600_000)
-    return recordInbound(tx, [{ tenant: 'demo', phoneNumberId, recipient: '94770000101', at, wish }])
+    return recordInbound(tx, [{ tenant: 'demo', phoneNumberId, recipient: '94770000101', at, keyword }])
   })
 
-t.test('a phone number is taken in any usual spelling and kept as digits', async t => {
-  const staged = await stage(t, quiet)
+t.test('a phone number is accepted in any usual spelling and stored as digits', async t => {
+  const fixture = await createFixture(t, quiet)
   const spellings = ['0770000101', '+94 77 000 0101', '94770000101', '0094770000101', '+1 (631) 555-1234']
-  await staged.accept(...spellings.map(to => messageTo(to)))
-  const rows = await staged.rows('select recipient from messages order by message_id')
+  await fixture.accept(...spellings.map(to => messageTo(to)))
+  const rows = await fixture.rows('select recipient from messages order by message_id')
   const lanka = '94770000101'
   t.same(rows.map(row => row.recipient).sort(), ['16315551234', lanka, lanka, lanka, lanka])
 })
 
-t.test('what is no phone number is refused, and nothing is queued', async t => {
-  const staged = await stage(t, quiet)
+t.test('an invalid phone number is refused, and nothing is queued', async t => {
+  const fixture = await createFixture(t, quiet)
   for (const to of ['12345', 'abc', '', '+999123456789'])
-    t.match(await faultsOf(staged, messageTo(to)), { to: [/phone number/] }, to)
-  t.same(await staged.rows('select 1 from messages'), [])
+    t.match(await validationErrors(fixture, messageTo(to)), { to: [/phone number/] }, to)
+  t.same(await fixture.rows('select 1 from messages'), [])
 })
 
-t.test('of a bulk all are queued or none, and every fault is named by its place', async t => {
-  const staged = await stage(t, quiet)
+t.test('a bulk request queues all or none, and every error has its path', async t => {
+  const fixture = await createFixture(t, quiet)
   const bad = [messageTo('0770000101'), messageTo('1'), messageTo('0770000102', { channel: '1', send_at: inHours(-1) })]
-  const faults = await faultsOf(staged, ...bad)
-  t.same(Object.keys(faults).sort(), ['messages.1.to', 'messages.2.channel', 'messages.2.send_at'])
-  t.same(await staged.rows('select 1 from messages'), [])
+  const errors = await validationErrors(fixture, ...bad)
+  t.same(Object.keys(errors).sort(), ['messages.1.to', 'messages.2.channel', 'messages.2.send_at'])
+  t.same(await fixture.rows('select 1 from messages'), [])
 })
 
-t.test('without a name the default channel sends, else the only one, else none', async t => {
-  const staged = await stage(t, quiet)
-  const chosen = async () => faultsOf(staged, messageTo('0770000101'))
-  await staged.rows('update channels set is_default = false')
+t.test('without a channel the default one sends, else the only one, else none', async t => {
+  const fixture = await createFixture(t, quiet)
+  const chosen = async () => validationErrors(fixture, messageTo('0770000101'))
+  await fixture.rows('update channels set is_default = false')
   t.equal(await chosen(), 'accepted', 'the only one')
-  await staged.rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, rate)
-    values ('demo', '200', 'Second', 'paid', false, '', 80)`)
+  await fixture.rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, proven_at, rate)
+    values ('demo', '200', 'Second', 'paid', false, '', now(), 80)`)
   t.match(await chosen(), { channel: [/no default/] })
-  await staged.rows(`update channels set is_default = true where phone_number_id = '200'`)
+  await fixture.rows(`update channels set is_default = true where phone_number_id = '200'`)
   t.equal(await chosen(), 'accepted')
-  t.match(await staged.rows('select phone_number_id from messages order by created_at'), [
+  t.match(await fixture.rows('select phone_number_id from messages order by created_at'), [
     { phone_number_id: phoneNumberId },
     { phone_number_id: '200' },
   ])
-  await addTenant(staged.pool, 'rival', '300', {})
+  await addTenant(fixture.pool, 'rival', '300', {})
   t.match(
-    await faultsOf(staged, messageTo('0770000101', { channel: '300' })),
+    await validationErrors(fixture, messageTo('0770000101', { channel: '300' })),
     { channel: [/invalid/] },
     'of another tenant',
   )
@@ -82,65 +81,71 @@ t.test('without a name the default channel sends, else the only one, else none',
 t.test(
   'on plan free a closed conversation refuses, an open one takes, and a held message leaves when the customer writes',
   async t => {
-    const staged = await stage(t, { ...quiet, plan: 'free' })
-    t.match(await faultsOf(staged, messageTo('0770000101')), { to: [/No conversation/] })
-    const held = await submit(staged, [messageTo('0770000101', { hold_until_open: true })])
+    const fixture = await createFixture(t, { ...quiet, plan: 'free' })
+    t.match(await validationErrors(fixture, messageTo('0770000101')), { to: [/No conversation/] })
+    const held = await submit(fixture, [messageTo('0770000101', { hold_until_open: true })])
     t.match(held, { kind: 'accepted', messages: [{ status: 'held' }] })
-    await write(staged, 1)
-    await inTenant(staged.pool, 'demo', (tx: Tx) => releaseHeld(tx, 'demo', phoneNumberId, '94770000101'))
-    t.match(await staged.rows('select status, due_at <= now() as due from messages'), [{ status: 'queued', due: true }])
-    t.equal(await faultsOf(staged, messageTo('0770000101')), 'accepted')
-    await staged.rows(`update conversations set last_inbound_at = now() - interval '25 hours'`)
-    t.match(await faultsOf(staged, messageTo('0770000101')), { to: [/ended 24 hours after/] })
+    await write(fixture, 1)
+    await inTenant(fixture.pool, 'demo', (tx: Tx) =>
+      releaseHeld(tx, [{ tenant: 'demo', phoneNumberId, recipient: '94770000101' }]),
+    )
+    t.match(await fixture.rows('select status, due_at <= now() as due from messages'), [
+      { status: 'queued', due: true },
+    ])
+    t.equal(await validationErrors(fixture, messageTo('0770000101')), 'accepted')
+    await fixture.rows(`update conversations set last_inbound_at = now() - interval '25 hours'`)
+    t.match(await validationErrors(fixture, messageTo('0770000101')), { to: [/ended 24 hours after/] })
   },
 )
 
 t.test('a person who opted out is written to by nobody', async t => {
-  const staged = await stage(t, quiet)
-  await write(staged, 1, 'stop')
-  t.match(await faultsOf(staged, messageTo('0770000101')), { to: [/asked for no more/] })
-  t.match(await faultsOf(staged, messageTo('0770000101', { hold_until_open: true })), { to: [/asked for no more/] })
-  t.equal(await faultsOf(staged, messageTo('0770000102')), 'accepted')
+  const fixture = await createFixture(t, quiet)
+  await write(fixture, 1, 'stop')
+  t.match(await validationErrors(fixture, messageTo('0770000101')), { to: [/asked for no more/] })
+  t.match(await validationErrors(fixture, messageTo('0770000101', { hold_until_open: true })), {
+    to: [/asked for no more/],
+  })
+  t.equal(await validationErrors(fixture, messageTo('0770000102')), 'accepted')
 })
 
-t.test('send_at is five minutes to 35 days away; the message is due then and expires a day later', async t => {
-  const staged = await stage(t, quiet)
+t.test('send_at is five minutes to 35 days from now; the message is due then and expires a day later', async t => {
+  const fixture = await createFixture(t, quiet)
   for (const hours of [-1, 0, 4.9 / 60, 35 * 24 + 0.1])
-    t.match(await faultsOf(staged, messageTo('0770000101', { send_at: inHours(hours) })), {
+    t.match(await validationErrors(fixture, messageTo('0770000101', { send_at: inHours(hours) })), {
       send_at: [/5 minutes to 35 days/],
     })
-  t.match(await faultsOf(staged, messageTo('0770000101', { send_at: '2026-99-99T00:00:00Z' })), {
+  t.match(await validationErrors(fixture, messageTo('0770000101', { send_at: '2026-99-99T00:00:00Z' })), {
     send_at: [/5 minutes/],
   })
-  await staged.accept(
+  await fixture.accept(
     messageTo('0770000101', { send_at: inHours(5.1 / 60) }),
     messageTo('0770000101', { send_at: inHours(35 * 24 - 0.1) }),
   )
-  const [row] = await staged.rows(
+  const [row] = await fixture.rows(
     `select bool_and(due_at = send_at and expires_at = send_at + interval '24 hours') as so from messages`,
   )
   t.equal(row.so, true)
 })
 
-t.test('one key queues once: repeated it answers the same, with another body it is refused', async t => {
-  const staged = await stage(t, quiet)
-  const first = await submit(staged, [messageTo('0770000101')], keyOf('k', 'a'))
+t.test('one key queues once: repeated it returns the same, with another body it is refused', async t => {
+  const fixture = await createFixture(t, quiet)
+  const first = await submit(fixture, [messageTo('0770000101')], keyOf('k', 'a'))
   t.match(first, { kind: 'accepted', replayed: false })
-  const again = await submit(staged, [messageTo('0770000101')], keyOf('k', 'a'))
+  const again = await submit(fixture, [messageTo('0770000101')], keyOf('k', 'a'))
   t.match(again, { kind: 'accepted', replayed: true, messages: first.kind === 'accepted' ? first.messages : [] })
-  t.same(await submit(staged, [messageTo('0770000102')], keyOf('k', 'b')), { kind: 'other_body' })
-  t.match(await submit(staged, [messageTo('1')], keyOf('other', 'c')), { kind: 'refused' })
+  t.same(await submit(fixture, [messageTo('0770000102')], keyOf('k', 'b')), { kind: 'other_body' })
+  t.match(await submit(fixture, [messageTo('1')], keyOf('other', 'c')), { kind: 'refused' })
   t.match(
-    await submit(staged, [messageTo('0770000101')], keyOf('other', 'd')),
+    await submit(fixture, [messageTo('0770000101')], keyOf('other', 'd')),
     { kind: 'accepted' },
     'a refused call keeps no key',
   )
-  t.equal((await staged.rows('select 1 from messages')).length, 2)
+  t.equal((await fixture.rows('select 1 from messages')).length, 2)
 })
 
-t.test('many calls with one key at the same time queue one message', async t => {
-  const staged = await stage(t, quiet)
-  const calls = Array.from({ length: 20 }, () => submit(staged, [messageTo('0770000101')], keyOf('k', 'a')))
+t.test('many concurrent requests with one key queue one message', async t => {
+  const fixture = await createFixture(t, quiet)
+  const calls = Array.from({ length: 20 }, () => submit(fixture, [messageTo('0770000101')], keyOf('k', 'a')))
   const kinds = (await Promise.all(calls)).map(result =>
     result.kind === 'accepted' ? `replayed ${result.replayed}` : result.kind,
   )
@@ -149,50 +154,50 @@ t.test('many calls with one key at the same time queue one message', async t => 
     kinds.filter(kind => !['replayed false', 'replayed true', 'running'].includes(kind)),
     [],
   )
-  t.equal((await staged.rows('select 1 from messages')).length, 1)
+  t.equal((await fixture.rows('select 1 from messages')).length, 1)
 })
 
 t.test(
   'bulks that name the same people of two numbers in opposite orders do not wait for each other for ever',
   async t => {
-    const staged = await stage(t, quiet)
-    await staged.rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, rate)
-    values ('demo', '200', 'Second', 'paid', false, '', 80)`)
+    const fixture = await createFixture(t, quiet)
+    await fixture.rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, proven_at, rate)
+    values ('demo', '200', 'Second', 'paid', false, '', now(), 80)`)
     const to = (channel: string) => Array.from({ length: 50 }, (_, n) => messageTo(`07700001${n + 10}`, { channel }))
     const there = [...to('200'), ...to(phoneNumberId)]
     const results = await Promise.all(
-      Array.from({ length: 16 }, (_, n) => submit(staged, n % 2 ? there : there.toReversed())),
+      Array.from({ length: 16 }, (_, n) => submit(fixture, n % 2 ? there : there.toReversed())),
     )
     t.same([...new Set(results.map(({ kind }) => kind))], ['accepted'])
   },
 )
 
-t.test('what has not begun to leave can be cancelled, nothing else', async t => {
-  const staged = await stage(t, quiet)
-  const cancel = (id = '') => inTenant(staged.pool, 'demo', (tx: Tx) => cancelMessage(tx, 'demo', id))
+t.test('only a message that is not being sent yet can be cancelled', async t => {
+  const fixture = await createFixture(t, quiet)
+  const cancel = (id = '') => inTenant(fixture.pool, 'demo', (tx: Tx) => cancelMessage(tx, 'demo', id))
   for (const status of ['queued', 'held', 'sending', 'accepted', 'failed', 'unknown', 'expired']) {
-    const [id] = await staged.accept(messageTo('0770000101'))
-    await staged.rows('update messages set status = $2 where message_id = $1', [id, status])
+    const [id] = await fixture.accept(messageTo('0770000101'))
+    await fixture.rows('update messages set status = $2 where message_id = $1', [id, status])
     t.equal(await cancel(id), ['queued', 'held'].includes(status) ? 'cancelled' : status)
   }
   t.equal(await cancel('nobody'), undefined)
 })
 
-t.test('what failed or is in doubt can be sent again, from its beginning, nothing else', async t => {
-  const staged = await stage(t, quiet)
+t.test('only a failed or unknown message can be resent, with all its attempts', async t => {
+  const fixture = await createFixture(t, quiet)
   for (const status of ['failed', 'unknown', 'sending', 'accepted', 'delivered', 'cancelled', 'expired']) {
-    const [id] = await staged.accept(messageTo('0770000101'))
-    await staged.rows('update messages set status = $2, attempts = 8, error_code = 1 where message_id = $1', [
+    const [id] = await fixture.accept(messageTo('0770000101'))
+    await fixture.rows('update messages set status = $2, attempts = 8, error_code = 1 where message_id = $1', [
       id,
       status,
     ])
-    const resend = () => inTenant(staged.pool, 'demo', (tx: Tx) => resendMessage(tx, 'demo', `${id}`))
+    const resend = () => inTenant(fixture.pool, 'demo', (tx: Tx) => resendMessage(tx, 'demo', `${id}`))
     if (status === 'unknown') t.equal(await resend(), 'unknown', 'while a webhook may come it is not sent again')
-    await staged.rows(`update messages set due_at = 'infinity' where message_id = $1 and status = 'unknown'`, [id])
+    await fixture.rows(`update messages set due_at = 'infinity' where message_id = $1 and status = 'unknown'`, [id])
     const now = await resend()
     const isAgain = ['failed', 'unknown'].includes(status)
     t.equal(now, isAgain ? 'queued' : status)
-    t.match(await staged.rows('select attempts from messages where message_id = $1', [id]), [
+    t.match(await fixture.rows('select attempts from messages where message_id = $1', [id]), [
       { attempts: isAgain ? 0 : 8 },
     ])
   }

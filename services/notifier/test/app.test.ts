@@ -1,14 +1,14 @@
 import t from 'tap'
+import { messageTo, phoneNumberId, until } from './fixture.ts'
 import { build } from './portal.ts'
-import { messageTo, phoneNumberId, until } from './stage.ts'
 
 t.test('a message is queued, sent and read back with its timeline', async t => {
   const { call, queue } = await build(t)
   queue.start()
-  const answer = await call('POST', '/api/messages', messageTo('077 000 0101', { waybill_number: 'DM00000001' }))
-  t.equal(answer.status, 202)
-  t.match(answer.body, { message: 'The message is queued.', data: { id: /^msg_/, status: 'queued' } })
-  const { id } = answer.body.data
+  const response = await call('POST', '/api/messages', messageTo('077 000 0101', { waybill_number: 'DM00000001' }))
+  t.equal(response.status, 202)
+  t.match(response.body, { message: 'The message is queued.', data: { id: /^msg_/, status: 'queued' } })
+  const { id } = response.body.data
   const read = async () => (await call('GET', `/api/messages/${id}`)).body.data
   await until('it is accepted', async () => (await read()).status === 'accepted')
   t.match(await read(), {
@@ -25,7 +25,7 @@ t.test('a message is queued, sent and read back with its timeline', async t => {
   t.equal((await call('POST', `/api/messages/${id}/cancel`)).status, 422)
 })
 
-t.test('a key makes one message, a bulk call all or none with paths, pages follow each other', async t => {
+t.test('a key creates one message, a bulk request all or none with paths, pages follow each other', async t => {
   const { call } = await build(t)
   const key = { 'idempotency-key': 'k' }
   const first = await call('POST', '/api/messages', messageTo('0770000101'), key)
@@ -49,7 +49,7 @@ t.test('a body of no bytes is no body, also where JSON is announced', async t =>
   t.match([message.status, message.body.errors], [422, { template: ['The template field is required.'] }])
 })
 
-t.test('odd input is answered 4xx', async t => {
+t.test('odd input is refused with 4xx', async t => {
   const { call } = await build(t)
   const oddText = messageTo('0770000101')
   const [component] = oddText.template.components
@@ -69,20 +69,22 @@ t.test('odd input is answered 4xx', async t => {
     ['POST', '/api/messages/%00/cancel'],
     ['POST', '/api/messages/%00/resend'],
     ['GET', '/api/conversations/%00'],
+    ['POST', '/api/channels/%00/check'],
+    ['POST', '/api/channels/%00/resume'],
   ]
   for (const [method, url, body] of odd) {
-    const { status, body: answer } = await call(method, url, body)
+    const { status, body: response } = await call(method, url, body)
     t.ok(status >= 400 && status < 500, `${method} ${url} ${status}`)
-    t.type(answer.message, 'string')
+    t.type(response.message, 'string')
   }
 })
 
-t.test('strangers are refused, and too many calls', async t => {
+t.test('requests without a token are refused, and too many requests', async t => {
   const { call } = await build(t, 3)
   for (const headers of [{ authorization: 'Bearer courier_x' }, { 'x-tenant': 'other' }])
     t.equal((await call('GET', '/api/messages', undefined, headers)).status, 401)
   t.equal((await call('GET', '/api/messages', undefined, { 'x-tenant': '' })).status, 400)
   const statuses = []
-  for (let turn = 0; turn < 4; turn++) statuses.push((await call('GET', '/api/messages')).status)
+  for (let poll = 0; poll < 4; poll++) statuses.push((await call('GET', '/api/messages')).status)
   t.same(statuses, [200, 200, 200, 429])
 })

@@ -1,4 +1,4 @@
-import { createPool, inTenant } from '@courier/shared/database.ts'
+import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
 import type { Tx } from '../database/tables.ts'
 import { findRules } from '../events/queries.ts'
@@ -13,16 +13,16 @@ const rule = (on: string, more: Record<string, unknown> = {}) => ({
   ...more,
 })
 
-const faultsOf = (...rules: unknown[]) => {
+const validationErrors = (...rules: unknown[]) => {
   const checked = checkDemo(rules)
-  return checked.kind === 'refused' ? checked.faults : {}
+  return checked.kind === 'refused' ? checked.errors : {}
 }
 
 const prepare = async (t: Test) => {
   const { notifier, save, url } = await commands(t)
   const pool = createPool({ url, name: 'test', connections: 1 })
   t.teardown(() => pool.end())
-  /** What `apply` said of the rules, or its faults. */
+  /** The changes of `apply`, or its errors. */
   const apply = async (rules: unknown[] | undefined, ...words: string[]) => {
     const { stdout } = await notifier('apply', save({ ...demoFile(), rules }), '--json', ...words)
     const { changes, errors } = JSON.parse(stdout)
@@ -36,25 +36,74 @@ const prepare = async (t: Test) => {
 }
 
 t.test('a field that no order has is refused by its place, with those that there are', async t => {
-  const faults = faultsOf(
+  const errors = validationErrors(
     rule('order.created', { body: ['{{customer_name}}', 'of {{shop}}'] }),
     rule('key_13', { header: ['{{Waybill_Number}}'] }),
   )
-  t.match(faults, {
+  t.match(errors, {
     'rules.0.body.1': [/^An order has no field \{\{shop\}\}\. It has waybill_number, order_no, .*, note\.$/],
     'rules.1.header.0': [/no field \{\{Waybill_Number\}\}/],
   })
-  t.equal(Object.keys(faults).length, 2)
+  t.equal(Object.keys(errors).length, 2)
+})
+
+t.test('apply warns of rules whose messages could not be sent, and stores them', async t => {
+  const { notifier, save, url } = await commands(t)
+  const pool = createPool({ url, name: 'test', connections: 1 })
+  t.teardown(() => pool.end())
+  const apply = async (...rules: unknown[]) => {
+    const { status, stdout, stderr } = await notifier('apply', save({ ...demoFile(), rules }))
+    t.same([status, stderr], [0, ''])
+    return stdout.split('\n').filter(line => line.startsWith('  warning: '))
+  }
+  t.same(await apply(rule('key_13')), [], 'a catalogue that was never synced says nothing')
+  t.match(await apply(rule('vans'), rule('key_3', { body: ['{{customer_name', 'x'] })), [
+    /rules\.0\.on: vans is none of the standard statuses/,
+    /rules\.1\.body\.0: \{\{ and \}\} are not in pairs/,
+  ])
+  await inTenant(pool, 'demo', (tx: Tx) =>
+    tx
+      .insertInto('templates')
+      .values({
+        tenant_id: 'demo',
+        waba_id: '102290129340398',
+        name: 'order_delivered',
+        language: 'en_US',
+        status: 'APPROVED',
+        parameter_format: 'POSITIONAL',
+        components: JSON.stringify([{ type: 'BODY', text: '{{1}} has {{2}}' }]),
+      } as never)
+      .execute(),
+  )
+  t.match(await apply(rule('key_13', { body: ['one'] }), rule('key_12', { template: 'lost' }), rule('key_3')), [
+    /rules\.0: The body of order_delivered takes 2 parameters, 1 was given/,
+    /rules\.1: There is no template lost in the catalogue/,
+  ])
+})
+
+t.test('a channel is added by a command, with its secrets from the environment', async t => {
+  const { notifier, save } = await commands(t, { ACCESS_TOKEN: 'a-secret-access-token' })
+  await notifier('apply', save(demoFile()))
+  const add = (...words: string[]) => notifier('channel', 'add', '--tenant', 'demo', ...words)
+  const added = await add('--number', '300')
+  t.match(added, { status: 0, stderr: '', stdout: /^ {2}channel 300 added\n {2}warning: .*no webhooks until/m })
+  t.notMatch(added.stdout, /secret-access/)
+  t.match(await add('--number', '300'), { status: 1, stderr: /has the channel 300 already/ })
+  t.match(await add('--number', 'x', '--plan', 'lavish'), {
+    status: 1,
+    stderr: /number: .*\n.*plan: The plan field must be/,
+  })
+  t.match(await notifier('channel', 'add', '--tenant', 'nowhere', '--number', '3'), { status: 1, stderr: /no tenant/ })
 })
 
 t.test('a rule is on an event or on any key that a status may have', async t => {
   for (const on of ['order.created', 'order.status_changed', 'key_13', 'out-for-delivery', '9', 'k'.repeat(63)])
-    t.same(faultsOf(rule(on)), {}, on)
+    t.same(validationErrors(rule(on)), {}, on)
   for (const on of ['order.lost', 'Key_1', '', '-a', 'k'.repeat(64), 'key 1'])
-    t.same(Object.keys(faultsOf(rule(on))), ['rules.0.on'], on)
+    t.same(Object.keys(validationErrors(rule(on))), ['rules.0.on'], on)
 })
 
-t.test('what is wrong with the shape of a rule is named', async t => {
+t.test('errors in the shape of a rule are named', async t => {
   const wrong: [more: Record<string, unknown>, path: string][] = [
     [{ template: 'Order Delivered' }, 'rules.0.template'],
     [{ language: 'english' }, 'rules.0.language'],
@@ -63,19 +112,19 @@ t.test('what is wrong with the shape of a rule is named', async t => {
     [{ body: ['two\nlines'] }, 'rules.0.body.0'],
     [{ when: 'always' }, 'rules.0.when'],
   ]
-  for (const [more, path] of wrong) t.same(Object.keys(faultsOf(rule('key_1', more))), [path])
+  for (const [more, path] of wrong) t.same(Object.keys(validationErrors(rule('key_1', more))), [path])
 })
 
 t.test('a rule that is there twice, and a sixth one on one event, are refused', async t => {
-  t.match(faultsOf(rule('key_1'), rule('key_1', { body: ['x'] })), {
+  t.match(validationErrors(rule('key_1'), rule('key_1', { body: ['x'] })), {
     'rules.1': [/key_1: order_delivered en_US is there twice/],
   })
   const six = Array.from({ length: 6 }, (_, n) => rule('order.created', { template: `template_${n}` }))
-  t.same(faultsOf(...six.slice(1), rule('key_1')), {})
-  t.same(faultsOf(...six), { 'rules.5.on': ['At most 5 rules may be on order.created.'] })
+  t.same(validationErrors(...six.slice(1), rule('key_1')), {})
+  t.same(validationErrors(...six), { 'rules.5.on': ['At most 5 rules may be on order.created.'] })
 })
 
-t.test('apply makes the rules those of the file, and tells what changed', async t => {
+t.test('apply replaces the rules by those of the file and returns what changed', async t => {
   const { apply, stored } = await prepare(t)
   const [created, moved] = [rule('order.created'), rule('key_13')]
   const ids = { created: 'order.created: order_delivered en_US', moved: 'key_13: order_delivered en_US' }

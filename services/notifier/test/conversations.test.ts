@@ -1,14 +1,19 @@
-import { inTenant } from '@courier/shared/database.ts'
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import fc from 'fast-check'
 import type pg from 'pg'
 import t from 'tap'
-import { personOf, spellingsOf } from '../conversations/person.ts'
-import { conversationOf, type Inbound, lockConversations, recordInbound } from '../conversations/queries.ts'
-import { releaseHeld } from '../conversations/release-held.ts'
-import { expiresAt, isOpen } from '../conversations/window.ts'
-import { wishOf } from '../conversations/wish.ts'
+import { expiresAt, isOpen, keywordIn } from '../conversations/conversation.ts'
+import { personOf, spellingsOf } from '../conversations/phone-number.ts'
+import {
+  conversationOf,
+  type Inbound,
+  lockConversations,
+  recordInbound,
+  releaseHeld,
+} from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { stage } from './webhooks-stage.ts'
+import { createFixture } from './webhooks-fixture.ts'
 
 const at = (text: string) => new Date(`2026-11-20T${text}Z`)
 const person = { tenant: 'demo', phoneNumberId: '100', recipient: '94770000101' }
@@ -28,7 +33,7 @@ t.test('a conversation is open for 24 hours, to the millisecond', t => {
   t.end()
 })
 
-t.test('a wish is one of the words and nothing else, whatever its case, blanks and width', t => {
+t.test('a keyword is the whole text, whatever its case, blanks and width', t => {
   const words = { stopWords: ['Stop', 'නවත්වන්න', ' '], startWords: ['START'] }
   const cases: [string | undefined, string | undefined][] = [
     ['stop', 'stop'],
@@ -41,9 +46,9 @@ t.test('a wish is one of the words and nothing else, whatever its case, blanks a
     [' ', undefined],
     [undefined, undefined],
   ]
-  for (const [text, wish] of cases) t.equal(wishOf([text], words), wish, JSON.stringify(text))
-  t.equal(wishOf([undefined, 'stop'], words), 'stop')
-  t.equal(wishOf(['start', 'stop'], words), 'stop')
+  for (const [text, keyword] of cases) t.equal(keywordIn([text], words), keyword, JSON.stringify(text))
+  t.equal(keywordIn([undefined, 'stop'], words), 'stop')
+  t.equal(keywordIn(['start', 'stop'], words), 'stop')
   t.end()
 })
 
@@ -69,11 +74,11 @@ const stateOf = (pool: pg.Pool) =>
   )
 
 t.test('messages in any order and number leave the same conversation', async t => {
-  const { pool, rows } = await stage(t)
+  const { pool, rows } = await createFixture(t)
   const day: Inbound[] = [
     { ...person, at: at('08:00:00') },
-    { ...person, at: at('09:00:00'), wish: 'stop' },
-    { ...person, at: at('10:00:00'), wish: 'start' },
+    { ...person, at: at('09:00:00'), keyword: 'stop' },
+    { ...person, at: at('10:00:00'), keyword: 'start' },
     { ...person, at: at('11:00:00') },
   ]
   const days = fc.array(fc.array(fc.constantFrom(...day), { minLength: 1 }), { maxLength: 5 })
@@ -81,7 +86,7 @@ t.test('messages in any order and number leave the same conversation', async t =
     fc.asyncProperty(days, async calls => {
       await rows('delete from conversations')
       for (const call of [...calls, [day[2] as Inbound], day])
-        await inTenant(pool, '*', (tx: Tx) => recordInbound(tx, call))
+        await inAllTenants(pool, (tx: Tx) => recordInbound(tx, call))
       const known = await stateOf(pool)
       return known?.lastInboundAt?.getTime() === at('11:00:00').getTime() && known.optedOutAt === null
     }),
@@ -89,28 +94,28 @@ t.test('messages in any order and number leave the same conversation', async t =
   )
 })
 
-t.test('the last wish counts by the time of its message', async t => {
-  const { pool } = await stage(t)
-  const record = (...messages: Inbound[]) => inTenant(pool, '*', (tx: Tx) => recordInbound(tx, messages))
-  await record({ ...person, at: at('10:00:00'), wish: 'start' })
-  await record({ ...person, at: at('09:00:00'), wish: 'stop' })
+t.test('the latest keyword counts, by the time of its message', async t => {
+  const { pool } = await createFixture(t)
+  const record = (...messages: Inbound[]) => inAllTenants(pool, (tx: Tx) => recordInbound(tx, messages))
+  await record({ ...person, at: at('10:00:00'), keyword: 'start' })
+  await record({ ...person, at: at('09:00:00'), keyword: 'stop' })
   t.equal((await stateOf(pool))?.optedOutAt, null)
-  await record({ ...person, at: at('11:00:00'), wish: 'stop' })
+  await record({ ...person, at: at('11:00:00'), keyword: 'stop' })
   await record({ ...person, at: at('12:00:00') })
   t.same((await stateOf(pool))?.optedOutAt, at('11:00:00'))
   t.same((await stateOf(pool))?.lastInboundAt, at('12:00:00'))
-  await record({ ...person, at: at('11:00:00'), wish: 'start' })
-  t.same((await stateOf(pool))?.optedOutAt, at('11:00:00'), 'of two wishes in one second, to be left alone')
+  await record({ ...person, at: at('11:00:00'), keyword: 'start' })
+  t.same((await stateOf(pool))?.optedOutAt, at('11:00:00'), 'of two keywords in one second, the opt-out counts')
 })
 
-t.test('conversations are found by the spelling asked for, and only of that number and tenant', async t => {
-  const { pool } = await stage(t)
+t.test('conversations are found by any spelling, and only those of that number and tenant', async t => {
+  const { pool } = await createFixture(t)
   const others = [
     { ...person, recipient: '5215512345678' },
     { ...person, phoneNumberId: '101' },
     { tenant: 'rival', phoneNumberId: '200', recipient: '94770000101' },
   ]
-  await inTenant(pool, '*', (tx: Tx) =>
+  await inAllTenants(pool, (tx: Tx) =>
     recordInbound(
       tx,
       others.map(other => ({ ...other, at: at('10:00:00') })),
@@ -123,7 +128,7 @@ t.test('conversations are found by the spelling asked for, and only of that numb
 })
 
 t.test('held messages are queued once, due now or at their own time, with a timeline event', async t => {
-  const { pool, addMessages, messageOf, timelineOf } = await stage(t)
+  const { pool, addMessages, messageOf, timelineOf } = await createFixture(t)
   const later = new Date(Date.now() + 3_600_000)
   await addMessages([
     { id: 'a', status: 'held' },
@@ -133,7 +138,10 @@ t.test('held messages are queued once, due now or at their own time, with a time
     { id: 'e', status: 'cancelled' },
     { id: 'f', status: 'held', tenant: 'rival', phoneNumberId: '200' },
   ])
-  const release = () => inTenant(pool, 'demo', (tx: Tx) => releaseHeld(tx, 'demo', '100', '94770000101'))
+  const release = () =>
+    inTenant(pool, 'demo', (tx: Tx) =>
+      releaseHeld(tx, [{ tenant: 'demo', phoneNumberId: '100', recipient: '94770000101' }]),
+    )
   const counts = await Promise.all([release(), release(), release()])
   t.same(counts.sort(), [0, 0, 2])
   t.match(await messageOf('a'), { status: 'queued' })
@@ -150,7 +158,7 @@ t.test('held messages are queued once, due now or at their own time, with a time
 })
 
 t.test('a message cannot be held just after the customer wrote', async t => {
-  const { pool, addMessages, messageOf } = await stage(t)
+  const { pool, addMessages, messageOf } = await createFixture(t)
   const { promise: isLocked, resolve: tellLocked } = Promise.withResolvers<void>()
   const { promise: mayCommit, resolve: letCommit } = Promise.withResolvers<void>()
   const accepting = inTenant(pool, 'demo', async (tx: Tx) => {
@@ -160,9 +168,9 @@ t.test('a message cannot be held just after the customer wrote', async t => {
     if (!known.get('94770000101')?.lastInboundAt) await addMessages([{ id: 'late', status: 'held' }])
   })
   await isLocked
-  const writing = inTenant(pool, '*', async (tx: Tx) => {
+  const writing = inAllTenants(pool, async (tx: Tx) => {
     await recordInbound(tx, [{ ...person, at: new Date() }])
-    return releaseHeld(tx, 'demo', '100', '94770000101')
+    return releaseHeld(tx, [{ tenant: 'demo', phoneNumberId: '100', recipient: '94770000101' }])
   })
   letCommit()
   await accepting
@@ -171,13 +179,13 @@ t.test('a message cannot be held just after the customer wrote', async t => {
 })
 
 t.test('staff sees whether a conversation is open, however the number is spelt', async t => {
-  const { pool, get } = await stage(t)
+  const { pool, get } = await createFixture(t)
   const last = new Date(Date.now() - 3_600_000)
-  await inTenant(pool, '*', (tx: Tx) => recordInbound(tx, [{ ...person, at: last }]))
+  await inAllTenants(pool, (tx: Tx) => recordInbound(tx, [{ ...person, at: last }]))
   for (const phone of ['94770000101', '+94770000101', '0770000101', '077 000 0101', '+94 (77) 000-0101']) {
-    const answer = await get(`/api/conversations/${encodeURIComponent(phone)}`)
-    t.equal(answer.statusCode, 200, phone)
-    t.same(answer.json().data, {
+    const response = await get(`/api/conversations/${encodeURIComponent(phone)}`)
+    t.equal(response.statusCode, 200, phone)
+    t.same(response.json().data, {
       open: true,
       last_inbound_at: last.toISOString(),
       expires_at: expiresAt(last)?.toISOString(),
@@ -187,16 +195,16 @@ t.test('staff sees whether a conversation is open, however the number is spelt',
 })
 
 t.test('a number that never wrote has no open conversation', async t => {
-  const { get } = await stage(t)
+  const { get } = await createFixture(t)
   const nothing = { open: false, last_inbound_at: null, expires_at: null, opted_out: false }
   t.same((await get('/api/conversations/0770000999')).json(), { data: nothing })
   t.same((await get('/api/conversations/0770000999?channel=101')).json(), { data: nothing })
 })
 
 t.test('a conversation of another number or tenant is not seen, and a person who opted out is', async t => {
-  const { pool, get } = await stage(t)
-  const stop = { phoneNumberId: '101', at: new Date(Date.now() - 90_000_000), wish: 'stop' } as const
-  await inTenant(pool, '*', (tx: Tx) => recordInbound(tx, [{ ...person, ...stop }]))
+  const { pool, get } = await createFixture(t)
+  const stop = { phoneNumberId: '101', at: new Date(Date.now() - 90_000_000), keyword: 'stop' } as const
+  await inAllTenants(pool, (tx: Tx) => recordInbound(tx, [{ ...person, ...stop }]))
   t.match((await get('/api/conversations/94770000101')).json().data, { open: false, last_inbound_at: null })
   t.match((await get('/api/conversations/94770000101', 'rival')).json().data, { open: false, last_inbound_at: null })
   const other = (await get('/api/conversations/94770000101?channel=101')).json().data
@@ -204,10 +212,10 @@ t.test('a conversation of another number or tenant is not seen, and a person who
 })
 
 t.test('what is no phone number, and a channel that is not the tenant’s, are refused', async t => {
-  const { get } = await stage(t)
-  const answer = await get('/api/conversations/nobody?channel=200')
-  t.equal(answer.statusCode, 422)
-  t.same(answer.json().errors, {
+  const { get } = await createFixture(t)
+  const response = await get('/api/conversations/nobody?channel=200')
+  t.equal(response.statusCode, 422)
+  t.same(response.json().errors, {
     channel: ['The selected channel is invalid.'],
     phone: ['The phone field must be a phone number, such as +94770000101.'],
   })

@@ -2,21 +2,21 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { rotateKeys } from '../channels/rotate.ts'
 import { readKeyring } from '../channels/vault.ts'
+import { messageTo, phoneNumberId, until } from './fixture.ts'
 import { build } from './portal.ts'
-import { messageTo, phoneNumberId, until } from './stage.ts'
 
 const channel = `/api/channels/${phoneNumberId}`
 const pin = '123456'
 const certificate = 'demo-certificate'
 
-t.test('a channel takes secrets and gives none back', async t => {
+t.test('a channel accepts secrets and returns none', async t => {
   const { call, rows } = await build(t)
   const secrets = Object.fromEntries(
     ['access_token', 'app_secret', 'verify_token'].map(name => [name, `canary-${randomBytes(12).toString('hex')}`]),
   )
   const created = await call('PUT', '/api/channels/222', { name: 'Second', plan: 'free', ...secrets })
   t.equal(created.status, 200)
-  const answers = [
+  const responses = [
     created,
     await call('GET', '/api/channels'),
     await call('PUT', '/api/channels/222', { plan: 'lavish', ...secrets }),
@@ -24,12 +24,12 @@ t.test('a channel takes secrets and gives none back', async t => {
     await call('POST', '/api/channels/222/register', { pin, certificate }),
   ]
   const stored = await rows(`select to_jsonb(c) as row from channels c union all select to_jsonb(s) from secrets s`)
-  const seen = JSON.stringify([answers, stored])
+  const seen = JSON.stringify([responses, stored])
   for (const [name, secret] of Object.entries(secrets)) t.notOk(seen.includes(secret), name)
   t.equal(created.body.data.access_token_last4, secrets.access_token?.slice(-4))
 })
 
-t.test('a registration is called once and counted; the eleventh is refused; a refusal says what to do', async t => {
+t.test('a registration is requested once and counted; the eleventh is refused; a refusal names the remedy', async t => {
   const { call, control } = await build(t)
   const wrong = await call('POST', `${channel}/register`, { pin: '654321', certificate })
   t.equal(wrong.status, 422)
@@ -37,7 +37,7 @@ t.test('a registration is called once and counted; the eleventh is refused; a re
   const before = control.summary().calls.register ?? 0
   t.equal((await call('POST', `${channel}/register`, { pin, certificate })).status, 200)
   t.equal((await call('POST', `${channel}/register`, { pin: '12', certificate })).status, 422)
-  for (let turn = 3; turn <= 10; turn++) await call('POST', `${channel}/register`, { pin, certificate })
+  for (let poll = 3; poll <= 10; poll++) await call('POST', `${channel}/register`, { pin, certificate })
   const eleventh = await call('POST', `${channel}/register`, { pin, certificate })
   t.equal(eleventh.status, 422)
   const [listed] = (await call('GET', '/api/channels')).body.data
@@ -55,6 +55,7 @@ t.test('a refused token pauses the channel, a new one and a green check let it g
   const read = async () => (await call('GET', `/api/messages/${id}`)).body.data
   const state = async () => (await call('GET', '/api/channels')).body.data[0].state
   await until('it is paused', async () => (await state()) === 'paused')
+  await until('its outcome is stored', async () => (await read()).status !== 'sending')
   t.match(await read(), { status: 'queued', attempts: 0 })
   await call('PUT', channel, { access_token: 'demo-access-token' })
   const check = await call('POST', `${channel}/check`)
@@ -70,7 +71,7 @@ t.test('keys rotate while messages are sent', async t => {
   const fresh = readKeyring(`fresh:${randomBytes(32).toString('base64')}`)
   const both = { newest: 'fresh', keys: new Map([...fresh.keys, ...keyring.keys]) }
   const progress: unknown[] = []
-  await rotateKeys(pool, both, (...told: unknown[]) => progress.push(told))
+  await rotateKeys(pool, both, (...reported: unknown[]) => progress.push(reported))
   t.same(
     (await rows('select distinct key_id from secrets')).map(row => row.key_id),
     ['fresh'],

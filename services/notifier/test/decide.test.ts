@@ -1,8 +1,8 @@
 import t from 'tap'
-import type { ClaimedMessage } from '../messages/claim.ts'
-import { decide } from '../messages/decide.ts'
-import type { Refused } from '../messaging-api/answers.ts'
-import { messageTo } from './stage.ts'
+import type { Refused } from '../messaging-api/responses.ts'
+import type { ClaimedMessage } from '../sending/claim.ts'
+import { decide } from '../sending/decide.ts'
+import { messageTo } from './fixture.ts'
 
 const now = new Date('2026-11-21T00:00:00Z')
 
@@ -14,7 +14,7 @@ const claimed = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   template: messageTo('').template,
   attempts: 0,
   fence: '1',
-  isPaced: false,
+  hasRecipientSlot: false,
   plan: 'paid',
   holdsUntilOpen: false,
   conversation: undefined,
@@ -96,7 +96,10 @@ t.test('an acceptance brings the id of the API', async t => {
   })
 })
 
-t.test('what was not written is tried again by the schedule; what was written is in doubt for ten minutes', async t => {
-  t.match(decided({ kind: 'not_written', reason: 'refused' }, 1), { status: 'queued', isAttempt: true, seconds: 30 })
-  t.match(decided({ kind: 'no_answer', reason: 'cut' }, 1), { status: 'unknown', isAttempt: false, seconds: 600 })
-})
+t.test(
+  'a send that was not written is retried by the schedule; one that was written is unknown for ten minutes',
+  async t => {
+    t.match(decided({ kind: 'not_written', reason: 'refused' }, 1), { status: 'queued', isAttempt: true, seconds: 30 })
+    t.match(decided({ kind: 'no_response', reason: 'cut' }, 1), { status: 'unknown', isAttempt: false, seconds: 600 })
+  },
+)

@@ -1,15 +1,16 @@
 import { createHmac } from 'node:crypto'
+import { newToken } from '@courier/shared/postgres/tokens.ts'
 import t, { type Test } from 'tap'
 import { createTokenFor } from '../access/token-commands.ts'
 import type { NotifierOptions } from '../app.ts'
+import { phoneNumberId } from './fixture.ts'
 import { build } from './portal.ts'
-import { phoneNumberId } from './stage.ts'
 
 const appSecret = 'an-app-secret-of-tests'
 
 const limited = (t: Test, limits: Partial<NotifierOptions>) => build(t, undefined, undefined, undefined, limits)
 
-t.test('the tokens of a member of staff share what it may do', async t => {
+t.test('the tokens of a member of staff share one rate limit', async t => {
   const { call, pool } = await build(t, 3)
   const of = async (staff: string) => {
     const { token } = await createTokenFor(pool, { tenant: 'demo', staff })
@@ -22,8 +23,18 @@ t.test('the tokens of a member of staff share what it may do', async t => {
   t.equal(await statusOf(await of('Nimal')), 200)
 })
 
-t.test('signed webhooks are taken in any number, and beside a forger too', async t => {
-  const limits = { calls: 5, refusals: 3 }
+t.test('wrong tokens of an address refuse no right one, however fresh', async t => {
+  const { call, pool } = await limited(t, { addressLimits: { requests: 20, refusals: 3 } })
+  const statusOf = async (token: string) =>
+    (await call('GET', '/api/channels', undefined, { authorization: `Bearer ${token}` })).status
+  const statuses: number[] = []
+  for (let index = 0; index < 30; index++) statuses.push(await statusOf(index % 2 ? newToken().token : 'courier_x'))
+  t.strictSame([...new Set(statuses)], [401, 429])
+  t.equal(await statusOf((await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token), 200)
+})
+
+t.test("signed webhooks are accepted in any number, even from a forger's address", async t => {
+  const limits = { requests: 5, refusals: 3 }
   const { app, call } = await limited(t, { addressLimits: limits })
   await call('PUT', `/api/channels/${phoneNumberId}`, { app_secret: appSecret })
   const value = { messaging_product: 'whatsapp', metadata: { phone_number_id: phoneNumberId }, statuses: [] }
@@ -34,12 +45,12 @@ t.test('signed webhooks are taken in any number, and beside a forger too', async
   const post = async (secret: string, remoteAddress: string) => {
     const signature = createHmac('sha256', secret).update(payload).digest('hex')
     const headers = { 'x-hub-signature-256': `sha256=${signature}`, 'content-type': 'application/json' }
-    const answer = await app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload, remoteAddress })
-    return answer.statusCode
+    const response = await app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload, remoteAddress })
+    return response.statusCode
   }
   const times = async (count: number, secret: string, address: string) => {
     const statuses = new Set<number>()
-    for (let turn = 0; turn < count; turn++) statuses.add(await post(secret, address))
+    for (let poll = 0; poll < count; poll++) statuses.add(await post(secret, address))
     return [...statuses]
   }
   t.strictSame(await times(30, appSecret, '192.0.2.1'), [200])
@@ -49,8 +60,8 @@ t.test('signed webhooks are taken in any number, and beside a forger too', async
   t.strictSame(await times(3, 'forged', '192.0.2.2'), [429], 'that of a forger alone is not')
 })
 
-t.test('a trusted proxy tells whose calls are counted', async t => {
-  const { app } = await limited(t, { addressLimits: { calls: 1, refusals: 60 }, trustedProxies: '10.0.0.0/8' })
+t.test('a trusted proxy names the address whose requests are counted', async t => {
+  const { app } = await limited(t, { addressLimits: { requests: 1, refusals: 60 }, trustedProxies: '10.0.0.0/8' })
   const from = async (address: string, remoteAddress: string) => {
     const headers = { 'x-forwarded-for': address }
     return (await app.inject({ url: '/openapi.json', headers, remoteAddress })).statusCode

@@ -1,14 +1,14 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { OrderEvent, OrderFacts } from '@courier/shared/order-facts.ts'
+import type { OrderEvent, OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { pino } from 'pino'
 import type { Test } from 'tap'
-import { askOrders } from '../events/ask-orders.ts'
-import type { TrackingEvent } from '../events/order-desk.ts'
+import { createOrdersClient } from '../orders-client/http-client.ts'
+import type { TrackingEvent } from '../orders-client/orders-client.ts'
 import { serviceToken } from './portal.ts'
 
-/** What orders tells of an order, with other values at some fields. */
-export const orderFacts = (more: Partial<OrderFacts> = {}): OrderFacts => ({
+/** An order as orders returns it, with some fields replaced. */
+export const orderFacts = (more: Partial<OrderSnapshot> = {}): OrderSnapshot => ({
   waybill_number: 'DM00000001',
   order_no: null,
   customer_name: 'Nimali Perera',
@@ -31,7 +31,7 @@ export const orderFacts = (more: Partial<OrderFacts> = {}): OrderFacts => ({
 
 export const orderEvent = (
   id: string,
-  order: Partial<OrderFacts> = {},
+  order: Partial<OrderSnapshot> = {},
   type: OrderEvent['type'] = 'order.created',
 ): OrderEvent => ({ id, type, happened_at: new Date().toISOString(), order: orderFacts(order) })
 
@@ -40,8 +40,8 @@ const tracking: TrackingEvent[] = [
   { status_key: 'key_1', status_name: 'DRAFT', at: '2026-02-19T18:00:00.000Z', staff_name: null, note: null },
 ]
 
-/** Stands in for orders over real HTTP: knows the orders given, and which waybills it was asked for. */
-export const standIn = async (t: Test, ...orders: Partial<OrderFacts>[]) => {
+/** Stands in for orders over real HTTP: serves the given orders and records the waybills requested. */
+export const standIn = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
   const known = new Map(orders.map(order => orderFacts(order)).map(order => [order.waybill_number, order]))
   const state = { asked: [] as string[], atOnce: 0, mostAtOnce: 0, isBroken: false }
   const server = createServer(async (request, response) => {
@@ -58,10 +58,10 @@ export const standIn = async (t: Test, ...orders: Partial<OrderFacts>[]) => {
   }).listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  const desk = askOrders({ url, serviceToken, logger: pino({ level: 'silent' }) })
+  const client = createOrdersClient({ url, serviceToken, logger: pino({ level: 'silent' }) })
   t.teardown(async () => {
-    await desk.close()
+    await client.close()
     server.close()
   })
-  return { desk, known, state, url }
+  return { client, known, state, url }
 }

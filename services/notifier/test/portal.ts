@@ -2,28 +2,28 @@ import { pino } from 'pino'
 import type { Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
 import { createNotifier, type NotifierOptions } from '../app.ts'
-import type { OrderDesk } from '../events/order-desk.ts'
-import { type StageOptions, stage } from './stage.ts'
+import type { OrdersClient } from '../orders-client/orders-client.ts'
+import { createFixture, type FixtureOptions } from './fixture.ts'
 
 export const serviceToken = 'a-service-token-of-tests'
 
-const nobody: OrderDesk = { find: async () => ({ kind: 'unavailable' }) }
+const nobody: OrdersClient = { find: async () => ({ kind: 'unavailable' }) }
 
-export interface PortalOptions extends StageOptions {
+export interface PortalOptions extends FixtureOptions {
   /** Gets the lines of the log. */
   log?: string[]
 }
 
-/** The whole application with a token of staff, called as the portal calls it. */
+/** The whole application with a staff token, requested as the staff portal does. */
 export const build = async (
   t: Teardown,
-  callsPerMinute = 1_000_000,
+  requestsPerMinute = 1_000_000,
   orders = nobody,
   options: PortalOptions = {},
   limits: Partial<NotifierOptions> = {},
 ) => {
-  const stageOptions = await stage(t, { ...options, isRunning: false })
-  const { pool, keyring, api } = stageOptions
+  const fixture = await createFixture(t, { ...options, isRunning: false })
+  const { pool, keyring, api } = fixture
   const { log } = options
   const logger = log ? pino({}, { write: line => log.push(line) }) : pino({ level: 'silent' })
   const { app, queue } = await createNotifier({
@@ -35,7 +35,7 @@ export const build = async (
     serviceToken,
     window: 64,
     pairSeconds: options.pairSeconds ?? 0,
-    callsPerMinute,
+    requestsPerMinute,
     ...limits,
   })
   t.teardown(async () => {
@@ -50,7 +50,7 @@ export const build = async (
     headers: Record<string, string> = {},
   ) => {
     const payload = typeof body === 'string' ? body : JSON.stringify(body ?? {})
-    const answer = await app.inject({
+    const response = await app.inject({
       method,
       url,
       headers: {
@@ -61,7 +61,7 @@ export const build = async (
       },
       ...(method !== 'GET' && { payload }),
     })
-    return { status: answer.statusCode, headers: answer.headers, body: answer.json() }
+    return { status: response.statusCode, headers: response.headers, body: response.json() }
   }
-  return { ...stageOptions, app, queue, call }
+  return { ...fixture, app, queue, call }
 }

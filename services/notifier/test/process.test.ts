@@ -11,7 +11,11 @@ const key = `k1:${randomBytes(32).toString('base64')}`
 const launch = (t: Test, environment: Record<string, string>) => {
   const main = join(import.meta.dirname, '../main.ts')
   const child = spawn(process.execPath, [main], {
-    env: { SERVICE_TOKEN: 'a-service-token-of-tests', ...environment },
+    env: {
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      SERVICE_TOKEN: 'a-service-token-of-tests',
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.teardown(() => child.kill('SIGKILL'))
@@ -43,6 +47,15 @@ t.test('wrong settings are named before it listens, and no secret with them', as
       { NOTIFIER_DATABASE_URL: url, CREDENTIALS_KEYS: key, MESSAGING_API_URL: 'http://graph.example.com' },
       [/MESSAGING_API_URL must be https/],
     ],
+    [
+      { CREDENTIALS_KEYS: 'k1:s3cret', MESSAGING_API_URL: 'http://u:s3cret@graph.example.com', NOTIFIER_PORT: 'http' },
+      [
+        /NOTIFIER_DATABASE_URL is missing/,
+        /key 1 of CREDENTIALS_KEYS is not base64/,
+        /MESSAGING_API_URL must have no user name/,
+        /NOTIFIER_PORT must be/,
+      ],
+    ],
   ]
   for (const [environment, complaints] of wrong) {
     const { ended, output } = launch(t, environment)
@@ -53,7 +66,7 @@ t.test('wrong settings are named before it listens, and no secret with them', as
   }
 })
 
-t.test('it becomes ready, tells its figures, and ends on SIGTERM', async t => {
+t.test('it becomes ready, serves its metrics, and ends on SIGTERM', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
   const { child, ended } = launch(t, {
     NOTIFIER_DATABASE_URL: url,
@@ -92,7 +105,7 @@ t.test('the limits of an address are those that are set', async t => {
   const statusesOf = async (path: string, from: string) => {
     const headers = { 'x-tenant': 'demo', authorization: 'Bearer courier_x', 'x-forwarded-for': from }
     const statuses = []
-    for (let turn = 0; turn < 5; turn++) statuses.push((await fetch(`${address}${path}`, { headers })).status)
+    for (let poll = 0; poll < 5; poll++) statuses.push((await fetch(`${address}${path}`, { headers })).status)
     return statuses
   }
   t.strictSame(await statusesOf('/openapi.json', '192.0.2.1'), [200, 200, 200, 200, 429])

@@ -1,10 +1,10 @@
-import { inTenant } from '@courier/shared/database.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import pg from 'pg'
 import t from 'tap'
 import type { Tx } from '../database/tables.ts'
-import { claimMessages } from '../messages/claim.ts'
-import { markSending, storeOutcomes } from '../messages/outcomes.ts'
-import { messageTo, phoneNumberId, stage, until } from './stage.ts'
+import { claimMessages } from '../sending/claim.ts'
+import { markSending, storeOutcomes } from '../sending/outcomes.ts'
+import { createFixture, messageTo, phoneNumberId, until } from './fixture.ts'
 
 const several = (count: number) =>
   Array.from({ length: count }, (_, index) => messageTo(`+9477${String(1_000_000 + index)}`))
@@ -12,7 +12,7 @@ const several = (count: number) =>
 const claiming = { room: 100, claimSeconds: 10, pairSeconds: 0 }
 
 t.test('a number is sent from while somebody is queuing messages for it', async t => {
-  const { accept, rows, pool } = await stage(t)
+  const { accept, rows, pool } = await createFixture(t)
   await inTenant(pool, 'demo', async (tx: Tx) => {
     await tx.client.query(`
       insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, due_at, expires_at)
@@ -24,7 +24,7 @@ t.test('a number is sent from while somebody is queuing messages for it', async 
 })
 
 t.test('a message that this very process claimed anew is written once, not for each claim', async t => {
-  const { accept, rows, pool } = await stage(t, { isRunning: false })
+  const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   const [id] = await accept(messageTo('0770000101'))
   const [stale] = await claimSome(() => claimMessages(pool, claiming))
   await rows('update messages set due_at = now()')
@@ -34,8 +34,8 @@ t.test('a message that this very process claimed anew is written once, not for e
   t.same([...(await markSending(pool, [stale, fresh], 30))], [fresh])
 })
 
-t.test('claims that end while the API hangs do not make a message leave twice', async t => {
-  const { accept, rows, control, queue } = await stage(t, { isRunning: false, window: 8, sendSeconds: 60 })
+t.test('claims that expire while the API hangs do not send a message twice', async t => {
+  const { accept, rows, control, queue } = await createFixture(t, { isRunning: false, window: 8, sendSeconds: 60 })
   control.behave({ answer_latency_ms: 1_500 })
   await accept(...several(40))
   // What waits for a place loses its claim again and again, and this queue claims it anew.
@@ -54,7 +54,7 @@ t.test('claims that end while the API hangs do not make a message leave twice', 
 })
 
 t.test('an outcome stored twice counts its attempt once', async t => {
-  const { accept, rows, pool } = await stage(t, { isRunning: false })
+  const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   await accept(messageTo('0770000101'))
   const claimed = await claimSome(() => claimMessages(pool, claiming))
   const [message] = await markSending(pool, claimed, 30)
@@ -66,8 +66,8 @@ t.test('an outcome stored twice counts its attempt once', async t => {
   t.match(await rows('select status, attempts from messages'), [{ status: 'queued', attempts: 1 }])
 })
 
-t.test('a commit of sending that is in doubt sends nothing and loses nothing', async t => {
-  const { accept, rows, ownerUrl, queue, control } = await stage(t, { isRunning: false })
+t.test('a mark whose commit is unknown sends nothing and loses nothing', async t => {
+  const { accept, rows, ownerUrl, queue, control } = await createFixture(t, { isRunning: false })
   const owner = new pg.Client({ connectionString: ownerUrl })
   await owner.connect()
   t.teardown(() => owner.end())
@@ -87,8 +87,8 @@ t.test('a commit of sending that is in doubt sends nothing and loses nothing', a
   t.equal(control.messages({}).length, 20)
 })
 
-t.test('messages claimed ahead stay when their number is paused, and leave when it resumes', async t => {
-  const { accept, rows, pool } = await stage(t, { isRunning: false })
+t.test('messages claimed ahead stay when their number is paused, and are sent when it resumes', async t => {
+  const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   await accept(...several(5))
   const claimed = await claimSome(() => claimMessages(pool, claiming))
   await rows(`update channels set state = 'paused'`)
@@ -98,31 +98,31 @@ t.test('messages claimed ahead stay when their number is paused, and leave when 
 })
 
 t.test('places in the row of a recipient that were missed are given anew', async t => {
-  const { accept, rows, pool } = await stage(t, { isRunning: false })
+  const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   await accept(...Array.from({ length: 5 }, () => messageTo('0770000101')))
-  const pacing = { ...claiming, pairSeconds: 6 }
-  t.equal((await claimSome(() => claimMessages(pool, pacing))).length, 1)
+  const limited = { ...claiming, pairSeconds: 6 }
+  t.equal((await claimSome(() => claimMessages(pool, limited))).length, 1)
   await rows(`update messages set due_at = now() - interval '1 hour' where is_paced`)
   await rows(`update recipients set next_send_at = now() - interval '1 hour'`)
-  t.equal((await claimSome(() => claimMessages(pool, pacing))).length, 1, 'not all four at once')
+  t.equal((await claimSome(() => claimMessages(pool, limited))).length, 1, 'not all four at once')
 })
 
 t.test('an outcome that Postgres refuses does not keep the others from being stored', async t => {
-  const staged = await stage(t, { isRunning: false })
-  const [bad] = await staged.accept(...several(10))
-  const send: typeof staged.send = async message => {
-    const outcome = await staged.send(message)
+  const fixture = await createFixture(t, { isRunning: false })
+  const [bad] = await fixture.accept(...several(10))
+  const send: typeof fixture.send = async message => {
+    const outcome = await fixture.send(message)
     return message.id === bad ? { ...outcome, meaning: 'no text: \u0000' } : outcome
   }
-  const queue = staged.createQueue({ send, sendSeconds: 1 })
+  const queue = fixture.createQueue({ send, sendSeconds: 1 })
   t.teardown(() => queue.stop())
   queue.start()
   const settled = `select from messages where status = 'accepted' or (status = 'unknown' and message_id = $1)`
-  await until('all are settled', async () => (await staged.rows(settled, [bad])).length === 10)
-  t.equal(staged.control.messages().length, 10)
+  await until('all are settled', async () => (await fixture.rows(settled, [bad])).length === 10)
+  t.equal(fixture.control.messages().length, 10)
 })
 
-/** The number's budget may need a moment. */
+/** The token bucket may need a moment to fill. */
 const claimSome = async <T>(claim: () => Promise<{ messages: T[] }>): Promise<T[]> => {
   let claimed: T[] = []
   await until('claimed', async () => {

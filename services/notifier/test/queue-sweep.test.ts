@@ -1,11 +1,11 @@
 import t from 'tap'
-import { sweep } from '../messages/sweep.ts'
-import { messageTo, stage, until } from './stage.ts'
+import { sweep } from '../sending/sweep.ts'
+import { createFixture, messageTo, until } from './fixture.ts'
 
 const quiet = { isRunning: false }
 
-t.test('a message that is sending beyond its time is in doubt, and told so once', async t => {
-  const { accept, rows, pool } = await stage(t, quiet)
+t.test('a message that is sending beyond its time becomes unknown, and is logged once', async t => {
+  const { accept, rows, pool } = await createFixture(t, quiet)
   await accept(messageTo('0770000101'), messageTo('0770000102'))
   await rows(`update messages set status = 'sending', due_at = now() - interval '1 s'`)
   const swept = await Promise.all([sweep(pool), sweep(pool)])
@@ -17,8 +17,8 @@ t.test('a message that is sending beyond its time is in doubt, and told so once'
   t.equal((await rows(`select from message_events where status = 'unknown'`)).length, 2)
 })
 
-t.test('a message in doubt stays so after its time, unless the tenant asked for sending it again', async t => {
-  const { accept, rows, pool } = await stage(t, quiet)
+t.test("an unknown message stays so after its time, unless the tenant's setting resends it", async t => {
+  const { accept, rows, pool } = await createFixture(t, quiet)
   await accept(messageTo('0770000101'))
   await rows(`update messages set status = 'unknown', due_at = now()`)
   await sweep(pool)
@@ -28,8 +28,8 @@ t.test('a message in doubt stays so after its time, unless the tenant asked for 
   t.same(await sweep(pool), { overdue: 0, resent: 0, expired: 0 })
 })
 
-t.test('for a tenant that asked for it, a message in doubt is sent again once and no more', async t => {
-  const { accept, rows, control, queue } = await stage(t, { resendsUnknown: true })
+t.test("with the tenant's setting, an unknown message is resent once and no more", async t => {
+  const { accept, rows, control, queue } = await createFixture(t, { resendsUnknown: true })
   control.script({ times: null, trouble: { kind: 'lost', accepted: false } })
   await accept(messageTo('0770000101'))
   const unknown = async () =>
@@ -47,8 +47,8 @@ t.test('for a tenant that asked for it, a message in doubt is sent again once an
   t.equal(control.calls().length, 3, 'register and two sends')
 })
 
-t.test('what has not left in a day expires, also when it is held, and is never sent', async t => {
-  const { accept, rows, control, queue } = await stage(t, quiet)
+t.test('a message not sent in a day expires, even when held, and is never sent', async t => {
+  const { accept, rows, control, queue } = await createFixture(t, quiet)
   await accept(messageTo('0770000101'), messageTo('0770000102'), messageTo('0770000103'))
   await rows(`update messages set expires_at = now(), due_at = now() where recipient <> '94770000103'`)
   await rows(`update messages set status = 'held' where recipient = '94770000102'`)

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { messageTo, stage, until } from './stage.ts'
+import { createFixture, messageTo, until } from './fixture.ts'
 
 t.test('a queued message reaches the API once and is accepted', async t => {
-  const { accept, rows, control } = await stage(t)
+  const { accept, rows, control } = await createFixture(t)
   const [id] = await accept(messageTo('0770000101'))
   await until('accepted', async () => (await rows(`select 1 from messages where status = 'accepted'`)).length)
   const [message] = await rows('select * from messages')
@@ -15,7 +15,7 @@ t.test('a queued message reaches the API once and is accepted', async t => {
 })
 
 t.test('a thousand messages are all accepted, each once', async t => {
-  const { accept, rows, control } = await stage(t)
+  const { accept, rows, control } = await createFixture(t)
   await accept(...Array.from({ length: 1000 }, (_, index) => messageTo(`+9477${String(1000000 + index)}`)))
   await until(
     'accepted',

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { nextAttempt } from '../messages/retry.ts'
+import { nextAttempt } from '../sending/timing.ts'
 
 const now = new Date('2026-11-21T00:00:00Z')
 const wait = (attempts: number, chance: number, retryAfter?: number): number | undefined => {
@@ -19,7 +19,7 @@ t.test('chance adds at most a fifth', async t => {
   }
 })
 
-t.test('what the API asks for is never undercut, and no reason to come earlier', async t => {
+t.test('a wait that the API requests is a minimum, and never shortens the schedule', async t => {
   t.equal(wait(1, 0.5, 60), 60)
   t.equal(wait(4, 0, 60), 600)
 })

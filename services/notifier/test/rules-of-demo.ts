@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { inTenant } from '@courier/shared/database.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { applyRules } from '../provisioning/apply-rules.ts'
@@ -15,10 +15,10 @@ export const demoFile = (rules?: unknown[]) => {
 
 export const checkDemo = (rules?: unknown[]) => checkFile(demoFile(rules), secrets)
 
-/** Gives the tenant demo these rules, or those of examples/demo-notifier.json. */
+/** Stores these rules for the tenant demo, or those of examples/demo-notifier.json. */
 export const giveRules = async (pool: pg.Pool, rules?: unknown[]): Promise<void> => {
   const checked = checkDemo(rules)
-  if (checked.kind === 'refused') throw new Error(JSON.stringify(checked.faults))
+  if (checked.kind === 'refused') throw new Error(JSON.stringify(checked.errors))
   const applied = await inTenant(pool, 'demo', (tx: Tx) => applyRules(tx, 'demo', checked.file.rules))
-  if (applied.kind === 'refused') throw new Error(JSON.stringify(applied.faults))
+  if (applied.kind === 'refused') throw new Error(JSON.stringify(applied.errors))
 }

@@ -1,6 +1,8 @@
+import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 import { fires, messageOf, type Rule } from '../events/rules.ts'
-import { fillText, placeholderFault } from '../messages/placeholders.ts'
+import { fillText, hasPlaceholder, placeholderError } from '../messages/placeholders.ts'
+import { ParameterText } from '../messaging-api/message-template.ts'
 import { orderEvent, orderFacts } from './orders-stand-in.ts'
 
 const rule = (event: string): Rule => ({
@@ -26,7 +28,7 @@ t.test('a rule fires on its event, or when an order comes to its status', async 
 
 t.test('fields stand in texts as plain words and digits', async t => {
   const order = orderFacts({ cod: 1500000, delivery_charge: 450.5, description: null, order_no: '' })
-  const filled: [text: string, told: string][] = [
+  const filled: [text: string, expected: string][] = [
     ['{{cod}}', '1500000'],
     ['{{ currency }} {{cod}}', 'LKR 1500000'],
     ['{{delivery_charge}} for {{weight}} kg', '450.5 for 1.5 kg'],
@@ -35,27 +37,60 @@ t.test('fields stand in texts as plain words and digits', async t => {
     ['no field', 'no field'],
     ['{not} {{', '{not} {{'],
   ]
-  for (const [text, told] of filled) t.equal(fillText(text, order), told, text)
+  for (const [text, expected] of filled) t.equal(fillText(text, order), expected, text)
 })
 
-t.test('what is put into a text is never taken for a field', async t => {
+t.test('a value put into a text is never read as a field', async t => {
   t.equal(fillText('{{customer_name}}', orderFacts({ customer_name: '{{cod}}' })), '{{cod}}')
   t.equal(fillText('{{customer_name}}', orderFacts({ customer_name: '$& $1' })), '$& $1')
 })
 
 t.test('a text never ends in half a character', async t => {
-  const told = fillText('{{customer_name}}', orderFacts({ customer_name: `${'x'.repeat(1023)}😀` }))
-  t.equal(told, 'x'.repeat(1023))
+  const filled = fillText('{{customer_name}}', orderFacts({ customer_name: `${'x'.repeat(1023)}😀` }))
+  t.equal(filled, 'x'.repeat(1023))
 })
 
 t.test('an unknown field is named with those that there are', async t => {
-  t.match(placeholderFault('{{customer}} {{cod}}'), /no field \{\{customer\}\}\. It has waybill_number, order_no,/)
-  t.match(placeholderFault('{{toString}} {{1}} {{}}'), /no field \{\{toString\}\}, \{\{1\}\}, \{\{\}\}\./)
-  t.equal(placeholderFault('{{cod}} {{ note }}'), undefined)
+  t.match(placeholderError('{{customer}} {{cod}}'), /no field \{\{customer\}\}\. It has waybill_number, order_no,/)
+  t.match(placeholderError('{{toString}} {{1}} {{}}'), /no field \{\{toString\}\}, \{\{1\}\}, \{\{\}\}\./)
+  t.equal(placeholderError('{{cod}} {{ note }}'), undefined)
 })
 
 t.test('a part without parameters is left out of the message', async t => {
   t.same(messageOf(rule('key_1'), orderFacts()).template.components, [
     { type: 'body', parameters: [{ type: 'text', text: 'Nimali Perera' }] },
   ])
+})
+
+/** The lesser of two, in milliseconds. */
+const duration = (work: () => unknown): number =>
+  Math.min(
+    ...Array.from({ length: 2 }, () => {
+      const start = performance.now()
+      work()
+      return performance.now() - start
+    }),
+  )
+
+const checks: Record<string, [length: number, check: (text: string) => unknown]> = {
+  'a field is looked for': [1000, hasPlaceholder],
+  'fields are checked': [1000, placeholderError],
+  'fields are filled': [1000, text => fillText(text, orderFacts())],
+  'a text is checked': [40_000, text => Value.Check({ ...ParameterText, maxLength: 1e6 }, text)],
+}
+for (const [name, [length, check]] of Object.entries(checks))
+  t.test(`when ${name}, odd texts take about as long as usual ones of their length`, async t => {
+    const usual = duration(() => check(`Hello {{cod}} ${'parcel '.repeat(length / 7)}`))
+    for (const odd of ['\u00a0', ' \u0001', '{{', '}}', '{', ' a', '    a'])
+      for (const text of [`{{${odd.repeat(length / odd.length)}`, `${odd.repeat(length / odd.length)}\n`]) {
+        const took = duration(() => check(text))
+        t.ok(took < 100 * Math.max(usual, 0.05), `${JSON.stringify(odd)} ${took} ms, ${usual} ms`)
+      }
+  })
+
+t.test('a parameter has something in it, no line breaks, and at most four blanks in a row', async t => {
+  const good = ['a', ' a ', '    a    b    ', '\u00a0\u00a0\u00a0\u00a0\u00a0a', '{{ cod }}', 'a\u2028b']
+  for (const text of good) t.equal(Value.Check(ParameterText, text), true, encodeURI(text))
+  const bad = ['', ' ', '\u00a0', '     a', 'a     ', 'a     b', 'a\nb', 'a\rb', 'a\tb', 'a\0b', '\0', 'a'.repeat(1025)]
+  for (const text of bad) t.equal(Value.Check(ParameterText, text), false, encodeURI(text).slice(0, 40))
 })

@@ -1,4 +1,4 @@
-import { createPool, inTenant } from '@courier/shared/database.ts'
+import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
 import type { Tx } from '../database/tables.ts'
 import { commands } from './command-line.ts'
@@ -42,7 +42,7 @@ t.test('a message about a waybill is queued, filled from its order', async t => 
   t.match(second, { recipient: '94770000199', waybill_number: null })
 })
 
-t.test('what is wrong is told by its place, in words and as JSON', async t => {
+t.test('every error names its field, as text and as JSON', async t => {
   const { notifier, stored } = await prepare(t)
   const unknown = await notifier(...delivered, '--waybill', 'DM404')
   t.same([unknown.status, unknown.stdout], [1, ''])
@@ -57,7 +57,7 @@ t.test('what is wrong is told by its place, in words and as JSON', async t => {
   t.same(await stored(), [])
 })
 
-t.test('an unknown tenant, a missing word and orders being away are told with what to do', async t => {
+t.test('an unknown tenant, a missing option and unavailable orders are errors that name the remedy', async t => {
   const { notifier, state, stored } = await prepare(t)
   const [, , , ...rest] = delivered
   const stranger = await notifier('send', '--tenant', 'rival', ...rest, '--to', '0770000101')

@@ -3,12 +3,12 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import type { stage } from './stage.ts'
+import type { createFixture } from './fixture.ts'
 
-type Stage = Pick<Awaited<ReturnType<typeof stage>>, 'url' | 'baseUrl' | 'keys'>
+type Fixture = Pick<Awaited<ReturnType<typeof createFixture>>, 'url' | 'baseUrl' | 'keys'>
 
-/** Starts a worker on the stage's database and simulator; it is ready when this settles and gone when the test ends. */
-export const spawnWorker = async (t: Test, { url, baseUrl, keys }: Stage, more: Record<string, string> = {}) => {
+/** Starts a worker on the fixture's database and simulator; resolves when it is ready; it is killed when the test ends. */
+export const spawnWorker = async (t: Test, { url, baseUrl, keys }: Fixture, more: Record<string, string> = {}) => {
   const child = spawn(process.execPath, [fileURLToPath(new URL('worker.ts', import.meta.url))], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, DATABASE_URL: url, API_URL: baseUrl, KEYS: keys, ...more },

@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { MessageTemplate } from '../messages/schema.ts'
+import type { MessageTemplate } from '../messaging-api/message-template.ts'
 import { type CatalogueTemplate, normaliseLanguage, readTemplate } from '../templates/catalogue.ts'
 import { checkParameters, checkTemplate } from '../templates/check-parameters.ts'
 
@@ -56,7 +56,7 @@ t.test('the list’s case does not matter', t => {
   t.end()
 })
 
-t.test('a wrong number of parameters is told with what is expected and given', t => {
+t.test('a wrong number of parameters is an error that names the expected and the given number', t => {
   t.same(checkParameters(template(), message([], ['Nimali', 'WB-1'])), {
     'template.components.0.parameters': ['The header of order_created takes 1 parameter, 0 were given.'],
     'template.components.1.parameters': ['The body of order_created takes 3 parameters, 2 were given.'],
@@ -76,7 +76,7 @@ t.test('a wrong number of parameters is told with what is expected and given', t
   t.end()
 })
 
-t.test('a component given twice is told', t => {
+t.test('a component given twice is an error', t => {
   const twice = message(['WB-1'], ['a', 'b', 'c'])
   t.same(checkParameters(template(), { ...twice, components: [...twice.components, ...twice.components.slice(1)] }), {
     'template.components.2.type': ['The body was given twice.'],
@@ -121,7 +121,7 @@ t.test('named parameters come in any order, each once, all of them, and no other
   t.end()
 })
 
-t.test('a template that takes more than texts cannot be sent', t => {
+t.test('a template with parameters other than text cannot be sent', t => {
   const cases: [unknown, string][] = [
     [{ type: 'HEADER', format: 'IMAGE' }, 'a header of the kind image'],
     [{ type: 'header', format: 'location' }, 'a header of the kind location'],
@@ -130,11 +130,11 @@ t.test('a template that takes more than texts cannot be sent', t => {
     [{ type: 'BUTTONS', buttons: [{ type: 'OTP' }] }, 'a button of the kind otp'],
     [{ type: 'CAROUSEL', cards: [] }, 'a part of the kind carousel'],
   ]
-  for (const [component, obstacle] of cases) {
-    const faults = checkParameters(template({ components: [{ type: 'BODY', text: 'x' }, component] }), message([], []))
-    t.same(faults, {
+  for (const [component, blockReason] of cases) {
+    const errors = checkParameters(template({ components: [{ type: 'BODY', text: 'x' }, component] }), message([], []))
+    t.same(errors, {
       'template.name': [
-        `The template order_created (en_US) has ${obstacle}, which cannot be sent from here: only texts for header and body can.`,
+        `The template order_created (en_US) has ${blockReason}, which cannot be sent from here: only texts for header and body can.`,
       ],
     })
   }
@@ -155,7 +155,7 @@ t.test('only an approved template that is not held may be sent', t => {
   t.end()
 })
 
-t.test('an unknown template, or one of another language, is told', t => {
+t.test('an unknown template, or one of another language, is an error', t => {
   const right = message(['WB-1'], ['a', 'b', 'c'])
   t.same(checkTemplate([template()], right), {})
   t.same(checkTemplate([template({ name: 'other' })], right), {

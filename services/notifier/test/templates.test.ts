@@ -1,10 +1,10 @@
-import { inTenant } from '@courier/shared/database.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import t from 'tap'
 import type { Tx } from '../database/tables.ts'
 import { findTemplates, holdTemplate } from '../templates/queries.ts'
 import { type CataloguePage, syncTemplates } from '../templates/sync.ts'
-import { stage } from './webhooks-stage.ts'
+import { createFixture } from './webhooks-fixture.ts'
 
 const listed = (name: string, fields: Record<string, unknown> = {}) => ({
   id: '1387372356726668',
@@ -35,8 +35,8 @@ const hold = (pool: pg.Pool, name: string, language = 'en_US') =>
 const find = (pool: pg.Pool, names: string[], tenant = 'demo') =>
   inTenant(pool, tenant, (tx: Tx) => findTemplates(tx, tenant, 'waba-demo', names))
 
-t.test('a sync makes the catalogue what the account lists, and tells what changed', async t => {
-  const { pool, rows } = await stage(t)
+t.test("a sync replaces the catalogue by the account's list and returns what changed", async t => {
+  const { pool, rows } = await createFixture(t)
   const first = [listed('a'), listed('b'), listed('b', { language: 'si' }), listed('c'), { name: 'no template' }]
   t.same(await sync(pool, first), { kind: 'synced', templates: 4, added: 4, changed: 0, removed: 0, skipped: 1 })
   t.same(await sync(pool, first), { kind: 'synced', templates: 4, added: 0, changed: 0, removed: 0, skipped: 1 })
@@ -50,7 +50,7 @@ t.test('a sync makes the catalogue what the account lists, and tells what change
 })
 
 t.test('an account without templates empties the catalogue of that account alone', async t => {
-  const { pool, rows } = await stage(t)
+  const { pool, rows } = await createFixture(t)
   await sync(pool, [listed('a')])
   await syncTemplates(pool, 'rival', { wabaId: 'waba-demo' }, pagesOf([listed('a')]))
   await syncTemplates(pool, 'demo', { wabaId: 'waba-other' }, pagesOf([listed('a')]))
@@ -62,14 +62,14 @@ t.test('an account without templates empties the catalogue of that account alone
 })
 
 t.test('texts that Postgres refuses are stored without what it refuses', async t => {
-  const { pool } = await stage(t)
+  const { pool } = await createFixture(t)
   const text = 'a\0b \ud800 \\u0000 😀 "'
   await sync(pool, [listed('a', { components: [{ type: 'BODY', text }] })])
   t.match(await find(pool, ['a']), [{ components: [{ text: 'a\ufffdb \ufffd \\u0000 😀 "' }] }])
 })
 
 t.test('a list that cannot be read to its end changes nothing', async t => {
-  const { pool, rows } = await stage(t)
+  const { pool, rows } = await createFixture(t)
   await sync(pool, [listed('a')])
   const page: CataloguePage = { kind: 'page', templates: [listed('b')], after: 'more' }
   const endings: CataloguePage[] = [
@@ -88,7 +88,7 @@ t.test('a list that cannot be read to its end changes nothing', async t => {
 })
 
 t.test('a cursor that became invalid begins the list again, once', async t => {
-  const { pool } = await stage(t)
+  const { pool } = await createFixture(t)
   const badCursor: CataloguePage = { kind: 'refused', code: 131059, details: 'bad cursor' }
   let lists = 0
   const readPage = async (after?: string): Promise<CataloguePage> => {
@@ -102,7 +102,7 @@ t.test('a cursor that became invalid begins the list again, once', async t => {
 })
 
 t.test('the hold of a template ends when a sync finds it approved', async t => {
-  const { pool } = await stage(t)
+  const { pool } = await createFixture(t)
   await sync(pool, [listed('a'), listed('b')])
   t.equal(await hold(pool, 'a'), true)
   t.equal(await hold(pool, 'b'), true)
@@ -114,7 +114,7 @@ t.test('the hold of a template ends when a sync finds it approved', async t => {
 })
 
 t.test('a hold that begins while the list is read stays', async t => {
-  const { pool } = await stage(t)
+  const { pool } = await createFixture(t)
   await sync(pool, [listed('a')])
   await syncTemplates(pool, 'demo', channel, async () => {
     await hold(pool, 'a')
@@ -124,7 +124,7 @@ t.test('a hold that begins while the list is read stays', async t => {
 })
 
 t.test('templates are found by name in all languages; a catalogue that was never synced is undefined', async t => {
-  const { pool } = await stage(t)
+  const { pool } = await createFixture(t)
   t.equal(await find(pool, ['a']), undefined)
   await sync(pool, [listed('a'), listed('a', { language: 'si' }), listed('b'), listed('c')])
   t.same((await find(pool, ['a', 'c', 'x']))?.map(template => `${template.name} ${template.language}`).sort(), [
@@ -137,7 +137,7 @@ t.test('templates are found by name in all languages; a catalogue that was never
 })
 
 t.test('several syncs at once end well', async t => {
-  const { pool } = await stage(t)
+  const { pool } = await createFixture(t)
   const all = Array.from({ length: 200 }, (_, index) => listed(`t_${index}`))
   const lists = [all, all.toReversed(), all.slice(0, 100), all.slice(100).toReversed()]
   const results = await Promise.all([...lists, ...lists].map(list => sync(pool, list)))
@@ -145,7 +145,7 @@ t.test('several syncs at once end well', async t => {
 })
 
 t.test('staff lists the templates, by pages and with filters', async t => {
-  const { pool, get } = await stage(t)
+  const { pool, get } = await createFixture(t)
   const all = ['a', 'b', 'c', 'd', 'e'].map(name => listed(name))
   await sync(pool, [...all, listed('e', { language: 'si', status: 'PAUSED' })])
   await hold(pool, 'a')
@@ -177,28 +177,28 @@ t.test('staff lists the templates, by pages and with filters', async t => {
 })
 
 t.test('a wrong limit and a made-up cursor are refused', async t => {
-  const { get } = await stage(t)
+  const { get } = await createFixture(t)
   for (const limit of ['0', '201', 'x', '-1', '1e2']) {
-    const answer = await get(`/api/templates?limit=${limit}`)
-    t.equal(answer.statusCode, 422)
-    t.same(answer.json().errors, { limit: ['The limit field must be a whole number, 1 to 200.'] })
+    const response = await get(`/api/templates?limit=${limit}`)
+    t.equal(response.statusCode, 422)
+    t.same(response.json().errors, { limit: ['The limit field must be a whole number, 1 to 200.'] })
   }
   t.match((await get('/api/templates?cursor=eA')).json().errors, { cursor: [/next_cursor/] })
 })
 
-t.test('a filter with what Postgres does not take is refused', async t => {
-  const { get } = await stage(t)
+t.test('a filter that Postgres cannot store is refused', async t => {
+  const { get } = await createFixture(t)
   for (const field of ['name', 'status', 'language'])
     for (const text of ['%00', 'a%00b', 'a'.repeat(513)]) {
-      const answer = await get(`/api/templates?${field}=${text}`)
-      t.equal(answer.statusCode, 422, `${field}=${text.slice(0, 10)}`)
-      t.match(answer.json().errors[field], [/must be a text of at most \d+ characters/])
+      const response = await get(`/api/templates?${field}=${text}`)
+      t.equal(response.statusCode, 422, `${field}=${text.slice(0, 10)}`)
+      t.match(response.json().errors[field], [/must be a text of at most \d+ characters/])
     }
 })
 
-t.test('staff starts a sync and reads what it came to', async t => {
+t.test('staff starts a sync and reads its result', async t => {
   const asked: unknown[] = []
-  const answers = [
+  const responses = [
     { kind: 'synced', templates: 3, added: 1, changed: 1, removed: 0, skipped: 0 },
     { kind: 'refused', code: 200, details: 'no access' },
     { kind: 'failed', reason: 'no answer' },
@@ -207,9 +207,9 @@ t.test('staff starts a sync and reads what it came to', async t => {
   ] as const
   const syncChannel = async (...words: unknown[]) => {
     asked.push(words)
-    return answers[asked.length - 1] ?? answers[4]
+    return responses[asked.length - 1] ?? responses[4]
   }
-  const { app } = await stage(t, { syncChannel })
+  const { app } = await createFixture(t, { syncChannel })
   const post = (payload?: Record<string, unknown>) =>
     app.inject({
       method: 'POST',

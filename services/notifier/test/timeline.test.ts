@@ -1,23 +1,23 @@
-import { inTenant } from '@courier/shared/database.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
 import type { Tx } from '../database/tables.ts'
-import { takeEvents } from '../events/take.ts'
+import { processEvents } from '../events/process.ts'
 import { mergeTimelines } from '../timeline/merge.ts'
+import { addTenant, until } from './fixture.ts'
 import { orderEvent, standIn } from './orders-stand-in.ts'
 import { build } from './portal.ts'
 import { giveRules } from './rules-of-demo.ts'
-import { addTenant, until } from './stage.ts'
 
 const prepare = async (t: Test) => {
-  const { desk, state } = await standIn(t, {}, { waybill_number: 'DM2' })
-  const built = await build(t, undefined, desk)
+  const { client, state } = await standIn(t, {}, { waybill_number: 'DM2' })
+  const built = await build(t, undefined, client)
   await giveRules(built.pool)
-  const take = (...events: ReturnType<typeof orderEvent>[]) => takeEvents(built.pool, { tenant: 'demo', events })
+  const take = (...events: ReturnType<typeof orderEvent>[]) => processEvents(built.pool, { tenant: 'demo', events })
   const read = (waybill: string) => built.call('GET', `/api/timeline/${encodeURIComponent(waybill)}`)
   return { ...built, state, take, read }
 }
 
-t.test('what happened to a parcel and what its customer was told are one list, newest first', async t => {
+t.test('the statuses of a parcel and the messages to its customer are one list, newest first', async t => {
   const { take, read, queue, rows } = await prepare(t)
   await take(orderEvent('a'), orderEvent('b', { waybill_number: 'DM2' }))
   queue.start()
@@ -50,7 +50,7 @@ t.test('messages that could not be made or sent stand there with the reason', as
   })
 })
 
-t.test('a waybill that orders does not know is not found; while orders is away nobody knows', async t => {
+t.test('a waybill unknown to orders is 404; while orders is unavailable it is 503', async t => {
   const { read, state } = await prepare(t)
   const unknown = await read('DM404')
   t.same([unknown.status, unknown.body.message], [404, 'The requested waybill does not exist in the system.'])
@@ -61,7 +61,7 @@ t.test('a waybill that orders does not know is not found; while orders is away n
   t.same([away.status, away.headers['retry-after']], [503, '2'])
 })
 
-t.test('nothing of another tenant is told, also where both have the waybill', async t => {
+t.test('nothing of another tenant is shown, even when both have the waybill', async t => {
   const { read, rows, pool, call, state } = await prepare(t)
   await addTenant(pool, 'rival', '999', {})
   await inTenant(pool, 'rival', async (tx: Tx) => {

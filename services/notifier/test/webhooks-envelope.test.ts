@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { factsOf, originsOf } from '../webhooks/envelope.ts'
 import { parseJson } from '../webhooks/json.ts'
-import { change, envelope, inbound, status } from './webhooks-stage.ts'
+import { scanOrigins } from '../webhooks/scan-origins.ts'
+import { change, envelope, inbound, status } from './webhooks-fixture.ts'
 
 const now = new Date('2026-11-20T12:00:00.500Z')
 const read = (body: unknown) => factsOf(parseJson(Buffer.from(JSON.stringify(body))), now)
@@ -121,7 +122,7 @@ t.test('unknown statuses, fields and texts that Postgres would refuse are left o
   t.end()
 })
 
-t.test('the origins of a call are its numbers, and the accounts of changes without one', t => {
+t.test('the origins of a webhook are its numbers, and the accounts of changes without one', t => {
   const entry = [...envelope({}).entry, ...envelope({}, '101').entry, change({}, 'account_update', 'waba-2')]
   t.same(originsOf({ entry }), { phoneNumberIds: ['100', '101'], wabaIds: ['waba-2'] })
   const many = Array.from({ length: 5000 }, (_, index) => change({}, 'x', `waba-${index}`))
@@ -227,6 +228,43 @@ t.test('no envelope of nearly the right shape makes it throw, and every fact has
       return true
     }),
     { numRuns: 1000 },
+  )
+  t.end()
+})
+
+t.test('the origins of a body that is not verified yet are those of the document, or fewer', t => {
+  const scanned = (document: unknown) => scanOrigins(Buffer.from(JSON.stringify(document)))
+  const entry = [...envelope({}).entry, ...envelope({}, '101').entry, change({}, 'account_update', 'waba-2')]
+  for (const indent of [0, 1, 8]) {
+    const bytes = Buffer.from(JSON.stringify({ object: 'x', entry }, null, indent))
+    t.same(scanOrigins(bytes), { phoneNumberIds: ['100', '101'], wabaIds: ['waba-2'] })
+  }
+  t.same(scanOrigins(Buffer.from('{"entry":[{"id":7,"changes":[{"value":{"metadata":{"phone_number_id":9}}}]}]}')), {
+    phoneNumberIds: ['9'],
+    wabaIds: [],
+  })
+  const text = '\\","phone_number_id":"200"}}]}],"entry":[{"id":"200"}] {{{{{{ "phone_number_id":"200"'
+  t.same(scanned(envelope({ messages: [inbound({ text: { body: text } })] })), { phoneNumberIds: ['100'], wabaIds: [] })
+  const many = Array.from({ length: 5000 }, (_, index) => change({}, 'x', `waba-${index}`))
+  t.equal(scanned({ entry: many }).wabaIds.length, 32)
+  t.end()
+})
+
+t.test('no bytes make the scan throw, and what it finds is in the document', t => {
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.uint8Array(), fc.string({ unit: fc.constantFrom('"', '\\', '{', '[', '}', ':', '1') })),
+      some => Boolean(scanOrigins(Buffer.from(some as string))),
+    ),
+  )
+  fc.assert(
+    fc.property(nearlyRight, document => {
+      const bytes = Buffer.from(JSON.stringify(document) ?? '')
+      const all = originsOf(parseJson(bytes))
+      const { phoneNumberIds } = scanOrigins(bytes)
+      const plain = all.phoneNumberIds.filter(id => /^\d+$/.test(id)).slice(0, 1)
+      return plain.every(id => phoneNumberIds.includes(id))
+    }),
   )
   t.end()
 })

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { change, envelope, inbound, minutesAgo, stage } from './webhooks-stage.ts'
+import { change, createFixture, envelope, inbound, minutesAgo } from './webhooks-fixture.ts'
 
 t.test('a person who writes opens the conversation, once and for the time of the message', async t => {
-  const { call, rows, get } = await stage(t)
+  const { call, rows, get } = await createFixture(t)
   const message = inbound({ timestamp: minutesAgo(60) })
   const body = envelope({ messages: [message, inbound({ timestamp: minutesAgo(90) })], contacts: [] })
   for (let times = 0; times < 3; times++) await call(body)
@@ -13,8 +13,8 @@ t.test('a person who writes opens the conversation, once and for the time of the
   t.equal((await get('/api/conversations/0770000101')).json().data.open, true)
 })
 
-t.test('a message that was held leaves when the customer writes, and the queue is told after the commit', async t => {
-  const { call, addMessages, messageOf, timelineOf, releases } = await stage(t)
+t.test('a held message is queued when the customer writes, and the queue is woken after the commit', async t => {
+  const { call, addMessages, messageOf, timelineOf, releases } = await createFixture(t)
   await addMessages([
     { id: 'm', status: 'held' },
     { id: 'other', status: 'held', recipient: '94770000999' },
@@ -28,14 +28,14 @@ t.test('a message that was held leaves when the customer writes, and the queue i
 })
 
 t.test('a message from more than a day ago opens nothing and releases nothing', async t => {
-  const { call, addMessages, messageOf } = await stage(t)
+  const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'held' }])
   await call(envelope({ messages: [inbound({ timestamp: minutesAgo(24 * 60 + 1) })] }))
   t.equal((await messageOf('m')).status, 'held')
 })
 
 t.test('a person who writes STOP, or taps it, gets nothing that was held, until START', async t => {
-  const { call, addMessages, messageOf, get } = await stage(t)
+  const { call, addMessages, messageOf, get } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'held' }])
   const says = (body: string, minutes: number) => inbound({ text: { body }, timestamp: minutesAgo(minutes) })
   await call(envelope({ messages: [says(' stop ', 9)] }))
@@ -52,14 +52,14 @@ t.test('a person who writes STOP, or taps it, gets nothing that was held, until 
 })
 
 t.test('a number that the API spells otherwise is the same person', async t => {
-  const { call, addMessages, messageOf } = await stage(t)
+  const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'held', recipient: '525512345678' }])
   await call(envelope({ messages: [inbound({ from: '5215512345678' })] }))
   t.equal((await messageOf('m')).status, 'queued')
 })
 
 t.test('a template event keeps the catalogue fresh; the newest counts, and approval ends a hold', async t => {
-  const { call, rows } = await stage(t)
+  const { call, rows } = await createFixture(t)
   await rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components, held_at)
     select tenant, waba, 'hello', 'en_US', 'PENDING', 'POSITIONAL', '[]', now() - interval '1 hour'
     from (values ('demo', 'waba-demo'), ('demo', 'waba-2'), ('rival', 'waba-rival')) as t (tenant, waba)`)
@@ -95,8 +95,8 @@ t.test('a template event keeps the catalogue fresh; the newest counts, and appro
   t.match(await catalogue(), [{ status: 'PENDING' }, {}, { status: 'PENDING' }])
 })
 
-t.test('events of one call: the newest of each template counts; unknown templates are harmless', async t => {
-  const { call, rows } = await stage(t)
+t.test('events of one webhook: the newest of each template counts; unknown templates are harmless', async t => {
+  const { call, rows } = await createFixture(t)
   await rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
     values ('demo', 'waba-demo', 'hello', 'en', 'PENDING', 'POSITIONAL', '[]')`)
   const event = (name: string, status: string, minutes: number) =>

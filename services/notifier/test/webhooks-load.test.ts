@@ -1,5 +1,5 @@
 import t from 'tap'
-import { envelope, stage, status } from './webhooks-stage.ts'
+import { createFixture, envelope, status } from './webhooks-fixture.ts'
 
 const updates = (first: number, count: number) =>
   envelope({
@@ -8,8 +8,8 @@ const updates = (first: number, count: number) =>
     ),
   })
 
-t.test('1,000 updates take their rows by keys, on tables that Postgres thinks are empty', async t => {
-  const { call, rows } = await stage(t)
+t.test('1,000 updates find their rows by keys, on tables that Postgres thinks are empty', async t => {
+  const { call, rows } = await createFixture(t)
   await rows('alter table messages set (autovacuum_enabled = off)')
   await rows('alter table message_events set (autovacuum_enabled = off)')
   await rows('analyze messages, message_events')
@@ -22,7 +22,7 @@ t.test('1,000 updates take their rows by keys, on tables that Postgres thinks ar
       from generate_series(1, 100000) place returning message_id
     )
     insert into message_events (tenant_id, message_id, status) select 'demo', message_id, 'queued' from added`)
-  // From now on it knows that there are many events, none of which a webhook told.
+  // From now on Postgres knows of many events, none of them from a webhook.
   await rows('analyze message_events')
   const start = performance.now()
   for (const first of [1, 50_001, 99_001]) t.equal((await call(updates(first, 1000))).statusCode, 200)
@@ -30,9 +30,9 @@ t.test('1,000 updates take their rows by keys, on tables that Postgres thinks ar
   t.same(await rows(`select count(*)::int from messages where status = 'sent'`), [{ count: 3000 }])
 })
 
-t.test('small calls that come together share commits, and what one of them spoils is its own', async t => {
+t.test('small webhooks that arrive together share commits, and one that fails fails alone', async t => {
   let transactions = 0
-  const { call, addMessages, rows } = await stage(t, {
+  const { call, addMessages, rows } = await createFixture(t, {
     onFact: kind => {
       if (kind === 'statuses') transactions++
     },
@@ -45,11 +45,11 @@ t.test('small calls that come together share commits, and what one of them spoil
   const shared = await Promise.all(Array.from({ length: 20 }, (_, index) => call(updates(10 + index, 1))))
   t.ok(shared.every(({ statusCode }) => statusCode === 200))
   t.ok(transactions < 20)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 10 }, (_, index) => call(index === 7 ? bad : updates(index, 1))),
   )
   t.same(
-    answers.map(({ statusCode }) => statusCode),
+    responses.map(({ statusCode }) => statusCode),
     Array.from({ length: 10 }, (_, index) => (index === 7 ? 500 : 200)),
   )
   t.same(await rows('select status, count(*)::int from messages group by 1 order by 1'), [

@@ -1,23 +1,23 @@
-import { inTenant } from '@courier/shared/database.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
-import type { Tx } from '../database/tables.ts'
+import { messageStatuses, type Tx } from '../database/tables.ts'
 import { resendMessage } from '../messages/queries.ts'
-import { isForward, messageStatuses, reportedStatuses } from '../messages/status.ts'
-import { envelope, minutesAgo, stage, status } from './webhooks-stage.ts'
+import { isForward, reportedStatuses } from '../webhooks/settle.ts'
+import { createFixture, envelope, minutesAgo, status } from './webhooks-fixture.ts'
 
 t.test('a report moves a message on, and stands in its timeline with its own time', async t => {
-  const { call, addMessages, messageOf, rows } = await stage(t)
+  const { call, addMessages, messageOf, rows } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
-  const answer = await call(envelope({ statuses: [status({ timestamp: minutesAgo(5) })] }))
-  t.equal(answer.statusCode, 200)
-  t.same(answer.json(), {})
+  const response = await call(envelope({ statuses: [status({ timestamp: minutesAgo(5) })] }))
+  t.equal(response.statusCode, 200)
+  t.same(response.json(), {})
   t.match(await messageOf('m'), { status: 'sent', error_code: null })
   const [event] = await rows('select status, happened_at, detail from message_events')
   t.same(event, { status: 'sent', happened_at: new Date(Number(minutesAgo(5)) * 1000), detail: null })
 })
 
-t.test('a report is about the message that it carries the id of, before the one that the API calls so', async t => {
-  const { call, addMessages, messageOf } = await stage(t)
+t.test("a report is about the message in its callback data, before the one with the API's id", async t => {
+  const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([
     { id: 'carried', status: 'unknown' },
     { id: 'called', status: 'accepted', providerMessageId: 'wamid.1' },
@@ -36,8 +36,8 @@ t.test('a report is about the message that it carries the id of, before the one 
   t.match(await messageOf('by name'), { status: 'sent' })
 })
 
-t.test('every report settles a message whose sending is in doubt, one being sent and one sent again', async t => {
-  const { call, addMessages, messageOf, timelineOf } = await stage(t)
+t.test('every report settles an unknown message, one being sent and one being resent', async t => {
+  const { call, addMessages, messageOf, timelineOf } = await createFixture(t)
   for (const from of ['unknown', 'sending', 'queued'])
     for (const to of reportedStatuses) {
       const id = `${from} ${to}`
@@ -48,8 +48,8 @@ t.test('every report settles a message whose sending is in doubt, one being sent
     }
 })
 
-t.test('what a report does in the database is what isForward says, from every status to every other', async t => {
-  const { call, addMessages, messageOf, timelineOf } = await stage(t)
+t.test('a report changes the database exactly as isForward says, from every status to every other', async t => {
+  const { call, addMessages, messageOf, timelineOf } = await createFixture(t)
   for (const from of messageStatuses)
     for (const to of reportedStatuses) {
       const id = `${from} ${to}`
@@ -60,8 +60,8 @@ t.test('what a report does in the database is what isForward says, from every st
     }
 })
 
-t.test('the reports of one call leave the fullest timeline, whatever their order', async t => {
-  const { call, addMessages, messageOf, timelineOf } = await stage(t)
+t.test('the reports of one webhook give the fullest timeline, whatever their order', async t => {
+  const { call, addMessages, messageOf, timelineOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   const statuses = ['failed', 'read', 'delivered', 'sent', 'read'].map(name => status({ status: name }))
   await call(envelope({ statuses }))
@@ -70,7 +70,7 @@ t.test('the reports of one call leave the fullest timeline, whatever their order
 })
 
 t.test('a failure keeps code and title and nothing personal; a delivery after all clears it', async t => {
-  const { call, addMessages, messageOf, rows } = await stage(t)
+  const { call, addMessages, messageOf, rows } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'sent', providerMessageId: 'wamid.1' }])
   const errors = [{ code: 131026, title: 'Message undeliverable', error_data: { details: '+94770000101 is away' } }]
   await call(envelope({ statuses: [status({ status: 'failed', errors })] }))
@@ -81,14 +81,14 @@ t.test('a failure keeps code and title and nothing personal; a delivery after al
 })
 
 t.test('a failure without a reason is a failure', async t => {
-  const { call, addMessages, messageOf } = await stage(t)
+  const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'sent', providerMessageId: 'wamid.1' }])
   await call(envelope({ statuses: [status({ status: 'failed', errors: 'none' })] }))
   t.match(await messageOf('m'), { status: 'failed', error_code: null, error_meaning: String })
 })
 
 t.test('repeated reports of a failed sending do not touch its second sending; a new report does', async t => {
-  const { call, addMessages, messageOf, timelineOf, rows } = await stage(t)
+  const { call, addMessages, messageOf, timelineOf, rows } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   const first = envelope({
     statuses: [status({ timestamp: minutesAgo(9) }), status({ status: 'failed', timestamp: minutesAgo(8) })],
@@ -103,21 +103,21 @@ t.test('repeated reports of a failed sending do not touch its second sending; a 
   t.equal((await messageOf('m')).status, 'sent')
 })
 
-t.test('failures are told before the commit', async t => {
-  const told: unknown[] = []
-  const onFailures = async (_tx: unknown, failures: readonly unknown[]) => void told.push(...failures)
-  const { call, addMessages } = await stage(t, { onFailures })
+t.test('failures are reported before the commit', async t => {
+  const reported: unknown[] = []
+  const onFailures = async (_tx: unknown, failures: readonly unknown[]) => void reported.push(...failures)
+  const { call, addMessages } = await createFixture(t, { onFailures })
   await addMessages([{ id: 'm', status: 'sent', providerMessageId: 'wamid.1' }])
   const failed = envelope({ statuses: [status({ status: 'failed', errors: [{ code: 132015 }] })] })
   await call(failed)
   await call(failed)
-  t.same(told, [
+  t.same(reported, [
     { tenant: 'demo', phoneNumberId: '100', messageId: 'm', code: 132015, templateName: 'hello', language: 'en_US' },
   ])
 })
 
-t.test('what is told late of an earlier send does not end the one after it', async t => {
-  const { call, addMessages, messageOf, pool } = await stage(t)
+t.test('a late report of an earlier send does not end the one after it', async t => {
+  const { call, addMessages, messageOf, pool } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   const tell = (name: string, id: string) =>
     call(envelope({ statuses: [status({ id, status: name, biz_opaque_callback_data: 'm' })] }))

@@ -2,17 +2,17 @@ import { createHash } from 'node:crypto'
 import { Writable } from 'node:stream'
 import { pino } from 'pino'
 import t from 'tap'
-import { change, envelope, inbound, sign, stage, status } from './webhooks-stage.ts'
+import { change, createFixture, envelope, inbound, sign, status } from './webhooks-fixture.ts'
 
 t.test('the address is proved with the token of any number', async t => {
-  const { app } = await stage(t)
+  const { app } = await createFixture(t)
   const verify = (query: string) => app.inject(`/webhooks/messaging?${query}`)
   for (const token of ['verify-100', 'verify-101', 'verify-200']) {
-    const answer = await verify(`hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=${token}`)
-    t.equal(answer.statusCode, 200)
-    t.equal(answer.body, '1158201444')
-    t.match(answer.headers['content-type'], /^text\/plain/)
-    t.equal(answer.headers['x-content-type-options'], 'nosniff')
+    const response = await verify(`hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=${token}`)
+    t.equal(response.statusCode, 200)
+    t.equal(response.body, '1158201444')
+    t.match(response.headers['content-type'], /^text\/plain/)
+    t.equal(response.headers['x-content-type-options'], 'nosniff')
   }
   const wrong = [
     '',
@@ -24,18 +24,18 @@ t.test('the address is proved with the token of any number', async t => {
     `hub.mode=subscribe&hub.challenge=1&hub.verify_token=${createHash('sha256').update('verify-100').digest('hex')}`,
   ]
   for (const query of wrong) {
-    const answer = await verify(query)
-    t.equal(answer.statusCode, 403, query)
-    t.same(answer.json(), { message: 'Forbidden.' })
+    const response = await verify(query)
+    t.equal(response.statusCode, 403, query)
+    t.same(response.json(), { message: 'Forbidden.', code: 'forbidden' })
   }
 })
 
-t.test('a call that no secret of its numbers signed is refused, and nothing is written', async t => {
-  const { app, call, addMessages, messageOf, rows } = await stage(t)
+t.test('a webhook that no secret of its numbers signed is refused, and nothing is written', async t => {
+  const { app, call, addMessages, messageOf, rows } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   const body = envelope({ statuses: [status({})], messages: [inbound()] })
   const payload = JSON.stringify(body)
-  const answers = [
+  const responses = [
     await call(body, 'rivals'),
     await call(body, ''),
     await call(envelope({ statuses: [status({})] }, '999')),
@@ -46,16 +46,59 @@ t.test('a call that no secret of its numbers signed is refused, and nothing is w
     await call(body, 'old', { 'x-hub-signature-256': sign(`${payload} `, 'old') }),
     await app.inject({ method: 'POST', url: '/webhooks/messaging', payload: body }),
   ]
-  for (const answer of answers) {
-    t.equal(answer.statusCode, 401)
-    t.same(answer.json(), { message: 'Unauthenticated.' })
+  for (const response of responses) {
+    t.equal(response.statusCode, 401)
+    t.same(response.json(), { message: 'Unauthenticated.', code: 'unauthenticated' })
   }
   t.equal((await messageOf('m')).status, 'accepted')
   t.same(await rows('select * from conversations'), [])
 })
 
+t.test('the log says why a verification failed, without a secret', async t => {
+  const lines: string[] = []
+  const { app, call } = await createFixture(t, { logger: pino({}, { write: line => lines.push(line) }) })
+  const reasonsOf = async (actions: (() => Promise<unknown>)[]) => {
+    lines.length = 0
+    for (const action of actions) await action()
+    return lines.map(line => JSON.parse(line)).flatMap(({ msg, reason }) => (reason ? [[msg, reason]] : []))
+  }
+  const verify = (query: string) => () => app.inject(`/webhooks/messaging?${query}`)
+  const failed = 'webhook.verification_failed'
+  const token = 'hub.mode=subscribe&hub.verify_token'
+  t.same(
+    await reasonsOf([
+      verify(''),
+      verify('hub.mode=subscribe&hub.challenge=1'),
+      verify(`${token}=verify-100`),
+      verify(`${token}=verify-10&hub.challenge=1`),
+    ]),
+    [
+      [failed, 'mode_not_subscribe'],
+      [failed, 'no_verify_token'],
+      [failed, 'no_challenge'],
+      [failed, 'unknown_verify_token'],
+    ],
+  )
+  const body = envelope({ statuses: [status({})] })
+  const post = (headers: Record<string, string>) => () =>
+    app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload: body })
+  const reasons = await reasonsOf([
+    () => call(body, 'rivals'),
+    () => call(envelope({ statuses: [status({})] }, '999')),
+    () => call('null'),
+    post({}),
+    post({ 'x-hub-signature-256': 'sha1=0' }),
+  ])
+  const told = ['wrong_signature', 'unknown_number', 'names_no_number', 'no_signature', 'malformed_signature']
+  t.same(
+    reasons,
+    told.map(reason => ['webhook.refused', reason]),
+  )
+  t.notMatch(lines.join(), /verify-10|rivals/)
+})
+
 t.test('both secrets of a rotation sign, and the bytes count, not the JSON', async t => {
-  const { call, addMessages, messageOf } = await stage(t)
+  const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   t.equal((await call(envelope({ statuses: [status({})] }), 'new')).statusCode, 200)
   const escaped = JSON.stringify(envelope({ statuses: [status({ status: 'delivered' })] })).replace(
@@ -66,8 +109,8 @@ t.test('both secrets of a rotation sign, and the bytes count, not the JSON', asy
   t.equal((await messageOf('m')).status, 'delivered')
 })
 
-t.test('in a call about several numbers only what their own secret signed counts', async t => {
-  const { call, addMessages, messageOf, rows } = await stage(t)
+t.test('in a webhook about several numbers only facts signed by their own secret count', async t => {
+  const { call, addMessages, messageOf, rows } = await createFixture(t)
   await addMessages([
     { id: 'own', status: 'accepted', providerMessageId: 'wamid.own' },
     { id: 'theirs', tenant: 'rival', phoneNumberId: '200', status: 'accepted', providerMessageId: 'wamid.theirs' },
@@ -84,7 +127,7 @@ t.test('in a call about several numbers only what their own secret signed counts
 })
 
 t.test('a tenant cannot report on the messages of another, nor on those of another number', async t => {
-  const { call, addMessages, messageOf } = await stage(t)
+  const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([
     { id: 'm', status: 'accepted', providerMessageId: 'wamid.1' },
     { id: 'n', phoneNumberId: '101', status: 'accepted', providerMessageId: 'wamid.2' },
@@ -99,7 +142,7 @@ t.test('a tenant cannot report on the messages of another, nor on those of anoth
 })
 
 t.test('fields, objects and values that nobody knows are harmless', async t => {
-  const { call, addMessages, messageOf } = await stage(t)
+  const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   const bodies = [
     envelope({ statuses: 'none', messages: { a: 1 }, errors: [{ code: 130429 }] }),
@@ -113,8 +156,8 @@ t.test('fields, objects and values that nobody knows are harmless', async t => {
   t.equal((await messageOf('m')).status, 'sent')
 })
 
-t.test('a call of nearly 3 MiB is taken, a larger one is not', async t => {
-  const { call } = await stage(t)
+t.test('a webhook of nearly 3 MiB is accepted, a larger one is not', async t => {
+  const { call } = await createFixture(t)
   const body = (bytes: number) => {
     const empty = JSON.stringify({ ...envelope({}), filling: '' })
     return empty.replace('"filling":""', `"filling":"${'x'.repeat(bytes - empty.length)}"`)
@@ -123,8 +166,8 @@ t.test('a call of nearly 3 MiB is taken, a larger one is not', async t => {
   t.equal((await call(body(3 * 1024 * 1024 + 1))).statusCode, 413)
 })
 
-t.test('a thousand updates go in one call', async t => {
-  const { call, addMessages, rows } = await stage(t)
+t.test('a thousand updates fit in one webhook', async t => {
+  const { call, addMessages, rows } = await createFixture(t)
   await addMessages(Array.from({ length: 1000 }, (_, index) => ({ id: `m${index}` })))
   const statuses = Array.from({ length: 1000 }, (_, index) =>
     status({ id: `wamid.${index}`, status: 'delivered', biz_opaque_callback_data: `m${index}` }),
@@ -133,11 +176,11 @@ t.test('a thousand updates go in one call', async t => {
   t.same(await rows('select status, count(*)::int from messages group by 1'), [{ status: 'delivered', count: 1000 }])
 })
 
-t.test('one line tells of a call, with counts and nothing personal', async t => {
+t.test('one line is logged per transaction, with counts and nothing personal', async t => {
   const lines: string[] = []
   const stream = new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) })
   const counts: Record<string, number> = {}
-  const { call, addMessages } = await stage(t, {
+  const { call, addMessages } = await createFixture(t, {
     logger: pino({ level: 'info' }, stream),
     onFact: (kind, count) => {
       counts[kind] = (counts[kind] ?? 0) + count
@@ -157,13 +200,13 @@ t.test('one line tells of a call, with counts and nothing personal', async t => 
   t.notMatch(lines.join(''), /94770000101|parcel|wamid/)
 })
 
-t.test('a call that cannot be stored is not answered with 200, so that it comes again', async t => {
-  const { call, rows, addMessages, messageOf } = await stage(t)
+t.test('a webhook that cannot be stored is not acknowledged, so that it is sent again', async t => {
+  const { call, rows, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   await rows('alter table message_events rename to away')
-  const answer = await call(envelope({ statuses: [status({})], messages: [inbound()] }))
-  t.equal(answer.statusCode, 500)
-  t.notMatch(answer.body, /away|message_events/)
+  const response = await call(envelope({ statuses: [status({})], messages: [inbound()] }))
+  t.equal(response.statusCode, 500)
+  t.notMatch(response.body, /away|message_events/)
   t.same(await rows('select * from conversations'), [], 'all of a call or nothing')
   await rows('alter table away rename to message_events')
   t.equal((await call(envelope({ statuses: [status({})] }))).statusCode, 200)

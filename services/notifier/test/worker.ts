@@ -1,7 +1,7 @@
 /** A process with a sending queue, for tests that kill it. Prints `ready`; ends, with its sends stored, on SIGTERM. */
-import { createPool } from '@courier/shared/database.ts'
+import { createPool } from '@courier/shared/postgres/database.ts'
 import { readKeyring } from '../channels/vault.ts'
-import { buildQueue } from './stage.ts'
+import { buildQueue } from './fixture.ts'
 
 const {
   DATABASE_URL = '',

@@ -1,9 +1,8 @@
-import type { TrackingEvent } from '../events/order-desk.ts'
-import type { EventFault } from '../events/queries.ts'
-import type { MessageStatus } from '../messages/status.ts'
+import type { EventError, MessageStatus } from '../database/tables.ts'
+import type { TrackingEvent } from '../orders-client/orders-client.ts'
 
-/** A status that a message came to. */
-export interface MessageMoment {
+/** A status that a message reached. */
+export interface StatusUpdate {
   readonly message_id: string
   readonly template: string
   readonly status: MessageStatus
@@ -11,25 +10,25 @@ export interface MessageMoment {
   readonly detail: string | null
 }
 
-/** An event that made no message, or not all that it should have. */
-export interface FaultyEvent {
+/** An event for which at least one message could not be created. */
+export interface FailedEvent {
   readonly event_id: string
   readonly type: string
   readonly status_key: string
   readonly taken_at: Date
-  readonly faults: readonly EventFault[] | null
+  readonly faults: readonly EventError[] | null
 }
 
-export interface Told {
+export interface Histories {
   /** Newest first. */
   readonly tracking: readonly TrackingEvent[]
-  /** Oldest first, those of one message in the order in which they were told. */
-  readonly messages: readonly MessageMoment[]
-  readonly events: readonly FaultyEvent[]
+  /** Oldest first, those of one message in the order in which they were stored. */
+  readonly messages: readonly StatusUpdate[]
+  readonly events: readonly FailedEvent[]
 }
 
 /** One timeline of all, newest first. Pure. */
-export const mergeTimelines = ({ tracking, messages, events }: Told) =>
+export const mergeTimelines = ({ tracking, messages, events }: Histories) =>
   [...tracking.toReversed().map(ofTracking), ...events.flatMap(ofEvent), ...inOrder(messages)]
     .sort((a, b) => a.place - b.place)
     .toReversed()
@@ -41,16 +40,16 @@ const ofTracking = ({ at, status_key, status_name, staff_name, note }: TrackingE
   return { place: time.getTime(), entry }
 }
 
-const ofEvent = ({ event_id, type, status_key, taken_at, faults }: FaultyEvent) =>
+const ofEvent = ({ event_id, type, status_key, taken_at, faults }: FailedEvent) =>
   (faults ?? []).map(({ template, detail }) => ({
     place: taken_at.getTime(),
     entry: { kind: 'event' as const, at: taken_at.toISOString(), event_id, type, status_key, template, detail },
   }))
 
-/** Webhooks tell times in whole seconds: what they tell never stands before what came before it. */
-const inOrder = (moments: readonly MessageMoment[]) => {
+/** Webhooks give times in whole seconds: a status is never placed before an earlier one of its message. */
+const inOrder = (updates: readonly StatusUpdate[]) => {
   const reached = new Map<string, number>()
-  return moments.map(({ message_id, template, status, happened_at, detail }) => {
+  return updates.map(({ message_id, template, status, happened_at, detail }) => {
     const place = Math.max(happened_at.getTime(), reached.get(message_id) ?? 0)
     reached.set(message_id, place)
     const entry = { kind: 'message' as const, at: happened_at.toISOString(), message_id, template, status, detail }

@@ -1,21 +1,18 @@
-import { inTenant } from '@courier/shared/database.ts'
-import { errorAnswers } from '@courier/shared/http/errors.ts'
+import { errorResponses, httpError } from '@courier/shared/http/errors.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import type { OrderDesk } from '../events/order-desk.ts'
-import { findFaultyEvents } from '../events/queries.ts'
-import { ordersAway, unknownWaybill } from '../events/refusals.ts'
-import { messageStatuses } from '../messages/status.ts'
-import { mergeTimelines } from './merge.ts'
-import { findMoments } from './queries.ts'
+import { messageStatuses } from '../database/tables.ts'
+import { findFailedEvents } from '../events/queries.ts'
+import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
+import { mergeTimelines, type StatusUpdate } from './merge.ts'
 
 export interface TimelineOptions {
   readonly pool: pg.Pool
-  readonly orders: OrderDesk
-  readonly staffOf: (request: FastifyRequest) => { tenant: string }
+  readonly orders: OrdersClient
 }
 
 const orNull = Type.Union([Type.String(), Type.Null()])
@@ -66,17 +63,46 @@ const Timeline = Type.Object(
       timeline: Type.Array(Entry, { description: 'Newest first.' }),
     }),
   },
-  { title: 'Timeline' },
+  {
+    title: 'Timeline',
+    examples: [
+      {
+        data: {
+          waybill_number: 'DM00000001',
+          order: { status_key: 'key_2', status_name: 'CONFIRMED' },
+          timeline: [
+            {
+              kind: 'message',
+              at: '2026-02-19T19:06:24.000Z',
+              message_id: 'msg_0198a7c2k4m6p8r0t2v4x6z8a',
+              template: 'order_created',
+              status: 'delivered',
+              detail: null,
+            },
+            {
+              kind: 'tracking',
+              at: '2026-02-19T19:06:23.000Z',
+              status_key: 'key_2',
+              status_name: 'CONFIRMED',
+              staff_name: null,
+              note: null,
+            },
+          ],
+        },
+      },
+    ],
+  },
 )
 
-/** What happened to a parcel and what its customer was told. */
+/** The timeline of a parcel: its statuses, and the messages sent to its customer. */
 export const timeline: FastifyPluginAsyncTypebox<TimelineOptions> = async (app, options) => {
   app.get(
     '/api/timeline/:waybill',
     {
       schema: {
         tags: ['timeline'],
-        summary: 'What happened to a parcel and what its customer was told',
+        operationId: 'getTimeline',
+        summary: 'The statuses of a parcel and the messages sent to its customer',
         security: [{ token: [] }],
         params: Type.Object({
           waybill: Type.String({
@@ -85,25 +111,25 @@ export const timeline: FastifyPluginAsyncTypebox<TimelineOptions> = async (app, 
             must: 'be a waybill number',
           }),
         }),
-        response: { 200: Timeline, ...errorAnswers(400, 401, 404, 422, 429, 503) },
+        response: { 200: Timeline, ...errorResponses(400, 401, 404, 422, 429, 503) },
       },
     },
-    request => tell(options, options.staffOf(request).tenant, request.params.waybill),
+    request => readTimeline(options, request.staff.tenant, request.params.waybill),
   )
 }
 
-const tell = async (
+const readTimeline = async (
   { pool, orders }: TimelineOptions,
   tenant: string,
   waybill: string,
 ): Promise<Static<typeof Timeline>> => {
   const found = await orders.find(tenant, waybill)
-  if (found.kind === 'unknown') throw unknownWaybill()
-  if (found.kind === 'unavailable') throw ordersAway()
+  if (found.kind === 'unknown') throw httpError('not_found', 'The requested waybill does not exist in the system.')
+  if (found.kind === 'unavailable') throw httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
   const { waybill_number, status_key, status_name, timeline: tracking } = found.order
   const own = await inTenant(pool, tenant, async (tx: Tx) => ({
-    messages: await findMoments(tx, tenant, waybill_number),
-    events: await findFaultyEvents(tx, tenant, waybill_number),
+    messages: await findStatusUpdates(tx, tenant, waybill_number),
+    events: await findFailedEvents(tx, tenant, waybill_number),
   }))
   return {
     data: {
@@ -112,4 +138,20 @@ const tell = async (
       timeline: mergeTimelines({ tracking, ...own }),
     },
   }
+}
+
+const maxMessages = 200
+
+/** The statuses of the newest 200 messages about a waybill, in the order in which they were stored. */
+const findStatusUpdates = async (tx: Tx, tenant: string, waybill: string): Promise<StatusUpdate[]> => {
+  const { rows } = await sql<StatusUpdate>`
+    with about as (
+      select tenant_id, message_id, template ->> 'name' as template from messages
+      where tenant_id = ${tenant} and waybill_number = ${waybill}
+      order by message_id desc limit ${maxMessages}
+    )
+    select message_id, template, e.status, e.happened_at, e.detail
+    from about join message_events e using (tenant_id, message_id)
+    order by e.event_id`.execute(tx)
+  return rows
 }

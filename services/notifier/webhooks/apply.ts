@@ -1,17 +1,16 @@
-import { inTenant } from '@courier/shared/database.ts'
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import { batchRequests } from '@courier/shared/postgres/request-batcher.ts'
 import type pg from 'pg'
-import { findWords, type Inbound, type Person, recordInbound } from '../conversations/queries.ts'
-import { releaseHeldFor } from '../conversations/release-held.ts'
-import { isOpen } from '../conversations/window.ts'
-import { wishOf } from '../conversations/wish.ts'
+import { isOpen, keywordIn } from '../conversations/conversation.ts'
+import { findKeywords, type Inbound, type Person, recordInbound, releaseHeld } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { reportTemplates } from '../templates/queries.ts'
-import type { Fact, InboundFact, StatusFact, TemplateFact } from './envelope.ts'
+import type { InboundFact } from './envelope.ts'
 import { lockMessages, planAnew } from './message-queries.ts'
-import { type ReportedFailure, type Sighting, settleMessages } from './settle-messages.ts'
-import type { Channel } from './verify.ts'
+import { type ReportedFailure, settleMessages } from './settle-messages.ts'
+import { SignedFacts, type SignedWebhook } from './signed-facts.ts'
 
-/** What a call came to. */
+/** The effect of a transaction, in facts. */
 export interface Applied {
   readonly statuses: number
   /** Statuses that changed a message. */
@@ -28,32 +27,78 @@ export interface Applied {
 }
 
 export interface ApplyOptions {
-  /** Told of messages that failed after they were accepted, before the commit. */
+  /** Called before the commit with messages that failed after they were accepted. */
   readonly onFailures?: ((tx: Tx, failures: readonly ReportedFailure[]) => Promise<void>) | undefined
 }
 
-/** What one call says, and the numbers that signed it. */
-export interface Call {
-  readonly signers: readonly Channel[]
-  readonly facts: readonly Fact[]
+/** This many transactions run at once; the larger number while `manyFacts` wait. */
+const fewLanes = 2
+const manyLanes = 6
+const manyFacts = 100
+const maxFactsPerTransaction = 1_000
+
+type Outcome = PromiseSettledResult<Applied | undefined>
+
+/**
+ * Applies webhooks, each about the numbers that signed it; those that arrive together share a transaction. Resolves after
+ * the commit with what the transaction changed; with undefined when another webhook of the same transaction reports it.
+ * Repeating changes nothing.
+ */
+export const createApplier = (pool: pg.Pool, options: ApplyOptions) => {
+  const batched = batchRequests<SignedWebhook, Outcome>({
+    run: (_key, webhooks) => applyGroup(pool, webhooks, options),
+    take: countFitting,
+    lanes: waiting => (countFacts(waiting) >= manyFacts ? manyLanes : fewLanes),
+  })
+  return async (webhook: SignedWebhook): Promise<Applied | undefined> => {
+    const outcome = await batched('all tenants', webhook)
+    if (outcome.status === 'rejected') throw outcome.reason
+    return outcome.value
+  }
 }
 
-/** Applies the facts of calls, each about the numbers that signed it, in one transaction. Repeating changes nothing. */
-export const applyCalls = async (
+const countFacts = (webhooks: readonly SignedWebhook[]): number =>
+  webhooks.reduce((sum, { facts }) => sum + facts.length, 0)
+
+/** How many of the first webhooks fit into one transaction. */
+const countFitting = (webhooks: readonly SignedWebhook[]): number => {
+  let facts = 0
+  const end = webhooks.findIndex(webhook => {
+    facts += webhook.facts.length
+    return facts > maxFactsPerTransaction
+  })
+  return end === -1 ? webhooks.length : end
+}
+
+/** When a shared transaction fails, each webhook is applied alone: the error of one is not the others'. */
+const applyGroup = async (
   pool: pg.Pool,
-  calls: readonly Call[],
-  now: Date,
-  options: ApplyOptions = {},
+  webhooks: readonly SignedWebhook[],
+  options: ApplyOptions,
+): Promise<Outcome[]> => {
+  const [outcome] = await Promise.allSettled([applyTogether(pool, webhooks, options)])
+  if (outcome.status === 'fulfilled')
+    return webhooks.map((_, index) => (index === 0 ? outcome : { status: 'fulfilled', value: undefined }))
+  if (webhooks.length === 1) return [outcome]
+  const outcomes: Outcome[] = []
+  for (const webhook of webhooks) outcomes.push(...(await applyGroup(pool, [webhook], options)))
+  return outcomes
+}
+
+const applyTogether = async (
+  pool: pg.Pool,
+  webhooks: readonly SignedWebhook[],
+  options: ApplyOptions,
 ): Promise<Applied> => {
-  const own = new Facts()
-  for (const call of calls) own.add(call)
-  const total = calls.reduce((sum, { facts }) => sum + facts.length, 0)
-  const action = (tx: Tx): Promise<Applied> => apply(tx, own, total, now, options)
-  for (let tries = 1; ; tries++) {
+  const own = new SignedFacts()
+  for (const webhook of webhooks) own.add(webhook)
+  const now = new Date()
+  const action = (tx: Tx): Promise<Applied> => apply(tx, own, countFacts(webhooks), now, options)
+  for (let attempt = 1; ; attempt++) {
     try {
-      return await inTenant(pool, '*', action)
+      return await inAllTenants(pool, action)
     } catch (error) {
-      if (tries === 3 || (error as { code?: unknown }).code !== deadlockDetected) throw error
+      if (attempt === 3 || (error as { code?: unknown }).code !== deadlockDetected) throw error
     }
   }
 }
@@ -61,8 +106,8 @@ export const applyCalls = async (
 /** Other parts of the service lock messages too. */
 const deadlockDetected = '40P01'
 
-/** Conversations before messages before templates: every call locks in this order. */
-const apply = async (tx: Tx, own: Facts, total: number, now: Date, options: ApplyOptions): Promise<Applied> => {
+/** Conversations before messages before templates: every transaction locks in this order. */
+const apply = async (tx: Tx, own: SignedFacts, total: number, now: Date, options: ApplyOptions): Promise<Applied> => {
   planAnew(tx)
   const writers = await openConversations(tx, own.inbound, now)
   const locked =
@@ -74,7 +119,7 @@ const apply = async (tx: Tx, own: Facts, total: number, now: Date, options: Appl
         )
       : []
   const { moved, unmatched, failures } = await settleMessages(tx, locked, own.statuses)
-  const released = await releaseHeldFor(tx, writers)
+  const released = await releaseHeld(tx, writers)
   const templates = own.templates.length > 0 ? await reportTemplates(tx, own.templates) : 0
   if (failures.length > 0) await options.onFailures?.(tx, failures)
   return {
@@ -88,67 +133,18 @@ const apply = async (tx: Tx, own: Facts, total: number, now: Date, options: Appl
   }
 }
 
-/** Returns the people who may be written to now. */
+/** Returns the people whose conversation is open and who have not opted out. */
 const openConversations = async (
   tx: Tx,
   inbound: readonly { person: Person; fact: InboundFact }[],
   now: Date,
 ): Promise<Person[]> => {
   if (inbound.length === 0) return []
-  const words = await findWords(tx, [...new Set(inbound.map(({ person }) => person.tenant))])
+  const keywords = await findKeywords(tx, [...new Set(inbound.map(({ person }) => person.tenant))])
   const messages = inbound.map(({ person, fact }): Inbound => {
-    const ofTenant = words.get(person.tenant)
-    return { ...person, at: fact.at, wish: ofTenant && wishOf([fact.text, fact.button], ofTenant) }
+    const ofTenant = keywords.get(person.tenant)
+    return { ...person, at: fact.at, keyword: ofTenant && keywordIn([fact.text, fact.button], ofTenant) }
   })
   const people = await recordInbound(tx, messages)
   return people.filter(person => isOpen(person.lastInboundAt, now) && person.optedOutAt === null)
-}
-
-/** The facts of calls about the numbers and accounts that signed each. */
-class Facts {
-  readonly statuses: Sighting[] = []
-  readonly inbound: { person: Person; fact: InboundFact }[] = []
-  readonly templates: (TemplateFact & { tenant: string })[] = []
-  count = 0
-
-  add({ signers, facts }: Call): void {
-    const numbers = new Map(signers.map(channel => [channel.phoneNumberId, channel]))
-    const accounts = Map.groupBy(signers, channel => channel.wabaId)
-    for (const fact of facts) {
-      const isOwn =
-        fact.kind === 'template'
-          ? this.#addTemplate(fact, accounts.get(fact.wabaId))
-          : this.#addOfNumber(fact, numbers.get(fact.phoneNumberId))
-      if (isOwn) this.count++
-    }
-  }
-
-  #addOfNumber(fact: StatusFact | InboundFact, channel: Channel | undefined): boolean {
-    if (!channel) return false
-    const { tenant, phoneNumberId } = channel
-    if (fact.kind === 'inbound') this.inbound.push({ person: { tenant, phoneNumberId, recipient: fact.from }, fact })
-    else this.statuses.push(sighting(tenant, fact))
-    return true
-  }
-
-  #addTemplate(fact: TemplateFact, ofAccount: readonly Channel[] = []): boolean {
-    const tenants = new Set(ofAccount.map(({ tenant }) => tenant))
-    for (const tenant of tenants) this.templates.push({ ...fact, tenant })
-    return tenants.size > 0
-  }
-}
-
-const sighting = (tenant: string, fact: StatusFact): Sighting => {
-  const { phoneNumberId, callbackData, providerMessageId, status, at } = fact
-  const error = status === 'failed' ? fact.errors?.[0] : undefined
-  return {
-    reference: { tenant, phoneNumberId, messageId: callbackData, providerMessageId },
-    report: {
-      status,
-      at,
-      providerMessageId,
-      errorCode: error?.code ?? null,
-      errorMeaning: status === 'failed' ? (error?.title ?? 'The messaging API gave no reason.') : null,
-    },
-  }
 }

@@ -1,13 +1,13 @@
-import { type ReportedStatus, reportedStatuses } from '../messages/status.ts'
 import { isLanguage, isStatus, normaliseLanguage, readTemplateId } from '../templates/catalogue.ts'
 import { id, integer, type Json, list, object, text, time } from './json.ts'
+import { type ReportedStatus, reportedStatuses } from './settle.ts'
 
-/** What became of a message. */
+/** A status of a message. */
 export interface StatusFact {
   readonly kind: 'status'
   readonly phoneNumberId: string
   readonly providerMessageId: string
-  /** What we sent along: the message's id. */
+  /** Our callback data: the message's id. */
   readonly callbackData?: string | undefined
   readonly status: ReportedStatus
   readonly at: Date
@@ -40,14 +40,14 @@ export interface TemplateFact {
 
 export type Fact = StatusFact | InboundFact | TemplateFact
 
-/** Whom a call claims to be about: all that is read before its signature is checked. */
+/** The numbers and accounts that a request names. */
 export interface Origins {
   readonly phoneNumberIds: string[]
   /** Accounts, of the changes that name no number. */
   readonly wabaIds: string[]
 }
 
-/** The API sends at most 1,000 updates a call. */
+/** The API sends at most 1,000 updates per request. */
 const maxOrigins = 1000
 
 interface Change {
@@ -78,7 +78,7 @@ export const originsOf = (document: unknown): Origins => {
   return { phoneNumberIds: [...phoneNumberIds], wabaIds: [...wabaIds] }
 }
 
-/** What a call says, as far as we know such sayings (messaging-api 4.4 to 4.6); the rest is left out. Never throws. */
+/** The updates of a webhook that we know (docs/messaging-api.md#webhooks); the rest is left out. Never throws. */
 export const factsOf = (document: unknown, now: Date): Fact[] => {
   const facts: (Fact | undefined)[] = []
   for (const { wabaId, at, field, value, phoneNumberId } of changesOf(document)) {
@@ -112,7 +112,7 @@ const readStatus = (phoneNumberId: string, value: Json, now: Date): StatusFact |
 const readInbound = (phoneNumberId: string, value: Json, now: Date): InboundFact | undefined => {
   const from = /^\+?(\d{5,20})$/.exec(id(value.from) ?? '')?.[1]
   const messageId = id(value.id)
-  // A system message tells of a person who changed the number; the person did not write.
+  // A system message reports a changed number; the person did not write.
   if (from === undefined || messageId === undefined || value.type === 'system') return undefined
   const interactive = object(value.interactive)
   const tapped = [object(value.button).text, object(value.button).payload, object(interactive.button_reply).title]

@@ -1,17 +1,22 @@
+import { isCostlyJson } from '@courier/shared/http/json-body.ts'
+
 export type Json = Record<string, unknown>
 
-/** A JSON document, or undefined. Numbers that name templates stay digits: they are near 2^53. */
+/** Only ever a key: inside of a text its quotes would have backslashes. */
+const templateId = /("message_template_id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8})([0-9]{1,20})(?=[ \t\r\n]{0,8}[,}])/g
+
+/** A call of the API has at most 1,000 updates, of some forty values each. */
+const maxValues = 80_000
+
+/** A JSON document, or undefined. Numbers that name templates become text: they are near 2^53. */
 export const parseJson = (bytes: Buffer): unknown => {
-  const text = bytes.toString('utf8')
+  if (isCostlyJson(bytes, maxValues)) return undefined
   try {
-    return text.includes('message_template_id') ? JSON.parse(text, keepDigits) : JSON.parse(text)
+    return JSON.parse(bytes.toString('utf8').replace(templateId, '$1"$2"'))
   } catch {
     return undefined
   }
 }
-
-const keepDigits = (key: string, value: unknown, ...[context]: { source?: string }[]): unknown =>
-  key === 'message_template_id' && typeof value === 'number' ? (context?.source ?? value) : value
 
 /** The object, or an empty one for anything else. */
 export const object = (value: unknown): Json =>
@@ -19,7 +24,7 @@ export const object = (value: unknown): Json =>
 
 export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
-/** Text that Postgres takes, at most `maxLength` long; undefined for anything else. */
+/** Text that Postgres can store, at most `maxLength` long; undefined for anything else. */
 export const text = (value: unknown, maxLength: number): string | undefined =>
   typeof value === 'string' &&
   value !== '' &&
@@ -33,7 +38,7 @@ export const text = (value: unknown, maxLength: number): string | undefined =>
 export const id = (value: unknown): string | undefined =>
   text(typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value, 512)
 
-/** Unix seconds, as text or number; `now` for nonsense and for times that have not come. */
+/** Unix seconds, as text or number; `now` for invalid and for future times. */
 export const time = (value: unknown, now: Date): Date => {
   const seconds = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
   const isPast = typeof seconds === 'number' && seconds > 0 && seconds * 1000 <= now.getTime()

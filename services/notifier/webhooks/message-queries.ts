@@ -1,8 +1,7 @@
-import { spellingsOf } from '../conversations/person.ts'
+import { spellingsOf } from '../conversations/phone-number.ts'
 import type { Person } from '../conversations/queries.ts'
-import type { Tx } from '../database/tables.ts'
-import type { MessageStatus } from '../messages/status.ts'
-import { moment, type Report } from './settle.ts'
+import type { MessageStatus, Tx } from '../database/tables.ts'
+import { type Report, updateKey } from './settle.ts'
 
 /** A message whose row this transaction has locked. */
 export interface LockedMessage {
@@ -11,13 +10,13 @@ export interface LockedMessage {
   readonly phoneNumberId: string
   readonly status: MessageStatus
   readonly providerMessageId: string | null
-  /** What the API called earlier sends of it. */
+  /** The API's ids of earlier sends of it. */
   readonly formerIds: readonly string[]
   readonly templateName: string
   readonly language: string
 }
 
-/** Which message a report is about: the one of that id (what we sent along), else the one that the API calls so. */
+/** Which message a report is about: the one with our id (the callback data), else the one with the API's id. */
 export interface Reference {
   readonly tenant: string
   readonly phoneNumberId: string
@@ -26,7 +25,7 @@ export interface Reference {
 }
 
 /**
- * Locks the messages that are reported on and those held for people who wrote, all at once in their keys' order: calls
+ * Locks the reported messages and those held for people who wrote, all at once in their keys' order: requests
  * that work on the same messages wait for each other and never deadlock.
  */
 export const lockMessages = async (
@@ -95,30 +94,29 @@ const held = `
 
 export const keyOf = ({ tenant, messageId }: { tenant: string; messageId: string }): string => `${tenant} ${messageId}`
 
-/** The moments that the timelines of these messages have already, by message. */
-export const findMoments = async (
+/** The status reports that the timelines of these messages contain already, by message. */
+export const findStatusUpdates = async (
   tx: Tx,
   messages: readonly LockedMessage[],
 ): Promise<Map<string, ReadonlySet<string>>> => {
   const { rows } = await tx.client.query({
-    name: 'find_moments',
+    name: 'find_status_updates',
     text: `
-      select told.* from unnest($1::text[], $2::text[]) as given (tenant_id, message_id)
+      select known.* from unnest($1::text[], $2::text[]) as given (tenant_id, message_id)
       cross join lateral (
         select e.tenant_id as tenant, e.message_id as "messageId", e.status, e.happened_at as at from message_events e
         where e.tenant_id = given.tenant_id and e.message_id = given.message_id
           and e.status in ('sent', 'delivered', 'read', 'failed')
         offset 0
-      ) told`,
+      ) known`,
     values: [messages.map(m => m.tenant), messages.map(m => m.messageId)],
   })
-  const moments = new Map<string, Set<string>>()
-  for (const row of rows)
-    moments.set(keyOf(row), (moments.get(keyOf(row)) ?? new Set()).add(moment(row.status, row.at)))
-  return moments
+  const known = new Map<string, Set<string>>()
+  for (const row of rows) known.set(keyOf(row), (known.get(keyOf(row)) ?? new Set()).add(updateKey(row.status, row.at)))
+  return known
 }
 
-/** What the reports make of a message: `steps` in the order of its life, and the API's id for it. */
+/** The effect of the reports on a message: `steps` in the order of its life, and the API's id for it. */
 export interface Settlement {
   readonly message: LockedMessage
   readonly steps: readonly Report[]
@@ -132,7 +130,7 @@ export const writeSettlements = async (tx: Tx, settlements: readonly Settlement[
   await tx.client.query({
     name: 'write_settlements',
     text: `
-      with told as (
+      with logged as (
         insert into message_events (tenant_id, message_id, status, happened_at, detail)
         select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[])
       )

@@ -1,7 +1,10 @@
-import type { Tx } from '../database/tables.ts'
-import type { MessageStatus } from '../messages/status.ts'
+import type { Logger } from 'pino'
+import { pauseChannel } from '../channels/queries.ts'
+import type { MessageStatus, Tx } from '../database/tables.ts'
+import { classify } from '../messaging-api/classify.ts'
+import { holdTemplate } from '../templates/queries.ts'
 import {
-  findMoments,
+  findStatusUpdates,
   keyOf,
   type LockedMessage,
   type Reference,
@@ -43,10 +46,10 @@ export const settleMessages = async (
   const { matched, unmatched } = match(locked, sightings)
   const reported = [...matched.keys()]
   const again = reported.filter(mayLeaveAgain)
-  const moments = again.length > 0 ? await findMoments(tx, again) : new Map<string, ReadonlySet<string>>()
+  const known = again.length > 0 ? await findStatusUpdates(tx, again) : new Map<string, ReadonlySet<string>>()
   const settlements = reported.map((message): Settlement => {
     const reports = currentReports(message, matched.get(message) ?? [])
-    const steps = settle(message.status, reports, moments.get(keyOf(message)))
+    const steps = settle(message.status, reports, known.get(keyOf(message)))
     const providerMessageId = (steps.at(-1) ?? reports.at(-1))?.providerMessageId ?? ''
     return { message, steps, providerMessageId }
   })
@@ -58,18 +61,21 @@ export const settleMessages = async (
 
 const reached: readonly MessageStatus[] = ['accepted', 'sent', 'delivered', 'read', 'failed']
 
-/** Of a message that is sent a second time the status does not tell by itself which reports are repetitions. */
+/** For a resent message the status alone does not show which reports are repetitions. */
 const mayLeaveAgain = ({ status, formerIds }: LockedMessage): boolean =>
   formerIds.length > 0 || !reached.includes(status)
 
 /** Of an earlier send of a message only its arrival counts: its failure, or that it was sent, says nothing of the new one. */
-const currentReports = <Told extends Report>({ formerIds }: LockedMessage, reports: readonly Told[]): Told[] =>
+const currentReports = <Histories extends Report>(
+  { formerIds }: LockedMessage,
+  reports: readonly Histories[],
+): Histories[] =>
   reports.filter(
     ({ status, providerMessageId }) =>
       !formerIds.includes(providerMessageId) || status === 'delivered' || status === 'read',
   )
 
-/** By what we sent along first: the API's own id may not be stored yet. */
+/** By our callback data first: the API's own id may not be stored yet. */
 const match = (locked: readonly LockedMessage[], sightings: readonly Sighting[]) => {
   const byId = new Map(locked.map(message => [keyOf(message), message]))
   const byProvider = new Map(
@@ -96,3 +102,25 @@ const failureOf = ({ message, steps }: Settlement): ReportedFailure[] => {
   const { tenant, phoneNumberId, messageId, templateName, language } = message
   return [{ tenant, phoneNumberId, messageId, code: last.errorCode, templateName, language }]
 }
+
+/**
+ * Draws the same consequences from reported failures as from refused sends: a template is held, a channel
+ * paused. Each channel and template once, however many messages failed.
+ */
+export const reactToFailures =
+  (logger: Logger) =>
+  async (tx: Tx, failures: readonly ReportedFailure[]): Promise<void> => {
+    const unique = new Map(failures.map(failure => [JSON.stringify({ ...failure, messageId: '' }), failure]))
+    for (const { tenant, phoneNumberId, code, templateName, language } of unique.values()) {
+      const cause = classify({ status: null, code, subcode: null, isTransient: false, retryAfterSeconds: null })
+      const fact = { tenant, phone_number_id: phoneNumberId, code }
+      if (cause.class === 'hold_template' && code !== null) {
+        await holdTemplate(tx, tenant, phoneNumberId, templateName, language, code)
+        logger.warn({ ...fact, template: templateName }, 'template.held')
+      }
+      if (cause.class === 'pause_channel' && cause.pauseSeconds === null) {
+        const paused = await pauseChannel(tx, tenant, phoneNumberId, code, cause.meaning)
+        if (paused.length > 0) logger.error({ ...fact, reason: cause.meaning }, 'channel.paused')
+      }
+    }
+  }

@@ -1,6 +1,24 @@
-import { isForward, type MessageStatus, type ReportedStatus } from '../messages/status.ts'
+import type { MessageStatus } from '../database/tables.ts'
 
-/** What the API told of a message. */
+/** A status that a webhook may report (docs/messaging-api.md#status-events). */
+export const reportedStatuses = ['sent', 'delivered', 'read', 'failed'] as const
+export type ReportedStatus = (typeof reportedStatuses)[number]
+
+const steps: Partial<Record<MessageStatus, number>> = { accepted: 1, sent: 2, delivered: 3, read: 4 }
+
+/**
+ * Whether a report moves a message on: forward only. A failure is final unless the message turns out to have been
+ * delivered; one that was delivered cannot fail any more. What was given up (cancelled, expired) and still reported was
+ * sent all the same.
+ */
+export const isForward = (from: MessageStatus, to: ReportedStatus): boolean => {
+  const reached = steps[from] ?? 0
+  if (to === 'failed') return from !== 'failed' && reached < 3
+  if (from === 'failed') return to !== 'sent'
+  return (steps[to] ?? 0) > reached
+}
+
+/** A status report of the API. */
 export interface Report {
   readonly status: ReportedStatus
   readonly at: Date
@@ -9,12 +27,12 @@ export interface Report {
   readonly errorMeaning: string | null
 }
 
-/** In this order the reports of one call leave the fullest timeline, whatever order they came in. */
+/** In this order the reports of one request give the fullest timeline, in whatever order they arrived. */
 const order: readonly ReportedStatus[] = ['sent', 'delivered', 'read', 'failed']
 
 /**
  * The reports that move a message on from `from`, one after the other. `known` are those that its timeline has already
- * (`moment`): a repetition means nothing, even when the message was sent again since.
+ * (`updateKey`): a repetition means nothing, even when the message was sent again since.
  */
 export const settle = (
   from: MessageStatus,
@@ -23,11 +41,11 @@ export const settle = (
 ): Report[] => {
   const steps: Report[] = []
   const sorted = reports
-    .filter(({ status, at }) => !known.has(moment(status, at)))
+    .filter(({ status, at }) => !known.has(updateKey(status, at)))
     .toSorted((a, b) => order.indexOf(a.status) - order.indexOf(b.status) || a.at.getTime() - b.at.getTime())
   for (const report of sorted) if (isForward(steps.at(-1)?.status ?? from, report.status)) steps.push(report)
   return steps
 }
 
 /** Names a report among those of one message. */
-export const moment = (status: string, at: Date): string => `${status} ${at.getTime()}`
+export const updateKey = (status: string, at: Date): string => `${status} ${at.getTime()}`

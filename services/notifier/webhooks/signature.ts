@@ -2,7 +2,7 @@ import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
  * Whether `header` is `sha256=` and the HMAC-SHA256 of the body's bytes under one of the app secrets, in lower-case hex
- * (messaging-api 4.2). Takes the same time for every wrong signature.
+ * (docs/messaging-api.md#signature). Takes the same time for every wrong signature.
  */
 export const verifySignature = (
   rawBytes: Uint8Array,

@@ -1,103 +1,118 @@
-import { audit } from '@courier/shared/audit.ts'
-import { inTenant } from '@courier/shared/database.ts'
+import { audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { BulkheadRejectedError } from 'cockatiel'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { isPassword } from './passwords.ts'
-import { findMerchantByEmail, type MerchantRow } from './queries.ts'
-import { createToken } from './tokens.ts'
-import { createWaitingRoom, RoomFull, type WaitingRoom } from './waiting-room.ts'
-import { createWrongTries, type WrongTries } from './wrong-tries.ts'
+import { createBulkheads } from './bulkheads.ts'
+import { createLoginThrottle } from './login-throttle.ts'
+import { createPasswordCheck } from './passwords.ts'
+import { findMerchantByEmail, keepMerchant, type MerchantRow } from './queries.ts'
+import { createToken, revokeOldestLogins } from './tokens.ts'
 
 export interface LoginLimits {
-  /** How many days a token made by a login lives. */
+  /** Lifetime of a token from a login. */
   tokenDays: number
-  /** Wrong tries in a minute of one e-mail address of a tenant, and of one network address. */
+  /** Wrong passwords a minute for one e-mail address of a tenant from one network, and from one network. */
   triesPerEmail: number
   triesPerAddress: number
 }
 
-/** What logging in needs. */
-export interface LoginDesk {
-  readonly pool: pg.Pool
-  readonly tokenDays: number
-  readonly ofEmail: WrongTries
-  readonly ofAddress: WrongTries
-  /** Every login under way has a seat here, else it is turned away. */
-  readonly seats: WaitingRoom
-  /** Where passwords are hashed: 19 MiB and a thread each, and half of libuv's four threads stay for others. */
-  readonly hashing: WaitingRoom
-}
+/** Logins in progress, which hold some memory each; further ones are refused. */
+const maxLogins = { network: 32, merchant: 64, tenant: 128, process: 256 }
 
-const maxLogins = 64
-const maxHashes = 2
+/**
+ * Passwords hashed at once. A hash takes 19 MiB and a thread; half of libuv's four threads stay free. One at a time per
+ * network and per merchant keeps the throttle's counts exact and the queues fair.
+ */
+const maxHashes = { network: 1, merchant: 1, tenant: 2, process: 2 }
 
-export const createLoginDesk = (pool: pg.Pool, limits: LoginLimits): LoginDesk => ({
+/** Clients side by side have a token each; a client that logs in at every run leaves its old ones unused. */
+const maxLiveLogins = 50
+
+/** What a login needs. */
+export const createLoginDependencies = (pool: pg.Pool, limits: LoginLimits) => ({
   pool,
   tokenDays: limits.tokenDays,
-  ofEmail: createWrongTries(limits.triesPerEmail),
-  ofAddress: createWrongTries(limits.triesPerAddress),
-  seats: createWaitingRoom(maxLogins, 0),
-  hashing: createWaitingRoom(maxHashes, maxLogins),
+  throttle: createLoginThrottle(limits.triesPerEmail, limits.triesPerAddress),
+  isPassword: createPasswordCheck(),
+  logins: createBulkheads(maxLogins, 0),
+  hashes: createBulkheads(maxHashes, Number.POSITIVE_INFINITY),
+  /** One token of a merchant at a time, so that each login sees those of the others. */
+  tokens: createBulkheads({ merchant: 1 }, Number.POSITIVE_INFINITY),
 })
+
+export type LoginDependencies = ReturnType<typeof createLoginDependencies>
 
 export interface Login {
   readonly tenant: string
   readonly email: string
   readonly password: string
-  /** The network address that the call came from. */
-  readonly address: string
+  /** The network that the request came from. */
+  readonly network: string
   readonly requestId?: string | undefined
 }
 
 export type LoggedIn =
   | { kind: 'logged_in'; token: string; expiresAt: Date; merchant: MerchantRow }
-  /** No such tenant, no such merchant, or another password: nobody learns which. */
-  | { kind: 'wrong' }
+  /** No such tenant, no such active merchant, or another password: the caller cannot tell which. */
+  | { kind: 'invalid_credentials' }
   | { kind: 'too_many'; retryAfterSeconds: number }
   | { kind: 'busy' }
 
-/** Makes a token for the merchant of that e-mail address and password. Wrong tries are limited. */
-export const logIn = async (desk: LoginDesk, login: Login): Promise<LoggedIn> => {
+/** The keys of bulkheads and throttle are what a login claims, so they do not reveal which merchants exist. */
+const keysOf = ({ network, tenant, email }: Login) => ({
+  network,
+  tenant,
+  merchant: `${tenant} ${email.trim().toLowerCase()}`,
+  process: '',
+})
+type Keys = ReturnType<typeof keysOf>
+
+/** Creates a token for the merchant with that e-mail address and password. */
+export const logIn = async (dependencies: LoginDependencies, login: Login): Promise<LoggedIn> => {
+  const keys = keysOf(login)
+  const retryAfterSeconds = dependencies.throttle.secondsSpent(keys)
+  if (retryAfterSeconds > 0) return { kind: 'too_many', retryAfterSeconds }
   try {
-    return await desk.seats(() => limited(desk, login))
+    return await dependencies.logins(keys, () => check(dependencies, login, keys))
   } catch (error) {
-    if (error instanceof RoomFull) return { kind: 'busy' }
+    if (error instanceof BulkheadRejectedError) return { kind: 'busy' }
     throw error
   }
 }
 
-const limited = async (desk: LoginDesk, login: Login): Promise<LoggedIn> => {
-  const ofEmail = await desk.ofEmail(`${login.tenant} ${login.email.trim().toLowerCase()}`)
-  if (ofEmail.kind === 'too_many') return ofEmail
-  let wasWrong = false
-  try {
-    const ofAddress = await desk.ofAddress(login.address)
-    if (ofAddress.kind === 'too_many') return ofAddress
-    try {
-      const result = await check(desk, login)
-      wasWrong = result.kind === 'wrong'
-      return result
-    } finally {
-      ofAddress.leave(wasWrong)
-    }
-  } finally {
-    ofEmail.leave(wasWrong)
-  }
+/** Matches no password, and takes as long to check as a merchant's. */
+const dummyHash = `argon2id$${'A'.repeat(22)}$${'A'.repeat(43)}`
+
+const check = async (dependencies: LoginDependencies, login: Login, keys: Keys): Promise<LoggedIn> => {
+  const { tenant, email, password } = login
+  const found = await inTenant(dependencies.pool, tenant, (tx: Tx) => findMerchantByEmail(tx, tenant, email))
+  const merchant = found?.is_active ? found : undefined
+  const refusal = await dependencies.hashes(keys, async (): Promise<LoggedIn | undefined> => {
+    const retryAfterSeconds = dependencies.throttle.secondsSpent(keys)
+    if (retryAfterSeconds > 0) return { kind: 'too_many', retryAfterSeconds }
+    const isRight = await dependencies.isPassword(password, merchant?.password_hash ?? dummyHash)
+    dependencies.throttle.count(keys, isRight)
+    return isRight ? undefined : { kind: 'invalid_credentials' }
+  })
+  if (refusal) return refusal
+  return merchant
+    ? dependencies.tokens(keys, () => issueToken(dependencies, login, merchant))
+    : { kind: 'invalid_credentials' }
 }
 
-/** A hash of no password: checking against it takes as long as against a merchant's. */
-const nobodysHash = `argon2id$${'A'.repeat(22)}$${'A'.repeat(43)}`
-
-const check = async (desk: LoginDesk, { tenant, email, password, requestId }: Login): Promise<LoggedIn> => {
-  const merchant = await inTenant(desk.pool, tenant, (tx: Tx) => findMerchantByEmail(tx, tenant, email))
-  const isRight = await desk.hashing(() => isPassword(password, merchant?.password_hash ?? nobodysHash))
-  if (!merchant || !isRight) return { kind: 'wrong' }
+const issueToken = async (dependencies: LoginDependencies, login: Login, merchant: MerchantRow): Promise<LoggedIn> => {
+  const { tenant, requestId } = login
   const merchantId = merchant.merchant_id
-  const expiresAt = new Date(Date.now() + desk.tokenDays * 86_400_000)
-  const token = await inTenant(desk.pool, tenant, async (tx: Tx) => {
-    const { id, token } = await createToken(tx, tenant, { merchantId }, expiresAt)
+  const expiresAt = new Date(Date.now() + dependencies.tokenDays * 86_400_000)
+  const token = await inTenant(dependencies.pool, tenant, async (tx: Tx) => {
+    const current = await keepMerchant(tx, tenant, merchantId)
+    // An operator changed the password or deactivated the merchant meanwhile.
+    if (!current?.is_active || current.password_hash !== merchant.password_hash) return undefined
+    await revokeOldestLogins(tx, tenant, merchantId, maxLiveLogins - 1)
+    const { id, token } = await createToken(tx, tenant, { merchantId, fromLogin: true }, expiresAt)
     await audit(tx, tenant, { kind: 'merchant', name: merchantId, tokenId: id, requestId }, 'merchant.logged_in', id)
     return token
   })
-  return { kind: 'logged_in', token, expiresAt, merchant }
+  return token === undefined ? { kind: 'invalid_credentials' } : { kind: 'logged_in', token, expiresAt, merchant }
 }

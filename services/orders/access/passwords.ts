@@ -1,13 +1,14 @@
-import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
+import { argon2, createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import { promisify } from 'node:util'
+import { LRUCache } from 'lru-cache'
 
-/** OWASP's choice for argon2id: 19 MiB, two passes, one lane. */
+/** OWASP's parameters for argon2id: 19 MiB, two passes, one lane. */
 const cost = { memory: 19_456, passes: 2, parallelism: 1, tagLength: 32 }
 
 const derive = (password: string, nonce: Buffer): Promise<Buffer> =>
   promisify(argon2)('argon2id', { message: password.normalize('NFKC'), nonce, ...cost })
 
-/** `argon2id$<salt>$<hash>`, both base64url; the cost is this file's. */
+/** `argon2id$<salt>$<hash>`, both base64url, at `cost`. */
 export const hashPassword = async (password: string): Promise<string> => {
   const salt = randomBytes(16)
   return `argon2id$${salt.toString('base64url')}$${(await derive(password, salt)).toString('base64url')}`
@@ -17,4 +18,24 @@ export const isPassword = async (password: string, stored: string): Promise<bool
   const [, salt = '', hash = ''] = stored.split('$')
   const derived = await derive(password, Buffer.from(salt, 'base64url'))
   return timingSafeEqual(derived, Buffer.from(hash, 'base64url'))
+}
+
+/** How long a correct password is not hashed again. */
+const cacheMilliseconds = 600_000
+
+/**
+ * Caches correct passwords by the stored hash, so a changed one is hashed again: as an HMAC under a key of this process.
+ * Wrong ones always cost a hash.
+ */
+export const createPasswordCheck = (isCorrect = isPassword): typeof isPassword => {
+  const key = randomBytes(32)
+  const correct = new LRUCache<string, Buffer>({ max: 10_000, ttl: cacheMilliseconds })
+  return async (password, stored) => {
+    const digest = createHmac('sha256', key).update(password.normalize('NFKC')).digest()
+    const cached = correct.get(stored)
+    if (cached && timingSafeEqual(cached, digest)) return true
+    if (!(await isCorrect(password, stored))) return false
+    correct.set(stored, digest)
+    return true
+  }
 }

@@ -4,7 +4,7 @@ import type { Tables, Tx } from '../database/tables.ts'
 export const findMerchants = (tx: Tx, tenant: string) =>
   tx.selectFrom('merchants').select(['merchant_id', 'rate_card']).where('tenant_id', '=', tenant).execute()
 
-const merchantColumns = ['merchant_id', 'name', 'email', 'password_hash'] as const
+const merchantColumns = ['merchant_id', 'name', 'email', 'password_hash', 'is_active'] as const
 export type MerchantRow = Selectable<Pick<Tables['merchants'], (typeof merchantColumns)[number]>>
 
 export const findMerchantByEmail = (tx: Tx, tenant: string, email: string) =>
@@ -21,6 +21,16 @@ export const findMerchant = (tx: Tx, tenant: string, merchantId: string) =>
     .select(merchantColumns)
     .where('tenant_id', '=', tenant)
     .where('merchant_id', '=', merchantId)
+    .executeTakeFirst()
+
+/** Keeps the merchant from changing until the transaction ends. */
+export const keepMerchant = (tx: Tx, tenant: string, merchantId: string) =>
+  tx
+    .selectFrom('merchants')
+    .select(merchantColumns)
+    .where('tenant_id', '=', tenant)
+    .where('merchant_id', '=', merchantId)
+    .forShare()
     .executeTakeFirst()
 
 /** The active businesses of one merchant. */

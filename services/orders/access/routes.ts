@@ -1,16 +1,17 @@
-import { inTenant } from '@courier/shared/database.ts'
-import { tenantOf, unauthenticated } from '@courier/shared/http/authenticate.ts'
-import { DomainError, errorAnswers, invalid } from '@courier/shared/http/errors.ts'
+import { addressOf } from '@courier/shared/http/addresses.ts'
+import { isTenantId, tenantOf, unauthenticated } from '@courier/shared/http/authenticate.ts'
+import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
+import { rateLimited } from '@courier/shared/http/limits.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { type LoggedIn, type LoginDesk, logIn } from './login.ts'
-import { merchantOf } from './merchant.ts'
+import { type LoggedIn, type LoginDependencies, logIn } from './login.ts'
 import { findMerchant, type MerchantRow } from './queries.ts'
 
-/** Of an e-mail address: no null character and no half of a surrogate pair, which Postgres refuses. */
+/** Of an e-mail address. Postgres refuses null characters and lone surrogates. */
 const character = '([^\\s@\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])'
 
 const Credentials = Type.Object(
@@ -44,11 +45,11 @@ const exampleUser: Static<typeof User> = {
   merchant: { id: 1, name: 'Lanka Shoes' },
 }
 
-const LoggedInAnswer = Type.Object(
+const LoggedInResponse = Type.Object(
   {
     message: Type.Literal('success'),
-    token: Type.String({ description: 'The bearer token of further calls.' }),
-    expires_at: Type.String({ description: 'When the token ends.' }),
+    token: Type.String({ description: 'The bearer token of further requests.' }),
+    expires_at: Type.String({ description: 'When the token expires.' }),
     user: User,
   },
   {
@@ -57,8 +58,8 @@ const LoggedInAnswer = Type.Object(
   },
 )
 
-/** The one call of a merchant that carries no token. */
-export const login: FastifyPluginAsyncTypebox<{ desk: LoginDesk }> = async (app, { desk }) => {
+/** The one request of a merchant without a token. */
+export const login: FastifyPluginAsyncTypebox<{ dependencies: LoginDependencies }> = async (app, { dependencies }) => {
   acceptJson(app)
   app.addHook('onRequest', async request => {
     tenantOf(request)
@@ -68,16 +69,24 @@ export const login: FastifyPluginAsyncTypebox<{ desk: LoginDesk }> = async (app,
     {
       schema: {
         tags: ['merchant'],
+        operationId: 'logIn',
         summary: 'Log in',
-        description: 'Makes a bearer token. Those made before stay good until they end.',
+        description: 'Creates a bearer token. A merchant has up to 50; one more revokes the least recently used.',
         headers: Type.Object({ 'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }) }),
         body: Credentials,
-        response: { 200: LoggedInAnswer, ...errorAnswers(400, 405, 413, 415, 422, 429, 503) },
+        response: { 200: LoggedInResponse, ...errorResponses(400, 405, 413, 415, 422, 429, 503) },
       },
     },
     async request => {
       const tenant = tenantOf(request)
-      const result = await logIn(desk, { tenant, address: request.ip, requestId: request.id, ...request.body })
+      // An impossible tenant id gets the response of an unknown tenant, and no throttle counts it.
+      if (!isTenantId.test(tenant)) return loggedIn({ kind: 'invalid_credentials' })
+      const result = await logIn(dependencies, {
+        tenant,
+        network: addressOf(request),
+        requestId: request.id,
+        ...request.body,
+      })
       if (result.kind === 'logged_in')
         request.log.info({ tenant, merchant_id: result.merchant.merchant_id }, 'merchant.logged_in')
       return loggedIn(result)
@@ -85,37 +94,38 @@ export const login: FastifyPluginAsyncTypebox<{ desk: LoginDesk }> = async (app,
   )
 }
 
-const loggedIn = (result: LoggedIn): Static<typeof LoggedInAnswer> => {
+const loggedIn = (result: LoggedIn): Static<typeof LoggedInResponse> => {
   switch (result.kind) {
     case 'logged_in': {
       const { token, expiresAt, merchant } = result
       return { message: 'success', token, expires_at: expiresAt.toISOString(), user: toUser(merchant) }
     }
-    case 'wrong':
+    case 'invalid_credentials':
       throw invalid({ email: ['These credentials do not match our records.'] })
     case 'too_many':
-      throw new DomainError('too_many_requests', 'Too Many Attempts.', { retryAfterSeconds: result.retryAfterSeconds })
+      throw rateLimited(result.retryAfterSeconds)
     case 'busy':
-      throw new DomainError('unavailable', 'Too many logins at once. Repeat the call.', { retryAfterSeconds: 1 })
+      throw httpError('unavailable', 'Too many logins at once. Repeat the call.', { retryAfterSeconds: 1 })
   }
 }
 
-/** The calls about the merchant itself. */
+/** The merchant itself. */
 export const user: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   app.get(
     '/user/get-current',
     {
       schema: {
         tags: ['merchant'],
-        summary: 'Whom the token speaks for',
+        operationId: 'getCurrentUser',
+        summary: 'The merchant of the token',
         security: [{ token: [] }],
         response: {
           200: Type.Object({ data: User }, { examples: [{ data: exampleUser }] }),
-          ...errorAnswers(400, 401, 405, 429, 503),
+          ...errorResponses(400, 401, 405, 429, 503),
         },
       },
     },
-    async request => ({ data: await readUser(pool, merchantOf(request)) }),
+    async request => ({ data: await readUser(pool, request.merchant) }),
   )
 }
 
@@ -125,7 +135,7 @@ const readUser = async (pool: pg.Pool, { tenant, merchantId }: { tenant: string;
   return toUser(merchant)
 }
 
-/** Ids fit a double: they count merchants from 1. */
+/** Merchant ids count from 1, so they fit a double. */
 const toUser = ({ merchant_id, name, email }: MerchantRow): Static<typeof User> => {
   const id = Number(merchant_id)
   return { id, first_name: name, last_name: '', email, merchant: { id, name } }

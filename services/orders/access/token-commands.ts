@@ -1,12 +1,11 @@
-import { type Actor, audit, operator } from '@courier/shared/audit.ts'
-import { UsageError } from '@courier/shared/command-line.ts'
-import { inTenant } from '@courier/shared/database.ts'
-import * as commands from '@courier/shared/token-commands.ts'
+import { UsageError } from '@courier/shared/cli/command-line.ts'
+import * as commands from '@courier/shared/cli/token-commands.ts'
+import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { findMerchantByEmail } from './queries.ts'
-import { findTokens } from './token-queries.ts'
-import { createToken, type Holder } from './tokens.ts'
+import { createToken, findTokens, type Holder } from './tokens.ts'
 
 export interface TokenRequest {
   tenant: string
@@ -16,7 +15,7 @@ export interface TokenRequest {
   expires?: string
 }
 
-/** Throws UsageError for an unknown tenant or merchant and for a wrong time. */
+/** Throws UsageError for an unknown tenant or merchant, or an invalid time. */
 export const createTokenFor = async (
   pool: pg.Pool,
   request: TokenRequest,
@@ -27,16 +26,17 @@ export const createTokenFor = async (
   const expiresAt = commands.readExpiry(expires)
   await commands.requireTenant(pool, tenant)
   return inTenant(pool, tenant, async (tx: Tx) => {
-    const holder = staff === undefined ? await findHolder(tx, tenant, merchant ?? '') : { staffName: staff }
+    const holder = staff === undefined ? await findTokenHolder(tx, tenant, merchant ?? '') : { staffName: staff }
     const created = await createToken(tx, tenant, holder, expiresAt)
     await audit(tx, tenant, by, 'token.created', created.id)
     return created
   })
 }
 
-const findHolder = async (tx: Tx, tenant: string, email: string): Promise<Holder> => {
+const findTokenHolder = async (tx: Tx, tenant: string, email: string): Promise<Holder> => {
   const merchant = await findMerchantByEmail(tx, tenant, email)
   if (!merchant) throw new UsageError(`tenant ${tenant} has no merchant ${email}`)
+  if (!merchant.is_active) throw new UsageError(`merchant ${email} of tenant ${tenant} is deactivated`)
   return { merchantId: merchant.merchant_id }
 }
 
@@ -44,6 +44,6 @@ const findHolder = async (tx: Tx, tenant: string, email: string): Promise<Holder
 export const listTokens = (pool: pg.Pool, tenant?: string) =>
   commands.listTokens(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
 
-/** Returns the tenant whose token it was. */
+/** Returns the tenant of the token. */
 export const revokeTokenById = (pool: pg.Pool, tokenId: string, by: Actor = operator()): Promise<string> =>
   commands.revokeTokenById(pool, tokenId, 'orders', by)

@@ -1,12 +1,23 @@
-import { type IdempotencyKey, lockNumber } from '@courier/shared/idempotency.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { type IdempotencyKey, lockNumber } from '@courier/shared/postgres/idempotency.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 
-/** A batch as it is written: its waybills in the order of its orders. */
+/** The waybills of earlier orders that an order looks like. */
+export interface Alike {
+  readonly sameParcel: string | null
+  readonly sameOrderNo: string | null
+}
+
+/** A batch to write: its waybills in the order of its orders. */
 export interface NewBatch {
   readonly merchantId: string
   readonly batch: CheckedBatch
   readonly waybills: readonly string[]
-  /** Kept with the waybills in the same transaction. */
+  /** By path; stored with the key. */
+  readonly warnings: FieldErrors
+  /** All warnings, by the earlier orders that the batch's orders look like, if these are to be looked for. */
+  readonly warningsOf?: ((alike: readonly (Alike | undefined)[]) => FieldErrors) | undefined
+  /** Stored with the waybills in the same transaction. */
   readonly key?: IdempotencyKey | undefined
 }
 
@@ -23,7 +34,7 @@ interface Column {
   readonly read: (row: Row) => Cell
 }
 
-/** What differs from order to order: name, type and where the value comes from. The outbox takes the first two. */
+/** What a statement writes of each order. */
 export const orderColumns: readonly Column[] = [
   { name: 'waybill_number', type: 'text', read: row => row.waybill },
   { name: 'status_key', type: 'text', read: row => row.priced.order.statusKey },
@@ -38,28 +49,23 @@ export const orderColumns: readonly Column[] = [
   { name: 'weight', type: 'double precision', read: row => row.priced.order.weightKg },
   { name: 'description', type: 'text', read: row => row.priced.order.description },
   { name: 'remark', type: 'text', read: row => row.priced.order.remark },
-  // Hundredths: Postgres moves the point.
+  // Hundredths: Postgres moves the decimal point.
   { name: 'delivery_charge', type: 'numeric', read: row => `${row.priced.charge}e-2` },
-]
-
-/** What the orders of a batch have in common. */
-export const batchColumns: readonly Column[] = [
   { name: 'merchant_id', type: 'bigint', read: row => row.of.merchantId },
   { name: 'business_id', type: 'integer', read: row => row.of.batch.businessId },
   { name: 'origin_city_id', type: 'integer', read: row => row.of.batch.origin.id },
 ]
 
-/** Of several batches every column is an array; of one, what its orders have in common is a plain value. */
-export const orderValues = (batches: readonly NewBatch[]): (string | null)[] => {
+/** The parameters of a statement by name. */
+export type NamedValues = Record<string, string | null>
+
+/** An array for every column. */
+export const orderParameters = (batches: readonly NewBatch[]): NamedValues => {
   const rows = toRows(batches)
-  const arrays = orderColumns.map(column => arrayOf(rows, column))
-  const common = batchColumns.map(column =>
-    batches.length > 1 ? arrayOf(rows, column) : String(column.read(rows[0] as Row)),
-  )
-  return [...arrays, ...common]
+  return Object.fromEntries(orderColumns.map(column => [column.name, arrayOf(rows, column)]))
 }
 
-/** Sorted by waybill: batches that share waybills then wait for each other in the same order, and none deadlocks. */
+/** Sorted by waybill: batches with the same waybills lock them in the same order, so none deadlocks. */
 const toRows = (batches: readonly NewBatch[]): Row[] => {
   const rows: Row[] = []
   let isSorted = true
@@ -74,22 +80,27 @@ const toRows = (batches: readonly NewBatch[]): Row[] => {
   return isSorted ? rows : rows.sort((a, b) => (a.waybill < b.waybill ? -1 : 1))
 }
 
-/** The keys of batches that came with one, in one order for all: two statements with the same keys cannot deadlock. */
-export const keyValues = (tenant: string, batches: readonly NewBatch[]): (string | null)[] => {
+/** The batches' keys, sorted: two statements with the same keys cannot deadlock. */
+export const keyParameters = (tenant: string, batches: readonly NewBatch[]): NamedValues => {
   const keys = batches
-    .flatMap(({ key, waybills }) => (key ? { ...key, waybills } : []))
+    .flatMap(({ key, waybills, warnings }) => (key ? { ...key, waybills, warnings } : []))
     .sort((a, b) => (a.scope + a.key < b.scope + b.key ? -1 : 1))
-  return [
-    arrayLiteral(keys.map(({ scope }) => scope)),
-    arrayLiteral(keys.map(({ key }) => key)),
-    arrayLiteral(keys.map(({ fingerprint }) => `\\x${fingerprint.toString('hex')}`)),
-    // An array of arrays of different lengths: Postgres knows them as text only.
-    arrayLiteral(keys.map(({ waybills }) => arrayLiteral(waybills))),
-    arrayLiteral(keys.map(key => lockNumber(tenant, key))),
-  ]
+  return {
+    key_scopes: arrayLiteral(keys.map(({ scope }) => scope)),
+    key_names: arrayLiteral(keys.map(({ key }) => key)),
+    key_fingerprints: arrayLiteral(keys.map(({ fingerprint }) => `\\x${fingerprint.toString('hex')}`)),
+    // Arrays of different lengths: Postgres nests them only as text.
+    key_results: arrayLiteral(keys.map(({ waybills }) => arrayLiteral(waybills))),
+    key_warnings: arrayLiteral(keys.map(({ warnings }) => storedWarnings(warnings))),
+    key_locks: arrayLiteral(keys.map(key => lockNumber(tenant, key))),
+  }
 }
 
-/** A Postgres array as text: writing it here costs a fraction of the driver's own way. null when every cell is empty. */
+/** As the key's row has them; undefined when there are none. */
+export const storedWarnings = (warnings: FieldErrors): string | undefined =>
+  Object.keys(warnings).length > 0 ? JSON.stringify(warnings) : undefined
+
+/** A Postgres array as text, at a fraction of the driver's cost. null when every cell is empty. */
 const arrayOf = (rows: readonly Row[], { read }: Column): string | null => {
   let text = ''
   let isEmpty = true
@@ -106,6 +117,8 @@ export const arrayLiteral = (cells: readonly Cell[]): string => `{${cells.map(el
 const element = (cell: Cell): string => {
   if (cell === undefined) return 'null'
   if (typeof cell === 'number') return String(cell)
-  return needsEscape.test(cell) ? `"${cell.replace(/["\\]/g, '\\$&')}"` : `"${cell}"`
+  return needsEscape.test(cell) ? `"${escaped(cell)}"` : `"${cell}"`
 }
 const needsEscape = /["\\]/
+/** A third of what replace() takes for a text that is full of them. */
+const escaped = (text: string): string => text.split('\\').join('\\\\').split('"').join('\\"')

@@ -1,104 +1,115 @@
-import { CommitInDoubt, inTenant, isUnavailable } from '@courier/shared/database.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { CommitInDoubt, inTenant, isUnavailable } from '@courier/shared/postgres/database.ts'
+import { batchRequests } from '@courier/shared/postgres/request-batcher.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import type { NewBatch } from './batch-rows.ts'
-import { insertAll } from './insert-batch.ts'
+import type { Alike, NewBatch } from './batch-rows.ts'
+import { insertBatches, storeWarnings } from './insert-batch.ts'
 
-export interface BatchWriter {
-  /**
-   * Writes a batch that was checked against that version of the tenant's catalogue; true: it is committed. False: nothing
-   * was written, because the version is another one by now, a waybill or the key exists, or a batch that shared the
-   * statement could not be written. Throws when Postgres is away or its answer was lost.
-   */
-  write(tenant: string, version: string, batch: NewBatch): Promise<boolean>
-}
-
-/** Larger batches gain nothing from company. */
-const smallOrders = 100
-/** What one statement carries of small batches. */
-const groupOrders = 1_000
 /**
- * A statement may be held up by another's lock: so many batches do not wait for it, nor any for so long. At most `lanes`
- * statements of a tenant's small batches run at once.
+ * Writes a batch that was checked against `version` of the tenant's catalogue. Returns its warnings: it is committed.
+ * undefined: nothing was written, because the version has changed, a waybill or the key exists, or, unless `alone`, another batch of the same
+ * statement could not be written. Rejects when Postgres is unavailable or its response was lost.
  */
-const crowd = 16
+export type WriteBatch = (
+  tenant: string,
+  version: string,
+  batch: NewBatch,
+  alone: boolean,
+) => Promise<FieldErrors | undefined>
+
+/** In orders. Larger batches gain nothing from group commit. */
+const maxSmallBatch = 100
+/** The most orders in one statement of several batches. */
+const maxGroupOrders = 1_000
+/** While so many batches wait, or one waits so long, `lanes` statements of a tenant run at once. */
+const crowdSize = 16
 const patienceMilliseconds = 50
 const lanes = 4
 
-interface Waiting {
+interface Pending {
   readonly version: string
   readonly batch: NewBatch
-  readonly settle: (written: boolean) => void
-  readonly fail: (error: unknown) => void
 }
 
-interface Line {
-  readonly waiting: Waiting[]
-  running: number
-  /** Ends the patience of those that wait. */
-  overdue?: NodeJS.Timeout | undefined
-}
-
-/** Small batches of a tenant that arrive while others are written share the next statement and its commit. */
-export const createBatchWriter = (pool: pg.Pool): BatchWriter => {
-  const lines = new Map<string, Line>()
-
-  const writeAll = async (tenant: string, version: string, batches: readonly NewBatch[]): Promise<boolean> => {
-    try {
-      return await inTenant(
-        pool,
-        tenant,
-        (tx: Tx) => insertAll(tx, tenant, version, batches),
-        isWritten => isWritten,
-      )
-    } catch (error) {
-      if (error instanceof CommitInDoubt || isUnavailable(error)) throw error
-      // What is wrong is found batch by batch.
-      return false
-    }
-  }
-
-  const run = async (tenant: string, line: Line, group: readonly Waiting[]): Promise<void> => {
-    line.running++
-    const batches = group.map(({ batch }) => batch)
-    try {
-      const isWritten = await writeAll(tenant, group[0]?.version ?? '', batches)
-      for (const { settle } of group) settle(isWritten)
-    } catch (error) {
-      for (const { fail } of group) fail(error)
-    }
-    line.running--
-    if (line.waiting.length > 0) start(tenant, line)
-    else if (line.running === 0) lines.delete(tenant)
-  }
-
-  const start = (tenant: string, line: Line, isOverdue = false): void => {
-    const mayRun = () => line.running === 0 || (line.running < lanes && (isOverdue || line.waiting.length >= crowd))
-    while (line.waiting.length > 0 && mayRun()) void run(tenant, line, takeGroup(line.waiting))
-    clearTimeout(line.overdue)
-    if (line.waiting.length > 0) line.overdue = setTimeout(start, patienceMilliseconds, tenant, line, true)
-  }
-
-  return {
-    write: (tenant, version, batch) => {
-      if (batch.waybills.length > smallOrders) return writeAll(tenant, version, [batch])
-      const line = lines.get(tenant) ?? { waiting: [], running: 0 }
-      lines.set(tenant, line)
-      return new Promise((settle, fail) => {
-        line.waiting.push({ version, batch, settle, fail })
-        // Calls that arrive in one turn of the event loop go together.
-        if (line.waiting.length === 1 || line.waiting.length === crowd) setImmediate(start, tenant, line)
-      })
+/** Group commit: small batches of a tenant that arrive while others are written share the next statement. */
+export const createBatchWriter = (pool: pg.Pool): WriteBatch => {
+  const writeGrouped = batchRequests<Pending, FieldErrors | undefined>({
+    run: async (tenant, pending) => {
+      const batches = pending.map(({ batch }) => batch)
+      const warnings = await writeAll(pool, tenant, pending[0]?.version ?? '', batches)
+      return batches.map((_, index) => warnings?.[index])
     },
+    take: groupSize,
+    lanes: ({ length }) => (length >= crowdSize ? lanes : 1),
+    patience: { milliseconds: patienceMilliseconds, lanes },
+  })
+  return async (tenant, version, batch, alone) =>
+    alone || batch.waybills.length > maxSmallBatch
+      ? (await writeAll(pool, tenant, version, [batch]))?.[0]
+      : writeGrouped(tenant, { version, batch })
+}
+
+/** The warnings of each batch. */
+const writeAll = async (
+  pool: pg.Pool,
+  tenant: string,
+  version: string,
+  batches: readonly NewBatch[],
+): Promise<readonly FieldErrors[] | undefined> => {
+  try {
+    return await inTenant(
+      pool,
+      tenant,
+      async (tx: Tx) => {
+        const alike = await insertBatches(tx, tenant, version, batches)
+        const warnings = alike && batches.map(batch => warningsOf(batch, alike))
+        if (alike?.size) await storeNewWarnings(tx, tenant, batches, warnings ?? [])
+        return warnings
+      },
+      written => written !== undefined,
+    )
+  } catch (error) {
+    if (error instanceof CommitInDoubt || isUnavailable(error)) throw error
+    // One batch can fail the statement for all: the caller retries each alone.
+    if (batches.length > 1 || isCollision(error as DatabaseError)) return undefined
+    throw error
   }
 }
 
-/** The longest waiting ones, of one version. */
-const takeGroup = (waiting: Waiting[]): Waiting[] => {
+const warningsOf = (batch: NewBatch, alike: ReadonlyMap<string, Alike>): FieldErrors => {
+  const found = batch.warningsOf && alike.size > 0 ? batch.waybills.map(waybill => alike.get(waybill)) : []
+  return found.some(Boolean) ? (batch.warningsOf?.(found) ?? {}) : batch.warnings
+}
+
+/** A repeated request gets the same response. */
+const storeNewWarnings = async (
+  tx: Tx,
+  tenant: string,
+  batches: readonly NewBatch[],
+  found: readonly FieldErrors[],
+): Promise<void> => {
+  for (const [index, { key, warnings }] of batches.entries()) {
+    const all = found[index]
+    if (key && all && all !== warnings) await storeWarnings(tx, tenant, key, all)
+  }
+}
+
+interface DatabaseError {
+  readonly code?: unknown
+  readonly table?: unknown
+}
+
+/** A waybill or a key exists, or a deadlock. The table of a shard has a suffix. */
+const isCollision = ({ code, table }: DatabaseError): boolean =>
+  code === '40P01' || (code === '23505' && /^(orders|idempotency_keys)(_\d+)?$/.test(String(table)))
+
+/** How many of the first batches fit one statement: all must have the same version. */
+const groupSize = (waiting: readonly Pending[]): number => {
   let orders = 0
   const end = waiting.findIndex(({ version, batch }) => {
     orders += batch.waybills.length
-    return version !== waiting[0]?.version || orders > groupOrders
+    return version !== waiting[0]?.version || orders > maxGroupOrders
   })
-  return waiting.splice(0, end === -1 ? waiting.length : end)
+  return end === -1 ? waiting.length : end
 }

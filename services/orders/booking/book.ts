@@ -1,27 +1,27 @@
-import { inTenant } from '@courier/shared/database.ts'
-import type { Faults } from '@courier/shared/http/errors.ts'
-import { maxSentences } from '@courier/shared/http/faults.ts'
-import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/idempotency.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { ErrorList } from '@courier/shared/http/field-errors.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { type Claim, claimKey, deleteExpiredKey, type IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
-import type { Tables, Tx } from '../database/tables.ts'
-import { findVersion } from '../directory/queries.ts'
-import type { BatchWriter } from './batch-writer.ts'
-import type { Catalogue, Catalogues } from './catalogue.ts'
-import { type CheckedBatch, checkBatch, type Refusal } from './check-batch.ts'
-import { giveWaybills, tooFewLeft } from './give-waybills.ts'
-import { findTaken, insertBatch } from './insert-batch.ts'
-import type { Batch, Order } from './read-batch.ts'
-import type { WaybillNumbers } from './waybill-numbers.ts'
+import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
+import { findVersion } from '../catalogue/queries.ts'
+import type { Tx } from '../database/tables.ts'
+import type { WriteBatch } from './batch-writer.ts'
+import { type CheckedBatch, checkBatch, checkRest, type Refusal, type Verdict } from './check-batch.ts'
+import { findExisting, findWarnings } from './insert-batch.ts'
+import type { Batch, Order, ReadableBatch } from './read-batch.ts'
+import { type SuspicionDependencies, type Suspicions, suspect } from './suspicions.ts'
+import { numberOrders, type WaybillNumbers } from './waybill-numbers.ts'
 
 /** What booking needs. */
-export interface BookingDesk {
+export interface BookingDependencies extends SuspicionDependencies {
   readonly pool: pg.Pool
   readonly catalogues: Catalogues
   readonly numbers: WaybillNumbers
-  readonly writer: BatchWriter
+  readonly writeBatch: WriteBatch
 }
 
-/** A batch, whose it is, and the key under which its answer is kept. */
+/** A merchant's batch, and the key under which its response is kept. */
 export interface Booking {
   readonly tenant: string
   readonly merchantId: string
@@ -30,122 +30,175 @@ export interface Booking {
 }
 
 export type Booked =
-  /** `replayed`: an earlier call with the same key and body made them. */
-  | { kind: 'booked'; waybills: readonly string[]; replayed: boolean }
+  /** `replayed`: an earlier request with the same key and body created the orders. */
+  | { kind: 'booked'; waybills: readonly string[]; warnings: FieldErrors; replayed: boolean }
   | Refusal
-  /** A call with the same Idempotency-Key is running now. */
+  /** A request with the same Idempotency-Key is running now. */
   | { kind: 'running' }
   /** The Idempotency-Key came with another body before. */
   | { kind: 'other_body' }
+  | Busy
 
-/** Something came between check and write. */
-type Overtaken = { kind: 'catalogue_changed' } | { kind: 'number_taken' }
+/** Gave up because the catalogue or waybills kept changing; nothing was written. */
+export interface Busy {
+  kind: 'busy'
+}
 
-const maxTries = 20
+const maxAttempts = 20
 
-/** Makes all orders of a batch, or none and says everything that is wrong (spec.md 4.1, 7). One transaction a try. */
-export const bookOrders = async (desk: BookingDesk, booking: Booking): Promise<Booked> => {
-  const { tenant, merchantId, batch } = booking
-  let catalogue = await desk.catalogues.current(tenant)
-  for (let tries = 0; tries < maxTries; tries++) {
+/**
+ * Creates all orders of a batch, or none and returns every error (docs/contract.md#errors). After a failed write one
+ * transaction reads the conflicts; a batch without any left is tried again.
+ */
+export const bookOrders = async (dependencies: BookingDependencies, booking: Booking): Promise<Booked> => {
+  const { pool, catalogues, numbers, writeBatch } = dependencies
+  const { tenant, merchantId, batch, key } = booking
+  let catalogue = await catalogues.current(tenant)
+  for (let attempt = 1; catalogue && attempt <= maxAttempts; attempt++) {
+    const isRetry = attempt > 1
     const verdict = checkBatch(batch, catalogue, merchantId)
-    const isAccepted = verdict.kind === 'accepted'
-    const given = isAccepted
-      ? await giveWaybills(desk.pool, desk.numbers, batch.orders, catalogue, tries > 0)
-      : undefined
-    if (isAccepted && given && tries === 0) {
-      const batch = { merchantId, batch: verdict.batch, waybills: given.waybills, key: booking.key }
-      if (await desk.writer.write(tenant, catalogue.version, batch))
-        return { kind: 'booked', waybills: given.waybills, replayed: false }
+    const suspicions = await suspicionsOf(dependencies, verdict, catalogue, merchantId, false)
+    const isBookable = verdict.kind === 'accepted' && suspicions.errors.count === 0
+    const numbered = isBookable ? await numberOrders(pool, numbers, batch.orders, catalogue, isRetry) : undefined
+    if (isBookable && numbered) {
+      const { waybills } = numbered
+      const { warningsOf } = suspicions
+      const batch = {
+        merchantId,
+        batch: verdict.batch,
+        waybills,
+        warnings: suspicions.warnings.errors,
+        warningsOf,
+        key,
+      }
+      const warnings = await writeBatch(tenant, catalogue.version, batch, isRetry)
+      if (warnings) return { kind: 'booked', waybills, warnings, replayed: false }
     }
-    const result = await inTenant<Tables, Booked | Overtaken>(
-      desk.pool,
-      tenant,
-      async tx => {
-        const claim = booking.key && (await claimKey(tx, tenant, booking.key))
-        if (claim?.kind === 'finished') return { kind: 'booked', waybills: claim.result, replayed: true }
-        if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
-        if (verdict.kind === 'refused') return confirmRefusal(tx, catalogue, batch.orders, verdict)
-        if (!given) return confirmRefusal(tx, catalogue, batch.orders, tooFewLeft(catalogue))
-        return write(tx, booking, catalogue, verdict.batch, given.waybills)
-      },
-      ({ kind }) => kind === 'booked',
-    ).catch(asOvertaken)
-    const isUsed = result.kind === 'number_taken' || (result.kind === 'booked' && !result.replayed)
-    if (given && !isUsed) desk.numbers.giveBack(tenant, catalogue.waybills.format, given.fresh)
-    if (result.kind === 'catalogue_changed') catalogue = await desk.catalogues.reload(tenant)
-    else if (result.kind !== 'number_taken') return result
-  }
-  throw new Error('the batch was overtaken at every try')
-}
-
-/** A batch that shares its key was written between the look for the key and its insertion. */
-const asOvertaken = (error: unknown): Overtaken => {
-  if ((error as { code?: unknown }).code !== '23505') throw error
-  return { kind: 'number_taken' }
-}
-
-/** All checks of `bookOrders`, and the prices; writes nothing, takes no number. */
-export const quoteOrders = async (
-  desk: BookingDesk,
-  { tenant, merchantId, batch }: Omit<Booking, 'key'>,
-): Promise<{ kind: 'quoted'; batch: CheckedBatch; currency: string } | Refusal> => {
-  let catalogue = await desk.catalogues.current(tenant)
-  for (let tries = 0; tries < maxTries; tries++) {
-    const verdict = checkBatch(batch, catalogue, merchantId)
-    const faults = verdict.kind === 'refused' ? verdict.faults : {}
-    const suggestions = verdict.kind === 'refused' ? verdict.suggestions : undefined
-    const confirmed = await inTenant(desk.pool, tenant, (tx: Tx) =>
-      confirmRefusal(tx, catalogue, batch.orders, { kind: 'refused', faults, suggestions }),
+    const wanted = numbered?.waybills ?? ownWaybills(batch.orders)
+    const { claim, version, existing, warnings } = await inTenant(pool, tenant, (tx: Tx) =>
+      readConflicts(tx, tenant, wanted, key),
     )
-    if (confirmed.kind === 'refused' && Object.keys(confirmed.faults).length > 0) return confirmed
-    if (confirmed.kind === 'refused' && verdict.kind === 'accepted')
-      return { kind: 'quoted', batch: verdict.batch, currency: catalogue.currency }
-    catalogue = await desk.catalogues.reload(tenant)
+    if (numbered) {
+      const unused = numbered.fresh.filter(waybill => !existing.has(waybill))
+      numbers.release(tenant, catalogue.waybills.format, unused)
+    }
+    if (claim?.kind === 'finished') return { kind: 'booked', waybills: claim.result, warnings, replayed: true }
+    if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
+    if (version === catalogue.version) {
+      const hasNumbers = numbered !== undefined || !isBookable
+      const refusal = refuse(verdict, suspicions, hasNumbers, catalogue, batch.orders, existing)
+      if (refusal) return refusal
+    } else {
+      catalogue = await catalogues.reload(tenant)
+    }
   }
-  throw new Error('the batch was overtaken at every try')
+  return { kind: 'busy' }
 }
 
-const write = async (
-  tx: Tx,
-  { tenant, merchantId, batch, key }: Booking,
+const none: Suspicions = { warnings: new ErrorList(), errors: new ErrorList() }
+
+const suspicionsOf = async (
+  dependencies: SuspicionDependencies,
+  verdict: Verdict,
   catalogue: Catalogue,
-  checked: CheckedBatch,
-  waybills: readonly string[],
-): Promise<Booked | Overtaken> => {
-  const { version, onlyWritten } = await insertBatch(tx, tenant, { merchantId, batch: checked, waybills })
-  if (version !== catalogue.version) return { kind: 'catalogue_changed' }
-  if (onlyWritten) {
-    const written = new Set(onlyWritten)
-    const taken = new Set(waybills.filter(waybill => !written.has(waybill)))
-    const faults = addTaken({}, batch.orders, taken)
-    return Object.keys(faults).length > 0
-      ? { kind: 'refused', faults, suggestions: undefined }
-      : { kind: 'number_taken' }
+  merchantId: string,
+  isDryRun: boolean,
+): Promise<Suspicions> =>
+  verdict.kind === 'accepted' ? suspect(dependencies, verdict.batch, catalogue, merchantId, isDryRun) : none
+
+export type Quotation =
+  | { kind: 'quoted'; batch: CheckedBatch; currency: string; warnings: FieldErrors }
+  | Refusal
+  | Busy
+
+/** All checks of `bookOrders`, and the prices. Writes nothing and uses no waybill number. */
+export const quoteOrders = async (
+  dependencies: BookingDependencies,
+  { tenant, merchantId, batch }: Omit<Booking, 'key'>,
+): Promise<Quotation> => {
+  const { pool, catalogues } = dependencies
+  let catalogue = await catalogues.current(tenant)
+  for (let attempt = 1; catalogue && attempt <= maxAttempts; attempt++) {
+    const verdict = checkBatch(batch, catalogue, merchantId)
+    const wanted = ownWaybills(batch.orders)
+    const { version, existing } = await inTenant(pool, tenant, (tx: Tx) => readConflicts(tx, tenant, wanted))
+    if (version === catalogue.version) {
+      const suspicions = await suspicionsOf(dependencies, verdict, catalogue, merchantId, true)
+      const refusal = refuse(verdict, suspicions, true, catalogue, batch.orders, existing)
+      if (refusal) return refusal
+      const warnings = suspicions.warnings.errors
+      if (verdict.kind === 'accepted')
+        return { kind: 'quoted', batch: verdict.batch, currency: catalogue.currency, warnings }
+    }
+    catalogue = await catalogues.reload(tenant)
   }
-  if (key) await insertKey(tx, tenant, key, waybills)
-  return { kind: 'booked', waybills, replayed: false }
+  return { kind: 'busy' }
 }
 
-/** A refusal stands only if the catalogue is still that version; the waybills that exist already join it. */
-const confirmRefusal = async (
+const ownWaybills = (orders: readonly Order[]): string[] => orders.flatMap(({ waybill }) => waybill ?? [])
+
+interface Conflicts {
+  readonly claim: Claim | undefined
+  readonly version: string
+  readonly existing: ReadonlySet<string>
+  /** Of the response that the claim has. */
+  readonly warnings: FieldErrors
+}
+
+/** What may conflict with a batch, read in one transaction. An expired key is deleted, which frees it. */
+const readConflicts = async (
   tx: Tx,
-  { tenant, version }: Catalogue,
-  orders: readonly Order[],
-  refusal: Refusal,
-): Promise<Refusal | Overtaken> => {
-  const given = orders.flatMap(({ waybill }) => waybill ?? [])
-  const [now, taken] = await Promise.all([findVersion(tx, tenant), findTaken(tx, tenant, given)])
-  if (now !== version) return { kind: 'catalogue_changed' }
-  return { ...refusal, faults: addTaken(refusal.faults, orders, taken) }
+  tenant: string,
+  waybills: readonly string[],
+  key?: IdempotencyKey,
+): Promise<Conflicts> => {
+  const claim = key && (await claimKey(tx, tenant, key))
+  if (key && claim?.kind === 'free') await deleteExpiredKey(tx, tenant, key)
+  const [version, existing] = await Promise.all([findVersion(tx, tenant), findExisting(tx, tenant, waybills)])
+  const warnings = key && claim?.kind === 'finished' ? await findWarnings(tx, tenant, key) : {}
+  return { claim, version, existing, warnings }
 }
 
-const addTaken = (faults: Faults, orders: readonly Order[], taken: ReadonlySet<string>): Faults => {
-  const all = { ...faults }
-  let room = maxSentences - Object.values(faults).flat().length
-  for (const [index, { waybill }] of orders.entries()) {
-    if (waybill === undefined || !taken.has(waybill) || room-- <= 0) continue
-    all[`order_data.${index}.waybill_number`] ??= ['The waybill number has already been taken.']
-  }
-  return all
+/** All errors of the batch, existing waybills included; undefined when there are none. */
+const refuse = (
+  verdict: Verdict,
+  suspicions: Suspicions,
+  isNumbered: boolean,
+  catalogue: Catalogue,
+  orders: readonly Order[],
+  existing: ReadonlySet<string>,
+): Refusal | undefined => {
+  const refused = verdict.kind === 'refused' ? verdict : undefined
+  const errors = refused?.errors ?? (suspicions.errors.count > 0 ? suspicions.errors : new ErrorList())
+  if (!isNumbered && !refused) errors.add('errors', tooFewLeft(catalogue))
+  addExisting(errors, orders, existing)
+  return errors.count > 0 ? { kind: 'refused', errors, suggestions: refused?.suggestions } : undefined
+}
+
+const tooFewLeft = ({ waybills: { format } }: Catalogue): string =>
+  `Fewer waybill numbers of the format ${format.mask} are left than the batch needs. Ask the courier company for a longer format.`
+
+const addExisting = (
+  errors: ErrorList,
+  orders: readonly (Order | undefined)[],
+  existing: ReadonlySet<string>,
+): void => {
+  for (const [index, order] of orders.entries())
+    if (order?.waybill !== undefined && existing.has(order.waybill))
+      errors.addFirst(`order_data.${index}.waybill_number`, 'The waybill number has already been taken.')
+}
+
+/** A batch whose shape is wrong: every error of its shape, and of what can be read of its data. */
+export const refuseOrders = async (
+  { pool, catalogues }: BookingDependencies,
+  { tenant, merchantId }: Pick<Booking, 'tenant' | 'merchantId'>,
+  { errors, rest }: { errors: ErrorList; rest: ReadableBatch },
+): Promise<Refusal> => {
+  const catalogue = await catalogues.fresh(tenant)
+  if (!catalogue) return { kind: 'refused', errors, suggestions: undefined }
+  const refusal = checkRest(rest, errors, catalogue, merchantId)
+  const wanted = rest.orders.flatMap(order => order?.waybill ?? [])
+  if (wanted.length > 0)
+    addExisting(errors, rest.orders, await inTenant(pool, tenant, (tx: Tx) => findExisting(tx, tenant, wanted)))
+  return refusal
 }

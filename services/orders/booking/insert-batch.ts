@@ -1,112 +1,132 @@
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type { Tx } from '../database/tables.ts'
-import { arrayLiteral, batchColumns, keyValues, type NewBatch, orderColumns, orderValues } from './batch-rows.ts'
-
-/** What the one statement of a batch tells: whether it wrote every order, and the catalogue's version at that moment. */
-export interface Insertion {
-  readonly version: string
-  /** The waybills written, when some were not: the others exist already. */
-  readonly onlyWritten: string[] | null
-}
-
-/**
- * Writes a batch's orders with their first timeline events and its row of the outbox. Waybills that exist are left out;
- * its key is not written here.
- */
-export const insertBatch = async (tx: Tx, tenant: string, batch: NewBatch): Promise<Insertion> => {
-  const values = [tenant, ...orderValues([batch])]
-  const { rows } = await tx.client.query({ name: 'insert_batch', text: leavingOutTaken, values })
-  return { version: rows[0].version, onlyWritten: rows[0].only_written }
-}
+import { cancelledKey } from '../orders/statuses.ts'
+import { alikeColumns, phoneKeyOf } from './alike.ts'
+import {
+  type Alike,
+  arrayLiteral,
+  keyParameters,
+  type NamedValues,
+  type NewBatch,
+  orderColumns,
+  orderParameters,
+  storedWarnings,
+} from './batch-rows.ts'
 
 /**
- * The same of several batches and with their keys, all that were checked against `version`. False: the version is another
- * one by now or a key is known or in use, and nothing was written. Throws 23505 for a waybill that exists, or a key that
- * comes meanwhile.
+ * Writes batches with their first timeline events, a row of the outbox and their idempotency keys, in one statement.
+ * Returns earlier orders that look like those written, by the waybill of the new one. undefined: nothing was written, because
+ * the catalogue's version has changed or a key is known or in use. Throws 23505 for an existing waybill, or a key that
+ * another request writes at the same time.
  */
-export const insertAll = async (
+export const insertBatches = async (
   tx: Tx,
   tenant: string,
   version: string,
   batches: readonly NewBatch[],
-): Promise<boolean> => {
-  const isGroup = batches.length > 1
+): Promise<ReadonlyMap<string, Alike> | undefined> => {
   const isKeyed = batches.some(({ key }) => key)
-  const { rows } = await tx.client.query({
-    name: `insert_${isGroup ? 'group' : 'one'}${isKeyed ? '_keyed' : ''}`,
-    text: statements[Number(isGroup)]?.[Number(isKeyed)] ?? '',
-    values: [tenant, ...orderValues(batches), version, ...(isKeyed ? keyValues(tenant, batches) : [])],
-  })
-  return rows[0].is_current
+  const keys = isKeyed ? keyParameters(tenant, batches) : {}
+  const looks_up = String(batches.some(({ warningsOf }) => warningsOf))
+  const rest = { tenant, version, looks_up, cancelled: cancelledKey }
+  const parameters: NamedValues = { ...rest, ...orderParameters(batches), ...keys }
+  const { name, text, names } = isKeyed ? insertKeyed : insertPlain
+  const values = names.map(name => parameters[name] ?? null)
+  const { rows } = await tx.client.query({ name, text, values })
+  const { is_current, alike } = rows[0] as Inserted
+  return is_current ? new Map(alike?.map(({ waybill, ...alike }) => [waybill, alike])) : undefined
 }
 
-const names = orderColumns.map(({ name }) => name).join(', ')
-const arrays = orderColumns.map(({ type }, index) => `$${index + 2}::${type}[]`).join(', ')
-const common = batchColumns.map(({ name }) => name).join(', ')
-const firstCommon = orderColumns.length + 2
-const commonValues = batchColumns.map(({ type }, index) => `$${index + firstCommon}::${type}`)
-const commonArrays = commonValues.map(value => `${value}[]`).join(', ')
-const version = firstCommon + batchColumns.length
+interface Inserted {
+  readonly is_current: boolean
+  readonly alike: ({ waybill: string } & Alike)[] | null
+}
 
-const given = `given as (select * from unnest(${arrays}) as given (${names}))`
-const orders = `insert into orders (tenant_id, ${common}, ${names})`
-const events = 'insert into order_events (tenant_id, waybill_number, status_key)'
-const outbox = 'insert into outbox (tenant_id, type, waybill_numbers, status_keys)'
+const columnNames = orderColumns.map(({ name }) => name).join(', ')
+const arrays = orderColumns.map(({ name, type }) => `:${name}::${type}[]`).join(', ')
 
-const leavingOutTaken = `
-  with ${given}, written as (
-    ${orders} select $1, ${commonValues.join(', ')}, ${names} from given
-    on conflict do nothing
-    returning waybill_number
-  ), told as (
-    ${events} select $1, waybill_number, status_key from given
-  ), outgoing as (
-    ${outbox} values ($1, 'order.created', $2, $3)
-  )
-  select (select version from tenants where tenant_id = $1) as version,
-    case when (select count(*) from written) < (select count(*) from given)
-      then array(select waybill_number from written) end as only_written`
-
-const insertion = (isGroup: boolean, isKeyed: boolean): string => `
-  with now as (
-    select version = $${version}::bigint${isKeyed ? ` and ${areFree}` : ''} as is_current
-    from tenants where tenant_id = $1
-  ), ${
-    isGroup ? `given as (select * from unnest(${arrays}, ${commonArrays}) as given (${names}, ${common}))` : given
-  }, written as (
-    ${orders} select $1, ${isGroup ? common : commonValues.join(', ')}, ${names} from given
-    where (select is_current from now)
-  ), told as (
-    ${events} select $1, waybill_number, status_key from given where (select is_current from now)
-  ), outgoing as (
-    ${outbox} select $1, 'order.created', $2, $3 from now where is_current
-  )${isKeyed ? `, keyed as (${keyInsertion})` : ''}
-  select is_current from now`
-
-/** Whoever holds a key's lock is running; see claimKey. */
-const areFree = `
-      (select bool_and(pg_try_advisory_xact_lock(lock)) from unnest($${version + 5}::bigint[]) as lock)
+/** A locked key belongs to a running request (claimKey). */
+const areKeysFree = `
+      and (select bool_and(pg_try_advisory_xact_lock(lock)) from unnest(:key_locks::bigint[]) as lock)
       and not exists (
-        select from unnest($${version + 1}::text[], $${version + 2}::text[]) as keys (scope, idempotency_key)
-        join idempotency_keys known using (scope, idempotency_key) where known.tenant_id = $1
+        select from unnest(:key_scopes::text[], :key_names::text[]) as keys (scope, idempotency_key)
+        join idempotency_keys known using (scope, idempotency_key) where known.tenant_id = :tenant
       )`
 
-const keyInsertion = `
-    insert into idempotency_keys (tenant_id, scope, idempotency_key, fingerprint, result)
-    select $1, scope, idempotency_key, fingerprint::bytea, result::text[]
-    from unnest($${version + 1}::text[], $${version + 2}::text[], $${version + 3}::text[], $${version + 4}::text[])
-      as keys (scope, idempotency_key, fingerprint, result)
-    where (select is_current from now)`
+const keyInsertion = `, keyed as (
+    insert into idempotency_keys (tenant_id, scope, idempotency_key, fingerprint, result, warnings)
+    select :tenant, scope, idempotency_key, fingerprint::bytea, result::text[], warnings
+    from unnest(
+      :key_scopes::text[], :key_names::text[], :key_fingerprints::text[], :key_results::text[], :key_warnings::text[]
+    ) as keys (scope, idempotency_key, fingerprint, result, warnings)
+    where (select is_current from now)
+  )`
 
-const statements = [
-  [insertion(false, false), insertion(false, true)],
-  [insertion(true, false), insertion(true, true)],
-]
+const statement = (areKeysFree: string, keyInsertion: string): string => `
+  with now as (
+    select version = :version::bigint ${areKeysFree} as is_current
+    from tenants where tenant_id = :tenant
+  ), input as (
+    select * from unnest(${arrays}) as input (${columnNames})
+  ), written as (
+    insert into orders (tenant_id, ${columnNames})
+    select :tenant, ${columnNames} from input where (select is_current from now)
+  ), first_events as (
+    insert into order_events (tenant_id, waybill_number, status_key)
+    select :tenant, waybill_number, status_key from input where (select is_current from now)
+  ), outgoing as (
+    insert into outbox (tenant_id, type, waybill_numbers, status_keys)
+    select :tenant, 'order.created', :waybill_number, :status_key from now where is_current
+  )${keyInsertion}, wanted as materialized (
+    select *, ${phoneKeyOf('customer_phone')} as phone_key, destination_city_id as city_id from input where :looks_up::boolean
+  )
+  select is_current, case when is_current then (
+    select json_agg(alike) from (
+      select waybill_number as waybill, ${alikeColumns(':tenant', ':cancelled')} from wanted
+    ) alike where "sameParcel" is not null or "sameOrderNo" is not null
+  ) end as alike from now`
 
-/** Those of `waybills` that the tenant already has. */
-export const findTaken = async (tx: Tx, tenant: string, waybills: string[]): Promise<Set<string>> => {
+/** Replaces each `:name` by the `$n` of that parameter. */
+const prepare = (name: string, statement: string) => {
+  const names: string[] = []
+  const text = statement.replace(/(?<!:):([a-z_]+)/g, (_, name) => {
+    if (!names.includes(name)) names.push(name)
+    return `$${names.indexOf(name) + 1}`
+  })
+  return { name, text, names }
+}
+
+const insertPlain = prepare('insert_batches', statement('', ''))
+const insertKeyed = prepare('insert_keyed_batches', statement(areKeysFree, keyInsertion))
+
+/** Replaces the warnings that are kept under the key. */
+export const storeWarnings = (tx: Tx, tenant: string, { scope, key }: IdempotencyKey, warnings: FieldErrors) =>
+  tx
+    .updateTable('idempotency_keys')
+    .set({ warnings: storedWarnings(warnings) ?? null })
+    .where('tenant_id', '=', tenant)
+    .where('scope', '=', scope)
+    .where('idempotency_key', '=', key)
+    .execute()
+
+/** The warnings of the response that is kept under the key. */
+export const findWarnings = async (tx: Tx, tenant: string, { scope, key }: IdempotencyKey): Promise<FieldErrors> => {
+  const row = await tx
+    .selectFrom('idempotency_keys')
+    .select('warnings')
+    .where('tenant_id', '=', tenant)
+    .where('scope', '=', scope)
+    .where('idempotency_key', '=', key)
+    .executeTakeFirst()
+  return row?.warnings ? JSON.parse(row.warnings) : {}
+}
+
+/** Those of `waybills` that already exist. */
+export const findExisting = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<Set<string>> => {
   if (waybills.length === 0) return new Set()
   const { rows } = await tx.client.query({
-    name: 'find_taken',
+    name: 'find_existing',
     text: 'select waybill_number from orders where tenant_id = $1 and waybill_number = any($2::text[])',
     values: [tenant, arrayLiteral(waybills)],
   })

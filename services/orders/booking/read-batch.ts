@@ -1,13 +1,19 @@
-import { isUtf8 } from 'node:buffer'
-import type { Faults } from '@courier/shared/http/errors.ts'
-import { badText, faultsOf, isBadText, isBlank, label, maxSentences, required } from '@courier/shared/http/faults.ts'
-import type { Static } from '@sinclair/typebox'
+import {
+  badText,
+  ErrorList,
+  isBadText,
+  isBlank,
+  label,
+  listErrors,
+  required,
+} from '@courier/shared/http/field-errors.ts'
+import type { Static, TObject } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
-import type { PlaceReference } from '../directory/places.ts'
-import type { InitialStatusKey } from '../tracking/statuses.ts'
+import type { CityReference } from '../catalogue/cities.ts'
+import type { InitialStatusKey } from '../orders/statuses.ts'
 import { type BulkBody, bulkBody, codRule, GeneralData, maxCod, maxWeightKg, OrderData, weightRule } from './schema.ts'
 
-/** One order as the merchant described it: text trimmed, what was not given undefined. */
+/** One order as the merchant described it: text trimmed, absent fields undefined. */
 export interface Order {
   readonly waybill: string | undefined
   readonly statusKey: InitialStatusKey
@@ -17,7 +23,7 @@ export interface Order {
   readonly customerPhone: string
   readonly customerSecondaryPhone: string | undefined
   readonly customerEmail: string | undefined
-  readonly destination: PlaceReference
+  readonly destination: CityReference
   readonly cod: number
   readonly weightKg: number
   readonly description: string | undefined
@@ -26,122 +32,180 @@ export interface Order {
 
 export interface Batch {
   readonly businessId: string
-  readonly origin: PlaceReference
+  readonly origin: CityReference
   readonly orders: readonly Order[]
 }
+
+/** The parts of a batch whose shape is right. */
+export type ReadableBatch = Partial<Omit<Batch, 'orders'>> & { readonly orders: readonly (Order | undefined)[] }
 
 export type ReadBatch =
   | { kind: 'read'; batch: Batch }
   | { kind: 'malformed'; message: string }
-  | { kind: 'refused'; faults: Faults }
+  | { kind: 'refused'; errors: ErrorList; rest: ReadableBatch }
 
-/** Makes the reader of bulk bodies of up to `maxOrders` orders. Its check is compiled once. */
-export const batchReader = (maxOrders: number): ((bytes: Buffer) => ReadBatch) => {
+/** Compiles a reader of bodies, as JSON and as bytes, of up to `maxOrders` orders. */
+export const batchReader = (maxOrders: number): ((body: unknown, bytes: Buffer | undefined) => ReadBatch) => {
   const check = TypeCompiler.Compile(bulkBody(maxOrders))
-  return bytes => {
-    if (!isUtf8(bytes)) return { kind: 'malformed', message: 'The body is not valid UTF-8.' }
-    const text = bytes.toString('utf8').replace(/^\uFEFF/, '')
-    let body: unknown
-    try {
-      body = JSON.parse(text)
-    } catch (error) {
-      return { kind: 'malformed', message: `The body is not valid JSON: ${position(error)}` }
-    }
-    return readBody(check, body, mayHoldBadText.test(text))
-  }
+  return (body, bytes) =>
+    bytes?.length
+      ? readBody(check, body, mayHoldBadText(bytes), maxOrders)
+      : {
+          kind: 'malformed',
+          message: 'The body is not valid JSON: it ends too early, at position 0 (line 1 column 1).',
+        }
 }
 
-/** Valid UTF-8 can hold text that Postgres does not take only as escapes. */
-const mayHoldBadText = /\\u(0000|[dD][89a-fA-F])/
+/** Text that Postgres refuses can be in valid UTF-8 only as escapes. */
+const mayHoldBadText = (bytes: Buffer): boolean => {
+  const first = bytes.indexOf('\\')
+  if (first < 0) return false
+  // Not by includes(): in a text full of backslashes that takes ten times as long.
+  for (let at = first; at < bytes.length; at++)
+    if (bytes[at] === backslash && bytes[++at] === smallU && isBadCode(bytes, at + 1)) return true
+  return false
+}
+const [backslash, smallU, zero, eight, nine, smallD] = Buffer.from('\\u089d')
 
-/** JSON.parse quotes the body in its message; a caller needs only the place, a log must not have more. */
-const position = (error: unknown): string =>
-  /at position \d+.*$/.exec(String(error))?.[0] ??
-  (/end of JSON input/.test(String(error)) ? 'it ends too early.' : 'a value in it is not JSON.')
+/** Whether four hexadecimal digits are 0000, or d8 to df and two more. */
+const isBadCode = (bytes: Buffer, at: number): boolean => {
+  const [first = 0, second = 0] = [bytes[at], bytes[at + 1]]
+  if ((first | 0x20) === smallD) return second === eight || second === nine || second > 0x40
+  return first === zero && second === zero && bytes[at + 2] === zero && bytes[at + 3] === zero
+}
 
 type Json = Record<string, unknown>
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const readBody = (check: TypeCheck<ReturnType<typeof bulkBody>>, body: unknown, mayBeBad: boolean): ReadBatch => {
-  const faults = check.Check(body) ? {} : faultsOf(check, isObject(body) ? body : {})
-  if (isObject(body)) addRuleFaults(body, mayBeBad, faults)
-  const paths = Object.keys(faults)
-  if (paths.length === 0) return { kind: 'read', batch: toBatch(body as BulkBody) }
-  for (const path of paths.slice(maxSentences)) delete faults[path]
-  return { kind: 'refused', faults }
+const readBody = (
+  check: TypeCheck<ReturnType<typeof bulkBody>>,
+  body: unknown,
+  mayBeBad: boolean,
+  maxOrders: number,
+): ReadBatch => {
+  const record = isObject(body) ? body : {}
+  const isRight = check.Check(body) || (dropEmptyLists(body, maxOrders) && check.Check(body))
+  const errors = isRight ? new ErrorList() : listErrors(check, record)
+  addRuleErrors(record, mayBeBad, maxOrders, errors)
+  if (errors.count === 0) return { kind: 'read', batch: toBatch(body as BulkBody) }
+  if (Array.isArray(body)) for (const path of [...errors.paths]) errors.add(path, bodyIsList)
+  return { kind: 'refused', errors, rest: readRest(record as Partial<BulkBody>, maxOrders, errors) }
 }
 
-/** The rules that the schema cannot say. They are tried on bodies that failed it too: one answer lists everything. */
-const addRuleFaults = (body: Json, mayBeBad: boolean, faults: Faults): void => {
-  let room = maxSentences
+const bodyIsList = 'The body must be an object with general_data and order_data, not a list.'
+
+/** Nothing where there may be more errors than were counted. */
+const readRest = (
+  { general_data: general, order_data: items }: Partial<BulkBody>,
+  maxOrders: number,
+  { paths, isFull }: ErrorList,
+): ReadableBatch => {
+  const wrong = new Set([...paths].map(path => /^(general_data|order_data\.\d+)?/.exec(path)?.[0]))
+  const isReadable = Array.isArray(items) && items.length <= maxOrders && !isFull
+  return {
+    ...(general && !isFull && !wrong.has('general_data') && readGeneral(general)),
+    orders: isReadable
+      ? items.map((item, index) => (wrong.has(`order_data.${index}`) ? undefined : toOrder(item)))
+      : [],
+  }
+}
+
+const optionalNames = ({ properties, required = [] }: TObject): string[] =>
+  Object.keys(properties).filter(name => !required.includes(name))
+const optionalOfGeneral = optionalNames(GeneralData)
+const optionalOfOrder = optionalNames(OrderData)
+
+/** Removes `[]`, which PHP writes for no value, from optional fields. Whether there were any. Other bodies pay nothing for it. */
+const dropEmptyLists = (body: unknown, maxOrders: number): boolean => {
+  if (!isObject(body)) return false
+  const { order_data: items } = body
+  const orders = Array.isArray(items) && items.length <= maxOrders ? items : []
+  const ofOrders = orders.filter(order => dropFrom(order, optionalOfOrder)).length
+  return dropFrom(body.general_data, optionalOfGeneral) || ofOrders > 0
+}
+
+const dropFrom = (record: unknown, names: readonly string[]): boolean => {
+  if (!isObject(record)) return false
+  const empty = names.filter(name => Array.isArray(record[name]) && record[name].length === 0)
+  for (const name of empty) delete record[name]
+  return empty.length > 0
+}
+
+/** The rules that the schema cannot express. They also run on bodies that fail it: one response lists every error. */
+const addRuleErrors = (body: Json, mayBeBad: boolean, maxOrders: number, errors: ErrorList): void => {
   const { general_data: general, order_data: items } = body
   if (isObject(general)) {
-    requireNames(general, 'general_data.', 'origin', faults)
-    if (mayBeBad) refuseBadText(general, 'general_data.', faults)
+    requireNames(general, 'general_data.', 'origin', errors)
+    if (mayBeBad) refuseBadText(general, 'general_data.', errors)
   }
-  if (!Array.isArray(items)) return
+  if (!Array.isArray(items) || items.length > maxOrders) return
   for (const [index, item] of items.entries()) {
+    if (errors.isFull) return
     if (!isObject(item)) continue
     const path = `order_data.${index}.`
-    const ofItem: Faults = {}
-    requireNames(item, path, 'destination', ofItem)
-    refuseNumbers(item, path, ofItem)
-    if (mayBeBad) refuseBadText(item, path, ofItem)
-    for (const [field, sentences] of Object.entries(ofItem)) {
-      if (room-- <= 0) return
-      faults[field] ??= sentences
-    }
+    requireNames(item, path, 'destination', errors)
+    refuseNumbers(item, path, errors)
+    if (mayBeBad) refuseBadText(item, path, errors)
   }
 }
 
-const requireNames = (record: Json, path: string, end: 'origin' | 'destination', faults: Faults): void => {
+const requireNames = (record: Json, path: string, end: 'origin' | 'destination', errors: ErrorList): void => {
   if (!isBlank(record[`${end}_city_id`])) return
   for (const name of [`${end}_city_name`, `${end}_state_name`])
     if (isBlank(record[name]))
-      faults[path + name] ??= [`The ${label(name)} field is required when ${end} city id is not present.`]
+      errors.addFirst(path + name, `The ${label(name)} field is required when ${end} city id is not present.`)
 }
 
-/** Digits in a string pass the schema whatever they amount to. */
-const refuseNumbers = ({ cod, weight }: Json, path: string, faults: Faults): void => {
-  if (typeof cod === 'string' && Number(cod) > maxCod) faults[`${path}cod`] ??= [`The cod field must ${codRule}.`]
+/** Digits in a string pass the schema whatever their value. */
+const refuseNumbers = ({ cod, weight }: Json, path: string, errors: ErrorList): void => {
+  if (typeof cod === 'string' && Number(cod) > maxCod) errors.addFirst(`${path}cod`, `The cod field must ${codRule}.`)
   if (typeof weight === 'string' && !(Number(weight) > 0 && Number(weight) <= maxWeightKg))
-    faults[`${path}weight`] ??= isBlank(weight) ? [required('weight')] : [`The weight field must ${weightRule}.`]
+    errors.addFirst(`${path}weight`, isBlank(weight) ? required('weight') : `The weight field must ${weightRule}.`)
 }
 
-const refuseBadText = (record: Json, path: string, faults: Faults): void => {
+const refuseBadText = (record: Json, path: string, errors: ErrorList): void => {
   for (const [name, value] of Object.entries(record))
-    if (knownFields.has(name) && typeof value === 'string' && isBadText(value)) faults[path + name] = [badText(name)]
+    if (knownFields.has(name) && typeof value === 'string' && isBadText(value))
+      errors.addFirst(path + name, badText(name))
 }
 
 const knownFields = new Set([...Object.keys(GeneralData.properties), ...Object.keys(OrderData.properties)])
 
 const toBatch = ({ general_data: general, order_data: items }: BulkBody): Batch => ({
-  businessId: String(general.merchant_business_id).trim(),
-  origin: place(general.origin_city_id, general.origin_city_name, general.origin_state_name),
+  ...readGeneral(general),
   orders: items.map(toOrder),
 })
 
+const readGeneral = (general: Static<typeof GeneralData>) => ({
+  businessId: String(general.merchant_business_id).trim(),
+  origin: cityReference(general.origin_city_id, general.origin_city_name, general.origin_state_name),
+})
+
 const toOrder = (item: Static<typeof OrderData>): Order => ({
-  waybill: given(item.waybill_number),
-  statusKey: (given(item.initial_status_key) as InitialStatusKey | undefined) ?? 'key_1',
-  orderNo: given(item.order_no),
+  waybill: optionalText(item.waybill_number),
+  statusKey: (optionalText(item.initial_status_key) as InitialStatusKey | undefined) ?? 'key_1',
+  orderNo: optionalText(item.order_no),
   customerName: item.customer_name.trim(),
   customerAddress: item.customer_address.trim(),
   customerPhone: item.customer_phone.trim(),
-  customerSecondaryPhone: given(item.customer_secondary_phone),
-  customerEmail: given(item.customer_email),
-  destination: place(item.destination_city_id, item.destination_city_name, item.destination_state_name),
+  customerSecondaryPhone: optionalText(item.customer_secondary_phone),
+  customerEmail: optionalText(item.customer_email),
+  destination: cityReference(item.destination_city_id, item.destination_city_name, item.destination_state_name),
   cod: Number(item.cod),
   weightKg: Number(item.weight),
-  description: given(item.description),
-  remark: given(item.remark),
+  description: optionalText(item.description),
+  remark: optionalText(item.remark),
 })
 
-const given = (text: string | null | undefined): string | undefined => text?.trim() || undefined
+const optionalText = (text: string | null | undefined): string | undefined => text?.trim() || undefined
 
-const place = (
+/** Beside an id the names serve suggestions only. */
+const cityReference = (
   id: string | number | null | undefined,
   cityName?: string | null,
   stateName?: string | null,
-): PlaceReference =>
-  isBlank(id) ? { cityName: given(cityName), stateName: given(stateName) } : { cityId: String(id).trim() }
+): CityReference => ({
+  cityId: isBlank(id) ? undefined : String(id).trim(),
+  cityName: optionalText(cityName),
+  stateName: optionalText(stateName),
+})

@@ -1,14 +1,14 @@
 import { type Static, type TNumber, type TSchema, type TString, Type } from '@sinclair/typebox'
-import { initialStatusKeys } from '../tracking/statuses.ts'
+import { initialStatusKeys } from '../orders/statuses.ts'
 
-/** Absent, null and "" mean the same: not given. */
+/** Absent, null and "" mean the same: no value. */
 const optional = <S extends TSchema>(schema: S, description: string) =>
   Type.Optional(Type.Union([schema, Type.Null()], { description }))
 
 const text = (maxLength: number, description: string) => Type.String({ maxLength, pattern: '\\S', description })
 const optionalText = (maxLength: number, description: string) => optional(Type.String({ maxLength }), description)
 
-/** A number or its digits: both name the same record. */
+/** A number or its digits: both identify the same record. */
 const id = (options: object) => [Type.String({ maxLength: 64, ...options }), Type.Number()] as [TString, TNumber]
 
 const optionalId = (description: string) => Type.Optional(Type.Union([...id({}), Type.Null()], { description }))
@@ -20,66 +20,69 @@ export const weightRule = `be a number above 0 and at most ${maxWeightKg} kg`
 
 export const GeneralData = Type.Object(
   {
-    merchant_business_id: Type.Union(id({ pattern: '\\S' }), {
+    merchant_business_id: Type.Union(id({ maxLength: 64, pattern: '\\S' }), {
       description: 'Business ID of the merchant on whose behalf the orders are created.',
     }),
     origin_city_id: optionalId('ID of the origin city.'),
     origin_city_name: optionalText(255, 'Name of the origin city; required when origin_city_id is absent.'),
     origin_state_name: optionalText(255, 'Name of the origin state; required when origin_city_id is absent.'),
   },
-  { description: 'Common to the whole batch.' },
+  { title: 'GeneralData', description: 'Common to the whole batch.' },
 )
 
-export const OrderData = Type.Object({
-  waybill_number: optionalText(
-    50,
-    "The order's waybill number, in the courier company's format and unique; required when the company uses manual waybills.",
-  ),
-  initial_status_key: Type.Optional(
-    Type.Union(
-      [
-        ...initialStatusKeys.map(key => Type.Literal(key)),
-        Type.String({ pattern: `^\\s*(${initialStatusKeys.join('|')})?\\s*$`, maxLength: 40 }),
-        Type.Null(),
-      ],
-      {
-        description: 'key_1 (draft, the default) or key_2 (confirmed).',
-        sentence: 'The selected initial status key is invalid.',
-      },
+export const OrderData = Type.Object(
+  {
+    waybill_number: optionalText(
+      50,
+      "The order's waybill number, in the courier company's format and unique; required when the company uses manual waybills.",
     ),
-  ),
-  order_no: optionalText(100, "The merchant's own order number."),
-  customer_name: text(255, 'Name of the recipient.'),
-  customer_address: text(1000, 'Delivery address.'),
-  customer_phone: text(50, "Recipient's contact number."),
-  customer_secondary_phone: optionalText(50, 'Second contact number; kept only where the courier company allows it.'),
-  customer_email: optionalText(255, "Recipient's e-mail address."),
-  destination_city_id: optionalId('ID of the destination city.'),
-  destination_city_name: optionalText(
-    255,
-    'Name of the destination city; required when destination_city_id is absent.',
-  ),
-  destination_state_name: optionalText(
-    255,
-    'Name of the destination state; required when destination_city_id is absent.',
-  ),
-  cod: Type.Union(
-    [
-      Type.Integer({ minimum: 0, maximum: maxCod }),
-      Type.String({ maxLength: 40, pattern: '^\\s*\\+?[0-9]+(\\.0*)?\\s*$' }),
-    ],
-    { description: "Amount to collect on delivery, in whole units of the company's currency.", must: codRule },
-  ),
-  weight: Type.Union(
-    [
-      Type.Number({ exclusiveMinimum: 0, maximum: maxWeightKg }),
-      Type.String({ maxLength: 40, pattern: '^\\s*\\+?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?\\s*$' }),
-    ],
-    { description: 'Approximate weight of the package in kilograms.', must: weightRule },
-  ),
-  description: optionalText(1000, 'Short description of the order.'),
-  remark: optionalText(1000, 'Remarks about the order.'),
-})
+    initial_status_key: Type.Optional(
+      Type.Union(
+        [
+          ...initialStatusKeys.map(key => Type.Literal(key)),
+          Type.String({ pattern: `^\\s*((${initialStatusKeys.join('|')})\\s*)?$`, maxLength: 40 }),
+          Type.Null(),
+        ],
+        {
+          description: 'key_1 (draft, the default) or key_2 (confirmed).',
+          sentence: `The selected initial status key is invalid. It may be ${initialStatusKeys.join(' or ')}.`,
+        },
+      ),
+    ),
+    order_no: optionalText(100, "The merchant's own order number."),
+    customer_name: text(255, 'Name of the recipient.'),
+    customer_address: text(1000, 'Delivery address.'),
+    customer_phone: text(50, "Recipient's contact number."),
+    customer_secondary_phone: optionalText(50, 'Second contact number; kept only where the courier company allows it.'),
+    customer_email: optionalText(255, "Recipient's e-mail address."),
+    destination_city_id: optionalId('ID of the destination city.'),
+    destination_city_name: optionalText(
+      255,
+      'Name of the destination city; required when destination_city_id is absent.',
+    ),
+    destination_state_name: optionalText(
+      255,
+      'Name of the destination state; required when destination_city_id is absent.',
+    ),
+    cod: Type.Union(
+      [
+        Type.Integer({ minimum: 0, maximum: maxCod }),
+        Type.String({ maxLength: 40, pattern: '^\\s*\\+?[0-9]+(\\.0*)?\\s*$' }),
+      ],
+      { description: "Amount to collect on delivery, in whole units of the company's currency.", must: codRule },
+    ),
+    weight: Type.Union(
+      [
+        Type.Number({ exclusiveMinimum: 0, maximum: maxWeightKg }),
+        Type.String({ maxLength: 40, pattern: '^\\s*\\+?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([eE][+-]?[0-9]+)?\\s*$' }),
+      ],
+      { description: 'Approximate weight of the package in kilograms.', must: weightRule },
+    ),
+    description: optionalText(1000, 'Short description of the order.'),
+    remark: optionalText(1000, 'Remarks about the order.'),
+  },
+  { title: 'OrderData' },
+)
 
 export const example = {
   general_data: { merchant_business_id: '7290', origin_city_id: '1500' },
@@ -99,7 +102,10 @@ export const example = {
   ],
 }
 
-/** The body of the bulk call (spec.md 2.1 to 2.3), or with one order of the single call. Unknown fields are ignored. */
+/** One order with every character escaped, and some unknown fields. */
+export const maxOrderBytes = 65_536
+
+/** The body of a bulk or single request (docs/contract.md#bulk-request). Unknown fields are ignored. */
 export const bulkBody = (maxOrders: number) =>
   Type.Object(
     {
@@ -111,21 +117,31 @@ export const bulkBody = (maxOrders: number) =>
         ...(maxOrders === 1 && { must: 'be a list of exactly one order' }),
       }),
     },
-    { title: 'Batch', examples: [example] },
+    { title: maxOrders === 1 ? 'SingleOrder' : 'Batch', examples: [example] },
   )
 export type BulkBody = Static<ReturnType<typeof bulkBody>>
 
+export const createdMessage = 'Orders Created Successfully'
+export const quotedMessage = 'Nothing was created: this was a dry run'
+
+const warnings = Type.Optional(
+  Type.Record(Type.String(), Type.Array(Type.String()), {
+    description: 'What looks wrong but is legal, by path; only when there is any.',
+  }),
+)
+
 export const Created = Type.Object(
   {
-    message: Type.String(),
+    message: Type.Literal(createdMessage),
     data: Type.Array(Type.String(), { description: 'Waybill numbers of the new orders, in the order of order_data.' }),
+    warnings,
   },
-  { title: 'Created', examples: [{ message: 'Orders Created Successfully', data: ['DM00000001'] }] },
+  { title: 'Created', examples: [{ message: createdMessage, data: ['DM00000001'] }] },
 )
 
 export const Quoted = Type.Object(
   {
-    message: Type.String(),
+    message: Type.Literal(quotedMessage),
     data: Type.Array(
       Type.Object({
         order_no: Type.Union([Type.String(), Type.Null()]),
@@ -135,6 +151,24 @@ export const Quoted = Type.Object(
         currency: Type.String(),
       }),
     ),
+    warnings,
   },
-  { title: 'Quoted', description: 'The answer to a dry run: nothing was made.' },
+  {
+    title: 'Quoted',
+    description: 'The response to a dry run: nothing was created.',
+    examples: [
+      {
+        message: quotedMessage,
+        data: [
+          {
+            order_no: 'LS-1001',
+            destination_city: 'Galle',
+            destination_state: 'Galle',
+            delivery_charge: 540,
+            currency: 'LKR',
+          },
+        ],
+      },
+    ],
+  },
 )

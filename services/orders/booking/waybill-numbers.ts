@@ -1,18 +1,21 @@
-import { inTenant } from '@courier/shared/database.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import type { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tx } from '../database/tables.ts'
-import type { WaybillFormat } from './waybill-format.ts'
+import { findExisting } from './insert-batch.ts'
+import type { Order } from './read-batch.ts'
 
 export interface WaybillNumbers {
-  /** A tenant's next waybills; undefined when fewer than `count` are left of the format. */
-  take(tenant: string, format: WaybillFormat, count: number): Promise<string[] | undefined>
-  /** Waybills that were taken and not used: they are the next ones. */
-  giveBack(tenant: string, format: WaybillFormat, waybills: readonly string[]): void
+  /** A tenant's next waybills; undefined when the format has fewer than `count` left. */
+  reserve(tenant: string, format: WaybillFormat, count: number): Promise<string[] | undefined>
+  /** Returns reserved waybills that were not used: they are the next ones. */
+  release(tenant: string, format: WaybillFormat, waybills: readonly string[]): void
 }
 
 interface Stock {
-  /** The block that this process counts up: from `next` to before `end`. */
+  /** The unused rest of this process's block: from `next`, exclusive of `end`. */
   next: number
   end: number
   readonly spare: string[]
@@ -20,8 +23,8 @@ interface Stock {
 }
 
 /**
- * Numbers come in blocks that belong to one process, each taken in a transaction of its own: batches never wait for
- * each other's numbers. What a process has left when it ends is never used: gaps are fine.
+ * Each process reserves numbers in blocks, in a transaction of their own, so batches never wait for each other's numbers.
+ * What a process has left when it exits is never used: gaps are fine.
  */
 export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
   const stocks = new Map<string, Stock>()
@@ -34,14 +37,14 @@ export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
 
   const refill = async (stock: Stock, tenant: string, format: WaybillFormat, count: number): Promise<void> => {
     const size = Math.max(count, blockSize(format))
-    const next = await inTenant(pool, tenant, (tx: Tx) => takeNumbers(tx, tenant, size))
+    const next = await inTenant(pool, tenant, (tx: Tx) => reserveNumbers(tx, tenant, size))
     const end = Math.min(stock.end, format.capacity)
     for (let number = stock.next; number < end; number++) stock.spare.push(format.waybill(number))
     Object.assign(stock, { next, end: next + size })
   }
 
   return {
-    take: async (tenant, format, count) => {
+    reserve: async (tenant, format, count) => {
       const stock = stockOf(tenant, format)
       for (;;) {
         const fresh = Math.max(0, count - stock.spare.length)
@@ -58,16 +61,16 @@ export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
         await stock.refill
       }
     },
-    giveBack: (tenant, format, waybills) => {
+    release: (tenant, format, waybills) => {
       stockOf(tenant, format).spare.push(...waybills)
     },
   }
 }
 
-/** Large enough that refills are rare, small enough that restarts waste a ten-thousandth of the format. */
+/** Large enough for rare refills, small enough that a restart wastes at most a ten-thousandth of the format. */
 const blockSize = ({ capacity }: WaybillFormat): number => Math.min(10_000, Math.max(1, Math.floor(capacity / 10_000)))
 
-const takeNumbers = async (tx: Tx, tenant: string, count: number): Promise<number> => {
+const reserveNumbers = async (tx: Tx, tenant: string, count: number): Promise<number> => {
   const { next_number } = await tx
     .insertInto('waybill_counters')
     .values({ tenant_id: tenant, next_number: 1 + count })
@@ -79,4 +82,36 @@ const takeNumbers = async (tx: Tx, tenant: string, count: number): Promise<numbe
     .returning('next_number')
     .executeTakeFirstOrThrow()
   return Number(next_number) - count
+}
+
+/** The waybill of each order, in the order of the batch, and which of them are newly reserved. */
+export interface NumberedOrders {
+  readonly waybills: readonly string[]
+  readonly fresh: readonly string[]
+}
+
+/**
+ * Each order keeps its own waybill or gets the next number. After a collision with a waybill that a merchant chose,
+ * `collided`, numbers are looked up before use. undefined when the format has too few left.
+ */
+export const numberOrders = async (
+  pool: pg.Pool,
+  numbers: WaybillNumbers,
+  orders: readonly Order[],
+  { tenant, waybills: { format } }: Catalogue,
+  collided: boolean,
+): Promise<NumberedOrders | undefined> => {
+  const own = new Set(orders.flatMap(({ waybill }) => waybill ?? []))
+  const fresh: string[] = []
+  for (let stride = 1; fresh.length < orders.length - own.size; stride *= 2) {
+    const missing = orders.length - own.size - fresh.length
+    const wanted = collided ? missing * stride : missing
+    const reserved = (await numbers.reserve(tenant, format, wanted)) ?? (await numbers.reserve(tenant, format, missing))
+    if (!reserved) return undefined
+    const exists = collided ? await inTenant(pool, tenant, (tx: Tx) => findExisting(tx, tenant, reserved)) : own
+    fresh.push(...reserved.filter(waybill => !own.has(waybill) && !exists.has(waybill)))
+  }
+  numbers.release(tenant, format, fresh.splice(orders.length - own.size))
+  let next = 0
+  return { waybills: orders.map(({ waybill }) => waybill ?? (fresh[next++] as string)), fresh }
 }

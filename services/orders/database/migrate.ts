@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url'
-import { migrate } from '@courier/shared/database.ts'
+import { migrate } from '@courier/shared/postgres/database.ts'
 
 export interface DatabaseSettings {
   ORDERS_DATABASE_URL: string
   ORDERS_MIGRATE_DATABASE_URL?: string
 }
 
-/** Brings the database up to date and gives the role of ORDERS_DATABASE_URL its rights. Returns what was applied. */
+/** Applies the migrations, and grants the role of ORDERS_DATABASE_URL its rights. Returns the migrations applied. */
 export const migrateOrders = (settings: DatabaseSettings): Promise<string[]> =>
   migrate(
     settings.ORDERS_MIGRATE_DATABASE_URL ?? settings.ORDERS_DATABASE_URL,

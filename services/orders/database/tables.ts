@@ -1,11 +1,13 @@
-import type { AuditTable } from '@courier/shared/audit.ts'
-import type { TenantTransaction } from '@courier/shared/database.ts'
-import type { OrderEventType } from '@courier/shared/order-facts.ts'
+import type { OrderEventType } from '@courier/shared/contract/order-events.ts'
+import type { AuditTable } from '@courier/shared/postgres/audit.ts'
+import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
 import type { ColumnType, Generated } from 'kysely'
 
-/** bigint and numeric come as text and are written as number or text. */
+/** bigint and numeric are read as text, and written as number or text. */
 type Bigint = ColumnType<string, number | string, number | string>
 type Decimal = ColumnType<string, number | string, number | string>
+
+type CheckColumn = ColumnType<'refuse' | 'warn' | 'off' | null, string | null | undefined, string | null>
 
 export interface Tables {
   audit: AuditTable
@@ -18,6 +20,9 @@ export interface Tables {
     waybill_mode: 'auto' | 'manual'
     waybill_format: string
     secondary_phone: boolean
+    phone_check: CheckColumn
+    duplicate_check: CheckColumn
+    unusual_check: CheckColumn
     version: ColumnType<string, number | string | undefined, number | string>
   }
   states: { tenant_id: string; state_id: number; name: string; is_active: boolean }
@@ -30,7 +35,7 @@ export interface Tables {
     is_active: boolean
   }
   rate_cards: { tenant_id: string; rate_card: string }
-  zones: { tenant_id: string; rate_card: string; zone: string; is_elsewhere: boolean }
+  zones: { tenant_id: string; rate_card: string; zone: string; is_elsewhere: boolean; zone_id: number }
   zone_cities: { tenant_id: string; rate_card: string; city_id: number; zone: string }
   rates: {
     tenant_id: string
@@ -47,6 +52,7 @@ export interface Tables {
     name: string
     password_hash: string
     rate_card: string | null
+    is_active: Generated<boolean>
   }
   businesses: {
     tenant_id: string
@@ -62,6 +68,7 @@ export interface Tables {
     hash: Buffer
     merchant_id: Bigint | null
     staff_name: string | null
+    from_login: Generated<boolean>
     created_at: Generated<Date>
     expires_at: Date | null
     revoked_at: Date | null
@@ -118,6 +125,7 @@ export interface Tables {
     color: string
     is_merchant_status: boolean
     position: number
+    created_at: Generated<Date>
   }
   status_moves: { tenant_id: string; from_key: string; to_key: string }
   waybill_counters: { tenant_id: string; next_number: Bigint }
@@ -127,9 +135,10 @@ export interface Tables {
     idempotency_key: string
     fingerprint: Buffer
     result: string[]
+    warnings: string | null
     created_at: Generated<Date>
   }
 }
 
-/** A query that takes one must run inside a transaction of its tenant. */
+/** A query with this parameter must run inside a transaction of its tenant. */
 export type Tx = TenantTransaction<Tables>

@@ -1,56 +1,56 @@
-import type { OrderEvent, OrderEventType } from '@courier/shared/order-facts.ts'
-import type { Statuses } from '../tracking/statuses.ts'
-import type { FoundOrder } from './facts.ts'
+import type { OrderEvent, OrderEventType } from '@courier/shared/contract/order-events.ts'
+import type { FoundOrder } from '../orders/order-snapshot.ts'
+import type { Statuses } from '../orders/statuses.ts'
 
-/** A row of the outbox: what happened to some orders at once. */
+/** A row of the outbox: one change of one or more orders. */
 export interface OutboxRow {
   readonly id: string
   readonly key: string
   readonly type: OrderEventType
   readonly waybills: readonly string[]
-  /** The status that each of them came to. */
+  /** The new status of each waybill. */
   readonly statusKeys: readonly string[]
   readonly note: string | null
   readonly happenedAt: Date
 }
 
-/** What happened to one order. */
-export interface Happening {
+/** The change of one order. */
+interface StatusUpdate {
   readonly row: OutboxRow
   readonly waybill: string
   readonly statusKey: string
 }
 
 export interface Slice {
-  readonly happenings: readonly Happening[]
-  /** The rows that are told to their end with it. */
-  readonly endedRowIds: readonly string[]
+  readonly updates: readonly StatusUpdate[]
+  /** The rows that are delivered completely with it. */
+  readonly finishedRowIds: readonly string[]
 }
 
-/** The rows in their order, cut into slices of at most `size` events: small rows share one, a large one has several. */
+/** Cuts the rows, in order, into slices of at most `size` events: small rows share a slice, large ones span several. */
 export const slicesOf = (rows: readonly OutboxRow[], size: number): Slice[] => {
-  const happenings = rows.flatMap(row =>
+  const updates = rows.flatMap(row =>
     row.waybills.map((waybill, index) => ({ row, waybill, statusKey: row.statusKeys[index] ?? '' })),
   )
   const slices: Slice[] = []
-  let endedRows = 0
-  for (let start = 0; start === 0 || start < happenings.length; start += size) {
-    const next = happenings[start + size]
+  let finishedRows = 0
+  for (let start = 0; start === 0 || start < updates.length; start += size) {
+    const next = updates[start + size]
     const end = next ? rows.indexOf(next.row) : rows.length
-    const endedRowIds = rows.slice(endedRows, end).map(row => row.id)
-    slices.push({ happenings: happenings.slice(start, start + size), endedRowIds })
-    endedRows = end
+    const finishedRowIds = rows.slice(finishedRows, end).map(row => row.id)
+    slices.push({ updates: updates.slice(start, start + size), finishedRowIds })
+    finishedRows = end
   }
   return slices
 }
 
-/** The events as the notifier takes them; an order that is gone has none. */
+/** The events as the notifier expects them; a missing order has none. */
 export const eventsOf = (
-  happenings: readonly Happening[],
+  updates: readonly StatusUpdate[],
   orders: ReadonlyMap<string, FoundOrder>,
   statuses: Statuses,
 ): OrderEvent[] =>
-  happenings.flatMap(({ row, waybill, statusKey }) => {
+  updates.flatMap(({ row, waybill, statusKey }) => {
     const order = orders.get(waybill)
     if (!order) return []
     const status_name = statuses.get(statusKey)?.name ?? statusKey
@@ -58,11 +58,11 @@ export const eventsOf = (
       id: `${row.key}/${waybill}`,
       type: row.type,
       happened_at: row.happenedAt.toISOString(),
-      order: { ...order.facts, status_key: statusKey, status_name, note: row.note },
+      order: { ...order.fields, status_key: statusKey, status_name, note: row.note },
     }
   })
 
-/** The events in their order, cut until each part is at most so many bytes of JSON or a single event. */
+/** Halves the events, in order, until each part is at most `maxBytes` of JSON, or a single event. */
 export const partsOf = (events: readonly OrderEvent[], maxBytes: number): (readonly OrderEvent[])[] => {
   if (events.length <= 1 || Buffer.byteLength(JSON.stringify(events)) <= maxBytes) return [events]
   const middle = Math.ceil(events.length / 2)

@@ -1,13 +1,13 @@
-import { inTenant } from '@courier/shared/database.ts'
-import { measuredGauges } from '@courier/shared/measured-gauges.ts'
+import { createGauges } from '@courier/shared/http/measured-gauges.ts'
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import { Counter, type Registry } from 'prom-client'
 import type { Tx } from '../database/tables.ts'
 import { maxCountedRows, measureOutbox } from './queries.ts'
 
-/** Adds the outbox's size and age, measured when they are asked for. */
+/** Adds metrics of the outbox's size and age, measured when they are scraped. */
 export const watchOutbox = (pool: pg.Pool, registry: Registry): void =>
-  measuredGauges(registry, () => inTenant(pool, '*', (tx: Tx) => measureOutbox(tx)), [
+  createGauges(registry, () => inAllTenants(pool, (tx: Tx) => measureOutbox(tx)), [
     {
       name: 'outbox_depth',
       help: `Rows of the outbox, of all processes and tenants; ${maxCountedRows} means that or more.`,
@@ -20,16 +20,16 @@ export const watchOutbox = (pool: pg.Pool, registry: Registry): void =>
     },
   ])
 
-/** What the relay of this process did. */
+/** Metrics of this process's relay. */
 export const countDeliveries = (registry: Registry) => {
   const delivered = new Counter({
     name: 'outbox_events_delivered_total',
-    help: 'Events that the notifier took.',
+    help: 'Events that the notifier acknowledged.',
     registers: [registry],
   })
   const failed = new Counter({
     name: 'outbox_posts_failed_total',
-    help: 'Calls that the notifier did not answer (unreachable), or with something else than that it took the events (refused).',
+    help: 'Requests without a response (unreachable) or without an acknowledgement (refused) from the notifier.',
     labelNames: ['kind'],
     registers: [registry],
   })

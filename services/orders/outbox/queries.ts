@@ -2,9 +2,9 @@ import type { Tx } from '../database/tables.ts'
 import type { OutboxRow } from './events.ts'
 
 /**
- * A query that goes along the key of the outbox. Where the outbox has grown since its last statistics, Postgres takes a
- * backlog for a few rows, and would read and sort all of it for the oldest. For the same reason the query has no name:
- * its plan is not kept.
+ * Runs a query along the key of the outbox. After the outbox has grown, stale statistics make Postgres expect a few rows,
+ * and it would read and sort the whole backlog for the oldest. For the same reason the query has no name: its plan is not
+ * cached.
  */
 const alongTheKey = async (tx: Tx, text: string, values: unknown[] = []) => {
   const [, { rows }] = await Promise.all([
@@ -16,27 +16,27 @@ const alongTheKey = async (tx: Tx, text: string, values: unknown[] = []) => {
 
 export interface WaitingTenant {
   readonly tenant: string
-  /** Another process is telling its events now. */
-  readonly isHeldElsewhere: boolean
+  /** Another process is delivering its events. */
+  readonly isLeasedElsewhere: boolean
 }
 
-/** The tenants with something to tell. For `inTenant(pool, '*')`. */
+/** The tenants with rows in the outbox. For `inAllTenants`. */
 export const findWaiting = (tx: Tx, holder: string): Promise<WaitingTenant[]> =>
   alongTheKey(
     tx,
     `select t.tenant_id as tenant, exists (
         select from outbox_leases l where l.tenant_id = t.tenant_id and l.holder <> $1 and l.held_until > now()
-      ) as "isHeldElsewhere"
+      ) as "isLeasedElsewhere"
       from tenants t cross join lateral (
         select from outbox o where o.tenant_id = t.tenant_id order by o.outbox_id limit 1
       ) oldest`,
     [holder],
   )
 
-/** Takes or renews the tenant's lease; false when another process holds it. */
-export const takeLease = async (tx: Tx, tenant: string, holder: string, seconds: number): Promise<boolean> => {
+/** Acquires or renews the tenant's lease; false when another process holds it. */
+export const acquireLease = async (tx: Tx, tenant: string, holder: string, seconds: number): Promise<boolean> => {
   const { rowCount } = await tx.client.query({
-    name: 'take_lease',
+    name: 'acquire_lease',
     text: `
       insert into outbox_leases as lease (tenant_id, holder, held_until)
       values ($1, $2, now() + make_interval(secs => $3))
@@ -47,12 +47,12 @@ export const takeLease = async (tx: Tx, tenant: string, holder: string, seconds:
   return rowCount === 1
 }
 
-export const giveBackLease = (tx: Tx, tenant: string, holder: string) =>
+export const releaseLease = (tx: Tx, tenant: string, holder: string) =>
   tx.deleteFrom('outbox_leases').where('tenant_id', '=', tenant).where('holder', '=', holder).execute()
 
 /**
- * The tenant's oldest rows: as few as have `events` events between them, or all. Row by row along the key: a backlog of
- * any size costs the same.
+ * The tenant's oldest rows: as few as have `events` events together, or all. The recursion reads row by row along the
+ * key, so a backlog of any size costs the same.
  */
 export const readOldest = async (tx: Tx, tenant: string, events: number): Promise<OutboxRow[]> => {
   const rows = await alongTheKey(
@@ -91,10 +91,10 @@ export interface OutboxSize {
   readonly ageSeconds: number
 }
 
-/** More rows than this are not counted: measuring costs the same however many there are. */
+/** Counting stops here, so that measuring a backlog of any size costs the same. */
 export const maxCountedRows = 100_000
 
-/** Of all tenants; gives up after a second. For `inTenant(pool, '*')`. */
+/** Of all tenants; fails after a second. For `inAllTenants`. */
 export const measureOutbox = async (tx: Tx): Promise<OutboxSize> => {
   await tx.client.query(`set local statement_timeout = '1s'`)
   const [size] = await alongTheKey(

@@ -1,61 +1,122 @@
-import type { Change } from '@courier/shared/changes.ts'
-import { inTenant } from '@courier/shared/database.ts'
-import type { Faults } from '@courier/shared/http/errors.ts'
+import type { Change } from '@courier/shared/cli/changes.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { required } from '@courier/shared/http/field-errors.ts'
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { hashPassword, isPassword } from '../access/passwords.ts'
+import { revokeLoginsOf } from '../access/tokens.ts'
 import type { Tx } from '../database/tables.ts'
+import { addressOf, findMatchErrors, matchMerchants } from './match-merchants.ts'
 import { sync } from './sync.ts'
-import type { TenantFile } from './tenant-file.ts'
+import type { MerchantsFile } from './tenant-file.ts'
 
 /**
- * The password hash of each merchant of the file, by e-mail address. Hashing takes long on purpose, so it comes before
- * the transaction. The hash that is there is kept while it is of that password: a new one would look like a change.
+ * The password hash of each merchant of the file, by e-mail address. Hashing is slow on purpose, so it runs before the
+ * transaction. A stored hash that matches the password is kept: a new one would count as a change.
  */
-export const hashPasswords = async (pool: pg.Pool, { tenant, merchants }: TenantFile): Promise<Map<string, string>> => {
-  const current = await inTenant(pool, tenant.id, (tx: Tx) => findCurrent(tx, tenant.id))
-  const hashes = new Map(current.map(row => [row.email, row.password_hash]))
-  const wanted = merchants.map(async ({ email, password }) => {
-    const hash = hashes.get(email.toLowerCase())
-    const isKept = hash !== undefined && (await isPassword(password, hash))
-    return [email.toLowerCase(), isKept ? hash : await hashPassword(password)] as const
+export const hashPasswords = async (
+  pool: pg.Pool,
+  { tenant, merchants }: MerchantsFile,
+): Promise<Map<string, string>> => {
+  const stored = matchMerchants(merchants, await inTenant(pool, tenant.id, (tx: Tx) => findStored(tx, tenant.id)))
+  const wanted = merchants.map(async ({ email, password }, index) => {
+    const hash = stored[index]?.password_hash
+    const isKept = hash !== undefined && (password === undefined || (await isPassword(password, hash)))
+    return [email.toLowerCase(), isKept ? hash : await hashPassword(password ?? '')] as const
   })
   return new Map(await Promise.all(wanted))
 }
 
-const findCurrent = (tx: Tx, tenant: string) =>
+const findStored = (tx: Tx, tenant: string) =>
   tx
     .selectFrom('merchants')
-    .select(['tenant_id', 'email', 'name', 'password_hash', 'rate_card'])
+    .select(['tenant_id', 'merchant_id', 'email', 'name', 'password_hash', 'rate_card', 'is_active'])
     .where('tenant_id', '=', tenant)
     .execute()
+
+type Stored = Awaited<ReturnType<typeof findStored>>[number]
 
 /** `hashes` are of `hashPasswords`. */
 export const applyMerchants = async (
   tx: Tx,
-  { tenant, merchants }: TenantFile,
+  { tenant, merchants }: MerchantsFile,
   hashes: ReadonlyMap<string, string>,
+  by: Actor,
 ): Promise<Change[]> => {
   const tenant_id = tenant.id
-  const ofMerchants = await sync({
+  const matches = matchMerchants(merchants, await findStored(tx, tenant_id))
+  const renamed = await renameMerchants(tx, merchants, matches)
+  const wanted = merchants.map(({ email, name, rate_card = null, active }, index) => ({
+    tenant_id,
+    email: email.toLowerCase(),
+    name,
+    password_hash: hashes.get(email.toLowerCase()) ?? '',
+    rate_card,
+    is_active: active ?? matches[index]?.is_active ?? true,
+  }))
+  const { changes } = await sync({
     tx,
     table: 'merchants',
     kind: 'merchant',
     keys: ['tenant_id', 'email'],
-    current: await findCurrent(tx, tenant_id),
-    wanted: merchants.map(({ email, name, rate_card = null }) => ({
-      tenant_id,
-      email: email.toLowerCase(),
-      name,
-      password_hash: hashes.get(email.toLowerCase()) ?? null,
-      rate_card,
-    })),
+    current: await findStored(tx, tenant_id),
+    wanted,
     others: 'kept',
   })
-  return [...ofMerchants.changes, ...(await applyBusinesses(tx, tenant_id, merchants))]
+  const changed = matches.flatMap((row, index) =>
+    row && row.password_hash !== wanted[index]?.password_hash ? [row] : [],
+  )
+  return [
+    ...renamed.filter(({ id }) => !changes.some(change => change.id === id)),
+    ...changes.map(change => ({ ...renamed.find(({ id }) => id === change.id), ...change, ...reasonOf(change) })),
+    ...(await endLogins(tx, tenant_id, changed, by)),
+    ...(await applyBusinesses(tx, tenant_id, merchants)),
+  ]
 }
 
-const applyBusinesses = async (tx: Tx, tenant_id: string, merchants: TenantFile['merchants']): Promise<Change[]> => {
-  const owners = await findOwners(tx, tenant_id, merchants)
+const reasonOf = ({ change }: Change): Pick<Change, 'reason'> =>
+  change === 'deactivated' ? { reason: 'its tokens are refused, its orders stay' } : {}
+
+/** Gives merchants their new e-mail addresses, which nobody else has. */
+const renameMerchants = async (
+  tx: Tx,
+  entries: MerchantsFile['merchants'],
+  matches: readonly (Stored | undefined)[],
+): Promise<Change[]> => {
+  const changes: Change[] = []
+  for (const [index, entry] of entries.entries()) {
+    const row = matches[index]
+    const email = addressOf(entry)
+    if (!row || row.email === email) continue
+    await tx
+      .updateTable('merchants')
+      .set({ email })
+      .where('tenant_id', '=', row.tenant_id)
+      .where('merchant_id', '=', row.merchant_id)
+      .execute()
+    changes.push({ kind: 'merchant', id: email, change: 'changed', reason: `its e-mail address was ${row.email}` })
+  }
+  return changes
+}
+
+/** Whoever logged in with an old password is logged out. */
+const endLogins = async (tx: Tx, tenant: string, merchants: readonly Stored[], by: Actor): Promise<Change[]> => {
+  const emails = new Map(merchants.map(({ merchant_id, email }) => [merchant_id, email]))
+  const tokens = await revokeLoginsOf(tx, tenant, [...emails.keys()])
+  if (tokens.length === 0) return []
+  const ids = tokens.map(({ token_id }) => token_id)
+  await audit(tx, tenant, by, 'token.revoked', ids)
+  return tokens.map(({ token_id: id, merchant_id }) => ({
+    kind: 'token of login',
+    id,
+    change: 'revoked',
+    reason: `the password of ${emails.get(String(merchant_id))} changed`,
+  }))
+}
+
+const applyBusinesses = async (tx: Tx, tenant_id: string, merchants: MerchantsFile['merchants']): Promise<Change[]> => {
+  const owners = matchMerchants(merchants, await findStored(tx, tenant_id)).map(row => row?.merchant_id)
   const rows = await tx.selectFrom('businesses').selectAll().where('tenant_id', '=', tenant_id).execute()
   const { changes } = await sync({
     tx,
@@ -78,32 +139,25 @@ const applyBusinesses = async (tx: Tx, tenant_id: string, merchants: TenantFile[
   return changes
 }
 
-/** The merchant ids of a file's merchants, undefined for new ones. */
-const findOwners = async (tx: Tx, tenant: string, merchants: TenantFile['merchants']) => {
-  const rows = await tx
-    .selectFrom('merchants')
-    .select(['merchant_id', 'email'])
-    .where('tenant_id', '=', tenant)
-    .execute()
-  const ids = new Map(rows.map(row => [row.email, row.merchant_id]))
-  return merchants.map(({ email }) => ids.get(email.toLowerCase()))
-}
-
-/** Business ids that belong to merchants whom the file does not name. */
-export const findForeignBusinesses = async (tx: Tx, { tenant, merchants }: TenantFile): Promise<Faults> => {
-  const owners = await findOwners(tx, tenant.id, merchants)
+/** Errors: merchants that are not there or not clear, and business ids of merchants that the file does not name. */
+export const findMerchantErrors = async (tx: Tx, { tenant, merchants }: MerchantsFile): Promise<FieldErrors> => {
+  const stored = await findStored(tx, tenant.id)
+  const errors = findMatchErrors(merchants, stored)
+  const matches = matchMerchants(merchants, stored)
+  for (const [m, { password }] of merchants.entries())
+    if (!matches[m] && password === undefined) errors[`merchants.${m}.password`] = [required('password')]
+  const owners = matches.map(row => row?.merchant_id)
   const rows = await tx
     .selectFrom('businesses')
     .select(['business_id', 'merchant_id'])
     .where('tenant_id', '=', tenant.id)
     .execute()
   const foreign = new Set(rows.filter(row => !owners.includes(row.merchant_id)).map(row => row.business_id))
-  const faults: Faults = {}
   for (const [m, { businesses }] of merchants.entries())
     for (const [b, { id }] of businesses.entries())
       if (foreign.has(id))
-        faults[`merchants.${m}.businesses.${b}.id`] = [
+        errors[`merchants.${m}.businesses.${b}.id`] = [
           `Business ${id} belongs to a merchant that this file does not name.`,
         ]
-  return faults
+  return errors
 }

@@ -1,26 +1,28 @@
-import type { Change } from '@courier/shared/changes.ts'
-import type { Tx } from '../database/tables.ts'
+import type { Change } from '@courier/shared/cli/changes.ts'
+import type { Selectable } from 'kysely'
+import type { Tables, Tx } from '../database/tables.ts'
 import { type Synced, sync } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
 
-/** Zones that lose their last city or rate go last: cities and rates point at them. */
+/** Zones are deleted after the cities and rates that refer to them. */
 export const applyRateCards = async (tx: Tx, { tenant, rate_cards }: TenantFile): Promise<Change[]> => {
   const tenant_id = tenant.id
-  const wanted = rowsOf(tenant_id, rate_cards)
   const cards = rate_cards.map(card => card.name)
-  const ofTenant = <Table extends 'zones' | 'zone_cities' | 'rates'>(table: Table) =>
+  const ofTenant = <Table extends 'zone_cities' | 'rates'>(table: Table) =>
     tx
-      .selectFrom(table as 'zones')
+      .selectFrom(table as 'rates')
       .selectAll()
       .where('tenant_id', '=', tenant_id)
       .where(({ eb }) => (cards.length > 0 ? eb('rate_card', 'in', cards) : eb.val(false)))
       .execute()
-  const [currentCards, zones, cities, rates] = await Promise.all([
+  const [currentCards, allZones, cities, rates] = await Promise.all([
     tx.selectFrom('rate_cards').selectAll().where('tenant_id', '=', tenant_id).execute(),
-    ofTenant('zones'),
+    tx.selectFrom('zones').selectAll().where('tenant_id', '=', tenant_id).execute(),
     ofTenant('zone_cities'),
     ofTenant('rates'),
   ])
+  const zones = allZones.filter(zone => cards.includes(zone.rate_card))
+  const wanted = rowsOf(tenant_id, rate_cards, createZoneNumbers(allZones))
   const key = ['tenant_id', 'rate_card']
   const steps = [
     { table: 'rate_cards', kind: 'rate card', keys: key, current: currentCards, wanted: wanted.cards },
@@ -35,7 +37,19 @@ export const applyRateCards = async (tx: Tx, { tenant, rate_cards }: TenantFile)
   return synced.flatMap(({ changes }) => changes)
 }
 
-const rowsOf = (tenant_id: string, rateCards: TenantFile['rate_cards']) => ({
+/** The number that a zone has, or the next one. */
+const createZoneNumbers = (zones: readonly Selectable<Tables['zones']>[]) => {
+  const keyOf = (card: string, zone: string): string => JSON.stringify([card, zone])
+  const numbers = new Map(zones.map(({ rate_card, zone, zone_id }) => [keyOf(rate_card, zone), zone_id]))
+  let last = Math.max(0, ...numbers.values())
+  return (card: string, zone: string): number => numbers.get(keyOf(card, zone)) || ++last
+}
+
+const rowsOf = (
+  tenant_id: string,
+  rateCards: TenantFile['rate_cards'],
+  numberOf: ReturnType<typeof createZoneNumbers>,
+) => ({
   cards: rateCards.map(({ name }) => ({ tenant_id, rate_card: name })),
   zones: rateCards.flatMap(({ name, zones }) =>
     Object.entries(zones).map(([zone, members]) => ({
@@ -43,6 +57,7 @@ const rowsOf = (tenant_id: string, rateCards: TenantFile['rate_cards']) => ({
       rate_card: name,
       zone,
       is_elsewhere: members === '*',
+      zone_id: numberOf(name, zone),
     })),
   ),
   cities: rateCards.flatMap(({ name, zones }) =>

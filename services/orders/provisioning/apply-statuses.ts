@@ -1,8 +1,8 @@
-import type { Change } from '@courier/shared/changes.ts'
-import type { Faults } from '@courier/shared/http/errors.ts'
+import type { Change } from '@courier/shared/cli/changes.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import type { Tx } from '../database/tables.ts'
-import { findStatuses, findUsedKeys, lockStatusSet } from '../tracking/status-queries.ts'
-import { merchantStatusKeys, type Status, type Statuses, standardStatuses } from '../tracking/statuses.ts'
+import { findStatuses, findUsedKeys, lockStatusSet } from '../orders/status-queries.ts'
+import { merchantStatusKeys, type Status, type Statuses, standardStatuses } from '../orders/statuses.ts'
 import { isWholeSet } from './check-statuses.ts'
 import { sync } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
@@ -26,22 +26,22 @@ const wantedSet = ({ statuses: entries = [] }: TenantFile, current: Statuses): S
 
 const baseSet = (current: Statuses): readonly Status[] => (current.size > 0 ? [...current.values()] : standardStatuses)
 
-/** Names for statuses that the tenant does not have, and a new set without a status that orders are in. */
-export const findStatusFaults = async (tx: Tx, file: TenantFile): Promise<Faults> => {
+/** Errors: names of statuses that the tenant lacks, and a new set without a status that orders have. */
+export const findStatusErrors = async (tx: Tx, file: TenantFile): Promise<FieldErrors> => {
   const { tenant, statuses: entries = [] } = file
   if (isWholeSet(entries)) return findKeysInUse(tx, file)
   const keys = baseSet(await findStatuses(tx, tenant.id)).map(({ key }) => key)
-  const faults: Faults = {}
+  const errors: FieldErrors = {}
   for (const [index, { key }] of entries.entries())
     if (!keys.includes(key))
-      faults[`statuses.${index}.key`] = [
+      errors[`statuses.${index}.key`] = [
         `There is no status ${key}, only ${keys.join(', ')}; a new set gives every status its moves.`,
       ]
-  return faults
+  return errors
 }
 
-/** Under a lock: until the set is written no order is moved to a status that it lacks. */
-const findKeysInUse = async (tx: Tx, { tenant, statuses = [] }: TenantFile): Promise<Faults> => {
+/** Locks the set: until it is written, no order moves to a status that it lacks. */
+const findKeysInUse = async (tx: Tx, { tenant, statuses = [] }: TenantFile): Promise<FieldErrors> => {
   await lockStatusSet(tx, tenant.id)
   const kept = new Set(statuses.map(({ key }) => key))
   const gone = [...(await findStatuses(tx, tenant.id)).keys()].filter(key => !kept.has(key))
@@ -49,12 +49,16 @@ const findKeysInUse = async (tx: Tx, { tenant, statuses = [] }: TenantFile): Pro
   return used.length > 0 ? { statuses: [`The set lacks ${used.join(', ')}: there are orders in that status.`] } : {}
 }
 
-/** Moves point at statuses: they come after new ones and go before old ones. */
+/** Moves refer to statuses: they are inserted after new ones and deleted before old ones. */
 export const applyStatuses = async (tx: Tx, file: TenantFile): Promise<Change[]> => {
   const tenant_id = file.tenant.id
   const wanted = wantedSet(file, await findStatuses(tx, tenant_id))
   const [statuses, moves] = await Promise.all([
-    tx.selectFrom('statuses').selectAll().where('tenant_id', '=', tenant_id).execute(),
+    tx
+      .selectFrom('statuses')
+      .select(['tenant_id', 'status_key', 'name', 'description', 'color', 'is_merchant_status', 'position'])
+      .where('tenant_id', '=', tenant_id)
+      .execute(),
     tx.selectFrom('status_moves').selectAll().where('tenant_id', '=', tenant_id).execute(),
   ])
   const common = { tx, others: 'removed' } as const

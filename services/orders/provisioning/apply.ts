@@ -1,52 +1,89 @@
-import { type Actor, audit, operator } from '@courier/shared/audit.ts'
-import type { Change } from '@courier/shared/changes.ts'
-import { inTenant, lockTenant } from '@courier/shared/database.ts'
-import type { Faults } from '@courier/shared/http/errors.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Applied, Change } from '@courier/shared/cli/changes.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
+import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
+import { forgottenMilliseconds } from '@courier/shared/postgres/token-holders.ts'
 import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
-import { applyMerchants, findForeignBusinesses, hashPasswords } from './apply-merchants.ts'
+import { applyMerchants, findMerchantErrors, hashPasswords } from './apply-merchants.ts'
 import { applyRateCards } from './apply-rate-cards.ts'
-import { applyStatuses, findStatusFaults } from './apply-statuses.ts'
+import { applyStatuses, findStatusErrors } from './apply-statuses.ts'
+import { findWarnings } from './find-warnings.ts'
 import { sync } from './sync.ts'
-import type { TenantFile } from './tenant-file.ts'
-
-export type Applied = { kind: 'applied'; changes: Change[] } | { kind: 'refused'; faults: Faults }
+import type { MerchantsFile, TenantFile } from './tenant-file.ts'
 
 /**
- * Makes a tenant what a checked file says, in one transaction. Places and a merchant's businesses that the file no
- * longer names are deactivated, zones and rates of its cards removed; merchants and cards that it does not name stay.
- * With `dryRun` the same is done and rolled back.
+ * Makes a tenant what a checked file says, in one transaction. States, cities and businesses that the file
+ * no longer names are deactivated, zones and rates of its cards deleted; merchants and cards that it does not name stay.
+ * `dryRun` rolls the same transaction back. Resolves once no process admits a token that this ended.
  */
 export const applyTenant = async (
   pool: pg.Pool,
-  file: TenantFile,
+  file: TenantFile | MerchantsFile,
   dryRun: boolean,
   by: Actor = operator(),
 ): Promise<Applied> => {
   const hashes = await hashPasswords(pool, file)
-  return inTenant<Tables, Applied>(
+  const result = await inTenant<Tables, Applied>(
     pool,
     file.tenant.id,
     async tx => {
       await lockTenant(tx, file.tenant.id)
-      const faults = { ...(await findForeignBusinesses(tx, file)), ...(await findStatusFaults(tx, file)) }
-      if (Object.keys(faults).length > 0) return { kind: 'refused', faults }
+      const errors = { ...(await findMerchantErrors(tx, file)), ...(await findOtherErrors(tx, file)) }
+      if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
       const changes = [
-        ...(await applySettings(tx, file)),
-        ...(await applyStatuses(tx, file)),
-        ...(await applyPlaces(tx, file)),
-        ...(await applyRateCards(tx, file)),
-        ...(await applyMerchants(tx, file, hashes)),
+        ...(isWhole(file) ? await applyTenantItself(tx, file) : []),
+        ...(await applyMerchants(tx, file, hashes, by)),
       ]
       if (changes.length > 0) {
         await raiseVersion(tx, file.tenant.id)
         await audit(tx, file.tenant.id, by, 'tenant.applied', file.tenant.id)
       }
-      return { kind: 'applied', changes }
+      return { kind: 'applied', changes, warnings: isWhole(file) ? await findWarnings(tx, file) : [] }
     },
     ({ kind }) => kind === 'applied' && !dryRun,
   )
+  if (!dryRun && endsTokens(result)) await delay(forgottenMilliseconds)
+  return result
 }
+
+const isWhole = (file: TenantFile | MerchantsFile): file is TenantFile => 'states' in file
+
+const applyTenantItself = async (tx: Tx, file: TenantFile): Promise<Change[]> => [
+  ...(await applySettings(tx, file)),
+  ...(await applyStatuses(tx, file)),
+  ...(await applyCities(tx, file)),
+  ...(await applyRateCards(tx, file)),
+]
+
+/** Merchants alone rely on the tenant and the rate cards of the database. */
+const findOtherErrors = async (tx: Tx, file: TenantFile | MerchantsFile): Promise<FieldErrors> => {
+  if (isWhole(file)) return findStatusErrors(tx, file)
+  const { id } = file.tenant
+  const [tenant, rows] = await Promise.all([
+    tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', id).executeTakeFirst(),
+    tx.selectFrom('rate_cards').select('rate_card').where('tenant_id', '=', id).execute(),
+  ])
+  if (!tenant) return { 'tenant.id': [`There is no tenant ${id}: a new one needs the whole file.`] }
+  const cards = rows.map(row => row.rate_card)
+  return Object.fromEntries(
+    file.merchants.flatMap(({ rate_card }, index) =>
+      rate_card && !cards.includes(rate_card)
+        ? [
+            [
+              `merchants.${index}.rate_card`,
+              [`There is no rate card ${rate_card}, only ${cards.join(', ') || 'none'}.`],
+            ],
+          ]
+        : [],
+    ),
+  )
+}
+
+const endsTokens = (result: Applied): boolean =>
+  result.kind === 'applied' &&
+  result.changes.some(({ kind, change }) => change === 'revoked' || (kind === 'merchant' && change === 'deactivated'))
 
 const applySettings = async (tx: Tx, { tenant }: TenantFile): Promise<Change[]> => {
   const current = await tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant.id).execute()
@@ -59,6 +96,9 @@ const applySettings = async (tx: Tx, { tenant }: TenantFile): Promise<Change[]> 
     waybill_mode: tenant.waybills.mode,
     waybill_format: tenant.waybills.format,
     secondary_phone: tenant.secondary_phone ?? false,
+    phone_check: tenant.checks?.phone ?? null,
+    duplicate_check: tenant.checks?.duplicate ?? null,
+    unusual_check: tenant.checks?.unusual ?? null,
   }
   const { changes } = await sync({
     tx,
@@ -79,7 +119,7 @@ const raiseVersion = (tx: Tx, tenant: string) =>
     .where('tenant_id', '=', tenant)
     .execute()
 
-const applyPlaces = async (tx: Tx, { tenant, states }: TenantFile): Promise<Change[]> => {
+const applyCities = async (tx: Tx, { tenant, states }: TenantFile): Promise<Change[]> => {
   const tenant_id = tenant.id
   const [currentStates, currentCities] = await Promise.all([
     tx.selectFrom('states').selectAll().where('tenant_id', '=', tenant_id).execute(),

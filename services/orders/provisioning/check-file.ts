@@ -1,29 +1,47 @@
-import type { Faults } from '@courier/shared/http/errors.ts'
-import { badText, faultsOf, isBadText } from '@courier/shared/http/faults.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { badText, isBadText, validationErrors } from '@courier/shared/http/field-errors.ts'
+import { nameKey } from '@courier/shared/name-key.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
-import { nameKey } from '../directory/names.ts'
 import { checkStatuses } from './check-statuses.ts'
-import { TenantFile } from './tenant-file.ts'
+import { MerchantsFile, TenantFile } from './tenant-file.ts'
 import { type Add, unique } from './unique.ts'
 
 const check = TypeCompiler.Compile(TenantFile)
+const checkMerchantsFile = TypeCompiler.Compile(MerchantsFile)
 
-export type CheckedFile = { kind: 'accepted'; file: TenantFile } | { kind: 'refused'; faults: Faults }
+/** A file that names a tenant by its id alone has nothing but merchants. */
+const isOfMerchants = (value: unknown): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  !('states' in value) &&
+  !('rate_cards' in value) &&
+  'merchants' in value
 
-/** Checks the shape of a tenant file, and that what it names exists in it once. Pure. */
+export type CheckedFile =
+  | { kind: 'accepted'; file: TenantFile | MerchantsFile }
+  | { kind: 'refused'; errors: FieldErrors }
+
+/** Checks the shape of a tenant file, and that it defines everything that it refers to, once. Pure. */
 export const checkFile = (value: unknown): CheckedFile => {
-  if (!check.Check(value)) return { kind: 'refused', faults: faultsOf(check, value) }
-  const faults: Faults = {}
+  const errors: FieldErrors = {}
   const add = (path: string, sentence: string): void => {
-    faults[path] = [...(faults[path] ?? []), sentence]
+    errors[path] = [...(errors[path] ?? []), sentence]
   }
+  if (isOfMerchants(value)) {
+    if (!checkMerchantsFile.Check(value))
+      return { kind: 'refused', errors: validationErrors(checkMerchantsFile, value) }
+    checkTexts(value, '', add)
+    checkMerchants(value.merchants, undefined, add)
+    return Object.keys(errors).length > 0 ? { kind: 'refused', errors } : { kind: 'accepted', file: value }
+  }
+  if (!check.Check(value)) return { kind: 'refused', errors: validationErrors(check, value) }
   checkTexts(value, '', add)
   checkTimeZone(value, add)
-  checkPlaces(value, add)
+  checkCities(value, add)
   checkRateCards(value, add)
-  checkMerchants(value, add)
+  checkMerchants(value.merchants, new Set(value.rate_cards.map(card => card.name)), add)
   checkStatuses(value, add)
-  return Object.keys(faults).length > 0 ? { kind: 'refused', faults } : { kind: 'accepted', file: value }
+  return Object.keys(errors).length > 0 ? { kind: 'refused', errors } : { kind: 'accepted', file: value }
 }
 
 const checkTexts = (value: unknown, path: string, add: Add): void => {
@@ -40,7 +58,7 @@ const checkTimeZone = ({ tenant }: TenantFile, add: Add): void => {
   }
 }
 
-const checkPlaces = ({ states }: TenantFile, add: Add): void => {
+const checkCities = ({ states }: TenantFile, add: Add): void => {
   const stateId = unique(add, 'state id')
   const stateName = unique(add, 'state name')
   const cityId = unique(add, 'city id')
@@ -79,7 +97,7 @@ const checkZones = (card: TenantFile['rate_cards'][number], path: string, cities
   const elsewhere = unique(add, 'zone of all other cities,')
   const zoneCity = unique(add, 'city')
   for (const [zone, members] of Object.entries(card.zones)) {
-    // A name with a line break is one that the schema passes over.
+    // The schema does not check names with a line break.
     if (!/^\S.{0,254}$/.test(zone) || isBadText(zone))
       add(`${path}.zones.${zone}`, 'The name of a zone must be a text of 1 to 255 characters in one line.')
     else if (members === '*') elsewhere(`${path}.zones.${zone}`, '*')
@@ -91,13 +109,13 @@ const checkZones = (card: TenantFile['rate_cards'][number], path: string, cities
   }
 }
 
-const checkMerchants = ({ rate_cards, merchants }: TenantFile, add: Add): void => {
-  const cards = new Set(rate_cards.map(card => card.name))
+/** Without `cards` those of the database are meant. */
+const checkMerchants = (merchants: MerchantsFile['merchants'], cards: Set<string> | undefined, add: Add): void => {
   const email = unique(add, 'e-mail address')
   const businessId = unique(add, 'business id')
   for (const [m, merchant] of merchants.entries()) {
     email(`merchants.${m}.email`, merchant.email.toLowerCase())
-    if (merchant.rate_card && !cards.has(merchant.rate_card))
+    if (merchant.rate_card && cards && !cards.has(merchant.rate_card))
       add(`merchants.${m}.rate_card`, `There is no rate card ${merchant.rate_card} in this file.`)
     for (const [b, business] of merchant.businesses.entries())
       businessId(`merchants.${m}.businesses.${b}.id`, business.id)

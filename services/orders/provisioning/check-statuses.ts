@@ -1,11 +1,11 @@
-import { required } from '@courier/shared/http/faults.ts'
-import { merchantStatusKeys } from '../tracking/statuses.ts'
+import { required } from '@courier/shared/http/field-errors.ts'
+import { merchantStatusKeys } from '../orders/statuses.ts'
 import type { TenantFile } from './tenant-file.ts'
 import { type Add, unique } from './unique.ts'
 
 type Entries = NonNullable<TenantFile['statuses']>
 
-/** Whether a file gives a whole new set of statuses, not new names and colours of the one that is there. */
+/** Whether a file replaces the set of statuses instead of renaming or recolouring some. */
 export const isWholeSet = (entries: Entries): boolean => entries.some(entry => entry.moves)
 
 export const checkStatuses = ({ statuses = [] }: TenantFile, add: Add): void => {

@@ -1,4 +1,4 @@
-import type { Change } from '@courier/shared/changes.ts'
+import type { Change } from '@courier/shared/cli/changes.ts'
 import { type RawBuilder, sql } from 'kysely'
 import type { Tables, Tx } from '../database/tables.ts'
 
@@ -7,23 +7,23 @@ type Row = Record<string, string | number | boolean | null>
 export interface Sync {
   tx: Tx
   table: keyof Tables
-  /** What a row is called in the list of changes. */
+  /** The name of a row in the list of changes. */
   kind: string
-  /** The columns that tell rows apart. tenant_id comes first. */
+  /** The primary key, tenant_id first. */
   keys: readonly string[]
   current: readonly Row[]
   wanted: readonly Row[]
-  /** What becomes of rows that are not wanted any more. */
+  /** What happens to rows that are no longer wanted. */
   others: 'kept' | 'removed' | 'deactivated'
 }
 
 export interface Synced {
   changes: Change[]
-  /** Removes what is gone; a separate step, because other tables may still point there. */
+  /** Deletes rows that are no longer wanted; a separate step, because other tables may still refer to them. */
   remove: () => Promise<void>
 }
 
-/** Makes the rows of a table what they should be, each statement for all rows at once, and tells what differs. */
+/** Brings the rows of a table to the wanted state, in one statement a step, and returns what changed. */
 export const sync = async ({ tx, table, kind, keys, current, wanted, others }: Sync): Promise<Synced> => {
   const keyOf = (row: Row): string => JSON.stringify(keys.map(key => row[key]))
   const before = new Map(current.map(row => [keyOf(row), row]))
@@ -34,18 +34,43 @@ export const sync = async ({ tx, table, kind, keys, current, wanted, others }: S
   const inactive = others === 'deactivated' ? gone.map(row => ({ ...row, is_active: false })) : []
   await upsert(tx, table, keys, [...added, ...changed, ...inactive])
 
-  const tell = (rows: readonly Row[], change: Change['change']): Change[] =>
-    rows.map(row => ({ kind, id: (keys.length > 1 ? keys.slice(1) : keys).map(key => row[key]).join(' / '), change }))
-  const changes = [...tell(added, 'added'), ...tell(changed, 'changed')]
-  if (others !== 'kept') changes.push(...tell(gone, others))
+  const changesOf = (rows: readonly Row[], change: Change['change']): Change[] =>
+    rows.map(row => ({
+      kind,
+      id: (keys.length > 1 ? keys.slice(1) : keys).map(key => row[key]).join(' / '),
+      change,
+      ...(change === 'changed' && { details: detailsOf(before.get(keyOf(row)) ?? {}, row) }),
+    }))
+  const isEnded = (row: Row): boolean => row.is_active === false && before.get(keyOf(row))?.is_active === true
+  const changes = [
+    ...changesOf(added, 'added'),
+    ...changesOf(
+      changed.filter(row => !isEnded(row)),
+      'changed',
+    ),
+    ...changesOf(changed.filter(isEnded), 'deactivated'),
+  ]
+  if (others !== 'kept') changes.push(...changesOf(gone, others))
   return { changes, remove: () => remove(tx, table, keys, others === 'removed' ? gone : []) }
 }
 
 const differs = (before: Row | undefined, after: Row): boolean =>
-  before !== undefined &&
-  Object.entries(after).some(([column, value]) =>
-    before[column] === null || value === null ? before[column] !== value : String(before[column]) !== String(value),
-  )
+  before !== undefined && Object.keys(after).some(column => differsIn(before, after, column))
+
+const differsIn = (before: Row, after: Row, column: string): boolean => {
+  const [old = null, now = null] = [before[column], after[column]]
+  return old === null || now === null ? old !== now : String(old) !== String(now)
+}
+
+/** A password is not shown, nor its hash. */
+const detailsOf = (before: Row, after: Row): string[] =>
+  Object.keys(after)
+    .filter(column => differsIn(before, after, column))
+    .map(column =>
+      column === 'password_hash'
+        ? 'password changed'
+        : `${column}: ${before[column] ?? '-'} -> ${after[column] ?? '-'}`,
+    )
 
 const upsert = async (tx: Tx, table: string, keys: readonly string[], rows: readonly Row[]): Promise<void> => {
   if (rows.length === 0) return

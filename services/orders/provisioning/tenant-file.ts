@@ -2,7 +2,11 @@ import { type Static, Type } from '@sinclair/typebox'
 
 const Name = Type.String({ minLength: 1, maxLength: 255, pattern: '\\S', must: 'be a text of 1 to 255 characters' })
 const Id = Type.Integer({ minimum: 1, maximum: 2147483647, must: 'be an integer from 1 to 2147483647' })
-const Key = Type.String({ pattern: '^[a-z0-9][a-z0-9_-]{0,62}$', must: 'be 1 to 63 of a-z, 0-9, _ and -' })
+const Key = Type.String({
+  maxLength: 63,
+  pattern: '^[a-z0-9][a-z0-9_-]{0,62}$',
+  must: 'be 1 to 63 of a-z, 0-9, _ and -',
+})
 const Price = Type.Number({
   minimum: 0,
   maximum: 9_999_999_999.99,
@@ -11,18 +15,22 @@ const Price = Type.Number({
 
 const strict = { additionalProperties: false }
 
+const Check = Type.Union([Type.Literal('refuse'), Type.Literal('warn'), Type.Literal('off')], {
+  must: 'be refuse, warn or off',
+})
+
 export const TenantSettings = Type.Object(
   {
     id: Key,
     name: Name,
-    currency: Type.String({ pattern: '^[A-Z]{3}$', must: 'be a currency code such as LKR' }),
-    country: Type.String({ pattern: '^[A-Z]{2}$', must: 'be a country code such as LK' }),
+    currency: Type.String({ maxLength: 3, pattern: '^[A-Z]{3}$', must: 'be a currency code such as LKR' }),
+    country: Type.String({ maxLength: 2, pattern: '^[A-Z]{2}$', must: 'be a country code such as LK' }),
     time_zone: Type.String({ minLength: 1, maxLength: 64, must: 'be a time zone such as Asia/Colombo' }),
     waybills: Type.Object(
       {
         mode: Type.Union([Type.Literal('auto'), Type.Literal('manual')], { must: 'be auto or manual' }),
         format: Type.String({
-          pattern: '^[\\x21-\\x7e]*[#@*][\\x21-\\x7e]*$',
+          pattern: '^[\\x21\\x22\\x24-\\x29\\x2b-\\x3f\\x41-\\x7e]*[#@*][\\x21-\\x7e]*$',
           maxLength: 50,
           must: 'be at most 50 printable ASCII characters without blanks, at least one of them #, @ or *',
         }),
@@ -30,6 +38,13 @@ export const TenantSettings = Type.Object(
       strict,
     ),
     secondary_phone: Type.Optional(Type.Boolean()),
+    /** What becomes of what looks wrong but is legal; `warn` where nothing is said. */
+    checks: Type.Optional(
+      Type.Object(
+        { phone: Type.Optional(Check), duplicate: Type.Optional(Check), unusual: Type.Optional(Check) },
+        strict,
+      ),
+    ),
   },
   strict,
 )
@@ -54,10 +69,18 @@ const RateCard = Type.Object(
 
 const Business = Type.Object({ id: Id, name: Name, default: Type.Optional(Type.Boolean()) }, strict)
 
+const Email = Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', maxLength: 255, must: 'be an e-mail address' })
+
 const Merchant = Type.Object(
   {
+    /** The merchant's id, which finds it whatever its e-mail address was; new merchants have none. */
+    id: Type.Optional(Id),
     name: Name,
-    email: Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', maxLength: 255, must: 'be an e-mail address' }),
+    email: Email,
+    /** The e-mail address before this one. */
+    was: Type.Optional(Email),
+    /** Without it a merchant stays as it is. */
+    active: Type.Optional(Type.Boolean()),
     password: Type.String({ minLength: 8, maxLength: 255, must: 'be 8 to 255 characters long' }),
     rate_card: Type.Optional(Type.Union([Name, Type.Null()])),
     businesses: Type.Array(Business),
@@ -70,7 +93,7 @@ const StatusEntry = Type.Object(
     key: Key,
     name: Type.Optional(Name),
     color: Type.Optional(
-      Type.String({ pattern: '^[a-z][a-z-]{0,29}$', must: 'be the name of a colour such as success' }),
+      Type.String({ maxLength: 30, pattern: '^[a-z][a-z-]{0,29}$', must: 'be the name of a colour such as success' }),
     ),
     description: Type.Optional(Type.String({ maxLength: 255 })),
     moves: Type.Optional(Type.Array(Key)),
@@ -78,16 +101,29 @@ const StatusEntry = Type.Object(
   strict,
 )
 
-/** A tenant described in one file: what `orders apply` reads. */
+/** A tenant described in one file, as `orders apply` reads it. */
 export const TenantFile = Type.Object(
   {
     tenant: TenantSettings,
     states: Type.Array(State),
     rate_cards: Type.Array(RateCard),
     merchants: Type.Array(Merchant),
-    /** With `moves` in every entry a whole new set, without them new names and colours of the set that is there. */
+    /** With `moves` in every entry a new set, without them new names and colours for the current one. */
     statuses: Type.Optional(Type.Array(StatusEntry, { minItems: 1 })),
   },
   strict,
 )
 export type TenantFile = Static<typeof TenantFile>
+
+/** Merchants of a tenant that is there: everything else stays as it is, a password that is not given too. */
+export const MerchantsFile = Type.Object(
+  {
+    tenant: Type.Object({ id: Key }, strict),
+    merchants: Type.Array(
+      Type.Object({ ...Merchant.properties, password: Type.Optional(Merchant.properties.password) }, strict),
+      { minItems: 1 },
+    ),
+  },
+  strict,
+)
+export type MerchantsFile = Static<typeof MerchantsFile>

@@ -1,7 +1,7 @@
-/** Adds a sentence under the path of what is wrong. */
+/** Adds an error at a path. */
 export type Add = (path: string, sentence: string) => void
 
-/** Tells of every value that came before: `once(path, value)` adds a fault at the later one. */
+/** Returns a check that adds an error at the path of every value that it has seen before. */
 export const unique = (add: Add, what: string) => {
   const seen = new Set<unknown>()
   return (path: string, value: unknown): void => {

@@ -14,7 +14,11 @@ const admin = fileURLToPath(new URL('../admin.ts', import.meta.url))
 
 /** Runs `orders` with these words in an environment of these variables alone. */
 const run = (environment: Record<string, string>, ...words: string[]) => {
-  const options = { env: environment, encoding: 'utf8', timeout: 30_000 } as const
+  const options = {
+    env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...environment },
+    encoding: 'utf8',
+    timeout: 60_000,
+  } as const
   const { status, stdout, stderr } = spawnSync(process.execPath, [admin, ...words], options)
   return { status, stdout, stderr }
 }
@@ -72,7 +76,7 @@ t.test('migrate brings an empty database up to date once', async t => {
   t.match(succeed(t, run(environment, 'apply', save(tenantFile()))), /^tenant +added +1$/m)
 })
 
-t.test('apply tells what it changed, once', async t => {
+t.test('apply prints what it changed, once', async t => {
   const { orders, save } = await start(t)
   const file = save(tenantFile())
   const dryRun = succeed(t, orders('apply', file, '--dry-run'))
@@ -80,7 +84,7 @@ t.test('apply tells what it changed, once', async t => {
     .split('\n')
   t.equal(dryRun.pop(), 'Nothing was written: this was a dry run.')
   const lines = succeed(t, orders('apply', file)).trimEnd().split('\n')
-  t.strictSame(lines, dryRun, 'the dry run told the same')
+  t.strictSame(lines, dryRun, 'the dry run printed the same')
   const table = lines.filter(line => !line.startsWith('  ')).map(line => line.split(/ {2,}/))
   t.strictSame(table, [
     ['what', 'change', 'count'],
@@ -99,7 +103,7 @@ t.test('apply tells what it changed, once', async t => {
   t.equal(succeed(t, orders('apply', file)), 'Nothing to change: the tenant is as the file says.\n')
 })
 
-t.test('apply tells few changes one by one, and all of them as JSON', async t => {
+t.test('apply prints a few changes one by one, and all of them as JSON', async t => {
   const { orders, save } = await start(t)
   succeed(t, orders('apply', save(tenantFile())))
   const file = save(tenantFile({ name: 'Renamed', secondary_phone: false }))
@@ -110,7 +114,94 @@ t.test('apply tells few changes one by one, and all of them as JSON', async t =>
   t.same(JSON.parse(succeed(t, orders('apply', file, '--json'))), { dry_run: false, changes: [] })
 })
 
-t.test('a command may take longer than a call', async t => {
+t.test('apply prints before and after, and warns of what will stop booking', async t => {
+  const { orders, save } = await start(t)
+  const applied = (file: ReturnType<typeof tenantFile>) =>
+    succeed(t, orders('apply', save(file)))
+      .trimEnd()
+      .split('\n')
+  t.match(
+    applied(tenantFile()),
+    ['what  change'].map(() => String),
+  )
+  const file = tenantFile({ waybills: { mode: 'auto', format: 'DM##' } })
+  const [colombo] = file.states
+  if (colombo?.cities[0]) colombo.cities[0].name = 'Kotte North'
+  const [merchant] = file.merchants
+  if (merchant) merchant.password = 'another-password'
+  const lines = applied(file)
+  t.ok(lines.includes('    city 1500 name: Kotte -> Kotte North'))
+  t.ok(lines.includes('    tenant demo waybill_format: DM######## -> DM##'))
+  t.ok(lines.includes('    merchant shop@example.com password changed'))
+  t.ok(lines.includes('  warning: the rate card standard has no rate to Jaffna in Jaffna: orders there are refused'))
+  t.ok(lines.some(line => /^ {2}warning: the waybill format DM## has 99 numbers left; without/.test(line)))
+  t.notMatch(lines.join(), /another-password|argon2/)
+})
+
+t.test('a file may have merchants alone, and change nothing else', async t => {
+  const { orders, save } = await start(t)
+  succeed(t, orders('apply', save(tenantFile())))
+  const one = {
+    name: 'Kandy Tea',
+    email: 'tea@example.com',
+    password: 'kandy-tea-demo',
+    businesses: [{ id: 8, name: 'Tea' }],
+  }
+  const apply = (merchant: object, tenant = 'demo') =>
+    orders('apply', save({ tenant: { id: tenant }, merchants: [merchant] }), '--json')
+  const { changes } = JSON.parse(succeed(t, apply({ ...one, rate_card: 'standard' })))
+  t.same(changes, [
+    { kind: 'merchant', id: 'tea@example.com', change: 'added' },
+    { kind: 'business', id: '8', change: 'added' },
+  ])
+  const refused = (result: ReturnType<Run>) => JSON.parse(result.stdout).errors
+  t.match(refused(apply({ ...one, rate_card: 'gold' })), {
+    'merchants.0.rate_card': [/no rate card gold, only standard/],
+  })
+  t.match(refused(apply(one, 'nowhere')), { 'tenant.id': [/There is no tenant nowhere/] })
+  t.match(refused(apply({ ...one, email: 'new@example.com', businesses: [], password: undefined })), {
+    'merchants.0.password': ['The password field is required.'],
+  })
+})
+
+t.test(
+  'merchants are added, get passwords and are deactivated by commands, with no password in their words',
+  async t => {
+    const { save, url, ownerUrl } = await start(t)
+    const environment = { ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }
+    succeed(t, run(environment, 'apply', save(tenantFile())))
+    const merchant = (MERCHANT_PASSWORD: string, name: string, ...words: string[]) =>
+      run(
+        { ...environment, MERCHANT_PASSWORD },
+        'merchant',
+        name,
+        '--tenant',
+        'demo',
+        '--email',
+        'tea@example.com',
+        ...words,
+      )
+    const about = ['--name', 'Kandy Tea', '--rate-card', 'standard', '--business', '8:Tea', '--business', '9:Tea too']
+    const added = succeed(t, merchant('kandy-tea-demo', 'add', ...about))
+    t.match(added, /^ {2}merchant tea@example\.com added$/m)
+    t.match(added, /^ {2}business 9 added$/m)
+    t.match(fail(t, merchant('kandy-tea-demo', 'add', ...about)), /there is a merchant tea@example\.com already/)
+    t.match(fail(t, merchant('short', 'password')), /password: The password field must be 8 to 255 characters long/)
+    t.match(fail(t, merchant('', 'password')), /set MERCHANT_PASSWORD/)
+    t.match(succeed(t, merchant('another-password', 'password')), /merchant tea@example\.com password changed/)
+    t.match(succeed(t, merchant('', 'deactivate')), /^ {2}merchant tea@example\.com deactivated/m)
+    const client = new pg.Client({
+      connectionString: process.env.TEST_POSTGRES_URL?.replace(/[^/]*$/, new URL(url).pathname.slice(1)),
+    })
+    await client.connect()
+    t.teardown(() => client.end())
+    const { rows } = await client.query(`select is_active, rate_card from merchants where email = 'tea@example.com'`)
+    t.same(rows, [{ is_active: false, rate_card: 'standard' }])
+    t.same((await client.query('select count(*)::int from businesses where is_active')).rows, [{ count: 5 }])
+  },
+)
+
+t.test('a command may take longer than a request', async t => {
   const { orders, save, url } = await start(t)
   const other = new pg.Client({ connectionString: url })
   await other.connect()
@@ -148,7 +239,7 @@ t.test('audit lists who did what, the newest first', async t => {
   t.match(fail(t, orders('audit', '--tenant', 'nowhere')), /there is no tenant nowhere/)
 })
 
-t.test('a wrong file is told with its paths and nothing of it is applied', async t => {
+t.test('an invalid file is refused with the paths of its errors, and nothing of it is applied', async t => {
   const { orders, save } = await start(t)
   const file = save(tenantFile({ currency: 'rupee', time_zone: 'Mars/Base' }))
   t.equal(
@@ -179,7 +270,7 @@ t.test('a business that belongs to somebody else is refused by the database, wit
   t.match(fail(t, orders('apply', file)), /^ {2}merchants\.0\.businesses\.0\.id: Business 7290 belongs to /m)
 })
 
-t.test('a file that cannot be read is told in a line', async t => {
+t.test('a file that cannot be read is reported in one line', async t => {
   const { orders, save } = await start(t)
   t.equal(fail(t, orders('apply', '/nowhere/tenant.json')), 'orders: cannot read /nowhere/tenant.json: ENOENT\n')
   const file = save('{"tenant":')
@@ -187,13 +278,13 @@ t.test('a file that cannot be read is told in a line', async t => {
   t.match(fail(t, orders('apply', save('null'))), /was not applied:\n {2}the file: The data must be an object\.\n$/)
 })
 
-t.test('a token is made for a merchant or for staff, and shown once', async t => {
+t.test('a token is created for a merchant or for staff, and shown once', async t => {
   const { orders, save } = await start(t)
   succeed(t, orders('apply', save(tenantFile())))
   const create = (...words: string[]) => orders('token', 'create', '--tenant', 'demo', ...words)
   const made = JSON.parse(succeed(t, create('--merchant', 'shop@example.com', '--json')))
   t.strictSame(Object.keys(made), ['id', 'token'])
-  t.match(made, { id: /^tok_/, token: /^courier_[\w-]{43}$/ })
+  t.match(made, { id: /^tok_/, token: /^courier_[\w-]{48}$/ })
   const [id = '', token = '', hint] = succeed(t, create('--staff', 'Ruwan', '--expires', '2099-01-31T00:00:00Z')).split(
     '\n',
   )
@@ -218,7 +309,7 @@ t.test('a token is made for a merchant or for staff, and shown once', async t =>
   t.notMatch(table + list, /hash|courier_/)
 })
 
-t.test('a token without one holder, tenant or time to come is not made', async t => {
+t.test('a token without exactly one holder, a tenant and a future expiry is not created', async t => {
   const { orders, save } = await start(t)
   succeed(t, orders('apply', save(tenantFile())))
   t.match(fail(t, orders('token', 'create', '--staff', 'Ruwan')), /--tenant/)
@@ -226,7 +317,7 @@ t.test('a token without one holder, tenant or time to come is not made', async t
     [[], /^orders: name one holder: --merchant EMAIL or --staff NAME\n$/],
     [['--merchant', 'shop@example.com', '--staff', 'Ruwan'], /^orders: name one holder/],
     [['--merchant', 'nobody@example.com'], /^orders: tenant demo has no merchant nobody@example\.com\n$/],
-    [['--staff', 'Ruwan', '--expires', 'soon'], /^orders: --expires must be a time to come, such as .*, not soon\n$/],
+    [['--staff', 'Ruwan', '--expires', 'soon'], /^orders: --expires must be a future time such as .*, not soon\n$/],
   ]
   for (const [words, message] of table)
     t.match(fail(t, orders('token', 'create', '--tenant', 'demo', ...words)), message, words.join(' '))
@@ -240,8 +331,8 @@ t.test('revoke ends a token by its id', async t => {
     JSON.parse(succeed(t, orders('token', 'create', '--tenant', 'demo', '--staff', 'Ruwan', '--json'))).id
   const [first, second] = [create(), create()]
   t.equal(succeed(t, orders('token', 'revoke', first)), `${first} of tenant demo is revoked.\n`)
-  const answer = JSON.parse(succeed(t, orders('token', 'revoke', second, '--json')))
-  t.same(answer, { id: second, tenant: 'demo', revoked: true })
+  const response = JSON.parse(succeed(t, orders('token', 'revoke', second, '--json')))
+  t.same(response, { id: second, tenant: 'demo', revoked: true })
   const list = JSON.parse(succeed(t, orders('token', 'list', '--json')))
   for (const { revoked_at } of list) t.match(revoked_at, /^\d{4}-.*Z$/)
   t.equal(
@@ -250,14 +341,14 @@ t.test('revoke ends a token by its id', async t => {
   )
 })
 
-t.test('a database that cannot be used is told without its password', async t => {
+t.test('an unusable database is reported without its password', async t => {
   const { save, url } = await start(t)
   const file = save(tenantFile())
   const away = { ORDERS_DATABASE_URL: 'postgres://orders:s3cret@127.0.0.1:1/orders' }
   const hint = 'Postgres cannot be reached. Start it (npm start) or set ORDERS_DATABASE_URL'
   for (const words of [['migrate'], ['apply', file], ['token', 'list']]) {
-    const told = fail(t, run(away, ...words))
-    t.equal(told, `orders: ${hint}: connect ECONNREFUSED 127.0.0.1:1\n`, words.join(' '))
+    const printed = fail(t, run(away, ...words))
+    t.equal(printed, `orders: ${hint}: connect ECONNREFUSED 127.0.0.1:1\n`, words.join(' '))
   }
   const wrongPassword = fail(t, run({ ORDERS_DATABASE_URL: url.replace(':courier@', ':s3cret@') }, 'token', 'list'))
   t.match(wrongPassword, /^orders: .*password authentication failed/)

@@ -3,7 +3,7 @@ import type { TenantFile } from '../provisioning/tenant-file.ts'
 import { build } from './build.ts'
 import { tenantFile } from './tenant.ts'
 
-t.test('of two first applies at the same time the later one sees what the other made', async t => {
+t.test('of two concurrent first applies the later one sees what the other created', async t => {
   const { apply, rows } = await build(t)
   const ofMerchant = (id: string, email: string): TenantFile => {
     const file = tenantFile({ id })

@@ -1,5 +1,5 @@
-import { audit } from '@courier/shared/audit.ts'
-import { inTenant } from '@courier/shared/database.ts'
+import { audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { createTokenFor, revokeTokenById } from '../access/token-commands.ts'
 import type { Tx } from '../database/tables.ts'
@@ -9,8 +9,8 @@ import { batch, order, tenantFile } from './tenant.ts'
 
 const by = { kind: 'operator', name: 'kamala' } as const
 
-t.test('what operators do and who logs in is kept', async t => {
-  const { call, pool, rows } = await build(t)
+t.test('what operators do and who logs in is audited', async t => {
+  const { request, pool, rows } = await build(t)
   await rows('truncate audit')
   const file = tenantFile()
   file.tenant.name = 'Demo & Sons'
@@ -19,8 +19,8 @@ t.test('what operators do and who logs in is kept', async t => {
   await applyTenant(pool, file, false, by)
   const { id } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' }, by)
   await revokeTokenById(pool, id, by)
-  const login = await call('/login', { email: 'shop@example.com', password: 'lanka-shoes-demo' }, { token: '' })
-  await call('/login', { email: 'shop@example.com', password: 'wrong' }, { token: '' })
+  const login = await request('/login', { email: 'shop@example.com', password: 'lanka-shoes-demo' }, { token: '' })
+  await request('/login', { email: 'shop@example.com', password: 'wrong' }, { token: '' })
   const kept = await rows('select * from audit order by audit_id')
   const operators = { tenant_id: 'demo', actor_kind: 'operator', actor: 'kamala', token_id: null, request_id: null }
   t.match(kept, [
@@ -34,7 +34,7 @@ t.test('what operators do and who logs in is kept', async t => {
   t.notMatch(JSON.stringify(kept), /lanka-shoes-demo|courier_|shop@example/)
 })
 
-t.test('staff who moves orders is kept, for each of them, once', async t => {
+t.test('moves by staff are audited once for each order', async t => {
   const { app, bulk, pool, rows } = await build(t)
   const confirmed = order({ initial_status_key: 'key_2' })
   const { data: waybills } = (await bulk(batch([confirmed, confirmed]))).body
@@ -50,7 +50,7 @@ t.test('staff who moves orders is kept, for each of them, once', async t => {
   t.equal((await move('key_nowhere')).statusCode, 422)
   const moved = await move('key_5')
   t.equal(moved.statusCode, 200)
-  t.equal((await move('key_5')).statusCode, 200, 'the call is repeated')
+  t.equal((await move('key_5')).statusCode, 200, 'the request is repeated')
   const kept = await rows('select object_id, actor, token_id, request_id, action from audit order by audit_id')
   t.strictSame(
     kept,

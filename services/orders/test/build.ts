@@ -1,5 +1,5 @@
-import { createPool } from '@courier/shared/database.ts'
-import { createServiceClient } from '@courier/shared/service-client.ts'
+import { createServiceClient } from '@courier/shared/http/service-client.ts'
+import { createPool } from '@courier/shared/postgres/database.ts'
 import { pino } from 'pino'
 import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
@@ -8,14 +8,14 @@ import { applyTenant } from '../provisioning/apply.ts'
 import type { TenantFile } from '../provisioning/tenant-file.ts'
 import { tenantFile } from './tenant.ts'
 
-export interface Answer {
+export interface ApiResponse {
   status: number
   headers: Record<string, unknown>
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came over the wire
+  // biome-ignore lint/suspicious/noExplicitAny: a response is whatever came over the wire
   body: any
 }
 
-export interface CallOptions {
+export interface RequestOptions {
   token?: string
   tenant?: string
   query?: string
@@ -38,8 +38,8 @@ export const build = async (
     serviceToken,
     maxOrdersPerBatch: 1000,
     maxBodyBytes: 5_242_880,
-    callsPerMinute: 1_000_000,
-    publicCallsPerMinute: 1_000_000,
+    requestsPerMinute: 1_000_000,
+    publicRequestsPerMinute: 1_000_000,
     login: { tokenDays: 30, triesPerEmail: 5, triesPerAddress: 30 },
     ...limits,
   }
@@ -58,8 +58,8 @@ export const build = async (
   const ownToken = await tokenOf(file.merchants[0]?.email ?? '')
 
   /** Posts a batch, or a body as it is. */
-  const bulk = async (body: unknown, options: CallOptions = {}): Promise<Answer> => {
-    const answer = await app.inject({
+  const bulk = async (body: unknown, options: RequestOptions = {}): Promise<ApiResponse> => {
+    const response = await app.inject({
       method: 'POST',
       url: `/api/public/merchant/order/bulk${options.query ?? ''}`,
       headers: {
@@ -70,13 +70,13 @@ export const build = async (
       },
       payload: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body),
     })
-    return { status: answer.statusCode, headers: answer.headers, body: answer.json() }
+    return { status: response.statusCode, headers: response.headers, body: response.json() }
   }
 
-  /** Any call of a merchant: `path` follows /api/public/merchant. A body makes it a POST. */
-  const call = async (path: string, body?: unknown, options: CallOptions & { remoteAddress?: string } = {}) => {
+  /** Any request of a merchant: `path` follows /api/public/merchant. A body makes it a POST. */
+  const request = async (path: string, body?: unknown, options: RequestOptions & { remoteAddress?: string } = {}) => {
     const { tenant = file.tenant.id, token = ownToken, headers, remoteAddress } = options
-    const answer = await app.inject({
+    const response = await app.inject({
       method: body === undefined ? 'GET' : 'POST',
       url: `/api/public/merchant${path}`,
       headers: {
@@ -88,7 +88,7 @@ export const build = async (
       ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
       ...(remoteAddress && { remoteAddress }),
     })
-    return { status: answer.statusCode, headers: answer.headers, body: answer.json() } as Answer
+    return { status: response.statusCode, headers: response.headers, body: response.json() } as ApiResponse
   }
 
   /** Rows as the superuser sees them: of all tenants. */
@@ -105,5 +105,5 @@ export const build = async (
       .finally(() => superuser.end())
   }
 
-  return { app, relay, ordersOptions, pool, database, token: ownToken, tokenOf, apply, bulk, call, rows }
+  return { app, relay, ordersOptions, pool, database, token: ownToken, tokenOf, apply, bulk, request, rows }
 }

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { openCounter, refusal } from './counter.ts'
+import { ordersFixture, refusal } from './orders-fixture.ts'
 import { tenantFile } from './tenant.ts'
 
-const { make, makeOfBooks, cancel, move, rows, apply, tokenOf, booksToken, staffToken } = await openCounter(t)
+const { make, makeOfBooks, cancel, move, rows, apply, tokenOf, booksToken, staffToken } = await ordersFixture(t)
 await apply(tenantFile({ id: 'other' }))
 const unknown = ['The requested waybill does not exist in the system.']
 const statuses = async (waybills: string[]) =>
@@ -13,9 +13,9 @@ const statuses = async (waybills: string[]) =>
 t.test('a merchant cancels drafts and confirmed orders of its own', async t => {
   await make(['DM00000001'])
   await make(['DM00000002'], { initial_status_key: 'key_2' })
-  const answer = await cancel(['DM00000002', 'DM00000001'])
-  t.equal(answer.status, 200)
-  t.strictSame(answer.body, { message: 'Orders Cancelled Successfully', data: ['DM00000002', 'DM00000001'] })
+  const response = await cancel(['DM00000002', 'DM00000001'])
+  t.equal(response.status, 200)
+  t.strictSame(response.body, { message: 'Orders Cancelled Successfully', data: ['DM00000002', 'DM00000001'] })
   t.strictSame(await statuses(['DM00000001', 'DM00000002']), ['key_3', 'key_3'])
   t.strictSame(
     await rows(`select status_key, staff_name from order_events where waybill_number = 'DM00000001' order by event_id`),
@@ -37,11 +37,11 @@ t.test('what is under way, gone already or of another merchant is refused, and n
   await cancel(['DM00000012'])
   const outbox = 'select count(*)::int from outbox'
   const before = await rows(outbox)
-  const answer = await cancel(['DM00000010', 'DM00000011', 'DM00000012', 'DM00000013', 'DM09999999', 'DM00000010'])
+  const response = await cancel(['DM00000010', 'DM00000011', 'DM00000012', 'DM00000013', 'DM09999999', 'DM00000010'])
   const way = 'you may cancel an order that is key_1 DRAFT or key_2 CONFIRMED.'
-  t.equal(answer.status, 422)
+  t.equal(response.status, 422)
   t.strictSame(
-    answer.body,
+    response.body,
     refusal({
       'waybill_numbers.1': [`DM00000011 is key_5 PICKUP RIDER ASSIGNED: ${way}`],
       'waybill_numbers.2': [`DM00000012 is key_3 CANCELLED: ${way}`],
@@ -63,7 +63,7 @@ t.test('the same merchant at another courier has no such order', async t => {
   t.strictSame(await statuses(['DM00000020']), ['key_1'])
 })
 
-t.test('a repeated call with its Idempotency-Key gets the first answer', async t => {
+t.test('a repeated request with its Idempotency-Key gets the first response', async t => {
   await make(['DM00000030'])
   const options = { headers: { 'idempotency-key': 'cancel' } }
   const first = await cancel(['DM00000030'], options)
@@ -73,7 +73,7 @@ t.test('a repeated call with its Idempotency-Key gets the first answer', async t
   t.strictSame(other.body, refusal({ 'waybill_numbers.0': unknown }), 'another merchant has keys of its own')
 })
 
-t.test('no waybills is a fault of the field', async t => {
+t.test('no waybills is an error of the field', async t => {
   for (const nothing of [undefined, null, []])
     t.strictSame((await cancel(nothing)).body, refusal({ waybill_numbers: ['The waybill numbers field is required.'] }))
 })

@@ -13,6 +13,7 @@ const start = async (t: Test): Promise<{ child: ChildProcess; port: number }> =>
     ORDERS_DATABASE_URL: url,
     ORDERS_MIGRATE_DATABASE_URL: ownerUrl,
     ORDERS_PORT: '0',
+    NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
     SERVICE_TOKEN: 'a-service-token-of-tests',
   }
   const main = join(import.meta.dirname, '../main.ts')
@@ -41,14 +42,14 @@ for (const [what, bytes] of [
     t.ok(performance.now() - signalled < 9_000)
   })
 
-/** The next answer on that connection. */
+/** The next response on that connection. */
 const ask = async (socket: Socket): Promise<string> => {
   socket.write('GET /health/live HTTP/1.1\r\nhost: x\r\n\r\n')
-  const [answer] = await once(socket, 'data', { signal: AbortSignal.timeout(5_000) })
-  return String(answer)
+  const [response] = await once(socket, 'data', { signal: AbortSignal.timeout(5_000) })
+  return String(response)
 }
 
-t.test('a call that was on its way when SIGTERM came is answered, on a connection that was idle', async t => {
+t.test('a request in flight at SIGTERM gets its response, also on an idle connection', async t => {
   const { child, port } = await start(t)
   const socket = connect(port, '127.0.0.1').on('error', () => {})
   t.teardown(() => socket.destroy())

@@ -2,20 +2,20 @@ import t, { type Test } from 'tap'
 import { build } from './build.ts'
 import { batch, order } from './tenant.ts'
 
-interface Answer {
+interface ApiResponse {
   status: number
   body: { message: string; data: string[]; errors: Record<string, string[]> }
 }
 
-/** The application on a port of its own, called as clients call it. */
+/** The application on a port of its own, requested as clients do. */
 const listen = async (t: Test) => {
   const { app, rows, token } = await build(t)
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
-  const post = async (body: unknown): Promise<Answer> => {
+  const post = async (body: unknown): Promise<ApiResponse> => {
     const target = `${address}/api/public/merchant/order/bulk`
-    const answer = await fetch(target, { method: 'POST', headers, body: JSON.stringify(body) })
-    return { status: answer.status, body: (await answer.json()) as Answer['body'] }
+    const response = await fetch(target, { method: 'POST', headers, body: JSON.stringify(body) })
+    return { status: response.status, body: (await response.json()) as ApiResponse['body'] }
   }
   return { post, rows }
 }
@@ -23,23 +23,23 @@ const listen = async (t: Test) => {
 const waybill = (number: number) => `DM${String(number).padStart(8, '0')}`
 
 /** 50 batches of 200 waybills out of 1,000: each two have the same ones, the other way round, and others overlap. */
-const overlapping = Array.from({ length: 50 }, (_, turn) => {
-  const first = Math.floor(turn / 2) * 77
+const overlapping = Array.from({ length: 50 }, (_, round) => {
+  const first = Math.floor(round / 2) * 77
   const waybills = Array.from({ length: 200 }, (_, index) => waybill(1000 + ((first + index * 3) % 1000)))
-  return { name: `batch ${turn}`, waybills: turn % 2 ? waybills.reverse() : waybills }
+  return { name: `batch ${round}`, waybills: round % 2 ? waybills.reverse() : waybills }
 })
 
 t.test('50 batches at once with overlapping waybills in opposite order have one owner each', async t => {
   const { post, rows } = await listen(t)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     overlapping.map(async ({ name, waybills }) => {
       const orders = waybills.map(waybill_number => order({ waybill_number, order_no: name }))
       return { name, waybills, ...(await post(batch(orders))) }
     }),
   )
-  const accepted = answers.filter(({ status }) => status === 200)
-  const refused = answers.filter(({ status }) => status === 422)
-  t.strictSame([...new Set(answers.map(({ status }) => status))].sort(), [200, 422])
+  const accepted = responses.filter(({ status }) => status === 200)
+  const refused = responses.filter(({ status }) => status === 422)
+  t.strictSame([...new Set(responses.map(({ status }) => status))].sort(), [200, 422])
   const owners = accepted.flatMap(({ name, waybills }) => waybills.map(waybill_number => ({ waybill_number, name })))
   owners.sort((a, b) => (a.waybill_number < b.waybill_number ? -1 : 1))
   t.equal(new Set(owners.map(({ waybill_number }) => waybill_number)).size, owners.length)
@@ -62,8 +62,8 @@ t.test('50 batches at once with overlapping waybills in opposite order have one 
   )
 })
 
-/** What a refusal says besides that a waybill is taken which another batch has indeed. */
-const strangeErrors = (waybills: string[], owned: Set<string>, { errors }: Answer['body']): unknown[] => {
+/** The errors of a refused batch, except waybills that another batch really has. */
+const strangeErrors = (waybills: string[], owned: Set<string>, { errors }: ApiResponse['body']): unknown[] => {
   if (Object.keys(errors).length === 0) return ['no error']
   return Object.entries(errors).filter(([path, sentences]) => {
     const index = Number(/^order_data\.(\d+)\.waybill_number$/.exec(path)?.[1])
@@ -74,14 +74,14 @@ const strangeErrors = (waybills: string[], owned: Set<string>, { errors }: Answe
 
 t.test('50 batches at once without waybills get 1,000 numbers, no two alike', async t => {
   const { post, rows } = await listen(t)
-  const answers = await Promise.all(
-    Array.from({ length: 50 }, (_, turn) =>
-      post(batch(Array.from({ length: 20 }, () => order({ order_no: `batch ${turn}` })))),
+  const responses = await Promise.all(
+    Array.from({ length: 50 }, (_, round) =>
+      post(batch(Array.from({ length: 20 }, () => order({ order_no: `batch ${round}` })))),
     ),
   )
-  t.strictSame([...new Set(answers.map(({ status }) => status))], [200])
-  const given = answers.flatMap(({ body }, turn) =>
-    body.data.map(waybill_number => ({ waybill_number, name: `batch ${turn}` })),
+  t.strictSame([...new Set(responses.map(({ status }) => status))], [200])
+  const given = responses.flatMap(({ body }, round) =>
+    body.data.map(waybill_number => ({ waybill_number, name: `batch ${round}` })),
   )
   given.sort((a, b) => (a.waybill_number < b.waybill_number ? -1 : 1))
   t.equal(new Set(given.map(({ waybill_number }) => waybill_number)).size, 1000)

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { request } from 'node:http'
+import http from 'node:http'
 import t, { type Test } from 'tap'
 import { build } from './build.ts'
 import { batch, order, tenantFile } from './tenant.ts'
@@ -39,7 +39,7 @@ const originNamed = (city: string, state: string) => ({
   origin_state_name: state,
 })
 
-t.test('header names come in any spelling', async t => {
+t.test('header names are case-insensitive', async t => {
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   const spellings = [
     ['X-tenant', 'Authorization', 'Content-Type'],
@@ -48,15 +48,15 @@ t.test('header names come in any spelling', async t => {
   ]
   for (const [tenant = '', authorization = '', type = ''] of spellings) {
     const headers = { [tenant]: 'demo', [authorization]: `Bearer ${token}`, [type]: 'application/json; charset=utf-8' }
-    const call = request(`${address}/api/public/merchant/order/bulk`, { method: 'POST', headers })
-    call.end(JSON.stringify(batch()))
-    const [answer] = await once(call, 'response')
-    t.equal(answer.statusCode, 200)
-    answer.resume()
+    const request = http.request(`${address}/api/public/merchant/order/bulk`, { method: 'POST', headers })
+    request.end(JSON.stringify(batch()))
+    const [response] = await once(request, 'response')
+    t.equal(response.statusCode, 200)
+    response.resume()
   }
 })
 
-t.test('ids come as numbers and as strings, and an id wins over names', async t => {
+t.test('ids may be numbers or strings, and an id wins over names', async t => {
   const same = { business_id: 7290, origin_city_id: 1500, destination_city_id: 2100 }
   for (const form of [Number, String, (id: number) => ` ${id} `]) {
     const ids = { merchant_business_id: form(7290), origin_city_id: form(1500) }
@@ -69,7 +69,7 @@ t.test('ids come as numbers and as strings, and an id wins over names', async t 
   }
 })
 
-t.test('optional fields that are absent, null, empty or blank are not given', async t => {
+t.test('optional fields that are absent, null, empty or blank have no value', async t => {
   const optional = ['waybill_number', 'order_no', 'customer_secondary_phone', 'customer_email', 'description', 'remark']
   const left = [...optional, 'initial_status_key', 'destination_city_name', 'destination_state_name']
   const filled = (names: string[], value: unknown) => Object.fromEntries(names.map(name => [name, value]))
@@ -109,7 +109,7 @@ t.test('weight is a number or its digits, above 0 and at most 1000 kg', async t 
   for (const weight of [undefined, null, '', ' ']) t.strictSame(await refusal({ weight }), absent('weight'))
 })
 
-t.test('phone numbers are kept as they came', async t => {
+t.test('phone numbers are stored as written', async t => {
   for (const phone of ['0770000101', '770000101', '94770000101', '+94 77 000 01 01', '077-000-0101'])
     await keepsExactly(t, { customer_phone: phone, customer_secondary_phone: phone })
 })
@@ -135,7 +135,7 @@ t.test('fields that are not known are ignored, whatever they are called and hold
   t.ok(created_at)
 })
 
-t.test('names of places come in any letter case, with stray blanks', async t => {
+t.test('names of cities and states match in any letter case, with extra white space', async t => {
   const destination = named(' hATTON \t town', 'NUWARA   eliya ')
   t.match(await stored(destination, originNamed('  kotte', 'COLOMBO\n')), {
     origin_city_id: 1500,
@@ -163,7 +163,7 @@ for (const [limit, ...fields] of limits)
       })
     })
 
-t.test('names of places have at most 255 characters, ids 64', async t => {
+t.test('names of cities and states have at most 255 characters, ids 64', async t => {
   t.match(await stored(named(longCity, longState)), { destination_city_id: 9000 })
   const long = (name: string, limit: number) => [`The ${name} field must not be greater than ${limit} characters.`]
   t.strictSame(await refusal(named(`${longCity}c`, `${longState}s`), originNamed(`${longCity}c`, `${longState}s`)), {
@@ -213,7 +213,7 @@ t.test('any other text is kept exactly', async t => {
   t.strictSame(kept, [{ customer_name: '😀ක' }])
 })
 
-t.test('the first status is key_1 or the one that is asked for, and opens the timeline', async t => {
+t.test('the first status is key_1 or the requested one, and opens the timeline', async t => {
   const keys = [undefined, 'key_1', 'key_2']
   const { body } = await bulk(batch(keys.map(initial_status_key => order({ initial_status_key }))))
   const expected = ['key_1', 'key_1', 'key_2'].map((key, index) => ({ waybill_number: body.data[index], key }))
@@ -223,20 +223,20 @@ t.test('the first status is key_1 or the one that is asked for, and opens the ti
   t.strictSame(await rows(of('status_key', 'order_events'), [body.data]), expected)
   for (const initial_status_key of ['key_3', 'KEY_1', 1])
     t.strictSame(await refusal({ initial_status_key }), {
-      'order_data.0.initial_status_key': ['The selected initial status key is invalid.'],
+      'order_data.0.initial_status_key': ['The selected initial status key is invalid. It may be key_1 or key_2.'],
     })
 })
 
 t.test('a batch has at least one order and at most the limit', async t => {
   const small = await build(t, { maxOrdersPerBatch: 3 })
-  const answers = [0, 3, 4].map(count => small.bulk(batch(Array.from({ length: count }, () => order()))))
-  const [none, three, four] = await Promise.all(answers)
+  const responses = [0, 3, 4].map(count => small.bulk(batch(Array.from({ length: count }, () => order()))))
+  const [none, three, four] = await Promise.all(responses)
   t.strictSame(none?.body.errors, { order_data: ['The order data field is required.'] })
   t.equal(three?.body.data.length, 3)
   t.strictSame(four?.body.errors, { order_data: ['The order data field must not have more than 3 items.'] })
 })
 
-t.test('a body of another shape is refused where it is wrong', async t => {
+t.test('a body of another shape is refused with the path of the error', async t => {
   const shapes: [unknown, unknown][] = [
     [
       { general_data: [1], order_data: {} },
@@ -261,4 +261,62 @@ t.test('a body of another shape is refused where it is wrong', async t => {
   }
   for (const body of ['[]', '5', 'null', '"x"'])
     t.strictSame(Object.keys((await bulk(body)).body.errors), ['general_data', 'order_data'])
+  const told = 'The body must be an object with general_data and order_data, not a list.'
+  t.strictSame((await bulk('[]')).body.errors.order_data, ['The order data field is required.', told])
+})
+
+/** PHP writes an empty array where a map or list has nothing in it. */
+t.test('an empty list for an optional field means that it is not given', async t => {
+  const optional = ['waybill_number', 'initial_status_key', 'order_no', 'customer_secondary_phone', 'customer_email']
+  const others = ['destination_city_name', 'destination_state_name', 'description', 'remark']
+  const empty = Object.fromEntries([...optional, ...others].map(name => [name, []]))
+  const row = await stored(empty, { origin_city_name: [], origin_state_name: [] })
+  const { status_key, order_no, customer_secondary_phone, customer_email, description, remark } = row
+  t.strictSame([status_key, order_no, customer_secondary_phone, customer_email], ['key_1', null, null, null])
+  t.strictSame([description, remark, row.origin_city_id], [null, null, 1500])
+  const namedCity = { ...named('Galle', 'Galle'), destination_city_id: [] }
+  t.match(await stored(namedCity, { ...originNamed('Kotte', 'Colombo'), origin_city_id: [] }), {
+    origin_city_id: 1500,
+    destination_city_id: 2100,
+  })
+  const { body } = await bulk(batch([order(), order(empty), order({ remark: [] })]), { query: '?dry_run=1' })
+  t.equal(body.data.length, 3)
+})
+
+t.test('an empty list for a required field, and a list with something in it, are refused', async t => {
+  t.strictSame(await refusal({ customer_name: [], cod: [], remark: ['x'], order_no: [[]] }), {
+    'order_data.0.customer_name': ['The customer name field is required.'],
+    'order_data.0.cod': ['The cod field is required.'],
+    'order_data.0.remark': ['The remark field must be a string.'],
+    'order_data.0.order_no': ['The order no field must be a string.'],
+  })
+  t.strictSame(await refusal({}, { origin_city_id: [], merchant_business_id: [] }), {
+    'general_data.merchant_business_id': ['The merchant business id field is required.'],
+    'general_data.origin_city_name': ['The origin city name field is required when origin city id is not present.'],
+    'general_data.origin_state_name': ['The origin state name field is required when origin city id is not present.'],
+  })
+})
+
+t.test('an id alone names a city, for every check and price', async t => {
+  const byId = { destination_city_id: 2100, destination_city_name: undefined, destination_state_name: undefined }
+  const ids: [origin: unknown, destination: unknown][] = [
+    [1500, 2100],
+    ['1500', ' 2100 '],
+    [1500.0, '2100'],
+  ]
+  for (const [origin_city_id, destination_city_id] of ids) {
+    const general = { origin_city_id, origin_city_name: undefined, origin_state_name: undefined }
+    t.match(await stored({ ...byId, destination_city_id }, general), {
+      origin_city_id: 1500,
+      destination_city_id: 2100,
+      delivery_charge: '540.50',
+    })
+  }
+  const general = { origin_city_id: 2100 }
+  t.match(await refusal({ ...byId, destination_city_id: 1500 }, general), {
+    'rate_card.destination_city_id': [/^No rate card is assigned for the combination Galle to Kotte\./],
+  })
+  t.strictSame(await refusal(byId, { origin_city_id: 77 }), {
+    'general_data.origin_city_id': ['The selected origin city id is invalid.'],
+  })
 })

@@ -12,15 +12,22 @@ const keyed = (key: string, options: { token?: string; tenant?: string } = {}) =
   ...options,
   headers: { 'idempotency-key': key },
 })
-const refused = (errors: Record<string, string[]>) => ({ message: 'The given data was invalid.', errors })
-const otherBody = refused({
-  'idempotency-key': ['This Idempotency-Key came with another body before. Use a new key for a new batch.'],
+const refused = (errors: Record<string, string[]>) => ({
+  message: 'The given data was invalid.',
+  code: 'validation_failed',
+  errors,
 })
+const otherBody = {
+  ...refused({
+    'idempotency-key': ['This Idempotency-Key came with another body before. Use a new key for a new batch.'],
+  }),
+  code: 'idempotency_key_reused',
+}
 const named = (order_no: string) => batch([order({ order_no }), order({ order_no })])
 const countOf = async (order_no: string): Promise<number> =>
   (await rows('select count(*)::int from orders where order_no = $1', [order_no]))[0].count
 
-t.test('a repeated call gets the first answer again and makes no second batch', async t => {
+t.test('a repeated request gets the first response again and creates no second batch', async t => {
   const first = await bulk(named('repeated'), keyed('repeated'))
   t.equal(first.status, 200)
   t.equal(first.headers['idempotency-replayed'], undefined)
@@ -33,10 +40,10 @@ t.test('a repeated call gets the first answer again and makes no second batch', 
   t.equal(await countOf('repeated'), 2)
 })
 
-t.test('a call without a key is never a repetition', async t => {
-  const answers = [await bulk(named('free')), await bulk(named('free'))]
+t.test('a request without a key is never a repetition', async t => {
+  const responses = [await bulk(named('free')), await bulk(named('free'))]
   t.strictSame(
-    answers.map(({ headers }) => headers['idempotency-replayed']),
+    responses.map(({ headers }) => headers['idempotency-replayed']),
     [undefined, undefined],
   )
   t.equal(await countOf('free'), 4)
@@ -45,14 +52,14 @@ t.test('a call without a key is never a repetition', async t => {
 t.test('a key that came with another body is refused, even if only its blanks differ', async t => {
   await bulk(named('body'), keyed('body'))
   for (const body of [batch(), JSON.stringify(named('body'), null, 1)]) {
-    const answer = await bulk(body, keyed('body'))
-    t.equal(answer.status, 422)
-    t.strictSame(answer.body, otherBody)
+    const response = await bulk(body, keyed('body'))
+    t.equal(response.status, 422)
+    t.strictSame(response.body, otherBody)
   }
   t.equal(await countOf('body'), 2)
 })
 
-t.test('the answer stays the same after the numbers ran out and the prices changed', async t => {
+t.test('the response stays the same after the numbers ran out and the prices changed', async t => {
   const short = tenantFile({ id: 'short', waybills: { mode: 'auto', format: 'Z#' } })
   await apply(short)
   const options = keyed('K', { tenant: 'short', token: await tokenOf('shop@example.com', 'short') })
@@ -84,13 +91,13 @@ t.test('a key belongs to one merchant of one tenant', async t => {
   const abroad = { tenant: 'other', token: await tokenOf('shop@example.com', 'other') }
   const ofBooks = batch([order({ order_no: 'scope' })], { merchant_business_id: 7300 })
   const ofShop = batch([order({ order_no: 'scope' })])
-  const calls = [
+  const requests = [
     await bulk(ofShop, keyed('scope')),
     await bulk(ofBooks, keyed('scope', { token: books })),
     await bulk(ofShop, keyed('scope', abroad)),
   ]
   t.strictSame(
-    calls.map(({ status, headers }) => [status, headers['idempotency-replayed']]),
+    requests.map(({ status, headers }) => [status, headers['idempotency-replayed']]),
     [1, 2, 3].map(() => [200, undefined]),
   )
   const again = await bulk(ofShop, keyed('scope', { token: await tokenOf('shop@example.com') }))
@@ -102,9 +109,9 @@ const sentence = 'The Idempotency-Key header must be 1 to 255 printable ASCII ch
 t.test('a key is 1 to 255 printable ASCII characters', async t => {
   for (const key of ['k'.repeat(255), 'a', '!~ {}"\\']) t.equal((await bulk(batch(), keyed(key))).status, 200)
   for (const key of ['k'.repeat(256), '', 'é', 'a\tb']) {
-    const answer = await bulk(named('bad key'), keyed(key))
-    t.equal(answer.status, 422)
-    t.strictSame(Object.values(answer.body.errors), [[sentence]], JSON.stringify(key))
+    const response = await bulk(named('bad key'), keyed(key))
+    t.equal(response.status, 422)
+    t.strictSame(Object.values(response.body.errors), [[sentence]], JSON.stringify(key))
   }
   t.equal(await countOf('bad key'), 0)
 })
@@ -123,7 +130,7 @@ t.test('a key is free again after 24 hours', async t => {
   t.strictSame([await countOf('old'), await countOf('older')], [2, 2])
 })
 
-/** Makes a call wait in the middle: an uncommitted row holds its waybill until `release`. */
+/** Makes a request wait in the middle: an uncommitted row holds its waybill until `release`. */
 const hold = async (t: Test, waybill: string) => {
   const url = new URL(process.env.TEST_POSTGRES_URL ?? '')
   url.pathname = new URL(database.url).pathname
@@ -144,17 +151,18 @@ const hold = async (t: Test, waybill: string) => {
   return { waiting, kill, release: () => holder.query('rollback') }
 }
 
-t.test('a call whose key is in use is told to repeat, then gets the answer', async t => {
+t.test('a request whose key is in use gets 409 with Retry-After, then the response', async t => {
   const { waiting, release } = await hold(t, 'DM00900000')
-  const body = batch([order({ waybill_number: 'DM00900000' })])
+  const body = batch([order({ waybill_number: 'DM00900000', cod: 9_000 })])
   const first = bulk(body, keyed('held'))
   await waiting()
   for (const same of [body, batch()]) {
-    const answer = await bulk(same, keyed('held'))
-    t.equal(answer.status, 409)
-    t.equal(String(answer.headers['retry-after']), '1')
-    t.strictSame(answer.body, {
+    const response = await bulk(same, keyed('held'))
+    t.equal(response.status, 409)
+    t.equal(String(response.headers['retry-after']), '1')
+    t.strictSame(response.body, {
       message: 'A call with this Idempotency-Key is running. Repeat it for its answer.',
+      code: 'idempotency_key_running',
     })
   }
   t.equal((await bulk(named('elsewhere'), keyed('not held'))).status, 200)
@@ -165,17 +173,17 @@ t.test('a call whose key is in use is told to repeat, then gets the answer', asy
   t.strictSame([again.headers['idempotency-replayed'], again.body], ['true', created])
 })
 
-t.test('20 calls at once with one key make one batch', async t => {
-  const answers = await Promise.all(Array.from({ length: 20 }, () => bulk(named('at once'), keyed('at once'))))
-  const successes = answers.filter(({ status }) => status === 200)
+t.test('20 requests at once with one key create one batch', async t => {
+  const responses = await Promise.all(Array.from({ length: 20 }, () => bulk(named('at once'), keyed('at once'))))
+  const successes = responses.filter(({ status }) => status === 200)
   t.ok(successes.length > 0)
-  t.equal(successes.length + answers.filter(({ status }) => status === 409).length, 20)
+  t.equal(successes.length + responses.filter(({ status }) => status === 409).length, 20)
   t.equal(successes.filter(({ headers }) => headers['idempotency-replayed'] === undefined).length, 1)
   t.equal(new Set(successes.map(({ body }) => JSON.stringify(body))).size, 1)
   t.equal(await countOf('at once'), 2)
 })
 
-t.test('a call that dies in the middle leaves neither orders nor its key', async t => {
+t.test('a request that dies in the middle leaves neither orders nor its key', async t => {
   const { waiting, kill, release } = await hold(t, 'DM00900001')
   const body = batch([order({ order_no: 'died' }), order({ order_no: 'died', waybill_number: 'DM00900001' })])
   const first = bulk(body, keyed('died'))

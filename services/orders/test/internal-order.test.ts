@@ -6,11 +6,11 @@ const { app, bulk, rows, token } = await build(t)
 
 const ask = async (tenant: string, waybill: string, authorization?: string) => {
   const headers = { authorization: authorization ?? `Bearer ${serviceToken}` }
-  const answer = await app.inject({ url: `/internal/orders/${tenant}/${waybill}`, headers })
-  return { status: answer.statusCode, body: answer.json() }
+  const response = await app.inject({ url: `/internal/orders/${tenant}/${waybill}`, headers })
+  return { status: response.statusCode, body: response.json() }
 }
 
-t.test('the notifier is told of an order, with its timeline newest first', async t => {
+t.test('the notifier reads an order, with its timeline newest first', async t => {
   const [waybill] = (await bulk(batch([order({ customer_secondary_phone: '0712223334' })]))).body.data
   await rows(
     `insert into order_events (tenant_id, waybill_number, status_key, staff_name, note)
@@ -20,8 +20,8 @@ t.test('the notifier is told of an order, with its timeline newest first', async
   await rows("update orders set status_key = 'key_9' where waybill_number = $1", [waybill])
   const { status, body } = await ask('demo', waybill)
   t.equal(status, 200)
-  const { timeline, created_at, ...facts } = body.data
-  t.strictSame(facts, {
+  const { timeline, created_at, ...fields } = body.data
+  t.strictSame(fields, {
     waybill_number: waybill,
     order_no: null,
     customer_name: 'Nimali Perera',
@@ -61,7 +61,10 @@ t.test('the notifier is told of an order, with its timeline newest first', async
 
 t.test('a waybill or tenant that is not there is 404, however it is written', async t => {
   const [waybill] = (await bulk(batch())).body.data
-  const unknown = { status: 404, body: { message: 'The requested waybill does not exist in the system' } }
+  const unknown = {
+    status: 404,
+    body: { message: 'The requested waybill does not exist in the system', code: 'not_found' },
+  }
   const odd = ['%00', 'a%00b', '%27', '*', '%F0%9F%9A%9A', 'x'.repeat(200)]
   for (const text of ['DM99999999', ...odd]) t.strictSame(await ask('demo', text), unknown, text)
   for (const text of ['other', ...odd]) t.strictSame(await ask(text, waybill), unknown, text)
@@ -79,10 +82,13 @@ t.test('without the right SERVICE_TOKEN it is 401, also for what is not there', 
   ]
   for (const authorization of wrong)
     for (const text of [waybill, 'DM99999999'])
-      t.strictSame(await ask('demo', text, authorization), { status: 401, body: { message: 'Unauthenticated.' } })
+      t.strictSame(await ask('demo', text, authorization), {
+        status: 401,
+        body: { message: 'Unauthenticated.', code: 'unauthenticated' },
+      })
 })
 
-t.test('the description names the call and its credential', async t => {
+t.test('the description names the request and its credential', async t => {
   const { paths, components } = (await app.inject('/openapi.json')).json()
   t.strictSame(paths['/internal/orders/{tenant}/{waybill}'].get.security, [{ service: [] }])
   t.match(components.securitySchemes.service, { type: 'http', scheme: 'bearer' })

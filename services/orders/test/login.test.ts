@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigError, loadConfig } from '@courier/shared/config.ts'
-import { inTenant } from '@courier/shared/database.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { BulkheadRejectedError } from 'cockatiel'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
-import { deleteOldTokens } from '../access/token-queries.ts'
-import { createWaitingRoom, RoomFull } from '../access/waiting-room.ts'
-import { createWrongTries } from '../access/wrong-tries.ts'
+import { createBulkheads } from '../access/bulkheads.ts'
+import { createLoginThrottle } from '../access/login-throttle.ts'
+import { createPasswordCheck, hashPassword, isPassword } from '../access/passwords.ts'
+import { deleteOldTokens } from '../access/tokens.ts'
 import type { OrdersOptions } from '../app.ts'
 import { Settings } from '../config.ts'
 import type { Tx } from '../database/tables.ts'
@@ -15,6 +17,7 @@ import { tenantFile } from './tenant.ts'
 const shop = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
 const wrong = {
   message: 'The given data was invalid.',
+  code: 'validation_failed',
   errors: { email: ['These credentials do not match our records.'] },
 }
 const generous = { tokenDays: 30, triesPerEmail: 1000, triesPerAddress: 1000 }
@@ -24,18 +27,18 @@ const open = async (t: Test, options: Partial<OrdersOptions> = {}) => {
   const login = (
     body: unknown,
     where: { tenant?: string; remoteAddress?: string; headers?: Record<string, string> } = {},
-  ) => built.call('/login', body, { token: '', ...where })
+  ) => built.request('/login', body, { token: '', ...where })
   return { ...built, login }
 }
 
-t.test('a right password gives a token that works, and says whose it is', async t => {
-  const { login, call, rows } = await open(t)
+t.test('a correct password gets a working token with its merchant', async t => {
+  const { login, request, rows } = await open(t)
   const { status, body } = await login({ email: ' Shop@Example.com ', password: shop.password })
   t.equal(status, 200)
   t.equal(body.message, 'success')
   const merchant = { id: body.user.id, name: 'Lanka Shoes' }
   t.strictSame(body.user, { id: merchant.id, first_name: 'Lanka Shoes', last_name: '', email: shop.email, merchant })
-  const current = await call('/user/get-current', undefined, { token: body.token })
+  const current = await request('/user/get-current', undefined, { token: body.token })
   t.strictSame(current.body.data, body.user)
   const days = (Date.parse(body.expires_at) - Date.now()) / 86_400_000
   t.ok(days > 29.9 && days <= 30, `${days} days`)
@@ -46,15 +49,15 @@ t.test('a right password gives a token that works, and says whose it is', async 
   )
 })
 
-t.test('each login makes a token of its own, and those before stay good', async t => {
-  const { login, call } = await open(t)
+t.test('each login creates a token of its own, and earlier ones stay valid', async t => {
+  const { login, request } = await open(t)
   const first = (await login(shop)).body.token
   const second = (await login(shop)).body.token
   t.not(first, second)
-  for (const token of [first, second]) t.equal((await call('/state', undefined, { token })).status, 200)
+  for (const token of [first, second]) t.equal((await request('/state', undefined, { token })).status, 200)
 })
 
-t.test('whatever is wrong, the answer is the same', async t => {
+t.test('every failed login gets the same response', async t => {
   const { login, apply } = await open(t)
   const other = tenantFile({ id: 'other' })
   other.merchants = [{ name: 'Far Shop', email: 'far@example.com', password: 'far-shop-demo', businesses: [] }]
@@ -72,13 +75,13 @@ t.test('whatever is wrong, the answer is the same', async t => {
     [shop, 'DEMO'],
   ]
   for (const [body, tenant] of table) {
-    const answer = await login(body, { tenant })
-    t.strictSame([answer.status, answer.body], [422, wrong], `${JSON.stringify(body)} of ${tenant}`)
+    const response = await login(body, { tenant })
+    t.strictSame([response.status, response.body], [422, wrong], `${JSON.stringify(body)} of ${tenant}`)
   }
   t.equal((await login({ email: 'far@example.com', password: 'far-shop-demo' }, { tenant: 'other' })).status, 200)
 })
 
-t.test('what is no e-mail address or no password is told under its name', async t => {
+t.test('an invalid e-mail address or password is refused under its field', async t => {
   const { login } = await open(t)
   const noEmail = { email: ['The email field must be a valid email address.'] }
   const table: [unknown, object][] = [
@@ -99,23 +102,28 @@ t.test('what is no e-mail address or no password is told under its name', async 
     ],
   ]
   for (const [body, errors] of table) {
-    const answer = await login(body)
-    t.equal(answer.status, 422, JSON.stringify(body))
-    t.match(answer.body.errors, errors, JSON.stringify(body))
-    t.strictSame(Object.keys(answer.body.errors), Object.keys(errors))
+    const response = await login(body)
+    t.equal(response.status, 422, JSON.stringify(body))
+    t.match(response.body.errors, errors, JSON.stringify(body))
+    t.strictSame(Object.keys(response.body.errors), Object.keys(errors))
   }
   t.equal((await login('{"email":')).status, 400)
+  const { status } = await login({ ...shop, email: `${'a'.repeat(5_000_000)}@example.com` })
+  t.ok([413, 422].includes(status), `${status}`)
   t.equal((await login(shop, { headers: { 'content-type': 'text/plain' } })).status, 415)
 })
 
-t.test('a login without X-tenant is told so', async t => {
+t.test('a login without X-tenant is 400', async t => {
   const { app } = await open(t)
-  const answer = await app.inject({ method: 'POST', url: '/api/public/merchant/login', payload: shop })
-  t.strictSame([answer.statusCode, answer.json()], [400, { message: 'The X-tenant header is required.' }])
+  const response = await app.inject({ method: 'POST', url: '/api/public/merchant/login', payload: shop })
+  t.strictSame(
+    [response.statusCode, response.json()],
+    [400, { message: 'The X-tenant header is required.', code: 'tenant_required' }],
+  )
   t.equal((await app.inject('/api/public/merchant/login')).statusCode, 405)
 })
 
-t.test('an unknown merchant or tenant costs as much time as a wrong password', async t => {
+t.test('an unknown merchant or tenant takes as much time as a wrong password', async t => {
   const { login } = await open(t)
   const kinds: Record<string, () => Promise<unknown>> = {
     wrong: () => login({ ...shop, password: 'another' }),
@@ -138,25 +146,25 @@ t.test('an unknown merchant or tenant costs as much time as a wrong password', a
   }
 })
 
-t.test('five wrong tries a minute, then even the right password waits', async t => {
-  const { login, call, apply } = await open(t, { login: { ...generous, triesPerEmail: 5 } })
+t.test('after five failed logins a minute even the correct password waits', async t => {
+  const { login, request, apply } = await open(t, { login: { ...generous, triesPerEmail: 5 } })
   for (let tries = 0; tries < 20; tries++) t.equal((await login(shop)).status, 200, 'right ones do not count')
   const spellings = ['shop@example.com', 'SHOP@example.com', ' shop@example.com']
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 30 }, (_, i) => login({ email: spellings[i % 3], password: `wrong-${i}` })),
   )
-  const ofStatus = (status: number) => answers.filter(answer => answer.status === status)
+  const ofStatus = (status: number) => responses.filter(response => response.status === status)
   t.equal(ofStatus(422).length, 5)
   t.equal(ofStatus(429).length, 25)
   for (const { headers, body } of ofStatus(429)) {
-    t.strictSame(body, { message: 'Too Many Attempts.' })
+    t.strictSame(body, { message: 'Too Many Attempts.', code: 'rate_limited' })
     t.ok(Number(headers['retry-after']) >= 1 && Number(headers['retry-after']) <= 60)
   }
   t.equal((await login(shop)).status, 429)
   t.equal((await login({ email: 'books@example.com', password: 'ceylon-books-demo' })).status, 200, 'others go on')
   await apply(tenantFile({ id: 'other' }))
   t.equal((await login(shop, { tenant: 'other' })).status, 200, 'also the namesake of another tenant')
-  t.equal((await call('/state')).status, 200, 'and tokens that are there')
+  t.equal((await request('/state')).status, 200, 'and tokens that are there')
 })
 
 t.test('an unknown address is limited like a known one', async t => {
@@ -171,7 +179,7 @@ t.test('an unknown address is limited like a known one', async t => {
   }
 })
 
-t.test('wrong tries from one network address are limited over all merchants', async t => {
+t.test('failed logins from one network address are limited across all merchants', async t => {
   const { login } = await open(t, { login: { ...generous, triesPerAddress: 3 } })
   const from = (remoteAddress: string, i: number) =>
     login({ email: `m${i}@example.com`, password: 'x' }, { remoteAddress })
@@ -184,8 +192,8 @@ t.test('wrong tries from one network address are limited over all merchants', as
   t.equal((await login(shop, claimed)).status, 429, 'nobody claims to come from elsewhere')
 })
 
-t.test('a trusted proxy tells where a call came from', async t => {
-  const { login, call } = await open(t, {
+t.test('a trusted proxy names the address of the client', async t => {
+  const { login, request } = await open(t, {
     login: { ...generous, triesPerAddress: 1 },
     trustedProxies: '10.0.0.0/8,::1',
   })
@@ -194,7 +202,7 @@ t.test('a trusted proxy tells where a call came from', async t => {
   t.equal((await login(shop, through('192.0.2.1'))).status, 429)
   t.equal((await login(shop, through('192.0.2.2'))).status, 200)
   const forwarded = { 'x-forwarded-proto': 'https', 'x-forwarded-host': 'courier.example' }
-  const list = await call('/state', undefined, { remoteAddress: '10.1.2.3', headers: forwarded })
+  const list = await request('/state', undefined, { remoteAddress: '10.1.2.3', headers: forwarded })
   t.equal(list.body.meta.path, 'https://courier.example/api/public/merchant/state')
 })
 
@@ -226,73 +234,93 @@ t.test('what is no address of a proxy is refused at the start', t => {
 
 t.test('a crowd with the right password gets in, except for whom there is no room', async t => {
   const { login } = await open(t, { login: { ...generous, triesPerEmail: 5 } })
-  const answers = await Promise.all(Array.from({ length: 80 }, () => login(shop)))
-  const busy = answers.filter(answer => answer.status === 503)
+  const responses = await Promise.all(Array.from({ length: 80 }, () => login(shop)))
+  const busy = responses.filter(response => response.status === 503)
   t.ok(busy.length > 0)
-  t.equal(answers.filter(answer => answer.status === 200).length + busy.length, 80)
+  t.equal(responses.filter(response => response.status === 200).length + busy.length, 80)
   t.match(busy[0], { headers: { 'retry-after': '1' }, body: { message: 'Too many logins at once. Repeat the call.' } })
   t.equal((await login(shop)).status, 200)
 })
 
-t.test('wrong tries are forgotten after a minute, and a key waits for its own', async t => {
+t.test('tries are forgotten after a minute', t => {
   let time = 1_000_000
-  const enter = createWrongTries(2, () => time)
-  const entered = async (key: string) => {
-    const entry = await enter(key)
-    if (entry.kind !== 'entered') throw new Error(entry.kind)
-    return entry
-  }
-  const first = await entered('a')
-  const second = await entered('a')
-  let third: Awaited<ReturnType<typeof enter>> | undefined
-  const waiting = enter('a').then(entry => {
-    third = entry
-  })
-  await delay(10)
-  t.equal(third, undefined, 'two run, and both may be wrong')
-  ;(await entered('b')).leave(true)
-  first.leave(false)
-  await waiting
-  t.match(third, { kind: 'entered' })
-  second.leave(true)
-  if (third?.kind === 'entered') third.leave(true)
-  t.strictSame(await enter('a'), { kind: 'too_many', retryAfterSeconds: 60 })
-  time += 58_500
-  t.strictSame(await enter('a'), { kind: 'too_many', retryAfterSeconds: 2 })
+  const throttle = createLoginThrottle(2, 1000, () => time)
+  const here = { network: '192.0.2.1', merchant: 'demo shop@example.com' }
+  throttle.count(here, false)
+  time += 1_000
+  t.equal(throttle.secondsSpent(here), 0)
+  throttle.count(here, false)
+  t.equal(throttle.secondsSpent(here), 59)
+  t.equal(throttle.secondsSpent({ ...here, merchant: 'demo books@example.com' }), 0)
+  time += 57_500
+  t.equal(throttle.secondsSpent(here), 2)
   time += 1_500
-  t.match(await enter('a'), { kind: 'entered' })
+  t.equal(throttle.secondsSpent(here), 0)
+  t.end()
 })
 
-t.test('a waiting room runs a few at once, in order, and turns away what has no seat', async t => {
-  const room = createWaitingRoom(2, 2)
-  const ends: (() => void)[] = []
-  const begun: number[] = []
-  const task = (number: number) =>
-    room(() => {
-      begun.push(number)
-      return new Promise<void>(end => ends.push(end))
+t.test('bulkheads run few tasks of a key at once, go round among keys, and refuse what is too many', async t => {
+  const run = createBulkheads({ network: 1, process: 2 }, 2)
+  const ends = new Map<string, () => void>()
+  const begun: string[] = []
+  const task = (network: string, name: string) =>
+    run({ network, process: '' }, () => {
+      begun.push(name)
+      return new Promise<void>(end => ends.set(name, end))
     })
-  const tasks = [task(1), task(2), task(3), task(4)]
-  await t.rejects(task(5), RoomFull)
-  t.strictSame(begun, [1, 2])
-  ends[0]?.()
+  const tasks = [task('a', 'a1'), task('a', 'a2'), task('a', 'a3'), task('b', 'b1'), task('c', 'c1')]
+  await t.rejects(task('a', 'a4'), new BulkheadRejectedError(1, 2))
+  t.strictSame(begun, ['a1', 'b1'])
+  ends.get('a1')?.()
   await tasks[0]
   await delay(1)
-  t.strictSame(begun, [1, 2, 3])
-  const failing = t.rejects(
-    room(() => Promise.reject(new Error('failed'))),
-    { message: 'failed' },
-  )
-  for (let rounds = 0; rounds < 5; rounds++) {
-    for (const end of ends) end()
+  t.strictSame(begun, ['a1', 'b1', 'c1'], 'c1 came last')
+  for (const name of ['b1', 'c1', 'a2', 'a3']) {
+    ends.get(name)?.()
     await delay(1)
   }
-  await Promise.all([...tasks, failing])
-  t.equal(await room(async () => 'free'), 'free', 'a failed task gives its place back')
+  await Promise.all(tasks)
+  t.strictSame(begun, ['a1', 'b1', 'c1', 'a2', 'a3'])
+  await t.rejects(
+    run({ network: 'a', process: '' }, () => Promise.reject(new Error('failed'))),
+    { message: 'failed' },
+  )
+  t.equal(await run({ network: 'a', process: '' }, async () => 'free'), 'free', 'a failed task gives its place back')
+})
+
+t.test('a correct password is hashed once, a wrong or changed one each time', async t => {
+  let hashes = 0
+  const check = createPasswordCheck((password, stored) => {
+    hashes++
+    return isPassword(password, stored)
+  })
+  const hashesOf = async (password: string, stored: string, isRight: boolean) => {
+    const before = hashes
+    t.equal(await check(password, stored), isRight)
+    return hashes - before
+  }
+  const [stored, changed] = [await hashPassword('lanka-shoes-demo'), await hashPassword('another-password')]
+  t.equal(await hashesOf('lanka-shoes-demo', stored, true), 1)
+  for (let run = 0; run < 5; run++) t.equal(await hashesOf('lanka-shoes-demo', stored, true), 0)
+  for (let run = 0; run < 2; run++) t.equal(await hashesOf('wrong', stored, false), 1)
+  for (let run = 0; run < 2; run++) t.equal(await hashesOf('lanka-shoes-demo', changed, false), 1)
+  t.equal(await hashesOf('another-password', changed, true), 1)
+})
+
+t.test('a changed password ends the old one at once', async t => {
+  const { login, apply } = await open(t)
+  for (let run = 0; run < 2; run++) t.equal((await login(shop)).status, 200)
+  const changed = tenantFile()
+  changed.merchants = changed.merchants.map(merchant =>
+    merchant.email === shop.email ? { ...merchant, password: 'a-new-password' } : merchant,
+  )
+  await apply(changed)
+  t.equal((await login(shop)).status, 422)
+  t.equal((await login({ ...shop, password: 'a-new-password' })).status, 200)
 })
 
 t.test('housekeeping deletes tokens that ended a week ago, and no other', async t => {
-  const { pool, rows, login, call } = await open(t)
+  const { pool, rows, login, request } = await open(t)
   const live = (await login(shop)).body.token
   const add = (id: string, expires: string | null, revoked: string | null) =>
     rows(
@@ -318,15 +346,15 @@ t.test('housekeeping deletes tokens that ended a week ago, and no other', async 
     row => row.token_id,
   )
   t.strictSame(left, table.flatMap(([id, , , isKept]) => (isKept ? [id] : [])).sort())
-  t.equal((await call('/state', undefined, { token: live })).status, 200)
+  t.equal((await request('/state', undefined, { token: live })).status, 200)
 })
 
 t.test('no log line has a password, an e-mail address or a token', async t => {
   const lines: string[] = []
   const logger = pino({ level: 'trace' }, { write: line => void lines.push(line) })
-  const { login, call } = await open(t, { logger, login: { ...generous, triesPerEmail: 1 } })
+  const { login, request } = await open(t, { logger, login: { ...generous, triesPerEmail: 1 } })
   const { token } = (await login(shop)).body
-  await call('/user/get-current', undefined, { token })
+  await request('/user/get-current', undefined, { token })
   await login({ ...shop, password: 'wrong-password' })
   await login({ ...shop, password: 'wrong-password' })
   await login({ email: 'bad', password: 'wrong-password' })

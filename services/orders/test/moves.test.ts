@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 import t from 'tap'
-import { openCounter, refusal } from './counter.ts'
+import { ordersFixture, refusal } from './orders-fixture.ts'
 import { tenantFile } from './tenant.ts'
 
-const counter = await openCounter(t)
-const { app, make, makeOfBooks, move, rows, call, token, staffOf, staffToken, apply, database } = counter
+const fixture = await ordersFixture(t)
+const { app, make, makeOfBooks, move, rows, request, token, staffOf, staffToken, apply, database } = fixture
 await apply(tenantFile({ id: 'other' }))
 
 const statusOf = async (waybill: string): Promise<string> =>
@@ -21,9 +21,9 @@ const unknown = ['The requested waybill does not exist in the system.']
 
 t.test('a move writes the orders, their timelines and one row of the outbox', async t => {
   await make(['DM10000001', 'DM10000002'], { initial_status_key: 'key_2' })
-  const answer = await move(['DM10000002', ' DM10000001 '], 'key_5', { note: ' Van 7 ' })
-  t.equal(answer.status, 200)
-  t.strictSame(answer.body, { message: 'Order Status Updated Successfully', data: ['DM10000002', 'DM10000001'] })
+  const response = await move(['DM10000002', ' DM10000001 '], 'key_5', { note: ' Van 7 ' })
+  t.equal(response.status, 200)
+  t.strictSame(response.body, { message: 'Order Status Updated Successfully', data: ['DM10000002', 'DM10000001'] })
   for (const waybill of ['DM10000001', 'DM10000002']) {
     t.equal(await statusOf(waybill), 'key_5')
     t.strictSame(await eventsOf(waybill), [
@@ -47,10 +47,10 @@ t.test('an illegal move is refused with the legal ones, and nothing of the list 
   await make(['DM10000012'])
   await makeOfBooks(['DM10000013'], { initial_status_key: 'key_2' })
   await move(['DM10000011'], 'key_3')
-  const answer = await move(['DM10000010', 'DM10000011', 'DM10000012', 'DM19999999', 'DM10000013'], 'key_5')
-  t.equal(answer.status, 422)
+  const response = await move(['DM10000010', 'DM10000011', 'DM10000012', 'DM19999999', 'DM10000013'], 'key_5')
+  t.equal(response.status, 422)
   t.strictSame(
-    answer.body,
+    response.body,
     refusal({
       'waybill_numbers.1': ['DM10000011 is key_3 CANCELLED: it may not move any more.'],
       'waybill_numbers.2': ['DM10000012 is key_1 DRAFT: it may move to key_2 CONFIRMED.'],
@@ -71,7 +71,15 @@ t.test('an illegal move is refused with the legal ones, and nothing of the list 
   )
 })
 
-t.test('a wrong body is told field by field', async t => {
+t.test('an unknown field of a move is refused with the nearest known one', async t => {
+  await make(['DM10000015'], { initial_status_key: 'key_2' })
+  const { status, body } = await move(['DM10000015'], 'key_5', { notes: 'Van 7' })
+  t.equal(status, 422)
+  t.strictSame(body, refusal({ notes: ['The notes field is not known. Did you mean note?'] }))
+  t.equal(await statusOf('DM10000015'), 'key_2')
+})
+
+t.test('an invalid body is refused field by field', async t => {
   await make(['DM10000020'])
   const table: [unknown, unknown, Record<string, unknown>, Record<string, string[]>][] = [
     [
@@ -129,9 +137,9 @@ t.test('a wrong body is told field by field', async t => {
     ],
   ]
   for (const [waybills, key, rest, errors] of table) {
-    const answer = await move(waybills, key, rest)
-    t.equal(answer.status, 422)
-    t.strictSame(answer.body, refusal(errors))
+    const response = await move(waybills, key, rest)
+    t.equal(response.status, 422)
+    t.strictSame(response.body, refusal(errors))
   }
   for (const key of ['key_99', 'a\u0000b', '\ud800', 'constructor']) {
     const { body } = await move(['DM10000020'], key)
@@ -144,16 +152,16 @@ t.test('only a token of staff of that tenant moves orders', async t => {
   await make(['DM10000030'])
   const options = [{ token }, { token: await staffOf('Abroad', 'other') }, { token: 'nonsense' }]
   for (const option of options) {
-    const answer = await move(['DM10000030'], 'key_2', {}, option)
-    t.equal(answer.status, 401)
-    t.strictSame(answer.body, { message: 'Unauthenticated.' })
+    const response = await move(['DM10000030'], 'key_2', {}, option)
+    t.equal(response.status, 401)
+    t.strictSame(response.body, { message: 'Unauthenticated.', code: 'unauthenticated' })
   }
   const abroad = await move(['DM10000030'], 'key_2', {}, { token: await staffOf('Abroad', 'other'), tenant: 'other' })
   t.strictSame(abroad.body, refusal({ 'waybill_numbers.0': unknown }))
-  t.equal((await call('POST', '/api/public/merchant/order/bulk', {}, { token: staffToken })).status, 401)
+  t.equal((await request('POST', '/api/public/merchant/order/bulk', {}, { token: staffToken })).status, 401)
 })
 
-t.test('with an Idempotency-Key a call is done once', async t => {
+t.test('with an Idempotency-Key a request runs once', async t => {
   await make(['DM10000040'])
   const options = { headers: { 'idempotency-key': 'move 40' } }
   const first = await move(['DM10000040'], 'key_2', {}, options)
@@ -168,24 +176,24 @@ t.test('with an Idempotency-Key a call is done once', async t => {
 t.test('of two opposite moves at once one wins, the other sees what it did, and none deadlocks', async t => {
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   const post = async (waybill_numbers: string[], status_key: string) => {
-    const answer = await fetch(`${address}/api/staff/order/status`, {
+    const response = await fetch(`${address}/api/staff/order/status`, {
       method: 'POST',
       headers: { authorization: `Bearer ${staffToken}`, 'x-tenant': 'demo', 'content-type': 'application/json' },
       body: JSON.stringify({ waybill_numbers, status_key }),
     })
-    return { status: answer.status, body: (await answer.json()) as { errors?: Record<string, string[]> } }
+    return { status: response.status, body: (await response.json()) as { errors?: Record<string, string[]> } }
   }
   for (let round = 0; round < 10; round++) {
     const waybills = Array.from({ length: 100 }, (_, index) => `DM2${String(round * 100 + index).padStart(7, '0')}`)
     await make(waybills, { initial_status_key: 'key_2' })
     const opposite = waybills.toReversed()
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       post(waybills, 'key_5'),
       post(opposite, 'key_3'),
       post(waybills, 'key_3'),
       post(opposite, 'key_5'),
     ])
-    t.strictSame(answers.map(({ status }) => status).sort(), [200, 422, 422, 422])
+    t.strictSame(responses.map(({ status }) => status).sort(), [200, 422, 422, 422])
     const events = await rows(
       `select distinct statuses from (select array_agg(status_key order by event_id) as statuses
         from order_events where waybill_number = any($1) group by waybill_number) timelines`,
@@ -220,9 +228,9 @@ t.test('the wait for a locked order is bounded', async t => {
   await client.query(`select set_config('app.tenant', 'demo', false)`)
   await client.query('begin')
   await client.query(`select from orders where waybill_number = 'DM10000060' for update`)
-  const answer = await move(['DM10000060'], 'key_2')
-  t.equal(answer.status, 503)
-  t.equal(answer.headers['retry-after'], '1')
+  const response = await move(['DM10000060'], 'key_2')
+  t.equal(response.status, 503)
+  t.equal(response.headers['retry-after'], '1')
   await client.query('rollback')
   t.equal((await move(['DM10000060'], 'key_2')).status, 200)
 })
@@ -236,7 +244,8 @@ t.test('a move that waited is checked against what it waited for', async t => {
   await client.query('begin')
   await client.query(`update orders set status_key = 'key_3' where waybill_number = 'DM10000070'`)
   const waiting = move(['DM10000070'], 'key_2')
-  await delay(300)
+  const blocked = `select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`
+  while ((await rows(blocked)).length === 0) await delay(10)
   await client.query('commit')
   t.strictSame(
     (await waiting).body,
@@ -249,9 +258,9 @@ t.test('a move that waited is checked against what it waited for', async t => {
 t.test('a thousand orders are moved at once', async t => {
   const waybills = Array.from({ length: 1000 }, (_, index) => `DM3${String(index).padStart(7, '0')}`)
   await make(waybills)
-  const answer = await move(waybills, 'key_2')
-  t.equal(answer.status, 200)
-  t.strictSame(answer.body.data, waybills)
+  const response = await move(waybills, 'key_2')
+  t.equal(response.status, 200)
+  t.strictSame(response.body.data, waybills)
   t.strictSame(
     await rows(
       `select count(*)::int from outbox where waybill_numbers @> array[$1] and type = 'order.status_changed'`,

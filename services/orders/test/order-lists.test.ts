@@ -1,13 +1,26 @@
 import t, { type Test } from 'tap'
 import type { Tx } from '../database/tables.ts'
-import { countOrders, listOrders, type Position } from '../tracking/list-orders.ts'
-import type { OrderFilter } from '../tracking/order-filter.ts'
-import { openCounter, refusal } from './counter.ts'
+import { countOrders, listOrders, type Position } from '../orders/list-orders.ts'
+import type { OrderFilter } from '../orders/order-filter.ts'
+import { ordersFixture, refusal } from './orders-fixture.ts'
 import { tenantFile } from './tenant.ts'
 
-const counter = await openCounter(t)
-const { get, staffGet, make, makeOfBooks, move, rows, booksToken, staffToken, token, staffOf, apply, tokenOf, call } =
-  counter
+const fixture = await ordersFixture(t, { publicUrl: 'http://localhost:80' })
+const {
+  get,
+  staffGet,
+  make,
+  makeOfBooks,
+  move,
+  rows,
+  booksToken,
+  staffToken,
+  token,
+  staffOf,
+  apply,
+  tokenOf,
+  request,
+} = fixture
 await apply(tenantFile({ id: 'other' }))
 
 /** Ten orders, made in the order of their numbers, days apart; the even ones are confirmed. Two of Ceylon Books. */
@@ -51,7 +64,6 @@ t.test('filters narrow the list, in either spelling and together', async t => {
   const table: [string, number[], number[]?][] = [
     ['status=key_2', [6, 4, 2, 0], [8, 6, 4, 2, 0]],
     ['status=key_21', []],
-    ['status=nonsense', []],
     ['order_no=LS-3', [3], [8, 3]],
     ['order_no=ls-3', []],
     ['waybill_number=DM00000004', [4]],
@@ -67,7 +79,6 @@ t.test('filters narrow the list, in either spelling and together', async t => {
     ['created_from=2026-02-03&created_to=2026-02-04', [3, 2]],
     ['created_from=2026-02-03T18:00:00.123Z&created_to=2026-02-04T18:00:00.123Z', [2]],
     ['created_from=2026-02-03T23:30:01%2B05:30&created_to=2026-02-05T23:31+05:30', [4, 3]],
-    ['created_from=2026-02-04&created_to=2026-02-03', []],
     ['status=key_2&created_from=2026-02-04&order_no=LS-1', [6]],
     ['business_id=7290', [7, 6, 5, 4, 3, 2, 1, 0]],
     ['business_id=7291', []],
@@ -117,7 +128,7 @@ t.test('pages have the usual shape', async t => {
   )
 })
 
-t.test('a cursor goes on where a page ended, also when orders come meanwhile', async t => {
+t.test('a cursor continues where a page ended, also when orders arrive meanwhile', async t => {
   const seen: number[] = []
   let { body } = await get('/order?per_page=3&created_to=2026-02-28')
   seen.push(...numbersIn(body))
@@ -133,8 +144,8 @@ t.test('a cursor goes on where a page ended, also when orders come meanwhile', a
   await rows(`delete from orders where waybill_number = 'DM00000100'`)
 })
 
-t.test('orders of one moment are listed by number, each on one page', async t => {
-  const { get, make } = await openCounter(t)
+t.test('orders of the same time are sorted by waybill, each on one page', async t => {
+  const { get, make } = await ordersFixture(t)
   const waybills = Array.from({ length: 10 }, (_, index) => number(index))
   await make(waybills)
   const seen: number[] = []
@@ -206,10 +217,10 @@ t.test('a merchant reads its order as it gave it, with names and timeline', asyn
   t.strictSame({ ...ofStaff, timeline: null }, { ...body.data, timeline: null })
 })
 
-t.test('an order of somebody else, or of nobody, does not exist', async t => {
-  const unknown = { message: 'The requested waybill does not exist in the system' }
+t.test('the order of another merchant is 404, like an unknown one', async t => {
+  const unknown = { message: 'The requested waybill does not exist in the system', code: 'not_found' }
   const staffAbroad = { token: await staffOf('Abroad', 'other'), tenant: 'other' }
-  const answers = [
+  const responses = [
     await get('/order/DM00000009'),
     await get('/order/DM00000001', { token: booksToken }),
     await get('/order/DM00000001', { token: await tokenOf('shop@example.com', 'other'), tenant: 'other' }),
@@ -218,18 +229,18 @@ t.test('an order of somebody else, or of nobody, does not exist', async t => {
     await get('/order/%F0%9F%9A%9A1'),
     await staffGet(`/order/${'X'.repeat(200)}`),
   ]
-  for (const { status, body } of answers) t.strictSame([status, body], [404, unknown])
+  for (const { status, body } of responses) t.strictSame([status, body], [404, unknown])
   t.equal((await get('/order/%FF1')).status, 400)
   t.equal((await staffGet('/order/DM00000009')).status, 200)
 })
 
 t.test('other addresses below /order keep their methods', async t => {
   for (const [path, allow] of Object.entries({ bulk: 'POST', single: 'POST', cancel: 'POST' })) {
-    const answer = await get(`/order/${path}`)
-    t.strictSame([answer.status, answer.headers.allow], [405, allow], path)
+    const response = await get(`/order/${path}`)
+    t.strictSame([response.status, response.headers.allow], [405, allow], path)
   }
   t.equal((await staffGet('/order/status')).status, 405)
-  const post = await call('POST', '/api/public/merchant/order/DM00000001', {})
+  const post = await request('POST', '/api/public/merchant/order/DM00000001', {})
   t.strictSame([post.status, post.headers.allow], [405, 'GET, HEAD'])
 })
 
@@ -251,10 +262,11 @@ t.test('odd input is refused under its field', async t => {
     ['phone=abc', 'phone', 'The phone field must be a phone number.'],
     ['phone=-', 'phone', 'The phone field must be a phone number.'],
     ['business_id=1e9', 'business_id', 'The business id field must be an id.'],
+    [`business_id=${'+'.repeat(10_000)}7`, 'business_id', 'The business id field must be an id.'],
     ['business_id=99999999999999999999', 'business_id', 'The business id field must be an id.'],
     ['page=0', 'page', 'The page field must be a whole number, 1 or more.'],
     ['page=1e9', 'page', 'The page field must be a whole number, 1 or more.'],
-    ['per_page=1001', 'per_page', 'The per page field must be a whole number, 1 to 1000.'],
+    ['per_page=0', 'per_page', 'The per page field must be a whole number, 1 or more.'],
     ['cursor=x', 'cursor', cursor],
     ['cursor=%00', 'cursor', cursor],
     [`cursor=${cursorOf('2026-02-30T08:00:00.000000Z DM1')}`, 'cursor', cursor],
@@ -280,7 +292,7 @@ t.test('odd input is refused under its field', async t => {
 
 /** One order, and 10,100 like it that are older, a second apart. */
 const openLargeCounter = async (t: Test) => {
-  const large = await openCounter(t)
+  const large = await ordersFixture(t)
   await large.make(['DM00000001'])
   await large.rows(`insert into orders (tenant_id, waybill_number, merchant_id, business_id, status_key, order_no,
       customer_name, customer_address, customer_phone, origin_city_id, destination_city_id, cod, weight, delivery_charge,
@@ -308,7 +320,8 @@ t.test('row-level security leaves every filter its index', async t => {
   t.teardown(() => client.release(true))
   await client.query(`select set_config('app.tenant', 'demo', false)`)
   let plan = ''
-  const query = async (text: string, values: unknown[]) => {
+  const query = async (sent: string | { text: string; values: unknown[] }, given: unknown[] = []) => {
+    const { text, values } = typeof sent === 'string' ? { text: sent, values: given } : sent
     plan = (await client.query(`explain ${text}`, values)).rows.map(row => row['QUERY PLAN']).join(' ')
     return { rows: [{}] }
   }
@@ -316,11 +329,11 @@ t.test('row-level security leaves every filter its index', async t => {
   const after = { createdAt: '2026-02-05T00:00:00.000000Z', waybill: 'X' }
   const table: [OrderFilter, string, string, Position?][] = [
     [{}, 'orders_by_age', 'ROW(created_at', after],
-    [{ merchantId: '999' }, 'orders_of_merchant', 'merchant_id = '],
+    [{ merchant_id: '999' }, 'orders_of_merchant', 'merchant_id = '],
     [{ status: 'key_21' }, 'orders_by_status', 'status_key = '],
-    [{ orderNo: '77' }, 'orders_by_order_no', 'order_no = '],
+    [{ order_no: '77' }, 'orders_by_order_no', 'order_no = '],
     [{ phone: '0771000077' }, 'orders_by_phone', 'phone_key = '],
-    [{ waybill: 'X77' }, 'orders_pkey', 'waybill_number = '],
+    [{ waybill_number: 'X77' }, 'orders_pkey', 'waybill_number = '],
   ]
   for (const [filter, index, condition, after] of table)
     for (const ask of [

@@ -4,7 +4,8 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { createPool } from '@courier/shared/database.ts'
+import { createPool } from '@courier/shared/postgres/database.ts'
+import { newToken } from '@courier/shared/postgres/tokens.ts'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { startProxy } from '../../../dev/tcp-proxy.ts'
@@ -19,7 +20,11 @@ const main = fileURLToPath(new URL('../main.ts', import.meta.url))
 /** The service as a process of its own, in an environment of these variables alone. */
 const launch = (t: Test, environment: Record<string, string>) => {
   const child = spawn(process.execPath, [main], {
-    env: { SERVICE_TOKEN: 'a-service-token-of-tests', ...environment },
+    env: {
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      SERVICE_TOKEN: 'a-service-token-of-tests',
+      ...environment,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const lines: string[] = []
@@ -40,7 +45,7 @@ const launch = (t: Test, environment: Record<string, string>) => {
 /** For `pg_locks`, which shows the locks of all databases. */
 const ofThisDatabase = 'database = (select oid from pg_database where datname = current_database()) and not granted'
 
-const waitUntil = async (what: string, isSo: () => unknown, seconds = 10): Promise<void> => {
+const waitUntil = async (what: string, isSo: () => unknown, seconds = 60): Promise<void> => {
   const end = performance.now() + seconds * 1000
   while (!(await isSo())) {
     if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
@@ -81,14 +86,14 @@ const start = async (t: Test, more: Record<string, string> = {}) => {
   const bulk = async (body: unknown = batch(), token = provided.token) => {
     const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
     const payload = typeof body === 'string' ? body : JSON.stringify(body)
-    const answer = await fetch(`${address}/api/public/merchant/order/bulk`, {
+    const response = await fetch(`${address}/api/public/merchant/order/bulk`, {
       method: 'POST',
       headers,
       body: payload,
     })
-    const { status } = answer
-    // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came over the wire
-    return { status, headers: answer.headers, body: (await answer.json()) as any }
+    const { status } = response
+    // biome-ignore lint/suspicious/noExplicitAny: a response is whatever came over the wire
+    return { status, headers: response.headers, body: (await response.json()) as any }
   }
   return { ...provided, ...service, proxy, address, get, bulk }
 }
@@ -99,13 +104,13 @@ const holdOrders = async (owner: pg.Client) => {
   await owner.query('lock table orders in access exclusive mode')
   const waiting = `select 1 from pg_locks where relation = 'orders'::regclass and ${ofThisDatabase}`
   return {
-    untilWaiting: (calls: number) =>
-      waitUntil(`${calls} statements wait`, async () => Number((await owner.query(waiting)).rowCount) >= calls),
+    untilWaiting: (requests: number) =>
+      waitUntil(`${requests} statements wait`, async () => Number((await owner.query(waiting)).rowCount) >= requests),
     release: () => owner.query('rollback'),
   }
 }
 
-t.test('wrong settings stop the process before it listens, all of them named', async t => {
+t.test('invalid settings stop the process before it listens, and all are named', async t => {
   const { ended, stderr, lines } = launch(t, {
     ORDERS_DATABASE_URL: 'mysql://orders:s3cret@there',
     ORDERS_PORT: 'http',
@@ -127,7 +132,7 @@ t.test('an address of Postgres that no client can read stops the process, withou
   t.notMatch(stderr() + lines.join(''), /s3cret/)
 })
 
-t.test('a port that is taken stops the process and names the setting', async t => {
+t.test('a port in use stops the process and names the setting', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -152,36 +157,37 @@ t.test('Postgres that is away at the start stops the process', async t => {
   t.notMatch(JSON.stringify(logs()), /s3cret/)
 })
 
-t.test('the process tells its health, its figures and its calls', async t => {
+t.test('the process serves its health, metrics and requests', async t => {
   const { get, bulk } = await start(t)
   for (const path of ['/health/live', '/health/ready']) {
-    const answer = await get(path)
-    t.strictSame([answer.status, await answer.json()], [200, { status: 'ok' }], path)
+    const response = await get(path)
+    t.strictSame([response.status, await response.json()], [200, { status: 'ok' }], path)
   }
   t.equal((await bulk(batch([order(), order()]))).status, 200)
-  const figures = await (await get('/metrics')).text()
-  t.match(figures, /^orders_booked_total 2$/m)
-  const call = 'method="POST",route="/api/public/merchant/order/bulk",status="200"'
-  t.ok(figures.includes(`http_request_duration_seconds_count{${call}} 1`))
-  t.match(figures, /^database_connections\{state="waiting"\} 0$/m)
+  const metrics = await (await get('/metrics')).text()
+  t.match(metrics, /^orders_booked_total 2$/m)
+  const request = 'method="POST",route="/api/public/merchant/order/bulk",status="200"'
+  t.ok(metrics.includes(`http_request_duration_seconds_count{${request}} 1`))
+  t.match(metrics, /^database_connections\{state="waiting"\} 0$/m)
 
   // biome-ignore lint/suspicious/noExplicitAny: a document of another format
   const api = (await (await get('/openapi.json')).json()) as any
   const { post } = api.paths['/api/public/merchant/order/bulk']
   t.strictSame(Object.keys(post.responses), ['200', '400', '401', '405', '409', '413', '415', '422', '429', '503'])
-  t.match(post.requestBody.content['application/json'].schema, { required: ['general_data', 'order_data'] })
-  for (const path of ['/docs', '/docs/']) {
+  t.match(post.requestBody.content['application/json'].schema, { $ref: /Batch$/ })
+  t.match(api.components.schemas.Batch, { required: ['general_data', 'order_data'] })
+  for (const path of ['/docs/merchants', '/docs/merchants/']) {
     const page = await get(path)
     t.match([page.status, page.headers.get('content-type')], [200, /^text\/html/], path)
     t.match(await page.text(), /swagger-ui/)
   }
 })
 
-t.test('the notifier is told of a batch at once, and of what was left when the process starts again', async t => {
+t.test('the notifier gets a batch at once, and the rest when the process starts again', async t => {
   const receiver = await startReceiver(t)
   const { bulk, child, ended, logs, url, ownerUrl } = await start(t, { NOTIFIER_URL: receiver.url })
   await bulk(batch([order(), order()]))
-  await waitUntil('both are told', () => receiver.taken.size === 2)
+  await waitUntil('both are delivered', () => receiver.events.size === 2)
   receiver.react = () => 503
   await bulk()
   await waitUntil('one is refused', () => logs().some(({ msg }) => msg === 'outbox.refused'))
@@ -193,47 +199,53 @@ t.test('the notifier is told of a batch at once, and of what was left when the p
     { tenant: 'demo', events: 2 },
   )
   t.notMatch(JSON.stringify(logs()), /Nimali|0770000101|a-service-token/)
-  receiver.react = () => 'take'
+  receiver.react = () => 'acknowledge'
   launch(t, {
     ORDERS_DATABASE_URL: url,
     ORDERS_MIGRATE_DATABASE_URL: ownerUrl,
     ORDERS_PORT: '0',
     NOTIFIER_URL: receiver.url,
   })
-  await waitUntil('all are told', () => receiver.taken.size === 3)
+  await waitUntil('all are delivered', () => receiver.events.size === 3)
 })
 
-t.test('without Postgres the process lives, is not ready and answers 503, and recovers by itself', async t => {
+t.test('without Postgres the process lives, is not ready, responds 503 and recovers by itself', async t => {
   const { proxy, get, bulk, child } = await start(t)
-  const answer = { message: 'The service is unavailable for a moment. Nothing was changed; repeat the call.' }
+  const response = {
+    message: 'The service is unavailable for a moment. Nothing was changed; repeat the call.',
+    code: 'unavailable',
+  }
   t.equal((await bulk()).status, 200)
   await proxy.cut()
   for (const token of [undefined, `courier_${'x'.repeat(43)}`]) {
     const started = performance.now()
     const { status, headers, body } = await bulk(batch(), token)
-    t.strictSame([status, headers.get('retry-after'), body], [503, '1', answer])
+    t.strictSame([status, headers.get('retry-after'), body], [503, '1', response])
     t.ok(performance.now() - started < 5_000)
   }
   const ready = await get('/health/ready')
-  t.strictSame([ready.status, await ready.json()], [503, { message: 'The database cannot be reached.' }])
+  t.strictSame(
+    [ready.status, await ready.json()],
+    [503, { message: 'The database cannot be reached.', code: 'unavailable' }],
+  )
   t.equal((await get('/health/live')).status, 200)
-  const figures = await get('/metrics')
-  t.equal(figures.status, 200)
-  t.notMatch(await figures.text(), /^outbox_(depth|age_seconds) /m)
+  const metrics = await get('/metrics')
+  t.equal(metrics.status, 200)
+  t.notMatch(await metrics.text(), /^outbox_(depth|age_seconds) /m)
   await proxy.restore()
   await waitUntil('it is ready', async () => (await get('/health/ready')).ok, 5)
   t.equal((await bulk()).status, 200)
   t.equal(child.exitCode, null)
 })
 
-t.test('a connection that is cut under a running call costs that call alone', async t => {
+t.test('a connection that is cut under a running request costs that request alone', async t => {
   const { proxy, get, bulk, child, owner } = await start(t)
   const { untilWaiting, release } = await holdOrders(owner)
-  const calls = [bulk(), bulk(), bulk()]
+  const requests = [bulk(), bulk(), bulk()]
   // Small batches of one tenant share statements.
   await untilWaiting(1)
   await proxy.cut()
-  for (const { status, headers } of await Promise.all(calls))
+  for (const { status, headers } of await Promise.all(requests))
     t.strictSame([status, headers.get('retry-after')], [503, '1'])
   await release()
   await proxy.restore()
@@ -242,18 +254,18 @@ t.test('a connection that is cut under a running call costs that call alone', as
   t.equal(child.exitCode, null)
 })
 
-t.test('an answer promises that nothing was changed only when that is known', async t => {
+t.test('a response says that nothing was changed only when that is certain', async t => {
   const { proxy, bulk, owner } = await start(t)
   await owner.query(`create function wait() returns trigger language plpgsql as
     $$ begin perform pg_advisory_xact_lock(1); return null; end $$`)
   await owner.query(`create constraint trigger slow_commit after insert on orders deferrable initially deferred
     for each row execute function wait()`)
   await owner.query('select pg_advisory_lock(1)')
-  const call = bulk()
+  const request = bulk()
   const committing = `select 1 from pg_locks where locktype = 'advisory' and ${ofThisDatabase}`
   await waitUntil('it commits', async () => (await owner.query(committing)).rowCount)
   await proxy.cut()
-  const { status, body } = await call
+  const { status, body } = await request
   t.equal(status, 503)
   await owner.query('select pg_advisory_unlock(1)')
   await owner.query(`select set_config('app.tenant', 'demo', false)`)
@@ -261,7 +273,7 @@ t.test('an answer promises that nothing was changed only when that is known', as
   t.notMatch(body.message, /nothing was changed/i)
 })
 
-/** A call over a connection that its client keeps open; `rest` is sent later, by `finish`. */
+/** A request over a connection that its client keeps open; `rest` is sent later, by `finish`. */
 const callOverOpenConnection = (t: Test, address: string, token: string, rest: number) => {
   const body = JSON.stringify(batch())
   const headers = [
@@ -275,14 +287,14 @@ const callOverOpenConnection = (t: Test, address: string, token: string, rest: n
   const socket = connect(Number(new URL(address).port), '127.0.0.1')
   t.teardown(() => socket.destroy())
   socket.write(`${headers.join('\r\n')}\r\n\r\n${body.slice(0, body.length - rest)}`)
-  let answer = ''
+  let response = ''
   socket.on('data', chunk => {
-    answer += chunk
+    response += chunk
   })
-  return { finish: () => socket.write(body.slice(body.length - rest)), answer: () => answer }
+  return { finish: () => socket.write(body.slice(body.length - rest)), response: () => response }
 }
 
-t.test('SIGTERM lets the calls in flight finish, then the process ends', async t => {
+t.test('SIGTERM lets the requests in flight finish, then the process ends', async t => {
   const { child, ended, logs, owner, token, address } = await start(t)
   const { untilWaiting, release } = await holdOrders(owner)
   const waits = callOverOpenConnection(t, address, token, 0)
@@ -298,14 +310,14 @@ t.test('SIGTERM lets the calls in flight finish, then the process ends', async t
   t.equal(await ended, 0)
   const seconds = (performance.now() - signalled) / 1000
   t.ok(seconds < 10, `ended after ${seconds} s`)
-  for (const { answer } of [waits, arrives]) {
-    t.match(answer(), /^HTTP\/1\.1 200 OK\r\n/)
-    t.match(answer(), /"message":"Orders Created Successfully","data":\["DM0000000[12]"\]/)
+  for (const { response } of [waits, arrives]) {
+    t.match(response(), /^HTTP\/1\.1 200 OK\r\n/)
+    t.match(response(), /"message":"Orders Created Successfully","data":\["DM0000000[12]"\]/)
   }
   t.ok(logs().some(line => line.msg === 'process.stopped'))
 })
 
-t.test('SIGTERM ends the process within 10 seconds also when a call waits for Postgres in vain', async t => {
+t.test('SIGTERM ends the process within 10 seconds also when a request waits for Postgres in vain', async t => {
   const { child, ended, owner, token, logs, address } = await start(t)
   const { untilWaiting } = await holdOrders(owner)
   const waits = callOverOpenConnection(t, address, token, 0)
@@ -315,11 +327,11 @@ t.test('SIGTERM ends the process within 10 seconds also when a call waits for Po
   t.equal(await ended, 0)
   const seconds = (performance.now() - signalled) / 1000
   t.ok(seconds < 10, `ended after ${seconds} s`)
-  t.match(waits.answer(), /^HTTP\/1\.1 503 Service Unavailable\r\n/)
+  t.match(waits.response(), /^HTTP\/1\.1 503 Service Unavailable\r\n/)
   t.ok(logs().some(line => line.msg === 'process.stopped'))
 })
 
-t.test('the log is JSON lines with request ids, without persons and tokens, also of calls that fail', async t => {
+t.test('the log is JSON lines with request ids, without persons and tokens, also of requests that fail', async t => {
   const { bulk, get, lines, logs, owner, token } = await start(t)
   const person = {
     customer_name: 'Zebulon Quixote',
@@ -331,8 +343,11 @@ t.test('the log is JSON lines with request ids, without persons and tokens, also
     remark: 'Ring the gong',
   }
   const ids: (string | null)[] = []
-  const expectStatus = async (expected: number, call: Promise<{ status: number; headers: Headers }>): Promise<void> => {
-    const { status, headers } = await call
+  const expectStatus = async (
+    expected: number,
+    request: Promise<{ status: number; headers: Headers }>,
+  ): Promise<void> => {
+    const { status, headers } = await request
     t.equal(status, expected)
     ids.push(headers.get('x-request-id'))
   }
@@ -351,7 +366,7 @@ t.test('the log is JSON lines with request ids, without persons and tokens, also
   await failing('customer_name::integer > 0')
 
   const completed = () => logs().filter(line => line.msg === 'request.completed')
-  await waitUntil('every call is logged', () => completed().length === ids.length)
+  await waitUntil('every request is logged', () => completed().length === ids.length)
   t.strictSame(
     completed().map(line => line.request_id),
     ids,
@@ -374,9 +389,42 @@ t.test('the limits of an address are those that are set', async t => {
   const statusesOf = async (path: string, from: string) => {
     const headers = { 'x-tenant': 'demo', authorization: 'Bearer courier_x', 'x-forwarded-for': from }
     const statuses = []
-    for (let turn = 0; turn < 5; turn++) statuses.push((await fetch(`${address}${path}`, { headers })).status)
+    for (let round = 0; round < 5; round++) statuses.push((await fetch(`${address}${path}`, { headers })).status)
     return statuses
   }
   t.strictSame(await statusesOf('/openapi.json', '192.0.2.1'), [200, 200, 200, 200, 429])
   t.strictSame(await statusesOf('/api/public/merchant/state', '192.0.2.2'), [401, 401, 429, 429, 429])
+})
+
+t.test('wrong tokens refuse no right one of their address, in any process', async t => {
+  const limits = { ADDRESS_REFUSALS_PER_MINUTE: '2', ADDRESS_LIMIT_PER_MINUTE: '30' }
+  const first = await start(t, limits)
+  const second = launch(t, {
+    ORDERS_DATABASE_URL: first.url,
+    ORDERS_MIGRATE_DATABASE_URL: first.ownerUrl,
+    ORDERS_PORT: '0',
+    ...limits,
+  })
+  const listening = () => second.lines.map(line => /listening at (http:[^"]+)/.exec(line)?.[1]).find(Boolean)
+  await waitUntil('the second process listens', listening)
+  const addresses = [first.address, listening() ?? '']
+  const merchant = '/api/public/merchant'
+  const statusOf = async (address: string, token: string) => {
+    const headers = { 'x-tenant': 'demo', authorization: `Bearer ${token}` }
+    return (await fetch(`${address}${merchant}/state`, { headers })).status
+  }
+  for (const address of addresses) {
+    const statuses: number[] = []
+    for (let index = 0; index < 40; index++)
+      statuses.push(await statusOf(address, index % 2 ? newToken().token : `courier_${index}`))
+    t.strictSame([...new Set(statuses)], [401, 429])
+  }
+  const login = await fetch(`${first.address}${merchant}/login`, {
+    method: 'POST',
+    headers: { 'x-tenant': 'demo', 'content-type': 'application/json' },
+    body: JSON.stringify({ email: 'shop@example.com', password: 'lanka-shoes-demo' }),
+  })
+  const { token: fresh } = (await login.json()) as { token: string }
+  for (const address of addresses)
+    for (const token of [fresh, first.token]) t.equal(await statusOf(address, token), 200)
 })

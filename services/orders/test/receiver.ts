@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type OrderEvent, OrderEvents } from '@courier/shared/order-facts.ts'
+import { type OrderEvent, OrderEvents } from '@courier/shared/contract/order-events.ts'
 import { FormatRegistry } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 import type { Test } from 'tap'
@@ -11,26 +11,26 @@ import { serviceToken } from './build.ts'
 
 if (!FormatRegistry.Has('date-time')) FormatRegistry.Set('date-time', text => !Number.isNaN(Date.parse(text)))
 
-/** What is done with a call: taken and answered, taken without an answer, answered with a status alone, or left open. */
-export type Reaction = 'take' | 'lose' | 'hang' | number
+/** The reaction to a request: acknowledged, acknowledged with the response lost, a bare status, or no response. */
+export type Reaction = 'acknowledge' | 'lose' | 'hang' | number
 
 export interface Receiver {
   readonly url: string
-  /** The calls whose events were taken. */
+  /** The acknowledged requests. */
   readonly posts: OrderEvents[]
-  /** The events taken, each once, in the order of their first coming. */
-  readonly taken: Map<string, OrderEvent>
-  /** How many calls came, taken or not. */
-  calls: number
-  /** How many came while another one of the same tenant was under way. */
+  /** The acknowledged events, each once, in the order of first delivery. */
+  readonly events: Map<string, OrderEvent>
+  /** How many requests arrived. */
+  requests: number
+  /** How many arrived during another one of the same tenant. */
   overlaps: number
   react: (post: OrderEvents) => Reaction
-  /** How long a call takes. */
+  /** How long a request takes. */
   milliseconds: number
   readonly close: () => Promise<void>
 }
 
-/** Takes events as the notifier does. Ends with the test. */
+/** Accepts events as the notifier does. Ends with the test. */
 export const startReceiver = async (t: Test, port = 0): Promise<Receiver> => {
   const busy = new Map<string, number>()
   const server = createServer((request, response) => {
@@ -39,10 +39,10 @@ export const startReceiver = async (t: Test, port = 0): Promise<Receiver> => {
   const receiver: Receiver = {
     url: '',
     posts: [],
-    taken: new Map(),
-    calls: 0,
+    events: new Map(),
+    requests: 0,
     overlaps: 0,
-    react: () => 'take',
+    react: () => 'acknowledge',
     milliseconds: 5,
     close: async () => {
       server.closeAllConnections()
@@ -52,7 +52,7 @@ export const startReceiver = async (t: Test, port = 0): Promise<Receiver> => {
   const serve = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const post = Value.Decode(OrderEvents, await json(request))
     const { tenant, events } = post
-    receiver.calls++
+    receiver.requests++
     const isKnown = request.headers.authorization === `Bearer ${serviceToken}`
     if (!isKnown || request.url !== '/internal/events') return void response.writeHead(401).end()
     const others = busy.get(tenant) ?? 0
@@ -63,8 +63,8 @@ export const startReceiver = async (t: Test, port = 0): Promise<Receiver> => {
     const reaction = receiver.react(post)
     if (reaction === 'hang') return
     if (typeof reaction === 'number') return void response.writeHead(reaction).end('{"message":"No."}')
-    const fresh = events.filter(({ id }) => !receiver.taken.has(id))
-    for (const event of fresh) receiver.taken.set(event.id, event)
+    const fresh = events.filter(({ id }) => !receiver.events.has(id))
+    for (const event of fresh) receiver.events.set(event.id, event)
     receiver.posts.push(post)
     if (reaction === 'lose') return void response.destroy()
     const data = { taken: fresh.length, repeated: events.length - fresh.length }

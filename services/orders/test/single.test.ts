@@ -2,13 +2,13 @@ import t from 'tap'
 import { build } from './build.ts'
 import { batch, order } from './tenant.ts'
 
-const { call, bulk, rows } = await build(t)
+const { request, bulk, rows } = await build(t)
 const single = (body: unknown, { query = '', key }: { query?: string; key?: string } = {}) =>
-  call(`/order/single${query}`, body, key === undefined ? {} : { headers: { 'idempotency-key': key } })
+  request(`/order/single${query}`, body, key === undefined ? {} : { headers: { 'idempotency-key': key } })
 const countOf = async (orderNo: string): Promise<number> =>
   (await rows('select count(*)::int from orders where order_no = $1', [orderNo]))[0].count
 
-t.test('one order is made, as the bulk call makes it', async t => {
+t.test('one order is created as by the bulk request', async t => {
   const { status, body } = await single(batch([order({ order_no: 'one' })]))
   t.equal(status, 200)
   t.match(body, { message: 'Orders Created Successfully', data: [/^DM\d{8}$/] })
@@ -32,7 +32,7 @@ t.test('no order and more than one are refused under order_data', async t => {
   t.equal(await countOf('two'), 0)
 })
 
-t.test('the faults of the order are told under its path', async t => {
+t.test('the errors of the order are under its path', async t => {
   const { status, body } = await single(batch([order({ cod: -1, destination_city_id: 9 })]))
   t.equal(status, 422)
   t.strictSame(Object.keys(body.errors), ['order_data.0.cod'])
@@ -41,14 +41,14 @@ t.test('the faults of the order are told under its path', async t => {
   })
 })
 
-t.test('a dry run makes nothing', async t => {
+t.test('a dry run creates nothing', async t => {
   const { status, body } = await single(batch([order({ order_no: 'dry' })]), { query: '?dry_run=1' })
   t.equal(status, 200)
   t.match(body.data, [{ order_no: 'dry', delivery_charge: 540.5, currency: 'LKR' }])
   t.equal(await countOf('dry'), 0)
 })
 
-t.test('a repeated call is done once, and its key is not the bulk call’s', async t => {
+t.test('a repeated request runs once, and its key is not the bulk request’s', async t => {
   const body = batch([order({ order_no: 'again' })])
   const first = await single(body, { key: 'again' })
   const second = await single(body, { key: 'again' })

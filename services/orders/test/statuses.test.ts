@@ -1,16 +1,16 @@
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { migrate } from '@courier/shared/database.ts'
+import { migrate } from '@courier/shared/postgres/database.ts'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { cloneDatabase } from '../../../dev/test-database.ts'
 import { statusTable } from '../../../test/merchant-page.ts'
+import { standardStatuses } from '../orders/statuses.ts'
 import { applyTenant } from '../provisioning/apply.ts'
 import { checkFile } from '../provisioning/check-file.ts'
 import type { TenantFile } from '../provisioning/tenant-file.ts'
-import { standardStatuses } from '../tracking/statuses.ts'
-import { openCounter } from './counter.ts'
+import { ordersFixture } from './orders-fixture.ts'
 import { tenantFile } from './tenant.ts'
 
 type Entries = NonNullable<TenantFile['statuses']>
@@ -74,33 +74,33 @@ t.test('a tenant that is there when the migration runs has what a new one gets',
   )
 })
 
-/** A tenant; `apply` gives the changes as lines, or the faults. */
+/** A tenant; `apply` gives the changes as lines, or the errors. */
 const provide = async (t: Test) => {
-  const counter = await openCounter(t)
+  const fixture = await ordersFixture(t)
   const apply = async (statuses?: Entries, dryRun = false): Promise<unknown> => {
     const file = statuses ? fileWith(statuses) : tenantFile()
     for (const merchant of file.merchants) merchant.rate_card = 'standard'
     const checked = checkFile(file)
-    const result = checked.kind === 'refused' ? checked : await applyTenant(counter.pool, checked.file, dryRun)
+    const result = checked.kind === 'refused' ? checked : await applyTenant(fixture.pool, checked.file, dryRun)
     return result.kind === 'applied'
       ? result.changes.map(({ kind, id, change }) => `${kind} ${id} ${change}`)
-      : result.faults
+      : result.errors
   }
-  const set = () => counter.rows(everything)
-  return { ...counter, apply, set }
+  const set = () => fixture.rows(everything)
+  return { ...fixture, apply, set }
 }
 
-t.test('names, colours and descriptions change alone, and stay when a file says nothing of them', async t => {
+t.test('names, colours and descriptions change alone, and stay when the file omits them', async t => {
   const { apply, set } = await provide(t)
   const before = await set()
   const changes = [
     { key: 'key_13', name: 'Handed over', color: 'primary' },
     { key: 'key_5', description: 'Soon.' },
   ]
-  const told = ['status key_5 changed', 'status key_13 changed']
-  t.strictSame(await apply(changes, true), told)
+  const lines = ['status key_5 changed', 'status key_13 changed']
+  t.strictSame(await apply(changes, true), lines)
   t.strictSame(await set(), before)
-  t.strictSame(await apply(changes), told)
+  t.strictSame(await apply(changes), lines)
   t.strictSame(await apply(changes), [])
   t.strictSame(await apply(), [])
   t.strictSame(
@@ -117,13 +117,13 @@ t.test('a whole set replaces the one that is there, at once for the next move', 
   await make(['DM00000001'], { initial_status_key: 'key_2' })
   const version = async () => Number((await rows(`select version from tenants where tenant_id = 'demo'`))[0].version)
   const before = await version()
-  const told = (await apply(shortSet)) as string[]
+  const changes = (await apply(shortSet)) as string[]
   t.equal(await version(), before + 1)
-  t.match(told, ['status gone added', 'status key_1 changed'])
-  t.ok(told.includes('status key_21 removed'))
-  t.ok(told.includes('move key_2 / gone added'))
-  t.ok(told.includes('move key_2 / key_4 removed'))
-  t.notOk(told.includes('move key_2 / key_3 added'))
+  t.match(changes, ['status gone added', 'status key_1 changed'])
+  t.ok(changes.includes('status key_21 removed'))
+  t.ok(changes.includes('move key_2 / gone added'))
+  t.ok(changes.includes('move key_2 / key_4 removed'))
+  t.notOk(changes.includes('move key_2 / key_3 added'))
   t.strictSame(await apply(shortSet), [])
   t.strictSame(
     (await set()).map(({ status_key, color, moves }) => [status_key, color, moves]),
@@ -154,7 +154,7 @@ t.test('a set without a status that orders are in is refused, and the whole file
   t.strictSame(await set(), before)
 })
 
-t.test('a set that is taken away under a move waits for it', async t => {
+t.test('a change of the set waits for a move in progress', async t => {
   const { apply, make, move, rows } = await provide(t)
   await make(
     Array.from({ length: 10 }, (_, index) => `DM0000010${index}`),
@@ -162,12 +162,12 @@ t.test('a set that is taken away under a move waits for it', async t => {
   )
   const moves = Array.from({ length: 10 }, (_, index) => move([`DM0000010${index}`], 'key_5'))
   const applied = apply(shortSet)
-  const [faults, ...answers] = await Promise.all([applied, ...moves])
-  const isApplied = Array.isArray(faults)
+  const [errors, ...responses] = await Promise.all([applied, ...moves])
+  const isApplied = Array.isArray(errors)
   t.strictSame(
     await rows(`select count(*)::int from orders left join statuses using (tenant_id, status_key) where name is null`),
     [{ count: 0 }],
-    `the set was ${isApplied ? 'applied' : 'refused'}, ${answers.filter(({ status }) => status === 200).length} moved`,
+    `the set was ${isApplied ? 'applied' : 'refused'}, ${responses.filter(({ status }) => status === 200).length} moved`,
   )
 })
 
@@ -193,7 +193,7 @@ const mistakes: [string, Entries, Record<string, string[]>][] = [
     },
   ],
   [
-    'a set without what calls rely on',
+    'a set without what requests rely on',
     [{ key: 'key_2', name: 'Confirmed', moves: [] }],
     { statuses: ['The set lacks key_1 and key_3, which the calls of merchants rely on.'] },
   ],
@@ -207,13 +207,13 @@ const mistakes: [string, Entries, Record<string, string[]>][] = [
   ],
 ]
 
-t.test('a mistake is told at its path', async t => {
+t.test('an error is reported under its path', async t => {
   const { apply } = await provide(t)
-  for (const [what, statuses, faults] of mistakes) {
+  for (const [what, statuses, errors] of mistakes) {
     if (what === 'a status that is not there')
       t.match(await apply(statuses), {
         'statuses.1.key': [/^There is no status key_99, only key_1, .*; a new set gives every status its moves\.$/],
       })
-    else t.strictSame(await apply(statuses), faults, what)
+    else t.strictSame(await apply(statuses), errors, what)
   }
 })

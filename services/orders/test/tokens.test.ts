@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { UsageError } from '@courier/shared/command-line.ts'
+import { UsageError } from '@courier/shared/cli/command-line.ts'
+import { mayBeToken } from '@courier/shared/postgres/tokens.ts'
 import t, { type Test } from 'tap'
 import { hashPassword, isPassword } from '../access/passwords.ts'
 import { createTokenFor, listTokens, revokeTokenById, type TokenRequest } from '../access/token-commands.ts'
@@ -10,7 +11,7 @@ import { batch, tenantFile } from './tenant.ts'
 
 const shop = { tenant: 'demo', merchant: 'shop@example.com' }
 
-/** The application, and the status of a call with a token. */
+/** The application, and the status of a request with a token. */
 const open = async (t: Test) => {
   const { pool, bulk, apply, rows } = await build(t)
   const statusOf = async (token: string, tenant = 'demo'): Promise<number> =>
@@ -18,13 +19,15 @@ const open = async (t: Test) => {
   return { pool, bulk, apply, rows, statusOf }
 }
 
-t.test('a token is 256 random bits behind a prefix, and its id tells nothing of it', async t => {
+t.test('a token is 256 random bits and a checksum after a prefix, and its id reveals nothing of it', async t => {
   const { pool } = await open(t)
   const made = await Promise.all(Array.from({ length: 20 }, () => createTokenFor(pool, shop)))
   for (const { id, token } of made) {
     t.match(id, /^tok_[\w-]{12}$/)
-    t.match(token, /^courier_[\w-]{43}$/)
-    t.equal(Buffer.from(token.slice('courier_'.length), 'base64url').length, 32)
+    t.match(token, /^courier_[\w-]{48}$/)
+    t.equal(Buffer.from(token.slice('courier_'.length), 'base64url').length, 36)
+    t.ok(mayBeToken(token))
+    t.notOk(mayBeToken(`${token.slice(0, 20)}${token[20] === 'a' ? 'b' : 'a'}${token.slice(21)}`), 'a typing error')
     t.notOk(token.includes(id.slice('tok_'.length)))
   }
   t.equal(new Set(made.flatMap(({ id, token }) => [id, token])).size, 40)
@@ -65,7 +68,7 @@ t.test('a token is refused within 5 seconds of its revocation, however often it 
   t.equal(await statusOf(other.token), 200, 'other tokens of the merchant stay')
 })
 
-t.test('revoking twice keeps the first time, and an unknown id is told', async t => {
+t.test('revoking twice keeps the first time, and an unknown id is reported', async t => {
   const { pool } = await open(t)
   const { id } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
   const revokedAt = async () => (await listTokens(pool)).find(token => token.token_id === id)?.revoked_at
@@ -95,7 +98,7 @@ t.test('the last use of a token is kept, within a minute', async t => {
   t.ok(Date.now() - ((await lastUse())?.getTime() ?? 0) < 10_000)
 })
 
-t.test('a token speaks for its holder in its tenant alone', async t => {
+t.test('a token authenticates its holder in its tenant alone', async t => {
   const { pool, bulk, apply, statusOf } = await open(t)
   await apply(tenantFile({ id: 'other' }))
   const { token } = await createTokenFor(pool, shop)
@@ -111,7 +114,11 @@ t.test('a token speaks for its holder in its tenant alone', async t => {
   ] as const
   for (const [token, tenant] of wrong) {
     const { status, body } = await bulk(batch(), { token, tenant })
-    t.strictSame([status, body], [401, { message: 'Unauthenticated.' }], `${token.slice(0, 10)} of ${tenant}`)
+    t.strictSame(
+      [status, body],
+      [401, { message: 'Unauthenticated.', code: 'unauthenticated' }],
+      `${token.slice(0, 10)} of ${tenant}`,
+    )
   }
   t.match(await createTokenReader(pool)('demo', staff.token), { merchantId: null })
 })
@@ -122,11 +129,11 @@ t.test('a merchant is found by address in any letter case', async t => {
   t.equal(await statusOf(token), 200)
 })
 
-t.test('a request that cannot be met says why, and makes no token', async t => {
+t.test('a request that cannot be met says why, and creates no token', async t => {
   const { pool, rows } = await open(t)
   const ending = (expires: string): [TokenRequest, string] => [
     { ...shop, expires },
-    `--expires must be a time to come, such as 2027-01-31T00:00:00Z, not ${expires}`,
+    `--expires must be a future time such as 2027-01-31T00:00:00Z, not ${expires}`,
   ]
   const oneHolder = 'name one holder: --merchant EMAIL or --staff NAME'
   const table: [TokenRequest, string][] = [

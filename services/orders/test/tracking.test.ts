@@ -1,18 +1,19 @@
-import { request } from 'node:http'
+import http from 'node:http'
 import t from 'tap'
-import { maskName, maskPhone } from '../tracking/mask.ts'
-import { timeAgo } from '../tracking/time-ago.ts'
-import { openCounter } from './counter.ts'
+import { maskName, maskPhone } from '../orders/mask.ts'
+import { timeAgo } from '../orders/time-ago.ts'
+import { ordersFixture } from './orders-fixture.ts'
 import { tenantFile } from './tenant.ts'
 
-const counter = await openCounter(t)
-const { app, call, get, make, makeOfBooks, move, rows, token, booksToken, staffToken, apply, tokenOf } = counter
+const fixture = await ordersFixture(t)
+const { app, request, get, make, makeOfBooks, move, rows, token, booksToken, staffToken, apply, tokenOf } = fixture
 await apply(tenantFile({ id: 'other' }))
 const track = '/api/public/merchant/order/tracking-info'
 const everywhere = '/api/public/order/tracking-info'
-const unknown = { message: 'The requested waybill does not exist in the system' }
+const unknown = { message: 'The requested waybill does not exist in the system', code: 'not_found' }
 const missing = {
   message: 'The given data was invalid.',
+  code: 'validation_failed',
   errors: { waybill_number: ['The waybill number field is required.'] },
 }
 
@@ -20,7 +21,7 @@ await make(['DM00000001'], { initial_status_key: 'key_2', customer_secondary_pho
 await move(['DM00000001'], 'key_5', { note: 'Van 7' })
 await makeOfBooks(['DM00000002'])
 
-t.test('the timeline is told newest first, whoever moved the order', async t => {
+t.test('the timeline is newest first, whoever moved the order', async t => {
   const { status, body } = await get('/order/tracking-info?waybill_number=DM00000001')
   t.equal(status, 200)
   const [latest, first, ...more] = body.data
@@ -46,48 +47,54 @@ const getWithBody = (address: string, body: string | Buffer, headers: Record<str
       method: 'GET',
       headers: { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json', ...headers },
     }
-    const call = request(`${address}${track}${query}`, options, async answer => {
-      const chunks = await answer.toArray()
-      resolve({ status: answer.statusCode ?? 0, body: JSON.parse(Buffer.concat(chunks).toString()) })
+    const request = http.request(`${address}${track}${query}`, options, async response => {
+      const chunks = await response.toArray()
+      resolve({ status: response.statusCode ?? 0, body: JSON.parse(Buffer.concat(chunks).toString()) })
     })
-    call.on('error', reject)
-    if (body.length > 0 && !headers['transfer-encoding']) call.setHeader('content-length', Buffer.byteLength(body))
-    call.end(body)
+    request.on('error', reject)
+    if (body.length > 0 && !headers['transfer-encoding']) request.setHeader('content-length', Buffer.byteLength(body))
+    request.end(body)
   })
 
-t.test('the waybill may come in the query, in the body of a GET and in that of a POST', async t => {
+t.test('the waybill may be in the query, in the body of a GET or in that of a POST', async t => {
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   const { body: expected } = await get('/order/tracking-info?waybill_number=DM00000001')
   const keys = expected.data.map((event: { date_time: string }) => event.date_time)
   const named = JSON.stringify({ waybill_number: ' DM00000001 ' })
-  const answers = [
+  const responses = [
     await getWithBody(address, named),
     await getWithBody(address, named, { 'transfer-encoding': 'chunked' }),
     await getWithBody(address, named, { 'content-type': 'text/plain' }),
     await getWithBody(address, '', {}, '?waybill_number=DM00000001'),
     await getWithBody(address, 'nonsense', {}, '?waybill_number=DM00000001'),
-    await call('POST', track, { waybill_number: 'DM00000001' }),
-    await call('POST', `${track}?waybill_number=DM00000001`),
-    await call('POST', `${track}?waybill_number=`, { waybill_number: 'DM00000001' }),
+    await request('POST', track, { waybill_number: 'DM00000001' }),
+    await request('POST', `${track}?waybill_number=DM00000001`),
+    await request('POST', `${track}?waybill_number=`, { waybill_number: 'DM00000001' }),
   ]
-  for (const { status, body } of answers) {
+  for (const { status, body } of responses) {
     t.equal(status, 200)
     t.strictSame(
       (body as typeof expected).data.map((event: { date_time: string }) => event.date_time),
       keys,
     )
   }
-  t.strictSame(await getWithBody(address, '{'), { status: 400, body: { message: 'The body is not valid JSON.' } })
+  t.strictSame(await getWithBody(address, '{'), {
+    status: 400,
+    body: {
+      message: 'The body is not valid JSON: at position 1 (line 1 column 2).',
+      code: 'malformed_request',
+    },
+  })
   t.strictSame(await getWithBody(address, Buffer.from([0xff])), {
     status: 400,
-    body: { message: 'The body is not valid JSON.' },
+    body: { message: 'The body is not valid UTF-8.', code: 'malformed_request' },
   })
   t.match(await getWithBody(address, `{"waybill_number": "${'x'.repeat(20_000)}"}`), { status: 413 })
-  t.match(await call('POST', track, { waybill_number: 'x'.repeat(20_000) }), { status: 413 })
+  t.match(await request('POST', track, { waybill_number: 'x'.repeat(20_000) }), { status: 413 })
   t.strictSame(await getWithBody(address, '{}'), { status: 422, body: missing })
 })
 
-t.test('a body whose type is no type is answered 415, and the document tells of it', async t => {
+t.test('an invalid content type is 415, and the OpenAPI document lists it', async t => {
   const { paths } = (await app.inject('/openapi.json')).json()
   for (const url of [track, everywhere])
     for (const type of ['/', 'a/b/c']) {
@@ -103,20 +110,20 @@ t.test('a body whose type is no type is answered 415, and the document tells of 
     }
 })
 
-t.test('no waybill is a fault of the field, and odd ones do not exist', async t => {
+t.test('no waybill is an error of the field, and odd ones do not exist', async t => {
   for (const nothing of [undefined, {}, null, [], 'x', { waybill_number: null }, { waybill_number: ' ' }]) {
-    const answer = await call('POST', track, nothing === undefined ? undefined : JSON.stringify(nothing))
-    t.strictSame([answer.status, answer.body], [422, missing], JSON.stringify(nothing))
+    const response = await request('POST', track, nothing === undefined ? undefined : JSON.stringify(nothing))
+    t.strictSame([response.status, response.body], [422, missing], JSON.stringify(nothing))
   }
   for (const path of ['tracking-info', 'waybill-finance-status', 'waybill-finance-status?waybill_number='])
     t.strictSame((await get(`/order/${path}`)).body, missing)
   const odd = ['a\u0000b', '\ud800', 'x'.repeat(300), 1e300, '%', "' or 1=1 --", 'DM0000000１']
   for (const waybill_number of odd) {
-    const answer = await call('POST', track, { waybill_number })
-    t.strictSame([answer.status, answer.body], [404, unknown], JSON.stringify(waybill_number).slice(0, 40))
+    const response = await request('POST', track, { waybill_number })
+    t.strictSame([response.status, response.body], [404, unknown], JSON.stringify(waybill_number).slice(0, 40))
   }
   for (const waybill_number of [['DM00000001'], { a: 1 }, true])
-    t.equal((await call('POST', track, { waybill_number })).status, 422)
+    t.equal((await request('POST', track, { waybill_number })).status, 422)
   t.equal((await get('/order/tracking-info?waybill_number=%00')).status, 404)
   t.equal((await get('/order/tracking-info?waybill_number=DM00000001&waybill_number=DM00000002')).status, 422)
 })
@@ -127,8 +134,8 @@ t.test("another merchant's order does not exist, nor does one of another tenant"
     const url = `/order/${path}?waybill_number=DM00000001`
     t.equal((await get(url)).status, 200)
     for (const options of [{ token: booksToken }, abroad]) {
-      const answer = await get(url, options)
-      t.strictSame([answer.status, answer.body], [404, unknown])
+      const response = await get(url, options)
+      t.strictSame([response.status, response.body], [404, unknown])
     }
     t.equal((await get(url, { token: staffToken })).status, 401)
   }
@@ -136,17 +143,17 @@ t.test("another merchant's order does not exist, nor does one of another tenant"
 
 t.test('the finance status is pending, at both addresses', async t => {
   for (const prefix of ['/api/public/merchant', '/api/merchant']) {
-    const answer = await call('GET', `${prefix}/order/waybill-finance-status?waybill_number=DM00000001`)
-    t.strictSame(answer.body, { data: { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null } })
+    const response = await request('GET', `${prefix}/order/waybill-finance-status?waybill_number=DM00000001`)
+    t.strictSame(response.body, { data: { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null } })
   }
-  t.equal((await call('GET', '/api/merchant/order/waybill-finance-status', undefined, { token: 'no' })).status, 401)
+  t.equal((await request('GET', '/api/merchant/order/waybill-finance-status', undefined, { token: 'no' })).status, 401)
 })
 
 t.test('anyone may track a parcel, and learns nothing of the recipient or of staff in full', async t => {
   const headers = { authorization: '' }
-  const answer = await call('POST', everywhere, { waybill_number: 'DM00000001' }, { headers })
-  t.equal(answer.status, 200)
-  const { timeline, order } = answer.body.data
+  const response = await request('POST', everywhere, { waybill_number: 'DM00000001' }, { headers })
+  t.equal(response.status, 200)
+  const { timeline, order } = response.body.data
   t.strictSame(order, {
     waybill_number: 'DM00000001',
     status: { key: 'key_5', name: 'PICKUP RIDER ASSIGNED', color: 'info' },
@@ -165,30 +172,31 @@ t.test('anyone may track a parcel, and learns nothing of the recipient or of sta
       ['key_2', { first_name: 'Lanka Shoes', last_name: '' }],
     ],
   )
-  t.notMatch(JSON.stringify(answer.body), /Nimali|Temple|0770000101|0112345678|Kamal|Van 7/)
+  t.notMatch(JSON.stringify(response.body), /Nimali|Temple|0770000101|0112345678|Kamal|Van 7/)
 })
 
-t.test('to anyone an unknown tenant looks like an unknown waybill', async t => {
+t.test('in public an unknown tenant looks like an unknown waybill', async t => {
   for (const tenant of ['demo', 'nobody', 'other', "x' or true", 'A']) {
-    const answer = await call(
+    const response = await request(
       'POST',
       everywhere,
       { waybill_number: 'DM09999999' },
       { tenant, headers: { authorization: '' } },
     )
-    t.strictSame([answer.status, answer.body], [404, unknown], tenant)
+    t.strictSame([response.status, response.body], [404, unknown], tenant)
   }
-  t.equal((await call('POST', everywhere, { waybill_number: 'DM00000001' }, { tenant: 'other' })).status, 404)
-  t.strictSame((await call('POST', everywhere, {})).body, missing)
-  t.equal((await call('POST', everywhere, { waybill_number: 'X' }, { tenant: '' })).status, 400)
+  t.equal((await request('POST', everywhere, { waybill_number: 'DM00000001' }, { tenant: 'other' })).status, 404)
+  t.strictSame((await request('POST', everywhere, {})).body, missing)
+  t.equal((await request('POST', everywhere, { waybill_number: 'X' }, { tenant: '' })).status, 400)
 })
 
-t.test('anyone may ask so many times a minute from one address', async t => {
-  const { call } = await openCounter(t, { publicCallsPerMinute: 3 })
+t.test('requests without a token are limited per address and minute', async t => {
+  const { request } = await ordersFixture(t, { publicRequestsPerMinute: 3 })
   const statuses: number[] = []
-  for (let turn = 0; turn < 5; turn++) statuses.push((await call('POST', everywhere, { waybill_number: 'X' })).status)
+  for (let round = 0; round < 5; round++)
+    statuses.push((await request('POST', everywhere, { waybill_number: 'X' })).status)
   t.strictSame(statuses, [404, 404, 404, 429, 429])
-  t.equal((await call('GET', `${track}?waybill_number=X`)).status, 404, 'merchants have a limit of their own')
+  t.equal((await request('GET', `${track}?waybill_number=X`)).status, 404, 'merchants have a limit of their own')
 })
 
 t.test('an old status that is no longer in the set goes by its key', async t => {
@@ -201,6 +209,8 @@ t.test('an old status that is no longer in the set goes by its key', async t => 
 t.test('the statuses are listed with the moves before and after', async t => {
   for (const query of ['', '?noPagination=1']) {
     const { status, body } = await get(`/order/status-list${query}`)
+    const created_at = body.data[2]?.created_at
+    t.match(created_at, /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{6}Z$/)
     t.equal(status, 200)
     t.equal(body.data.length, 21)
     t.strictSame(body.data[2], {
@@ -209,12 +219,17 @@ t.test('the statuses are listed with the moves before and after', async t => {
       name: 'CANCELLED',
       description: 'The order was cancelled before it was picked up.',
       color: 'danger',
-      is_merchant_status: true,
-      before_statuses: ['key_2'],
+      icon: null,
+      is_merchant_status: 1,
+      is_finance_status: 0,
+      before_statuses: ['key_1', 'key_2'],
       after_statuses: [],
+      created_at,
     })
+    t.strictSame(body.data[0].after_statuses, ['key_2', 'key_3'], 'a merchant may cancel a draft')
+    t.strictSame(body.data[1].after_statuses, ['key_3', 'key_4', 'key_5', 'key_9'])
     t.strictSame(body.data[8].before_statuses, ['key_2', 'key_4', 'key_8'])
-    t.equal(body.data[8].is_merchant_status, false)
+    t.equal(body.data[8].is_merchant_status, 1)
     t.equal('meta' in body, query === '')
   }
   const second = await get('/order/status-list?per_page=10&page=3')
@@ -224,7 +239,25 @@ t.test('the statuses are listed with the moves before and after', async t => {
   )
 })
 
-t.test('a moment is told in the largest whole unit', async t => {
+t.test('an order tells its status alone', async t => {
+  await make(['DM00000010'], { order_no: 'LS-7', initial_status_key: 'key_2' })
+  const { status, body } = await get('/order/DM00000010/status')
+  t.equal(status, 200)
+  t.match(body.data, {
+    waybill_number: 'DM00000010',
+    order_no: 'LS-7',
+    status: { key: 'key_2', name: 'CONFIRMED', color: 'primary' },
+    date_time: /^\d{4}-.*\.\d{6}Z$/,
+    date_time_ago: /ago$/,
+  })
+  const unknown = { message: 'The requested waybill does not exist in the system', code: 'not_found' }
+  for (const waybill of ['DM99999999', '%00', 'X'.repeat(60)])
+    t.match(await get(`/order/${waybill}/status`), { status: 404, body: waybill === '%00' ? {} : unknown }, waybill)
+  const books = await get('/order/DM00000010/status', { token: booksToken })
+  t.match(books, { status: 404, body: unknown }, "another merchant's")
+})
+
+t.test('the age of a time is in the largest whole unit', async t => {
   const now = '2026-03-31T12:00:00Z'
   const table: [string, string, string?][] = [
     ['2026-03-31T12:00:00Z', '0 seconds ago'],

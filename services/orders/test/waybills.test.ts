@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createOrders } from '../app.ts'
-import { WaybillFormat } from '../booking/waybill-format.ts'
+import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import { build } from './build.ts'
 import { batch, order, tenantFile } from './tenant.ts'
 
@@ -8,7 +8,8 @@ const { apply, bulk, ordersOptions, rows, token, tokenOf } = await build(t)
 
 /** A tenant with a mask of its own; posts orders that carry these waybills, undefined for none. */
 const tenantWith = async (id: string, format: string, mode: 'auto' | 'manual' = 'auto') => {
-  await apply(tenantFile({ id, waybills: { mode, format } }))
+  // The orders here differ in their waybills alone.
+  await apply(tenantFile({ id, waybills: { mode, format }, checks: { duplicate: 'off' } }))
   const options = { tenant: id, token: await tokenOf('shop@example.com', id) }
   const post = (...waybills: (string | undefined)[]) =>
     bulk(batch(waybills.map(waybill_number => order({ waybill_number }))), options)
@@ -17,7 +18,11 @@ const tenantWith = async (id: string, format: string, mode: 'auto' | 'manual' = 
 }
 const none = (count: number): undefined[] => Array.from({ length: count })
 const created = (...data: string[]) => ({ message: 'Orders Created Successfully', data })
-const refused = (errors: Record<string, string[]>) => ({ message: 'The given data was invalid.', errors })
+const refused = (errors: Record<string, string[]>) => ({
+  message: 'The given data was invalid.',
+  code: 'validation_failed',
+  errors,
+})
 
 const numbers: [mask: string, capacity: number, waybills: Record<number, string>][] = [
   ['DM########', 1e8, { 0: 'DM00000000', 1: 'DM00000001', 99999999: 'DM99999999' }],
@@ -36,7 +41,7 @@ for (const [mask, capacity, waybills] of numbers)
     }
   })
 
-t.test('a mask takes each wildcard for what it stands for, all else for itself', async t => {
+t.test('a mask matches each wildcard and every other character literally', async t => {
   const cases: [mask: string, fits: string[], misfits: string[]][] = [
     ['A#', ['A0', 'A9'], ['AA', 'a1', 'B1', 'A10', 'A', ' A1', 'A1\n', 'A٣']],
     ['@', ['A', 'Z'], ['a', '1', 'É', '', 'AA']],
@@ -56,19 +61,19 @@ t.test('a mask is described by the wildcards in it', async t => {
   t.equal(description('*#@'), '*#@, where # is a digit and @ is a capital letter and * is a digit or a capital letter')
 })
 
-t.test('numbers come in sequence from batch to batch', async t => {
+t.test('numbers are in sequence from batch to batch', async t => {
   const { post } = await tenantWith('sequence', 'DM########')
   t.strictSame((await post(...none(2))).body, created('DM00000001', 'DM00000002'))
   t.strictSame((await post(...none(1))).body, created('DM00000003'))
 })
 
-t.test('a given waybill is honoured among numbers', async t => {
+t.test('a given waybill is honoured among generated ones', async t => {
   const { post } = await tenantWith('given', 'DM########')
   const { body } = await post(undefined, ' DM00005000 ', undefined)
   t.strictSame(body, created('DM00000001', 'DM00005000', 'DM00000002'))
 })
 
-t.test('a number that a merchant gave earlier is passed over', async t => {
+t.test('a number that a merchant gave earlier is skipped', async t => {
   const { post, count } = await tenantWith('earlier', 'DM########')
   await post('DM00000002')
   const { body } = await post(...none(3))
@@ -77,7 +82,7 @@ t.test('a number that a merchant gave earlier is passed over', async t => {
   t.equal(await count(), 4)
 })
 
-t.test('30 given numbers in a row are passed over', async t => {
+t.test('30 given numbers in a row are skipped', async t => {
   const { post, count } = await tenantWith('row', 'DM########')
   const given = Array.from({ length: 30 }, (_, index) => `DM000000${String(index + 1).padStart(2, '0')}`)
   t.equal((await post(...given)).status, 200)
@@ -87,7 +92,7 @@ t.test('30 given numbers in a row are passed over', async t => {
   t.equal(await count(), 36)
 })
 
-t.test('a number given in the same batch is passed over', async t => {
+t.test('a number given in the same batch is skipped', async t => {
   const { post } = await tenantWith('same', 'DM########')
   const { status, body } = await post(undefined, 'DM00000002', undefined, 'DM00000001', undefined)
   t.equal(status, 200)
@@ -110,7 +115,9 @@ t.test('the manual mode requires a waybill of the format', async t => {
     (await post('M-01', undefined, 'M-001')).body,
     refused({
       'order_data.1.waybill_number': ['The waybill number field is required.'],
-      errors: ['The waybill M-001 does not match the requested format. Waybills look like M-##, where # is a digit.'],
+      errors: [
+        'The waybill M-001 does not match the requested format. Waybills look like M-##, where # is a digit. It is in order_data.2.',
+      ],
     }),
   )
   t.equal(await count(), 0)
@@ -137,26 +144,26 @@ const noneLeft = (mask: string) =>
     ],
   })
 
-t.test('a format that has no number left makes nothing', async t => {
+t.test('a format without numbers left creates nothing', async t => {
   const { post, count } = await tenantWith('short', 'Z#')
   t.equal((await post(...none(9))).body.data.length, 9)
   for (const size of [2, 1, 1]) {
-    const answer = await post('Z0', ...none(size))
-    t.equal(answer.status, 422)
-    t.strictSame(answer.body, noneLeft('Z#'))
+    const response = await post('Z0', ...none(size))
+    t.equal(response.status, 422)
+    t.strictSame(response.body, noneLeft('Z#'))
   }
   t.equal(await count(), 9)
   t.equal((await post('Z0')).status, 200)
 })
 
-t.test('the last number of a format is found behind given ones', async t => {
+t.test('the last number of a format is found after given ones', async t => {
   const { post } = await tenantWith('last', 'Z#')
   t.equal((await post('Z0', 'Z1', 'Z2', 'Z3', 'Z4', 'Z5', 'Z6', 'Z7', 'Z8')).status, 200)
   t.strictSame((await post(undefined)).body, created('Z9'))
   t.strictSame((await post(undefined)).body, noneLeft('Z#'))
 })
 
-t.test('a longer format goes on at once, with numbers that were not used', async t => {
+t.test('a longer format continues at once, with unused numbers', async t => {
   const { post, options } = await tenantWith('grown', 'Z#')
   await post(...none(9))
   t.strictSame((await post(undefined)).body, noneLeft('Z#'))
@@ -171,20 +178,20 @@ t.test('two processes never give the same number', async t => {
   const payload = JSON.stringify(batch(Array.from({ length: 30 }, () => order())))
   const post = async () =>
     (await another.inject({ method: 'POST', url: '/api/public/merchant/order/bulk', headers, payload })).json()
-  const answers = await Promise.all(
-    Array.from({ length: 20 }, (_, turn) => (turn % 2 ? post() : bulk(payload).then(({ body }) => body))),
+  const responses = await Promise.all(
+    Array.from({ length: 20 }, (_, round) => (round % 2 ? post() : bulk(payload).then(({ body }) => body))),
   )
-  t.equal(new Set(answers.flatMap(({ data }) => data)).size, 600)
+  t.equal(new Set(responses.flatMap(({ data }) => data)).size, 600)
 })
 
-t.test('numbers that a call did not use are the next ones', async t => {
+t.test('numbers that a request did not use are the next ones', async t => {
   const { options } = await tenantWith('spare', 'S#')
   const post = (body: unknown, key?: string) =>
     bulk(body, { ...options, ...(key && { headers: { 'idempotency-key': key } }) })
   const one = batch([order()])
   t.strictSame((await post(one, 'first')).body, created('S1'))
-  for (let turn = 0; turn < 30; turn++) t.equal((await post(one, 'first')).headers['idempotency-replayed'], 'true')
-  for (let turn = 0; turn < 30; turn++)
+  for (let round = 0; round < 30; round++) t.equal((await post(one, 'first')).headers['idempotency-replayed'], 'true')
+  for (let round = 0; round < 30; round++)
     t.equal((await post(batch([order({ waybill_number: 'S1' }), order()]))).status, 422)
   for (let number = 2; number <= 9; number++) t.strictSame((await post(one)).body, created(`S${number}`))
 })

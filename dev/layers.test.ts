@@ -1,0 +1,26 @@
+import t from 'tap'
+import { findUpwardImports, readImports } from './layers.ts'
+
+const explained = (from: string, to: string): string =>
+  `node_modules/typescript/lib/lib.d.ts\n   Default library\n${to}\n   Imported via './x.ts' from file '${from}'\n   Matched by include pattern\n`
+
+const find = (from: string, to: string) => findUpwardImports(readImports(explained(from, to)))
+
+t.test('a folder imports from those below it', async t => {
+  t.strictSame(find('services/orders/booking/book.ts', 'services/orders/catalogue/catalogue.ts'), [])
+  t.strictSame(find('services/orders/app.ts', 'services/orders/booking/book.ts'), [])
+  t.strictSame(find('services/orders/booking/book.ts', 'shared/http/errors.ts'), [])
+})
+
+t.test('an import of a higher folder or of another package is named', async t => {
+  t.match(find('services/orders/catalogue/queries.ts', 'services/orders/booking/book.ts'), [/higher folder/])
+  t.match(find('services/orders/access/login.ts', 'services/orders/app.ts'), [/higher folder/])
+  t.match(find('services/orders/app.ts', 'services/notifier/app.ts'), [/another package/])
+  t.match(find('shared/http/errors.ts', 'services/orders/config.ts'), [/another package/])
+  t.match(find('services/orders/app.ts', 'services/orders/fresh/new.ts'), [/does not name/])
+})
+
+t.test('tests may import anything', async t => {
+  t.strictSame(find('services/orders/test/bulk.test.ts', 'services/notifier/app.ts'), [])
+  t.strictSame(find('shared/postgres/database.test.ts', 'services/orders/config.ts'), [])
+})

@@ -1,0 +1,93 @@
+import { type ChildProcess, execFile, type StdioOptions, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import { root } from './settings.ts'
+
+export type Environment = Record<string, string>
+
+interface ProcessOptions {
+  /** Of Node. */
+  flags?: readonly string[]
+  /** Prints what the service prints, in place of keeping it in `lines`. */
+  isShown?: boolean
+}
+
+/** A service as a process of its own at an address that it keeps, so that it can be killed and started again. */
+export class ServiceProcess {
+  readonly url: string
+  readonly environment: Environment
+  /** Everything that it printed in all of its lives, a line each. */
+  readonly lines: string[] = []
+  readonly #command: string[]
+  readonly #output: StdioOptions
+  #child: ChildProcess | undefined
+
+  constructor(
+    file: string,
+    url: string,
+    environment: Environment,
+    { flags = [], isShown = false }: ProcessOptions = {},
+  ) {
+    this.url = url
+    this.environment = { LOG_LEVEL: 'info', HOST: '127.0.0.1', ...environment }
+    this.#command = [...flags, join(root, file)]
+    this.#output = isShown ? 'inherit' : ['ignore', 'pipe', 'pipe']
+  }
+
+  get pid(): number | undefined {
+    return this.#child?.pid
+  }
+
+  start(): void {
+    const env = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...this.environment }
+    const child = spawn(process.execPath, this.#command, { env, stdio: this.#output })
+    for (const input of [child.stdout, child.stderr])
+      if (input) createInterface({ input }).on('line', line => this.lines.push(line))
+    this.#child = child
+  }
+
+  #hasEnded(): boolean {
+    return this.#child?.exitCode != null || this.#child?.signalCode != null
+  }
+
+  /** Resolves to the exit status or signal of the process that was started last. */
+  async ended(): Promise<number | NodeJS.Signals | null> {
+    const child = this.#child
+    if (child && !this.#hasEnded()) await once(child, 'exit')
+    return child?.exitCode ?? child?.signalCode ?? null
+  }
+
+  /** Waits until it is gone. Returns its exit status; null when a signal ended it. */
+  async stop(signal: NodeJS.Signals = 'SIGKILL'): Promise<number | null> {
+    const child = this.#child
+    const ended = this.ended()
+    if (!this.#hasEnded()) child?.kill(signal)
+    await ended
+    return child?.exitCode ?? null
+  }
+
+  async ready(seconds = 60): Promise<void> {
+    const end = performance.now() + seconds * 1000
+    while (performance.now() < end && !this.#hasEnded()) {
+      const response = await fetch(`${this.url}/health/ready`).catch(() => undefined)
+      if (response?.ok) return
+      await delay(25)
+    }
+    throw new Error(`${this.#command.at(-1)} is not ready:\n${this.lines.slice(-5).join('\n')}`)
+  }
+}
+
+const run = promisify(execFile)
+
+/** Runs an operator's command of a service. Returns what it printed as JSON. */
+export const runAdmin = async (
+  service: 'orders' | 'notifier',
+  words: readonly string[],
+  env: NodeJS.ProcessEnv = process.env,
+): Promise<unknown> => {
+  const file = join(root, 'services', service, 'admin.ts')
+  return JSON.parse((await run(process.execPath, [file, ...words, '--json'], { env })).stdout)
+}

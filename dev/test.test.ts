@@ -1,0 +1,43 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t from 'tap'
+
+const start = (tmpdir: string, ...args: string[]) => {
+  const { ORDERS_DATABASE_URL: _, ...env } = process.env
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'test.ts'), ...args], {
+    env: { ...env, TMPDIR: tmpdir },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  return { child, output: text(child.stdout), ended: once(child, 'exit') }
+}
+
+t.test('the output of a failed file is printed whole, and the last line counts all', async t => {
+  const folder = t.testdir({
+    run: {},
+    'good.ts': `console.log('ok 1 - fine\\n1..1\\n# { total: 1, pass: 1 }')`,
+    'bad.ts': `console.log('not ok 1 - wrong\\n1..1\\n# { total: 2, pass: 1, fail: 1 }'); process.exitCode = 1`,
+    'throws.ts': `throw new Error('before any test')`,
+  })
+  const files = ['good', 'bad', 'throws'].map(name => join(folder, `${name}.ts`))
+  const { output, ended } = start(join(folder, 'run'), ...files)
+  t.same(await ended, [1, null])
+  t.match(await output, /not ok 1 - wrong[\s\S]*\n2 passed, 2 failed\n$/)
+  t.match(await output, /before any test/)
+  t.match(await output, /^\[3\/3\] /m)
+  t.same(readdirSync(join(folder, 'run')), [])
+})
+
+t.test('SIGTERM leaves no Postgres and no folder', async t => {
+  const folder = t.testdir({ run: {}, 'endless.ts': `setInterval(() => {}, 1_000)`, 'good.ts': '' })
+  const { child, ended } = start(join(folder, 'run'), join(folder, 'good.ts'), join(folder, 'endless.ts'))
+  // The first file has finished: Postgres is up, and the other file runs.
+  await once(child.stdout, 'data')
+  const [cluster = ''] = readdirSync(join(folder, 'run'))
+  t.match(cluster, /^courier-test-/)
+  child.kill('SIGTERM')
+  t.same(await ended, [1, null])
+  t.same(readdirSync(join(folder, 'run')), [])
+})

@@ -1,0 +1,12 @@
+import type pg from 'pg'
+import type { MessagingApi } from '../messaging-api/client.ts'
+import type { TokenKeeper } from './secrets.ts'
+import type { Keyring } from './vault.ts'
+
+/** Dependencies of the actions on channels. */
+export interface ChannelDependencies {
+  readonly pool: pg.Pool
+  readonly keyring: Keyring
+  readonly api: MessagingApi
+  readonly tokens: TokenKeeper
+}

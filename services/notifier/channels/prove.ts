@@ -1,0 +1,155 @@
+import type { Worker } from '@courier/shared/http/run-service.ts'
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { sql } from 'kysely'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { Tx } from '../database/tables.ts'
+import { classify } from '../messaging-api/classify.ts'
+import type { MessagingApi } from '../messaging-api/client.ts'
+import { findSecrets } from './secrets.ts'
+import { type Keyring, VaultError } from './vault.ts'
+
+interface Prover {
+  readonly pool: pg.Pool
+  readonly keyring: Keyring
+  readonly api: MessagingApi
+}
+
+/**
+ * Whether a number belongs to the tenant: the API accepts the tenant's access token for it. A number that another tenant
+ * has proven moves only when the API now refuses that tenant's tokens; when it accepts both, the first keeps it. Any
+ * other response, or none, changes nothing.
+ */
+export const proveChannel = async (prover: Prover, tenant: string, phoneNumberId: string): Promise<boolean> => {
+  if ((await verdictOf(prover, tenant, phoneNumberId)) !== 'accepted') return false
+  const owner = await findOwner(prover.pool, phoneNumberId)
+  if (owner === tenant) return true
+  if (owner !== undefined && (await verdictOf(prover, owner, phoneNumberId)) !== 'refused') return false
+  return handOver(prover.pool, tenant, phoneNumberId, owner).catch(error => {
+    // Another tenant has just proven it.
+    if ((error as { code?: unknown } | null)?.code === '23505') return false
+    throw error
+  })
+}
+
+/** Whether another tenant has proven the number and keeps it despite this access token. */
+export const isKeptByAnother = async (
+  prover: Prover,
+  tenant: string,
+  phoneNumberId: string,
+  accessToken: string | undefined,
+): Promise<boolean> => {
+  const owner = await findOwner(prover.pool, phoneNumberId)
+  if (owner === undefined || owner === tenant) return false
+  if (accessToken === undefined || (await judge(prover.api, phoneNumberId, [accessToken])) !== 'accepted') return true
+  return (await verdictOf(prover, owner, phoneNumberId)) !== 'refused'
+}
+
+type Verdict = 'accepted' | 'refused' | 'unknown'
+
+/** The API's verdict on a tenant's access tokens for a number. */
+const verdictOf = async ({ pool, keyring, api }: Prover, tenant: string, phoneNumberId: string): Promise<Verdict> => {
+  const secrets = await inTenant(pool, tenant, (tx: Tx) =>
+    findSecrets(tx, keyring, tenant, phoneNumberId, 'access_token'),
+  ).catch((error: unknown) => {
+    if (error instanceof VaultError) return undefined
+    throw error
+  })
+  return secrets ? judge(api, phoneNumberId, [...secrets.values()]) : 'unknown'
+}
+
+/** Refused: the API knows that none of the tokens may use the number. */
+const judge = async (api: MessagingApi, phoneNumberId: string, tokens: readonly string[]): Promise<Verdict> => {
+  let isKnown = true
+  for (const accessToken of tokens) {
+    const response = await api.phoneNumber({ accessToken }, phoneNumberId)
+    if (response.kind === 'received' && response.value.id === phoneNumberId) return 'accepted'
+    if (response.kind !== 'refused') isKnown = false
+    else {
+      const { class: what, pauseSeconds } = classify(response)
+      if (what !== 'pause_channel' || pauseSeconds !== null) isKnown = false
+    }
+  }
+  return isKnown ? 'refused' : 'unknown'
+}
+
+const findOwner = (pool: pg.Pool, phoneNumberId: string): Promise<string | undefined> =>
+  inAllTenants(pool, async (tx: Tx) => {
+    const row = await tx
+      .selectFrom('channels')
+      .select('tenant_id')
+      .where('phone_number_id', '=', phoneNumberId)
+      .where('proven_at', 'is not', null)
+      .executeTakeFirst()
+    return row?.tenant_id
+  })
+
+/** False when the channel is gone, or its owner is no longer who it was. */
+const handOver = (pool: pg.Pool, tenant: string, phoneNumberId: string, owner: string | undefined): Promise<boolean> =>
+  inAllTenants(pool, async (tx: Tx) => {
+    const set = (of: string, provenAt: Date | null | ReturnType<typeof now>) =>
+      tx
+        .updateTable('channels')
+        .set({ proven_at: provenAt, proof_due_at: now(), proof_tries: 0 })
+        .where('tenant_id', '=', of)
+        .where('phone_number_id', '=', phoneNumberId)
+        .executeTakeFirst()
+    if (owner !== undefined) await set(owner, null)
+    return (await set(tenant, now())).numUpdatedRows > 0n
+  })
+
+const now = () => sql<Date>`now()`
+
+const pollMilliseconds = 1_000
+const channelsAtOnce = 8
+const longestPauseSeconds = 300
+
+/**
+ * Proves channels that could not be proven when they were stored: by `apply`, or while the API was unavailable. Each is tried
+ * again after a pause that doubles from two seconds to five minutes. `stop` waits for the tries under way.
+ */
+export const keepProving = (prover: Prover, logger: Logger): Worker => {
+  let running: Promise<void> | undefined
+  const poll = () => {
+    running ??= proveDue(prover, logger)
+      .catch(err => logger.warn({ err }, 'channel.proving_failed'))
+      .finally(() => {
+        running = undefined
+      })
+  }
+  let timer: NodeJS.Timeout | undefined
+  return {
+    start: () => {
+      timer = setInterval(poll, pollMilliseconds)
+      poll()
+    },
+    stop: async () => {
+      clearInterval(timer)
+      await running
+    },
+  }
+}
+
+export const proveDue = async (prover: Prover, logger: Logger): Promise<void> => {
+  const due = await inAllTenants(prover.pool, (tx: Tx) => claimDue(tx))
+  const proofs = due.map(async ({ tenant_id: tenant, phone_number_id }) => {
+    const isProven = await proveChannel(prover, tenant, phone_number_id)
+    logger[isProven ? 'info' : 'warn']({ tenant, phone_number_id }, isProven ? 'channel.proven' : 'channel.unproven')
+  })
+  for (const proof of await Promise.allSettled(proofs)) if (proof.status === 'rejected') throw proof.reason
+}
+
+/** Concurrent processes claim different ones. */
+const claimDue = async (tx: Tx) => {
+  const { rows } = await sql<{ tenant_id: string; phone_number_id: string }>`
+    update channels c set proof_tries = c.proof_tries + 1,
+      proof_due_at = now() + least(${longestPauseSeconds}, 2 * 2 ^ least(c.proof_tries, 10)) * interval '1 second'
+    from (
+      select tenant_id, phone_number_id from channels where proven_at is null and proof_due_at <= now()
+      order by proof_due_at limit ${channelsAtOnce} for no key update skip locked
+    ) due
+    where c.tenant_id = due.tenant_id and c.phone_number_id = due.phone_number_id
+    returning c.tenant_id, c.phone_number_id`.execute(tx)
+  return rows
+}

@@ -1,0 +1,31 @@
+import { type CountryCode, parsePhoneNumberFromString } from 'libphonenumber-js'
+
+/** E.164 digits without the plus; undefined when the text is no phone number of that or any country. */
+export const normalisePhone = (text: string, country: string): string | undefined => {
+  const direct = parsePhoneNumberFromString(text, country as CountryCode)
+  if (direct?.isPossible()) return direct.number.slice(1)
+  const international = parsePhoneNumberFromString(`+${text.replace(/\D/g, '')}`)
+  return international?.isPossible() ? international.number.slice(1) : undefined
+}
+
+/**
+ * Numbers that the messaging API spells in two ways: with Mexico's old mobile 1, without Brazil's ninth digit
+ * (docs/messaging-api.md#recipient). `name` is how we name the person.
+ */
+const twins: { pattern: RegExp; name: string; other: RegExp; otherName: string }[] = [
+  { pattern: /^521(\d{10})$/, name: '52$1', other: /^52(\d{10})$/, otherName: '521$1' },
+  { pattern: /^55(\d\d)([6-9]\d{7})$/, name: '55$19$2', other: /^55(\d\d)9([6-9]\d{7})$/, otherName: '55$1$2' },
+]
+
+/** E.164 digits without the plus, the same for every spelling of a number. */
+export const personOf = (digits: string): string => {
+  const twin = twins.find(({ pattern }) => pattern.test(digits))
+  return twin ? digits.replace(twin.pattern, twin.name) : digits
+}
+
+/** Every spelling of a number. */
+export const spellingsOf = (digits: string): string[] => {
+  const person = personOf(digits)
+  const twin = twins.find(({ other }) => other.test(person))
+  return twin ? [person, person.replace(twin.other, twin.otherName)] : [person]
+}

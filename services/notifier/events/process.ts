@@ -1,0 +1,104 @@
+import type { OrderEvent, OrderEvents } from '@courier/shared/contract/order-events.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
+import { normalisePhone } from '../conversations/phone-number.ts'
+import type { EventError, Tx } from '../database/tables.ts'
+import { readContext } from '../messages/accept.ts'
+import { checkMessage, chooseChannel, type SendingContext } from '../messages/check.ts'
+import { insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
+import type { MessageRequest } from '../messages/schema.ts'
+import { findRules, insertEvents, storeEventErrors } from './queries.ts'
+import { fires, messageOf, type Rule } from './rules.ts'
+
+/** The outcome of one event. `failed`: a message that a rule requires cannot be sent. */
+export const eventOutcomes = ['queued', 'failed', 'no_rule', 'repeated', 'unknown_tenant'] as const
+export type EventOutcome = (typeof eventOutcomes)[number]
+
+/** Events of a request by outcome. */
+export type Processed = Readonly<Record<EventOutcome, number>>
+
+const none: Processed = { queued: 0, failed: 0, no_rule: 0, repeated: 0, unknown_tenant: 0 }
+
+/**
+ * Processes each event once and queues the messages that the tenant's rules require, in the order of the events; all
+ * committed when it returns. A message that cannot be sent is kept with the reason, for staff to see: the event is
+ * acknowledged all the same. Events of an unknown tenant are not stored.
+ */
+export const processEvents = (pool: pg.Pool, { tenant, events }: OrderEvents): Promise<Processed> =>
+  inTenant(pool, tenant, async (tx: Tx) => {
+    const known = await tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenant).executeTakeFirst()
+    if (!known) return { ...none, unknown_tenant: events.length }
+    const unique = events.filter((event, index) => events.findIndex(({ id }) => id === event.id) === index)
+    const newIds = await insertEvents(tx, tenant, unique)
+    const fresh = unique.filter(({ id }) => newIds.has(id))
+    const wanted = applyRules(await findRules(tx, tenant), fresh)
+    const failed = await queue(tx, tenant, wanted)
+    const matched = new Set(wanted.map(({ event }) => event.id))
+    return {
+      ...none,
+      queued: matched.size - failed.size,
+      failed: failed.size,
+      no_rule: fresh.length - matched.size,
+      repeated: events.length - fresh.length,
+    }
+  })
+
+/** A message that a rule makes of an event. */
+interface WantedMessage {
+  readonly event: OrderEvent
+  readonly request: MessageRequest
+}
+
+const applyRules = (rules: readonly Rule[], events: readonly OrderEvent[]): WantedMessage[] =>
+  events.flatMap(event =>
+    rules.filter(rule => fires(rule, event)).map(rule => ({ event, request: messageOf(rule, event.order) })),
+  )
+
+/** One statement with all of them could exceed the statement timeout. */
+const maxPerStatement = 1000
+
+/** Queues what can be sent and stores the errors of the rest; returns the ids of the events with errors. */
+const queue = async (tx: Tx, tenant: string, wanted: readonly WantedMessage[]): Promise<Set<string>> => {
+  if (wanted.length === 0) return new Set()
+  const requests = wanted.map(({ request }) => request)
+  const context = await readContext(tx, tenant, requests)
+  const ids = newMessageIds(wanted.length, new Date())
+  const messages: NewMessage[] = []
+  const errors = new Map<string, EventError[]>()
+  const failed = new Set<string>()
+  for (const [index, { event, request }] of wanted.entries()) {
+    const judged = judge(request, context, new Date())
+    if (judged.kind === 'error' || judged.failure !== undefined) failed.add(event.id)
+    if (judged.kind === 'message') messages.push({ id: ids[index] as string, ...judged })
+    else errors.set(event.id, [...(errors.get(event.id) ?? []), judged.error])
+  }
+  for (let start = 0; start < messages.length; start += maxPerStatement)
+    await insertMessages(tx, tenant, messages.slice(start, start + maxPerStatement))
+  await storeEventErrors(tx, tenant, errors)
+  return failed
+}
+
+type Judged = ({ kind: 'message' } & Omit<NewMessage, 'id'>) | { kind: 'error'; error: EventError }
+
+/** With a known recipient and number, an unsendable message is stored as failed; else it is an error of the event. Pure. */
+const judge = (request: MessageRequest, context: SendingContext, now: Date): Judged => {
+  const result = checkMessage(request, context, now)
+  if (result.kind === 'checked') return { kind: 'message', message: result.message, failure: undefined }
+  const { template } = request
+  const error = (detail: string): Judged => ({ kind: 'error', error: { template: template.name, detail } })
+  const channel = chooseChannel(request.channel, context.channels)
+  if (!channel)
+    return error(request.channel ? `There is no channel ${request.channel}.` : 'There is no default channel.')
+  const recipient = normalisePhone(request.to, context.country)
+  if (recipient === undefined) return error("The customer's phone is no phone number.")
+  const message = {
+    phoneNumberId: channel.phoneNumberId,
+    recipient,
+    template,
+    waybillNumber: request.waybill_number ?? null,
+    sendAt: null,
+    isHeld: false,
+    holdsUntilOpen: request.hold_until_open ?? false,
+  }
+  return { kind: 'message', message, failure: Object.values(result.errors).flat().join(' ') }
+}

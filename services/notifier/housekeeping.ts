@@ -1,0 +1,28 @@
+import { createHousekeeping, type DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
+import { deleteOldKeys } from '@courier/shared/postgres/idempotency.ts'
+import { sql } from 'kysely'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+
+/**
+ * Deletes idempotency keys that are no longer kept, send times of recipients that may be written to, conversations in
+ * which nobody ever wrote, and events that orders no longer redelivers.
+ */
+export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger) =>
+  createHousekeeping(pool, logger, [
+    deleteOldKeys,
+    deleteFrom('recipients', sql`next_send_at < now() - interval '1 hour'`),
+    deleteFrom('conversations', sql`last_inbound_at is null and opted_out_at is null and opted_in_at is null`),
+    deleteFrom('events', sql`taken_at < now() - interval '30 days'`),
+  ])
+
+const deleteFrom =
+  (table: string, isExpired: ReturnType<typeof sql>): DeleteExpired =>
+  async (tx, tenant) => {
+    const { numAffectedRows } = await sql`
+      delete from ${sql.table(table)} where ctid in (
+        select ctid from ${sql.table(table)} where tenant_id = ${tenant} and ${isExpired}
+        limit 10000 for update skip locked
+      )`.execute(tx)
+    return Number(numAffectedRows ?? 0)
+  }

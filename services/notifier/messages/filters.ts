@@ -1,0 +1,50 @@
+import { goodText } from '@courier/shared/http/field-errors.ts'
+import { dateOrTime, type Filter, listQuery, oneOf, text, type Wanted } from '@courier/shared/http/filters.ts'
+import { Type } from '@sinclair/typebox'
+import { messageStatuses } from '../database/tables.ts'
+import { messageIdPattern } from './insert.ts'
+
+export const messageId = { maxLength: 29, pattern: messageIdPattern }
+
+const own = (schema: Filter['schema']): Filter<string> => ({ schema, read: text => text })
+const orBlank = (pattern: string): string => `^$|${pattern}`
+
+const filters = {
+  id: own(Type.String({ maxLength: 29, pattern: orBlank(messageIdPattern), must: 'be the id of a message' })),
+  status: oneOf(messageStatuses, 'The status.'),
+  to: own(
+    Type.String({
+      maxLength: 40,
+      pattern: goodText,
+      must: 'be a phone number',
+      description: 'Phone number, in any usual spelling.',
+    }),
+  ),
+  waybill_number: own(Type.String({ maxLength: 50, pattern: goodText, must: 'be a waybill number' })),
+  channel: text('Phone number id.'),
+  template: text('The name of a template.'),
+  created_from: dateOrTime('A date, in UTC, or a time such as 2026-02-19T08:00:00Z; it is included.'),
+  created_to: dateOrTime('The same.'),
+}
+
+export type MessageFilter = Wanted<typeof filters>
+
+const paging = {
+  limit: Type.Optional(
+    Type.String({
+      maxLength: 3,
+      pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$',
+      must: 'be a whole number, 1 to 200',
+      documented: { type: 'integer', minimum: 1, maximum: 200 },
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      ...messageId,
+      must: 'be the next_cursor of a page',
+      description: '`next_cursor` of the page before.',
+    }),
+  ),
+}
+
+export const MessagesQuery = listQuery(paging, filters)

@@ -1,0 +1,156 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Exchanged } from './exchange.ts'
+import { integer, list, parse, record, text } from './read-json.ts'
+
+/** The API accepted the message; webhooks report its delivery. */
+export interface Accepted {
+  readonly kind: 'accepted'
+  readonly providerMessageId: string
+  /** `accepted`, `held_for_quality_assessment`, `paused`. */
+  readonly messageStatus: string
+  /** The API version that served the request, such as v21.0; null when unknown. */
+  readonly servedVersion: string | null
+}
+
+export interface Registered {
+  readonly kind: 'registered'
+  readonly servedVersion: string | null
+}
+
+/** A successful response and the value read from it. */
+export interface Received<Value> {
+  readonly kind: 'received'
+  readonly value: Value
+  readonly servedVersion: string | null
+}
+
+/** The API, or a gateway before it, said no. */
+export interface Refused {
+  readonly kind: 'refused'
+  readonly status: number
+  /** null: the response was not the API's own (HTML, empty, truncated). */
+  readonly code: number | null
+  readonly subcode: number | null
+  /** In the API's words, without texts of the request. */
+  readonly details: string
+  readonly isTransient: boolean
+  readonly retryAfterSeconds: number | null
+  readonly servedVersion: string | null
+}
+
+/** Not a byte was sent, and none will be: the request may be repeated. */
+export interface NotWritten {
+  readonly kind: 'not_written'
+  readonly reason: string
+}
+
+/** The request was written and its outcome is unknown. */
+export interface NoResponse {
+  readonly kind: 'no_response'
+  readonly reason: string
+}
+
+export type Failed = Refused | NotWritten | NoResponse
+
+/**
+ * Reads any response: `read` takes the value from a body, or returns undefined when it is not there. A success
+ * without the value is `no_response`: the API did something, and did not say what. `carried` is removed from `details`.
+ */
+export const readResponse = <Value>(
+  exchanged: Exchanged,
+  read: (body: unknown) => Value | undefined,
+  carried: readonly string[],
+  now: Date,
+): Received<Value> | Failed => {
+  if (exchanged.kind !== 'response') return { kind: exchanged.kind, reason: exchanged.reason }
+  const { status, headers, brokenBy } = exchanged
+  const body = parse(exchanged.body)
+  const error = record(record(body).error)
+  const servedVersion = text(headers['facebook-api-version'], /^v\d{1,3}\.\d{1,3}$/) ?? null
+  if (Object.keys(error).length > 0 || status >= 300) {
+    // A truncated error hides its code. It is a refusal all the same, and repeating the request is safe.
+    const isTransient = error.is_transient === true || (body === undefined && brokenBy !== null)
+    const wait = retryAfterSeconds(headers, now)
+    return {
+      kind: 'refused',
+      status,
+      ...readError(error, carried),
+      isTransient,
+      retryAfterSeconds: wait,
+      servedVersion,
+    }
+  }
+  if (brokenBy !== null) return { kind: 'no_response', reason: brokenBy }
+  const value = read(body)
+  if (value === undefined) return { kind: 'no_response', reason: 'an answer that does not say what was done' }
+  return { kind: 'received', value, servedVersion }
+}
+
+const readError = (error: Record<string, unknown>, carried: readonly string[]) => {
+  const details = [record(error.error_data).details, error.error_user_msg, error.message].find(
+    value => typeof value === 'string' && value !== '',
+  )
+  return {
+    code: integer(error.code) ?? null,
+    subcode: integer(error.error_subcode) ?? null,
+    details: conceal(String(details ?? ''), carried),
+  }
+}
+
+const longestDetails = 500
+
+/** The API repeats parts of the request ("Malformed access token EAAG…"): they are replaced. */
+const conceal = (details: string, carried: readonly string[]): string => {
+  const longestFirst = carried.filter(word => word.length > 2).sort((a, b) => b.length - a.length)
+  const concealed = longestFirst.reduce((sentence, word) => sentence.replaceAll(word, '…'), details)
+  return concealed
+    .toWellFormed()
+    .replace(/\p{Cc}+/gu, ' ')
+    .slice(0, longestDetails)
+}
+
+/** An id is text without blanks, of a length that the API does not limit (docs/messaging-api.md#accepted). */
+const messageId = /^[\x21-\x7e]{1,1024}$/
+
+export const readAcceptance = (body: unknown): Pick<Accepted, 'providerMessageId' | 'messageStatus'> | undefined => {
+  const message = record(list(record(body).messages)[0])
+  const providerMessageId = text(message.id, messageId)
+  if (providerMessageId === undefined) return undefined
+  return { providerMessageId, messageStatus: text(message.message_status, /^[a-z_]{1,64}$/) ?? 'accepted' }
+}
+
+/** `{"success": true}`; some of the API's own samples write the word. */
+export const readSuccess = (body: unknown): true | undefined =>
+  record(body).success === true || record(body).success === 'true' || undefined
+
+/** Longer waits are capped: none that the API documents exceeds 72 hours. */
+const longestSeconds = 72 * 3600
+
+/**
+ * The wait that the API requests, in seconds: `Retry-After` (seconds or a date) or `estimated_time_to_regain_access` (minutes) of
+ * `x-business-use-case-usage`, whichever is longer. null when it requests none. Pure; never throws.
+ */
+export const retryAfterSeconds = (headers: IncomingHttpHeaders, now: Date): number | null => {
+  const usage = headers['x-business-use-case-usage']
+  const wait = Math.max(named(headers['retry-after'], now), regained(Array.isArray(usage) ? usage[0] : usage))
+  return wait > 0 ? Math.min(Math.ceil(wait), longestSeconds) : null
+}
+
+const named = (header: string | undefined, now: Date): number => {
+  const text = header?.trim() ?? ''
+  if (/^\d{1,9}$/.test(text)) return Number(text)
+  // A date as HTTP writes it; Date.parse alone would also read "-5" or "1.5".
+  if (!/^[A-Z][a-z]{2}, /.test(text)) return 0
+  return (Date.parse(text) - now.getTime()) / 1000 || 0
+}
+
+/** `{"<account>": [{"type": …, "estimated_time_to_regain_access": 7}]}` */
+const regained = (usage: string | undefined): number => {
+  try {
+    const entries: unknown[] = Object.values(JSON.parse(usage ?? '{}')).flat()
+    const minutes = entries.map(entry => Object(entry).estimated_time_to_regain_access)
+    return Math.max(0, ...minutes.filter(value => typeof value === 'number')) * 60
+  } catch {
+    return 0
+  }
+}

@@ -1,0 +1,29 @@
+import { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import { type Static, Type } from '@sinclair/typebox'
+
+const orNull = Type.Union([Type.String(), Type.Null()])
+
+/** An entry of an order's timeline. */
+export const TrackingEvent = Type.Object({
+  status_key: Type.String(),
+  status_name: Type.String(),
+  /** ISO 8601. */
+  at: Type.String(),
+  staff_name: orNull,
+  note: orNull,
+})
+export type TrackingEvent = Static<typeof TrackingEvent>
+
+/** An order as orders returns it, its timeline newest first. */
+export const KnownOrder = Type.Composite([OrderSnapshot, Type.Object({ timeline: Type.Array(TrackingEvent) })])
+export type KnownOrder = Static<typeof KnownOrder>
+
+export type FoundOrder = { kind: 'found'; order: KnownOrder } | { kind: 'unknown' } | { kind: 'unavailable' }
+
+/** The sentence of an error response: nothing was changed. */
+export const ordersUnavailable = 'The order cannot be looked up at the moment. Nothing was changed; repeat the call.'
+
+/** Reads one order from the orders service. Never rejects, and resolves within seconds. */
+export interface OrdersClient {
+  find(tenant: string, waybill: string): Promise<FoundOrder>
+}

@@ -1,0 +1,73 @@
+import type { Applied } from '@courier/shared/cli/changes.ts'
+import { UsageError } from '@courier/shared/cli/command-line.ts'
+import { requireTenant } from '@courier/shared/cli/token-commands.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { validationErrors } from '@courier/shared/http/field-errors.ts'
+import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
+import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import type pg from 'pg'
+import { PhoneNumberId } from '../channels/fields.ts'
+import { ChannelBody } from '../channels/put.ts'
+import { findChannel } from '../channels/queries.ts'
+import { storeChannel } from '../channels/store.ts'
+import type { Keyring } from '../channels/vault.ts'
+import { noWebhooks } from '../channels/view.ts'
+import type { Tx } from '../database/tables.ts'
+
+export interface ChannelRequest {
+  tenant: string
+  number: string
+  name?: string
+  plan?: string
+  default?: boolean
+}
+
+export interface ChannelSecrets {
+  accessToken: string
+  appSecret?: string | undefined
+  verifyToken?: string | undefined
+}
+
+const check = TypeCompiler.Compile(ChannelBody)
+const checkNumber = TypeCompiler.Compile(PhoneNumberId)
+
+/** Creates a channel, which a running notifier proves. Throws UsageError for an unknown tenant, or a number that is there. */
+export const addChannel = async (
+  pool: pg.Pool,
+  keyring: Keyring,
+  { tenant, number, name, plan, default: isDefault }: ChannelRequest,
+  secrets: ChannelSecrets,
+  by: Actor = operator(),
+): Promise<Applied> => {
+  await requireTenant(pool, tenant)
+  const body = Object.fromEntries(
+    Object.entries({
+      name,
+      plan,
+      access_token: secrets.accessToken,
+      app_secret: secrets.appSecret,
+      verify_token: secrets.verifyToken,
+    }).filter(([, value]) => value !== undefined),
+  )
+  const errors: FieldErrors = checkNumber.Check(number)
+    ? {}
+    : { number: [`The number field must ${PhoneNumberId.must}.`] }
+  if (!check.Check(body)) Object.assign(errors, validationErrors(check, body))
+  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  return inTenant(pool, tenant, async (tx: Tx): Promise<Applied> => {
+    await lockTenant(tx, tenant)
+    if (await findChannel(tx, tenant, number))
+      throw new UsageError(`the tenant ${tenant} has the channel ${number} already`)
+    const changes = await storeChannel(tx, keyring, tenant, {
+      ...secrets,
+      phoneNumberId: number,
+      name,
+      plan: body.plan as 'free' | 'paid' | undefined,
+      isDefault,
+    })
+    await audit(tx, tenant, by, 'channel.created', number)
+    const isDeaf = secrets.appSecret === undefined || secrets.verifyToken === undefined
+    return { kind: 'applied', changes, warnings: isDeaf ? [noWebhooks] : [] }
+  })
+}

@@ -1,0 +1,102 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { sql } from 'kysely'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { findChannel, pauseChannel, restChannel, slowChannel } from '../channels/queries.ts'
+import type { Tx } from '../database/tables.ts'
+import { holdTemplate } from '../templates/queries.ts'
+import type { ClaimedMessage } from './claim.ts'
+import type { Effect } from './decide.ts'
+import { slowDown } from './timing.ts'
+
+/** Carries out what responses mean for numbers, recipients and templates. Counts denials in this process. */
+export const createEffects = (pool: pg.Pool, logger: Logger) => {
+  const denials = new Map<string, number>()
+
+  const pause = async (tx: Tx, message: ClaimedMessage, code: number | null, reason: string): Promise<void> => {
+    const paused = await pauseChannel(tx, message.tenant, message.phoneNumberId, code, reason)
+    if (paused.length > 0) logger.error({ ...ids(message), code, reason }, 'channel.paused')
+  }
+
+  const slow = async (tx: Tx, { tenant, phoneNumberId }: ClaimedMessage): Promise<void> => {
+    const row = await findChannel(tx, tenant, phoneNumberId)
+    if (!row) return
+    const now = new Date()
+    const { rate, budget: tokens, budget_at: at, slowed_rate: slowedRate, slowed_at: slowedAt } = row
+    const slowed = slowDown({ rate, tokens, at, slowedRate, slowedAt }, now, Math.random)
+    const restSeconds = (slowed.notBefore.getTime() - now.getTime()) / 1000
+    await slowChannel(tx, tenant, phoneNumberId, { slowedRate: slowed.slowedRate, restSeconds })
+    logger.warn({ tenant, phone_number_id: phoneNumberId, rate: slowed.slowedRate }, 'channel.slowed')
+  }
+
+  const carryOut = async (tx: Tx, message: ClaimedMessage, effect: Effect): Promise<void> => {
+    const { tenant, phoneNumberId } = message
+    switch (effect.kind) {
+      case 'pause_channel':
+        return pause(tx, message, effect.code, effect.reason)
+      case 'slow_channel':
+        return slow(tx, message)
+      case 'rest_channel':
+        logger.warn({ ...ids(message), code: effect.code, seconds: effect.seconds }, 'channel.rests')
+        await restChannel(tx, tenant, phoneNumberId, effect.seconds)
+        return
+      case 'rest_recipient':
+        return restRecipient(tx, message, effect.seconds)
+      case 'hold_template': {
+        const { name, language } = message.template
+        logger.warn({ ...ids(message), code: effect.code, template: name }, 'template.held')
+        await holdTemplate(tx, tenant, phoneNumberId, name, language.code, effect.code)
+        return
+      }
+      case 'count_denial': {
+        const count = (denials.get(keyOf(message)) ?? 0) + 1
+        denials.set(keyOf(message), count)
+        if (count < effect.limit) return
+        await pause(tx, message, effect.code, effect.reason)
+        denials.delete(keyOf(message))
+      }
+    }
+  }
+
+  return {
+    carryOut: async (message: ClaimedMessage, effects: readonly Effect[], hasResponse: boolean): Promise<void> => {
+      // A response that is no denial ends the series.
+      if (hasResponse && !effects.some(({ kind }) => kind === 'count_denial')) denials.delete(keyOf(message))
+      if (effects.length === 0) return
+      await inTenant(pool, message.tenant, async (tx: Tx) => {
+        for (const effect of effects) await carryOut(tx, message, effect)
+      })
+    },
+  }
+}
+
+const keyOf = ({ tenant, phoneNumberId }: ClaimedMessage): string => `${tenant} ${phoneNumberId}`
+
+const ids = ({ tenant, phoneNumberId, id }: ClaimedMessage) => ({
+  tenant,
+  phone_number_id: phoneNumberId,
+  message_id: id,
+})
+
+const restRecipient = async (tx: Tx, { tenant, phoneNumberId, recipient }: ClaimedMessage, seconds: number) => {
+  const next_send_at = sql<Date>`now() + make_interval(secs => ${seconds})`
+  await tx
+    .insertInto('recipients')
+    .values({ tenant_id: tenant, phone_number_id: phoneNumberId, recipient, next_send_at })
+    .onConflict(conflict =>
+      conflict
+        .columns(['tenant_id', 'phone_number_id', 'recipient'])
+        .doUpdateSet({ next_send_at: sql<Date>`greatest(recipients.next_send_at, excluded.next_send_at)` }),
+    )
+    .execute()
+  // Messages that have a slot within this time are postponed to its end, to get new ones.
+  await tx
+    .updateTable('messages')
+    .set({ is_paced: false, due_at: next_send_at })
+    .where('tenant_id', '=', tenant)
+    .where('phone_number_id', '=', phoneNumberId)
+    .where('recipient', '=', recipient)
+    .where('status', '=', 'queued')
+    .where('due_at', '<', next_send_at)
+    .execute()
+}

@@ -1,0 +1,151 @@
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import pg from 'pg'
+import type { MessageStatus, Tx } from '../database/tables.ts'
+import type { ClaimedMessage } from './claim.ts'
+
+/** The outcome of a send. */
+export interface Outcome {
+  readonly message: ClaimedMessage
+  readonly status: Extract<MessageStatus, 'accepted' | 'queued' | 'failed' | 'unknown'>
+  readonly providerMessageId?: string
+  readonly code?: number
+  readonly meaning?: string
+  /** Whether it counts as a failed attempt. */
+  readonly isAttempt: boolean
+  /** When it is due next: to be sent again, or to stop waiting for a webhook. */
+  readonly dueAt?: Date
+  readonly detail?: string
+}
+
+/**
+ * All writers lock messages in this order: webhooks and outcomes of the same ones then cannot deadlock.
+ *
+ * `coalesce(m.status, '')` below keeps the partial index of due messages out of the plan: on a backlog that was never
+ * analyzed, Postgres would walk all of it for each message instead of finding the row by its key.
+ */
+const lockMine = `
+  select given.tenant_id, given.message_id, given.fence
+  from unnest($1::text[], $2::text[], $3::bigint[]) as given (tenant_id, message_id, fence)
+    join messages locked using (tenant_id, message_id)
+  order by given.tenant_id, given.message_id
+  for update of locked`
+
+/**
+ * Commits `sending` before the requests are written. Returns the messages that may still be sent: not cancelled, not
+ * claimed again meanwhile (perhaps by this process itself), their number neither paused nor resting, their template not
+ * held.
+ */
+export const markSending = (
+  pool: pg.Pool,
+  messages: readonly ClaimedMessage[],
+  sendingSeconds: number,
+): Promise<Set<ClaimedMessage>> =>
+  inAllTenants(pool, async (tx: Tx) => {
+    const { rows } = await tx.client.query({
+      name: 'mark_sending',
+      text: `
+        with mine as (${lockMine})
+        update messages m set status = 'sending', status_at = now(), due_at = now() + make_interval(secs => $4)
+        from mine
+        where m.tenant_id = mine.tenant_id and m.message_id = mine.message_id and m.fence = mine.fence
+          and coalesce(m.status, '') = 'queued'
+          and exists (
+            select from channels c
+            where c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
+              and c.state = 'active' and (c.not_before is null or c.not_before <= now())
+              and not exists (
+                select from templates t
+                where t.tenant_id = c.tenant_id and t.waba_id = c.waba_id and t.name = m.template ->> 'name'
+                  and t.language = m.template -> 'language' ->> 'code' and t.held_at is not null
+              )
+          )
+        returning m.message_id as id, m.fence`,
+      values: [messages.map(m => m.tenant), messages.map(m => m.id), messages.map(m => m.fence), sendingSeconds],
+    })
+    const mine = new Set(rows.map(({ id, fence }) => `${id} ${fence}`))
+    return new Set(messages.filter(({ id, fence }) => mine.has(`${id} ${fence}`)))
+  })
+
+/**
+ * Stores outcomes, each with its timeline event. A late one, after the message was claimed again or a webhook reported
+ * more, only fills in a missing message id of the API.
+ */
+export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Promise<void> =>
+  inAllTenants(pool, async (tx: Tx) => {
+    await tx.client.query({
+      name: 'store_outcomes',
+      text: `
+        with outcome as (
+          select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::integer[], $7::text[],
+            $8::integer[], $9::timestamptz[], $10::text[]) as outcome
+            (tenant_id, message_id, fence, status, provider_message_id, code, meaning, failed, due_at, detail)
+        ), locked as (
+          select m.tenant_id, m.message_id from messages m join outcome o using (tenant_id, message_id)
+          order by m.tenant_id, m.message_id
+          for update of m
+        ), updated as (
+          update messages m set
+            provider_message_id = coalesce(o.provider_message_id, m.provider_message_id),
+            status = case when m.status in ('sending', 'unknown') then o.status else m.status end,
+            status_at = case when m.status in ('sending', 'unknown') then now() else m.status_at end,
+            error_code = case when m.status in ('sending', 'unknown') then o.code else m.error_code end,
+            error_meaning = case when m.status in ('sending', 'unknown') then o.meaning else m.error_meaning end,
+            attempts = case when m.status in ('sending', 'unknown') then m.attempts + o.failed else m.attempts end,
+            due_at = case when m.status in ('sending', 'unknown') then coalesce(o.due_at, m.due_at) else m.due_at end
+          from outcome o join locked using (tenant_id, message_id)
+          where m.tenant_id = o.tenant_id and m.message_id = o.message_id and m.fence = o.fence
+          returning m.tenant_id, m.message_id, old.status as was, new.status as status, o.detail
+        )
+        insert into message_events (tenant_id, message_id, status, detail)
+        select tenant_id, message_id, status, detail from updated where was <> status`,
+      values: [
+        outcomes.map(o => o.message.tenant),
+        outcomes.map(o => o.message.id),
+        outcomes.map(o => o.message.fence),
+        outcomes.map(o => o.status),
+        outcomes.map(o => o.providerMessageId ?? null),
+        outcomes.map(o => o.code ?? null),
+        outcomes.map(o => o.meaning ?? null),
+        outcomes.map(o => Number(o.isAttempt)),
+        outcomes.map(o => o.dueAt ?? null),
+        outcomes.map(o => o.detail ?? null),
+      ],
+    })
+  })
+
+/**
+ * Stores outcomes. When Postgres refuses one for its values, the others are stored all the same; the message of the
+ * refused one becomes `unknown` when its time for a response is over.
+ */
+export const storeValidOutcomes = async (
+  pool: pg.Pool,
+  outcomes: readonly Outcome[],
+  onRefused: (error: unknown, outcome: Outcome) => void,
+): Promise<void> => {
+  try {
+    await storeOutcomes(pool, outcomes)
+  } catch (error) {
+    if (!isBadData(error)) throw error
+    const [first] = outcomes
+    if (outcomes.length > 1) for (const outcome of outcomes) await storeValidOutcomes(pool, [outcome], onRefused)
+    else if (first) onRefused(error, first)
+  }
+}
+
+/** SQLSTATE classes 22 and 23: the values are wrong, and would be again. */
+const isBadData = (error: unknown): boolean => error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')
+
+/** Makes claimed messages due again, before anything was written. Does not count as an attempt. */
+export const giveBack = (pool: pg.Pool, messages: readonly ClaimedMessage[]): Promise<void> =>
+  inAllTenants(pool, async (tx: Tx) => {
+    await tx.client.query({
+      name: 'give_back',
+      text: `
+        with mine as (${lockMine})
+        update messages m set due_at = now()
+        from mine
+        where m.tenant_id = mine.tenant_id and m.message_id = mine.message_id and m.fence = mine.fence
+          and coalesce(m.status, '') = 'queued'`,
+      values: [messages.map(m => m.tenant), messages.map(m => m.id), messages.map(m => m.fence)],
+    })
+  })

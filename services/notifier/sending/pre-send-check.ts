@@ -1,0 +1,60 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
+import { isOpen } from '../conversations/conversation.ts'
+import { lockConversations } from '../conversations/queries.ts'
+import type { Tx } from '../database/tables.ts'
+import type { ClaimedMessage } from './claim.ts'
+
+/** Why a due message must not be sent now. */
+export type BlockReason =
+  | { kind: 'cancelled'; detail: string }
+  | { kind: 'failed'; detail: string }
+  | { kind: 'held'; detail: string }
+  /** Due again after `seconds`; not an attempt. */
+  | { kind: 'wait'; seconds: number }
+
+/** The pre-send check: undefined when the message may be sent. Pure. */
+export const blockReasonOf = (message: ClaimedMessage, now: Date): BlockReason | undefined => {
+  const { conversation, plan, holdsUntilOpen } = message
+  if (conversation?.optedOutAt) return { kind: 'cancelled', detail: 'the person asked for no more messages' }
+  if (plan === 'free' && !isOpen(conversation?.lastInboundAt ?? null, now))
+    return holdsUntilOpen
+      ? { kind: 'held', detail: 'waits for the customer to write' }
+      : { kind: 'failed', detail: 'No conversation was open when it was due.' }
+  return message.isTemplateHeld ? { kind: 'wait', seconds: 60 } : undefined
+}
+
+export interface Blocked {
+  readonly message: ClaimedMessage
+  readonly reason: BlockReason
+}
+
+/**
+ * Stores the outcome of blocked messages. Each is checked once more with its conversation locked: the customer may have
+ * written meanwhile, and then it stays due.
+ */
+export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[]): Promise<void> => {
+  for (const { message, reason } of blocked)
+    await inTenant(pool, message.tenant, async (tx: Tx) => {
+      const { tenant, phoneNumberId, recipient, id, fence } = message
+      const conversations = await lockConversations(tx, tenant, phoneNumberId, [recipient])
+      const current = blockReasonOf({ ...message, conversation: conversations.get(recipient) }, new Date())
+      const { kind } = current?.kind === reason.kind ? current : { kind: 'wait' as const }
+      const seconds = reason.kind === 'wait' ? reason.seconds : 0
+      const status = kind === 'wait' ? 'queued' : kind
+      const detail = reason.kind === 'wait' ? null : reason.detail
+      await tx.client.query({
+        name: 'store_blocked',
+        text: `
+          with blocked as (
+            update messages m set status = $4, status_at = now(), due_at = now() + make_interval(secs => $5),
+              error_meaning = case when $4 = 'failed' then $6 end
+            where m.tenant_id = $1 and m.message_id = $2 and m.fence = $3::bigint and m.status = 'queued'
+            returning m.tenant_id, m.message_id, m.status
+          )
+          insert into message_events (tenant_id, message_id, status, detail)
+          select tenant_id, message_id, status, $6 from blocked where status <> 'queued'`,
+        values: [tenant, id, fence, status, seconds, detail],
+      })
+    })
+}

@@ -1,0 +1,253 @@
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { type ClaimedMessage, claimMessages } from './claim.ts'
+import { giveBack, markSending, type Outcome, storeValidOutcomes } from './outcomes.ts'
+import { type Blocked, blockReasonOf, storeBlocked } from './pre-send-check.ts'
+import { sweep } from './sweep.ts'
+import { ThroughputEstimate } from './timing.ts'
+
+export interface QueueOptions {
+  readonly pool: pg.Pool
+  readonly logger: Logger
+  /** Sends one message; never rejects. */
+  readonly send: (message: ClaimedMessage) => Promise<Outcome>
+  /** How many sends may be in flight at once. */
+  readonly window: number
+  /** Seconds between two messages to one recipient; 0: no limit. */
+  readonly pairSeconds: number
+  /** A send ends within this time, with a response or without. */
+  readonly sendSeconds: number
+}
+
+/** A number may send a twentieth of a second's worth at once: its messages are claimed more often than that. */
+const pollMilliseconds = 25
+const idlePollMilliseconds = 250
+const sweepMilliseconds = 1_000
+
+/** A dead process's claim ends after this long; a claimed message is written or given back well before. */
+const claimSeconds = 10
+/** So much of the work is claimed ahead, at least one window and at most four. */
+const claimedMilliseconds = 200
+/** A marked message that found no free place in the window within this time is queued again. */
+const markedMilliseconds = 500
+
+type Step = 'claim' | 'mark' | 'store' | 'giveBack' | 'sweep'
+
+/**
+ * Sends what is due. A message that this process works on is in one of four states:
+ *
+ * - claimed: until the claim ends no other process takes it.
+ * - marked: `sending` is committed, and the message waits for a free place in the window.
+ * - writing: its request is in flight.
+ * - finished: its outcome waits to be stored.
+ *
+ * One loop moves messages on, many with each statement. It claims ahead of need, and marks as many as have a free place
+ * or will have one when the mark is committed. Any number of processes may run one.
+ */
+export class Queue {
+  readonly #options: QueueOptions
+  readonly #claimed: ClaimedMessage[] = []
+  readonly #marked: { message: ClaimedMessage; at: number }[] = []
+  #writing = 0
+  readonly #finished: Outcome[] = []
+
+  readonly #running = new Set<Step>()
+  readonly #throughput = new ThroughputEstimate()
+  /** The last claim found due messages, or somebody woke the queue. */
+  #hasMore = false
+  #isClaimDue = false
+  #sweepAt = 0
+  #isStopping = false
+  #change = Promise.withResolvers<void>()
+  #timer: NodeJS.Timeout | undefined
+  #loop: Promise<void> | undefined
+
+  constructor(options: QueueOptions) {
+    this.#options = options
+  }
+
+  start(): void {
+    this.#sweepAt = performance.now() + sweepMilliseconds
+    this.#poll()
+    this.#loop = this.#run()
+  }
+
+  /** Looks for due messages now. */
+  wake(): void {
+    this.#hasMore = true
+    this.#isClaimDue = true
+    this.#change.resolve()
+  }
+
+  /**
+   * Claims nothing more, gives back what was not written, and waits until every send has ended and its outcome is stored. A send
+   * that is cut off after all becomes `unknown`.
+   */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    this.#change.resolve()
+    await this.#loop
+    clearTimeout(this.#timer)
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#isDrained()) {
+      const now = performance.now()
+      if (this.#isStopping) this.#release()
+      else {
+        this.#write(now)
+        if (this.#claimed.length > 0 && this.#roomToMark(now) > 0) this.#begin('mark', this.#mark)
+        if (this.#isClaimDue) this.#begin('claim', this.#claim)
+        if (this.#sweepAt <= now) this.#begin('sweep', this.#sweep)
+      }
+      if (this.#finished.length > 0) this.#begin('store', this.#store)
+      // A step or a send ended, somebody woke the queue, or it is time to poll.
+      await this.#change.promise
+      this.#change = Promise.withResolvers()
+    }
+  }
+
+  /** Each step runs once at a time; the loop goes on when it ends. */
+  #begin(step: Step, action: () => Promise<void>): void {
+    if (this.#running.has(step)) return
+    this.#running.add(step)
+    action.call(this).finally(() => {
+      this.#running.delete(step)
+      this.#change.resolve()
+    })
+  }
+
+  #poll(): void {
+    this.#isClaimDue = true
+    this.#change.resolve()
+    this.#timer = setTimeout(() => this.#poll(), this.#hasMore ? pollMilliseconds : idlePollMilliseconds)
+  }
+
+  #isDrained(): boolean {
+    const atHand = this.#claimed.length + this.#marked.length + this.#writing + this.#finished.length
+    return this.#isStopping && atHand === 0 && this.#running.size === 0
+  }
+
+  async #claim(): Promise<void> {
+    const { pool, pairSeconds } = this.#options
+    this.#isClaimDue = false
+    const room = this.#roomToClaim(performance.now())
+    if (room === 0) return
+    const hasMore = await this.#guard('queue.claim_failed', async () => {
+      const { messages, hasMore } = await claimMessages(pool, { room, claimSeconds, pairSeconds })
+      const now = new Date()
+      const blocked: Blocked[] = []
+      for (const message of messages) {
+        const reason = blockReasonOf(message, now)
+        if (reason) blocked.push({ message, reason })
+        else this.#claimed.push(message)
+      }
+      await storeBlocked(pool, blocked)
+      return hasMore
+    })
+    // An unavailable database is polled less often.
+    this.#hasMore = hasMore ?? false
+  }
+
+  /** Zero while at least half of the wanted messages are claimed. */
+  #roomToClaim(now: number): number {
+    const { window } = this.#options
+    const ahead = this.#throughput.expectedWithin(claimedMilliseconds, now)
+    const wanted = Math.min(Math.max(ahead, window), window * 4)
+    const room = wanted - this.#claimed.length
+    return room < wanted / 2 ? 0 : room
+  }
+
+  async #mark(): Promise<void> {
+    const { pool, sendSeconds } = this.#options
+    const begun = performance.now()
+    const batch = this.#claimed.splice(0, this.#roomToMark(begun))
+    // Twice the time of a send: a slow outcome of a live process must not look like that of a dead one.
+    const mine = await this.#guard('queue.mark_failed', () => markSending(pool, batch, sendSeconds * 2))
+    const at = performance.now()
+    this.#throughput.recordMark(at - begun)
+    if (this.#hasMore) this.#isClaimDue = true
+    // Whether it was committed is not known.
+    if (!mine) return this.#unmark(batch)
+    for (const message of mine) this.#marked.push({ message, at })
+    this.#change.resolve()
+    await this.#giveBack(batch.filter(message => !mine.has(message)))
+  }
+
+  /** While some are marked, few are not worth a commit. */
+  #roomToMark(now: number): number {
+    const { window } = this.#options
+    const ahead = Math.min(this.#throughput.expectedWhileMarking(now), window / 2)
+    const room = Math.ceil(window + ahead) - this.#writing - this.#marked.length
+    return this.#marked.length > 0 && room < window / 8 ? 0 : room
+  }
+
+  /** Fills the window with marked messages. When the API has become slower, some are left over. */
+  #write(now: number): void {
+    if (this.#marked.length === 0) return
+    const fresh = this.#marked.findIndex(({ at }) => at > now - markedMilliseconds)
+    const stale = this.#marked.splice(0, fresh === -1 ? this.#marked.length : fresh)
+    this.#unmark(stale.map(({ message }) => message))
+    for (const { message } of this.#marked.splice(0, this.#options.window - this.#writing)) this.#send(message)
+  }
+
+  async #send(message: ClaimedMessage): Promise<void> {
+    this.#writing++
+    const outcome = await this.#options.send(message)
+    this.#writing--
+    this.#throughput.recordResponse(performance.now())
+    this.#finished.push(outcome)
+    this.#change.resolve()
+  }
+
+  /** Stores all finished outcomes at once; later ones go with the next batch. Retries until they are stored. */
+  async #store(): Promise<void> {
+    // Sends that end in this iteration of the event loop are included.
+    await setImmediate()
+    const batch = this.#finished.splice(0, 500)
+    const isStored = await this.#guard('queue.store_failed', async () => {
+      await storeValidOutcomes(this.#options.pool, batch, (err, { message }) =>
+        this.#options.logger.error({ err, message_id: message.id }, 'queue.outcome_refused'),
+      )
+      return true
+    })
+    if (isStored) return
+    this.#finished.unshift(...batch)
+    await sleep(500)
+  }
+
+  /** Gives up what was not written; a claim or a mark that is still running brings more. */
+  #release(): void {
+    this.#unmark(this.#marked.splice(0).map(({ message }) => message))
+    if (this.#claimed.length > 0) this.#begin('giveBack', () => this.#giveBack(this.#claimed.splice(0)))
+  }
+
+  /** Nothing of them was written: they are queued again, when the database is back. */
+  #unmark(messages: readonly ClaimedMessage[]): void {
+    const dueAt = new Date()
+    for (const message of messages) this.#finished.push({ message, status: 'queued', isAttempt: false, dueAt })
+  }
+
+  async #giveBack(messages: readonly ClaimedMessage[]): Promise<void> {
+    if (messages.length > 0) await this.#guard('queue.give_back_failed', () => giveBack(this.#options.pool, messages))
+  }
+
+  async #sweep(): Promise<void> {
+    this.#sweepAt = performance.now() + sweepMilliseconds
+    await this.#guard('queue.sweep_failed', async () => {
+      const { overdue, resent, expired } = await sweep(this.#options.pool)
+      if (overdue + resent + expired > 0) this.#options.logger.info({ overdue, resent, expired }, 'queue.swept')
+    })
+  }
+
+  /** An unavailable database delays the work; claims expire, so nothing is lost. undefined after a failure. */
+  async #guard<Result>(fact: string, action: () => Promise<Result>): Promise<Result | undefined> {
+    try {
+      return await action()
+    } catch (err) {
+      this.#options.logger.warn({ err }, fact)
+      return undefined
+    }
+  }
+}

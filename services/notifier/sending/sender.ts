@@ -1,0 +1,92 @@
+import type { Logger } from 'pino'
+import type { createTokenKeeper } from '../channels/secrets.ts'
+import { VaultError } from '../channels/vault.ts'
+import { classify } from '../messaging-api/classify.ts'
+import type { MessagingApi } from '../messaging-api/client.ts'
+import type { Accepted, Failed, Refused } from '../messaging-api/responses.ts'
+import type { ClaimedMessage } from './claim.ts'
+import { decide } from './decide.ts'
+import type { createEffects } from './effects.ts'
+import type { Outcome } from './outcomes.ts'
+
+export interface SenderOptions {
+  readonly api: MessagingApi
+  readonly tokens: ReturnType<typeof createTokenKeeper>
+  readonly effects: ReturnType<typeof createEffects>
+  readonly logger: Logger
+}
+
+/** Sends one claimed message and returns its outcome. Never rejects: a bug of ours leaves the message `unknown`. */
+export const createSender = (options: SenderOptions) => {
+  const { effects, logger } = options
+  const logVersion = createVersionLogger(logger)
+  return async (message: ClaimedMessage): Promise<Outcome> => {
+    try {
+      const result = await write(options, message)
+      if ('servedVersion' in result) logVersion(result.servedVersion)
+      const { outcome, effects: following } = decide(message, result, new Date(), Math.random)
+      const hasResponse = result.kind === 'accepted' || result.kind === 'refused'
+      await effects
+        .carryOut(message, following, hasResponse)
+        .catch(err => logger.error({ err }, 'message.effect_failed'))
+      logOutcome(logger, outcome, result)
+      return outcome
+    } catch (err) {
+      logger.error({ err, message_id: message.id }, 'message.send_failed')
+      return decide(message, { kind: 'no_response', reason: 'a fault of ours' }, new Date(), Math.random).outcome
+    }
+  }
+}
+
+/** The API's response to a request without a token: the channel is paused, no attempt is used up. */
+const withoutToken: Refused = {
+  kind: 'refused',
+  status: 401,
+  code: 104,
+  subcode: null,
+  details: '',
+  isTransient: false,
+  retryAfterSeconds: null,
+  servedVersion: null,
+}
+
+/** The first send tries a new token; when the API refuses it, the send is repeated with the old one, which is safe. */
+const write = async ({ api, tokens, logger }: SenderOptions, message: ClaimedMessage): Promise<Accepted | Failed> => {
+  const { tenant, phoneNumberId, recipient, template, id } = message
+  const found = await tokens.find(tenant, phoneNumberId).catch((err: Error) => {
+    logger.error({ err, tenant, phone_number_id: phoneNumberId }, 'credential.not_read')
+    return err
+  })
+  if (found instanceof VaultError) return withoutToken
+  if (found instanceof Error) return { kind: 'not_written', reason: 'the access token could not be read' }
+  const { current, next } = found
+  const send = (accessToken: string) =>
+    api.sendTemplate({ accessToken }, phoneNumberId, { to: recipient, template, callbackData: id })
+  if (!next) return current ? send(current) : withoutToken
+  const result = await send(next)
+  const isRefused = result.kind === 'refused' && classify(result).class === 'pause_channel'
+  if (isRefused && current) {
+    logger.warn({ tenant, phone_number_id: phoneNumberId, code: result.code }, 'credential.new_token_refused')
+    return send(current)
+  }
+  if (result.kind === 'accepted')
+    await tokens.promote(tenant, phoneNumberId, next).catch(err => logger.warn({ err }, 'credential.not_promoted'))
+  return result
+}
+
+const logOutcome = (logger: Logger, outcome: Outcome, result: Accepted | Failed): void => {
+  const { tenant, id, phoneNumberId, attempts } = outcome.message
+  const fact = { tenant, message_id: id, phone_number_id: phoneNumberId, attempts, code: outcome.code }
+  if (outcome.status === 'accepted') logger.debug(fact, 'message.accepted')
+  else logger.warn({ ...fact, response: result.kind, meaning: outcome.meaning }, `message.${outcome.status}`)
+}
+
+/** The API serves requests for an expired version with a later one: logged once, and when it changes. */
+const createVersionLogger = (logger: Logger) => {
+  let logged: string | null = null
+  return (served: string | null): void => {
+    if (served === null || served === logged) return
+    logged = served
+    logger.info({ served_version: served }, 'messaging_api.version')
+  }
+}

@@ -1,0 +1,59 @@
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { unknownMinutes } from './timing.ts'
+
+/** How many messages each step of a sweep moved on. */
+export interface Swept {
+  readonly overdue: number
+  readonly resent: number
+  readonly expired: number
+}
+
+/**
+ * Moves on messages whose time is over: without a response one becomes unknown (its process died, or the response was
+ * lost); an unknown one is sent once more if the tenant's setting says so, else left to staff; one that was not sent in time
+ * expires. Any number of processes may sweep at once.
+ */
+export const sweep = async (pool: pg.Pool): Promise<Swept> => ({
+  overdue: await move(pool, 'sweep_overdue', overdue, [unknownMinutes]),
+  resent: await move(pool, 'sweep_unknown', unknown),
+  expired: await move(pool, 'sweep_expired', expired),
+})
+
+const move = async (pool: pg.Pool, name: string, moving: string, values: unknown[] = []): Promise<number> => {
+  const text = `
+    with moved as (${moving})
+    insert into message_events (tenant_id, message_id, status, detail)
+    select tenant_id, message_id, status, detail from moved where detail is not null`
+  return inAllTenants(pool, async (tx: Tx) => (await tx.client.query({ name, text, values })).rowCount ?? 0)
+}
+
+const due = (where: string): string => `(
+  select tenant_id, message_id from messages where ${where} limit 1000 for update skip locked
+)`
+
+const overdue = `
+  update messages m set status = 'unknown', status_at = now(), due_at = now() + make_interval(mins => $1::integer)
+  from ${due("status = 'sending' and due_at <= now()")} late
+  where m.tenant_id = late.tenant_id and m.message_id = late.message_id
+  returning m.tenant_id, m.message_id, m.status, 'no answer: it may have been sent' as detail`
+
+/** A message is resent by itself once, while it has not expired: a third one is never possible. */
+const isResent = 't.resends_unknown and m.resent_at is null and m.expires_at > now()'
+const unknown = `
+  update messages m set
+    status = case when ${isResent} then 'queued' else m.status end,
+    resent_at = case when ${isResent} then now() else m.resent_at end,
+    fence = m.fence + 1,
+    due_at = case when ${isResent} then now() else 'infinity' end
+  from ${due("status = 'unknown' and due_at <= now()")} late join tenants t on t.tenant_id = late.tenant_id
+  where m.tenant_id = late.tenant_id and m.message_id = late.message_id
+  returning m.tenant_id, m.message_id, m.status,
+    case when m.status = 'queued' then 'sent again by itself: a duplicate is possible' end as detail`
+
+const expired = `
+  update messages m set status = 'expired', status_at = now()
+  from ${due("status in ('queued', 'held') and expires_at <= now()")} late
+  where m.tenant_id = late.tenant_id and m.message_id = late.message_id
+  returning m.tenant_id, m.message_id, m.status, 'it could not be sent in time' as detail`

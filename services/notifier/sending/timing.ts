@@ -1,0 +1,108 @@
+/** Rates and waiting times of the queue. All of it is pure. */
+
+/** The token bucket of a number, as stored in the row of its channel. Each message costs one token. */
+export interface TokenBucket {
+  /** Messages per second. */
+  readonly rate: number
+  /** Tokens left at `at`, fractional. */
+  readonly tokens: number
+  readonly at: Date
+  /** Set while the API asks for less: the lowered rate and since when. */
+  readonly slowedRate: number | null
+  readonly slowedAt: Date | null
+}
+
+/** A lowered rate doubles this often, until it is the number's own again. */
+const recoverySeconds = 10
+
+/** Messages per second that the number may send now. */
+export const rateNow = ({ rate, slowedRate, slowedAt }: TokenBucket, now: Date): number => {
+  if (slowedRate === null || slowedAt === null) return rate
+  const doublings = Math.floor((now.getTime() - slowedAt.getTime()) / 1000 / recoverySeconds)
+  return Math.min(rate, slowedRate * 2 ** Math.max(0, doublings))
+}
+
+/**
+ * How many messages may be sent now. The bucket holds a twentieth of a second's worth and refills more slowly than the
+ * rate by as much, so that no one-second interval exceeds the rate.
+ */
+export const availableTokens = (bucket: TokenBucket, now: Date): number => {
+  const rate = rateNow(bucket, now)
+  const capacity = Math.max(1, rate / 20)
+  const refillRate = Math.max(rate / 2, rate - capacity)
+  const seconds = Math.max(0, now.getTime() - bucket.at.getTime()) / 1000
+  return Math.min(capacity, bucket.tokens + seconds * refillRate)
+}
+
+/** After error 130429: half of the rate, at least one a second, and nothing at all for one to five seconds. */
+export const slowDown = (bucket: TokenBucket, now: Date, random: () => number) => ({
+  slowedRate: Math.max(1, rateNow(bucket, now) / 2),
+  slowedAt: now,
+  notBefore: new Date(now.getTime() + 1_000 + random() * 4_000),
+})
+
+/** Waits after the first, second, … failed send, in seconds (5 s, 30 s, 2 m, 10 m, 30 m, 2 h, 5 h). */
+const waitSeconds = [5, 30, 120, 600, 1_800, 7_200, 18_000] as const
+
+/**
+ * When to send again after `attempts` failed sends, or undefined when no send is left. Jitter adds up
+ * to a fifth, so that what failed together is not retried together. Never sooner than the API's own `retryAfterSeconds`.
+ */
+export const nextAttempt = (
+  attempts: number,
+  now: Date,
+  random: () => number,
+  retryAfterSeconds = 0,
+): Date | undefined => {
+  const wait = waitSeconds[attempts - 1]
+  if (wait === undefined) return undefined
+  const seconds = Math.max(wait * (1 + random() / 5), retryAfterSeconds)
+  return new Date(now.getTime() + seconds * 1000)
+}
+
+/** A message without a response stays unknown; after this long without a webhook nothing more is expected. */
+export const unknownMinutes = 10
+
+/** A tenth of a second. */
+const slotMilliseconds = 100
+
+/**
+ * Estimates how many responses arrive in a given time and how long a mark takes to commit: how many messages must be ready for no
+ * place in the window to stay empty. Zero for an API that hangs. Times are those of performance.now().
+ */
+export class ThroughputEstimate {
+  #slotBegan = 0
+  #responses = 0
+  #responsesBefore = 0
+  #markMilliseconds = 0
+
+  recordResponse(now: number): void {
+    this.#advance(now)
+    this.#responses++
+  }
+
+  recordMark(milliseconds: number): void {
+    // A slow one is forgotten gradually.
+    this.#markMilliseconds = Math.max(milliseconds, this.#markMilliseconds * 0.9)
+  }
+
+  /** Responses expected within that time. */
+  expectedWithin(milliseconds: number, now: number): number {
+    this.#advance(now)
+    const perSlot = Math.max(this.#responses, this.#responsesBefore)
+    return Math.ceil((perSlot * milliseconds) / slotMilliseconds)
+  }
+
+  /** Responses expected while the next messages are marked. */
+  expectedWhileMarking(now: number): number {
+    return this.expectedWithin(this.#markMilliseconds, now)
+  }
+
+  #advance(now: number): void {
+    const age = now - this.#slotBegan
+    if (age < slotMilliseconds) return
+    this.#responsesBefore = age < 2 * slotMilliseconds ? this.#responses : 0
+    this.#responses = 0
+    this.#slotBegan = now
+  }
+}

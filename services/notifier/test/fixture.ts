@@ -1,0 +1,155 @@
+import { randomBytes } from 'node:crypto'
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
+import { pino } from 'pino'
+import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
+import { createSimulator } from '../../../simulator/app.ts'
+import { createTokenKeeper, storeSecret } from '../channels/secrets.ts'
+import { type Keyring, readKeyring } from '../channels/vault.ts'
+import type { Tx } from '../database/tables.ts'
+import { acceptMessages } from '../messages/accept.ts'
+import type { MessageRequest } from '../messages/schema.ts'
+import { createMessagingApi } from '../messaging-api/client.ts'
+import { createEffects } from '../sending/effects.ts'
+import { Queue, type QueueOptions } from '../sending/queue.ts'
+import { createSender } from '../sending/sender.ts'
+
+export const phoneNumberId = '106540352242922'
+
+/** A message to that recipient with the parameters of order_created. */
+export const messageTo = (to: string, more: Partial<MessageRequest> = {}): MessageRequest => ({
+  to,
+  template: {
+    name: 'order_created',
+    language: { code: 'en_US' },
+    components: [
+      { type: 'header', parameters: [{ type: 'text', text: 'DM00000001' }] },
+      { type: 'body', parameters: ['Nimali', 'Lanka Shoes', '4500'].map(text => ({ type: 'text' as const, text })) },
+    ],
+  },
+  ...more,
+})
+
+export interface FixtureOptions {
+  pairSeconds?: number
+  /** Messages per second of the number. */
+  rate?: number
+  /** Messages per second that the API accepts; 0: no limit. */
+  apiRate?: number
+  plan?: 'free' | 'paid'
+  isRunning?: boolean
+  /** Sends at once. */
+  window?: number
+  sendSeconds?: number
+  wabaId?: string
+  resendsUnknown?: boolean
+}
+
+/** A database with the tenant demo and its number, a registered number at a simulator, and a queue between them. */
+export const createFixture = async (t: Teardown, options: FixtureOptions = {}) => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
+  const pool = createPool({ url, name: 'test', connections: 10 })
+  const keys = `test:${randomBytes(32).toString('base64')}`
+  const keyring = readKeyring(keys)
+  const { app: simulator, control } = await createSimulator({
+    behaviour: { delay_factor: 0, webhook_url: null, throughput_per_second: options.apiRate ?? 0 },
+  })
+  const baseUrl = await simulator.listen({ host: '127.0.0.1', port: 0 })
+  const { api, tokens, send, createQueue } = buildQueue(pool, keyring, baseUrl, options)
+  await api.register({ accessToken: 'demo-access-token' }, phoneNumberId, {
+    pin: '123456',
+    certificate: 'demo-certificate',
+  })
+  await addTenant(pool, 'demo', phoneNumberId, options)
+  await inTenant(pool, 'demo', (tx: Tx) =>
+    storeSecret(tx, keyring, { tenant: 'demo', phoneNumberId, kind: 'access_token' }, 'demo-access-token'),
+  )
+  const queue = createQueue()
+  if (options.isRunning !== false) queue.start()
+  t.teardown(async () => {
+    await queue.stop()
+    await api.close()
+    await simulator.close()
+    await pool.end()
+  })
+  const accept = async (...requests: MessageRequest[]) => {
+    const result = await acceptMessages(pool, 'demo', requests, index => `messages.${index}.`)
+    if (options.isRunning !== false) queue.wake()
+    if (result.kind !== 'accepted') throw new Error(JSON.stringify(result))
+    return result.messages.map(({ id }) => id)
+  }
+  const rows = async (text: string, values: unknown[] = []) =>
+    inAllTenants(pool, async (tx: Tx) => (await tx.client.query(text, values)).rows)
+  return {
+    url,
+    ownerUrl,
+    baseUrl,
+    keys,
+    pool,
+    queue,
+    send,
+    createQueue,
+    control,
+    simulator,
+    api,
+    keyring,
+    tokens,
+    accept,
+    rows,
+  }
+}
+
+/** A queue over real HTTP, as main.ts puts it together. */
+export const buildQueue = (pool: pg.Pool, keyring: Keyring, baseUrl: string, options: FixtureOptions) => {
+  const { window = 64, pairSeconds = 0, sendSeconds = 16 } = options
+  const api = createMessagingApi({ baseUrl, version: 'v17.0', product: 'whatsapp' })
+  const logger = pino({ level: 'silent' })
+  const tokens = createTokenKeeper(pool, keyring)
+  const send = createSender({ api, tokens, effects: createEffects(pool, logger), logger })
+  const createQueue = (more: Partial<QueueOptions> = {}) =>
+    new Queue({ pool, logger, send, window, pairSeconds, sendSeconds, ...more })
+  return { api, tokens, send, createQueue }
+}
+
+export const addTenant = (
+  pool: Parameters<typeof inTenant>[0],
+  tenant: string,
+  number: string,
+  options: FixtureOptions,
+) =>
+  inTenant(pool, tenant, async (tx: Tx) => {
+    await tx
+      .insertInto('tenants')
+      .values({
+        tenant_id: tenant,
+        country: 'LK',
+        stop_words: ['STOP'],
+        start_words: ['START'],
+        resends_unknown: options.resendsUnknown ?? false,
+      })
+      .execute()
+    await tx
+      .insertInto('channels')
+      .values({
+        tenant_id: tenant,
+        phone_number_id: number,
+        name: 'Demo Couriers',
+        plan: options.plan ?? 'paid',
+        is_default: true,
+        waba_id: options.wabaId ?? null,
+        verify_token_hash: Buffer.alloc(32),
+        proven_at: new Date(),
+        rate: options.rate ?? 10_000,
+      })
+      .execute()
+  })
+
+/** Waits until `isSo`, at most `seconds`. */
+export const until = async (what: string, isSo: () => Promise<unknown>, seconds = 20): Promise<void> => {
+  const end = performance.now() + seconds * 1000
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
+    await new Promise(resolve => setTimeout(resolve, 20))
+  }
+}

@@ -1,0 +1,122 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import type { Test } from 'tap'
+import {
+  createMessagingApi,
+  type MessagingApi,
+  type MessagingApiOptions,
+  type TemplateMessage,
+} from '../messaging-api/client.ts'
+
+/** A request as received. */
+export interface Arrived {
+  readonly line: string
+  readonly headers: ReadonlyMap<string, string>
+  readonly body: string
+  readonly socket: Socket
+}
+
+export interface TestServer {
+  readonly url: string
+  readonly server: Server
+  /** Complete requests. */
+  readonly arrived: Arrived[]
+  /** Everything that any connection brought, whole requests or not. */
+  readonly bytes: () => string
+  readonly connections: () => number
+}
+
+export interface Behaviour {
+  readonly onConnect?: (socket: Socket) => void
+  /** The first bytes of a request are here, perhaps not all. */
+  readonly onBytes?: (socket: Socket) => void
+  readonly onRequest?: (request: Arrived, index: number) => void
+}
+
+/** A server of bare sockets: it can break every rule. Ends with the test. */
+export const startServer = async (t: Test, { onConnect, onBytes, onRequest }: Behaviour): Promise<TestServer> => {
+  const arrived: Arrived[] = []
+  const pieces: string[] = []
+  const sockets = new Set<Socket>()
+  let connections = 0
+  const server = createServer(socket => {
+    connections++
+    sockets.add(socket)
+    let rest = ''
+    socket.on('error', () => {})
+    socket.on('data', data => {
+      const piece = data.toString('latin1')
+      pieces.push(piece)
+      onBytes?.(socket)
+      const [requests, left] = split(rest + piece)
+      rest = left
+      for (const { line, headers, body } of requests) {
+        const request = { line, headers, body: Buffer.from(body, 'latin1').toString('utf8'), socket }
+        arrived.push(request)
+        onRequest?.(request, arrived.length - 1)
+      }
+    })
+    onConnect?.(socket)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { url, server, arrived, bytes: () => pieces.join(''), connections: () => connections }
+}
+
+type Split = Omit<Arrived, 'socket'>
+
+/** The complete requests received so far, and the rest. */
+const split = (come: string): [Split[], string] => {
+  const end = come.indexOf('\r\n\r\n')
+  if (end === -1) return [[], come]
+  const [line = '', ...fields] = come.slice(0, end).split('\r\n')
+  const headers = new Map(fields.map(field => field.split(': ', 2).map(part => part) as [string, string]))
+  const length = Number(headers.get('content-length') ?? 0)
+  if (come.length < end + 4 + length) return [[], come]
+  const body = come.slice(end + 4, end + 4 + length)
+  const [more, rest] = split(come.slice(end + 4 + length))
+  return [[{ line, headers, body }, ...more], rest]
+}
+
+export const respond = (socket: Socket, status: number, body: string, headers: Record<string, string> = {}): void => {
+  const fields = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers }
+  const head = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.write(`HTTP/1.1 ${status} Whatever\r\n${head.join('')}\r\n${body}`)
+}
+
+export const taken = (id = 'wamid.HBgL'): string =>
+  JSON.stringify({ messaging_product: 'whatsapp', messages: [{ id, message_status: 'accepted' }] })
+
+export const credentials = { accessToken: 'EAAG-secret-token' }
+
+export const message: TemplateMessage = {
+  to: '+94770000101',
+  callbackData: 'ntf_1',
+  template: {
+    name: 'order_update',
+    language: { code: 'en_US' },
+    components: [{ type: 'body', parameters: [{ type: 'text', text: 'Nimali Perera' }] }],
+  },
+}
+
+/** A client with short deadlines. Ends with the test. */
+export const clientOf = (t: Test, baseUrl: string, more: Partial<MessagingApiOptions> = {}): MessagingApi => {
+  const api = createMessagingApi({
+    baseUrl,
+    version: 'v17.0',
+    product: 'whatsapp',
+    connections: 4,
+    connectMilliseconds: 400,
+    headersMilliseconds: 200,
+    bodyMilliseconds: 200,
+    requestMilliseconds: 500,
+    ...more,
+  })
+  t.teardown(() => api.close())
+  return api
+}

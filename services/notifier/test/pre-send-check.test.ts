@@ -1,0 +1,41 @@
+import t from 'tap'
+import type { ClaimedMessage } from '../sending/claim.ts'
+import { blockReasonOf } from '../sending/pre-send-check.ts'
+import { messageTo } from './fixture.ts'
+
+const now = new Date('2026-11-21T12:00:00Z')
+const hoursAgo = (hours: number): Date => new Date(now.getTime() - hours * 3_600_000)
+
+const message: ClaimedMessage = {
+  tenant: 'demo',
+  id: 'msg_1',
+  phoneNumberId: '1',
+  recipient: '94770000101',
+  template: messageTo('').template,
+  attempts: 0,
+  fence: '1',
+  hasRecipientSlot: false,
+  plan: 'free',
+  holdsUntilOpen: false,
+  conversation: undefined,
+  isTemplateHeld: false,
+}
+const wrote = (hours: number) => ({ lastInboundAt: hoursAgo(hours), optedOutAt: null })
+const optedOut = { lastInboundAt: hoursAgo(1), optedOutAt: hoursAgo(1) }
+
+const table: [string, Partial<ClaimedMessage>, string | undefined][] = [
+  ['paid, nobody wrote', { plan: 'paid' }, undefined],
+  ['paid, opted out', { plan: 'paid', conversation: optedOut }, 'cancelled'],
+  ['paid, template held', { plan: 'paid', isTemplateHeld: true }, 'wait'],
+  ['free, nobody wrote', {}, 'failed'],
+  ['free, nobody wrote, may be held', { holdsUntilOpen: true }, 'held'],
+  ['free, written 23 hours ago', { conversation: wrote(23) }, undefined],
+  ['free, written 24 hours ago to the millisecond', { conversation: wrote(24) }, 'failed'],
+  ['free, written 25 hours ago, may be held', { conversation: wrote(25), holdsUntilOpen: true }, 'held'],
+  ['free, open, template held', { conversation: wrote(1), isTemplateHeld: true }, 'wait'],
+  ['free, opted out, may be held', { conversation: optedOut, holdsUntilOpen: true }, 'cancelled'],
+]
+for (const [what, more, expected] of table)
+  t.test(`${what}: ${expected ?? 'sent'}`, async t => {
+    t.equal(blockReasonOf({ ...message, ...more }, now)?.kind, expected)
+  })

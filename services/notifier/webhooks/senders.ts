@@ -1,0 +1,67 @@
+import { addressOf, refusal } from '@courier/shared/http/addresses.ts'
+import { unauthenticated } from '@courier/shared/http/authenticate.ts'
+import { Limit, rateLimited } from '@courier/shared/http/limits.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { LRUCache } from 'lru-cache'
+import { signatureOf } from './signature.ts'
+
+/** The API's own maximum, and the limit for any sender. */
+export const maxBodyBytes = 3 * 1024 * 1024
+const smallBytes = 64 * 1024
+/** Larger bodies in a minute: of all unknown addresses together, of a known one that forges. Rightly signed ones do not count. */
+const maxLarge = 20
+/** How long an address is known for a good signature. */
+const knownMilliseconds = 3_600_000
+
+/**
+ * Limits whose webhooks are verified. An address with a recent valid signature is unlimited. An unknown one
+ * sends few and small ones, since each costs work before it is known to be forged. A known one that forged too often
+ * still has small ones verified: a genuine sender at the same address must not be lost.
+ */
+export const createSenders = (strangersPerMinute: number) => {
+  const known = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
+  const strangers = new Limit('webhooks', strangersPerMinute)
+  const large = new Limit('large webhooks', maxLarge)
+  const counted = new WeakMap<FastifyRequest, [Limit, string][]>()
+
+  const count = (request: FastifyRequest, limit: Limit, caller: string): void => {
+    const { left, seconds } = limit.count(caller)
+    if (left < 0) throw rateLimited(seconds)
+    counted.set(request, [...(counted.get(request) ?? []), [limit, caller]])
+  }
+
+  return {
+    /** An onRequest hook: the body has not been read yet. */
+    admit: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      // Does not wait for the body of a request refused here.
+      if (isLarge(request)) reply.header('connection', 'close')
+      const signature = request.headers['x-hub-signature-256']
+      if (request.method === 'POST' && !signatureOf(String(signature))) {
+        request.log.warn({ reason: signature ? 'malformed_signature' : 'no_signature' }, 'webhook.refused')
+        throw refusal(request, unauthenticated())
+      }
+      // Fastify refuses it.
+      if (bytesOf(request) > maxBodyBytes) return
+      const network = addressOf(request)
+      const pause = request.guessingPause
+      const isKnown = known.has(network)
+      if (pause !== undefined && (!isKnown || request.method !== 'POST')) throw rateLimited(pause)
+      if (!isKnown) count(request, strangers, network)
+      if (isLarge(request) && (!isKnown || pause !== undefined)) count(request, large, isKnown ? network : 'unknown')
+      reply.removeHeader('connection')
+    },
+    /** The signature was good. */
+    welcome: (request: FastifyRequest): void => void known.set(addressOf(request), true),
+    /** An onResponse hook: requests that were not refused do not count. */
+    settle: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
+      if (reply.statusCode >= 400 && reply.statusCode < 500) return
+      for (const [limit, caller] of counted.get(request) ?? []) limit.giveBack(caller)
+    },
+  }
+}
+
+/** So is one that does not say how long it is. */
+const isLarge = (request: FastifyRequest): boolean =>
+  request.headers['transfer-encoding'] !== undefined || bytesOf(request) > smallBytes
+
+const bytesOf = ({ headers }: FastifyRequest): number => Number(headers['content-length'] ?? 0)

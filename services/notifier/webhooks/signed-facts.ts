@@ -1,0 +1,59 @@
+import type { Person } from '../conversations/queries.ts'
+import type { Fact, InboundFact, StatusFact, TemplateFact } from './envelope.ts'
+import type { Sighting } from './settle-messages.ts'
+import type { Channel } from './verify.ts'
+
+/** The facts of one webhook request, and the numbers whose secret signed it. */
+export interface SignedWebhook {
+  readonly signers: readonly Channel[]
+  readonly facts: readonly Fact[]
+}
+
+/** The facts of webhooks about the numbers and accounts that signed each. */
+export class SignedFacts {
+  readonly statuses: Sighting[] = []
+  readonly inbound: { person: Person; fact: InboundFact }[] = []
+  readonly templates: (TemplateFact & { tenant: string })[] = []
+  count = 0
+
+  add({ signers, facts }: SignedWebhook): void {
+    const numbers = new Map(signers.map(channel => [channel.phoneNumberId, channel]))
+    const accounts = Map.groupBy(signers, channel => channel.wabaId)
+    for (const fact of facts) {
+      const isOwn =
+        fact.kind === 'template'
+          ? this.#addTemplate(fact, accounts.get(fact.wabaId))
+          : this.#addOfNumber(fact, numbers.get(fact.phoneNumberId))
+      if (isOwn) this.count++
+    }
+  }
+
+  #addOfNumber(fact: StatusFact | InboundFact, channel: Channel | undefined): boolean {
+    if (!channel) return false
+    const { tenant, phoneNumberId } = channel
+    if (fact.kind === 'inbound') this.inbound.push({ person: { tenant, phoneNumberId, recipient: fact.from }, fact })
+    else this.statuses.push(sighting(tenant, fact))
+    return true
+  }
+
+  #addTemplate(fact: TemplateFact, ofAccount: readonly Channel[] = []): boolean {
+    const tenants = new Set(ofAccount.map(({ tenant }) => tenant))
+    for (const tenant of tenants) this.templates.push({ ...fact, tenant })
+    return tenants.size > 0
+  }
+}
+
+const sighting = (tenant: string, fact: StatusFact): Sighting => {
+  const { phoneNumberId, callbackData, providerMessageId, status, at } = fact
+  const error = status === 'failed' ? fact.errors?.[0] : undefined
+  return {
+    reference: { tenant, phoneNumberId, messageId: callbackData, providerMessageId },
+    report: {
+      status,
+      at,
+      providerMessageId,
+      errorCode: error?.code ?? null,
+      errorMeaning: status === 'failed' ? (error?.title ?? 'The messaging API gave no reason.') : null,
+    },
+  }
+}

@@ -1,0 +1,47 @@
+import { Limit } from '@courier/shared/http/limits.ts'
+import { LRUCache } from 'lru-cache'
+
+/** Successful logins a minute of one merchant from one network: enough for one at every run, not one before every request. */
+const maxSuccesses = 60
+/** Limits guesses from many networks; from one network far fewer are allowed. */
+const networksPerEmail = 10
+
+/** `merchant` is what the login claims, a tenant and an e-mail address, whether or not it exists. */
+interface LoginSource {
+  readonly network: string
+  readonly merchant: string
+}
+
+/** Limits logins per minute, in the memory of this process. */
+export const createLoginThrottle = (triesPerEmail: number, triesPerNetwork: number, now?: () => number) => {
+  const ofNetwork = new Limit('network', triesPerNetwork, now)
+  const ofEmailHere = new Limit('email-here', triesPerEmail, now)
+  const ofEmail = new Limit('email', triesPerEmail * networksPerEmail, now)
+  const successes = new Limit('right', maxSuccesses, now)
+  /** Networks where a merchant logged in before: guesses from elsewhere do not lock it out there. */
+  const known = new LRUCache<string, true>({ max: 20_000 })
+
+  return {
+    /** Seconds until the source may try again; 0 when it may now. */
+    secondsSpent: ({ network, merchant }: LoginSource): number => {
+      const here = `${merchant} ${network}`
+      return (
+        ofNetwork.secondsSpent(network) ||
+        ofEmailHere.secondsSpent(here) ||
+        successes.secondsSpent(here) ||
+        (known.has(here) ? 0 : ofEmail.secondsSpent(merchant))
+      )
+    },
+    count: ({ network, merchant }: LoginSource, isRight: boolean): void => {
+      const here = `${merchant} ${network}`
+      if (isRight) {
+        successes.count(here)
+        known.set(here, true)
+      } else {
+        ofNetwork.count(network)
+        ofEmailHere.count(here)
+        ofEmail.count(merchant)
+      }
+    },
+  }
+}

@@ -1,0 +1,69 @@
+import {
+  type CountryCode,
+  getCountryCallingCode,
+  isSupportedCountry,
+  Metadata,
+  parsePhoneNumberFromString,
+} from 'libphonenumber-js'
+
+/** Between two numbers in one field; each has six digits at least. */
+const separator = /[/,;|&\n]|\s(?:or|and)\s/i
+const minDigits = 6
+
+const digitsOf = (text: string): string => text.replace(/\D/g, '')
+
+const holdsSeveral = (phone: string): boolean =>
+  phone.split(separator).filter(part => digitsOf(part).length >= minDigits).length > 1
+
+/** Whether it is spelt as numbers of that country usually are. */
+export const isUsualPhone = (phone: string, country: string): boolean =>
+  isPlain(phone, country) || isPlain(phone.replace(/[ ().-]/g, ''), country)
+
+/** What is wrong with a phone number of a recipient in `country`; undefined for one that a message can reach. Costly. */
+export const phoneProblem = (phone: string, country: string): string | undefined => {
+  if (holdsSeveral(phone))
+    return 'The customer phone field seems to hold two numbers, and a message reaches neither. Give the second as customer_secondary_phone.'
+  if (isValid(phone, country) || isValid(`+${digitsOf(phone)}`)) return undefined
+  return `The customer phone field is no phone number of ${country} or another country: no message can reach it.`
+}
+
+const isValid = (phone: string, country?: string): boolean =>
+  parsePhoneNumberFromString(phone, country as CountryCode | undefined)?.isValid() ?? false
+
+/** The usual spellings of a country's numbers, by length: the parser takes a hundred times as long for the same verdict. */
+const isPlain = (phone: string, country: string): boolean => {
+  const { prefixes, lengths } = spellingOf(country)
+  return (
+    /^\+?[0-9]+$/.test(phone) &&
+    prefixes.some(
+      prefix =>
+        phone.startsWith(prefix) && phone[prefix.length] !== '0' && lengths.includes(phone.length - prefix.length),
+    )
+  )
+}
+
+interface Spelling {
+  readonly prefixes: readonly string[]
+  readonly lengths: readonly number[]
+}
+const spellings = new Map<string, Spelling>()
+
+const spellingOf = (country: string): Spelling => {
+  const known = spellings.get(country)
+  if (known) return known
+  const spelling = isSupportedCountry(country) ? readSpelling(country) : { prefixes: [], lengths: [] }
+  spellings.set(country, spelling)
+  return spelling
+}
+
+const readSpelling = (country: CountryCode): Spelling => {
+  const metadata = new Metadata()
+  metadata.selectNumberingPlan(country)
+  const lengths = metadata.numberingPlan?.possibleLengths() ?? []
+  const code = getCountryCallingCode(country)
+  const isPrefix = (prefix: string): boolean =>
+    lengths.every(
+      length => parsePhoneNumberFromString(prefix + '7'.repeat(length), country)?.nationalNumber.length === length,
+    )
+  return { prefixes: ['', '0', code, `+${code}`, `00${code}`].filter(isPrefix), lengths }
+}

@@ -1,0 +1,67 @@
+/** What each wildcard of a mask stands for; every other character stands for itself. */
+const wildcards: Record<string, string> = {
+  '#': '0123456789',
+  '@': 'ABCDEFGHIJKLMNOPQRSTUVWXYZ',
+  '*': '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ',
+}
+
+const meanings: Record<string, string> = {
+  '#': '# is a digit',
+  '@': '@ is a capital letter',
+  '*': '* is a digit or a capital letter',
+}
+
+/** A run of digits, or one character: one of `range`, or itself. */
+interface Part {
+  readonly characters: string
+  readonly digits: number
+  readonly range: number
+}
+
+const toPart = (text: string): Part => {
+  if (text.startsWith('#')) return { characters: '', digits: text.length, range: 10 ** text.length }
+  const characters = wildcards[text] ?? text
+  return { characters, digits: 0, range: characters === text ? 1 : characters.length }
+}
+
+/** A tenant's waybill mask, such as `DM########`. */
+export class WaybillFormat {
+  readonly mask: string
+  /** How many different waybills match, at most 2^53 - 1. */
+  readonly capacity: number
+  /** The characters allowed at each position of the mask. */
+  readonly #sets: readonly string[]
+  readonly #partsFromEnd: readonly Part[]
+
+  constructor(mask: string) {
+    this.mask = mask
+    this.#sets = [...mask].map(character => wildcards[character] ?? character)
+    this.capacity = Math.min(
+      this.#sets.reduce((product, set) => product * set.length, 1),
+      Number.MAX_SAFE_INTEGER,
+    )
+    this.#partsFromEnd = (mask.match(/#{1,15}|[^#]/gu) ?? []).map(toPart).reverse()
+  }
+
+  matches(waybill: string): boolean {
+    return waybill.length === this.#sets.length && this.#sets.every((set, index) => set.includes(waybill.charAt(index)))
+  }
+
+  /** The waybill of a number from 0 to `capacity - 1`; later numbers sort later. */
+  waybill(number: number): string {
+    let rest = number
+    let text = ''
+    for (const { characters, digits, range } of this.#partsFromEnd) {
+      if (digits > 0) text = String(rest % range).padStart(digits, '0') + text
+      else text = (range > 1 ? characters[rest % range] : characters) + text
+      if (range > 1) rest = Math.floor(rest / range)
+    }
+    return text
+  }
+
+  /** The mask in words, for an error: `DM##, where # is a digit`. */
+  get description(): string {
+    const used = Object.keys(meanings).filter(wildcard => this.mask.includes(wildcard))
+    return used.length ? `${this.mask}, where ${used.map(wildcard => meanings[wildcard]).join(' and ')}` : this.mask
+  }
+}

@@ -1,0 +1,9 @@
+import { createHousekeeping } from '@courier/shared/postgres/housekeeping.ts'
+import { deleteOldKeys } from '@courier/shared/postgres/idempotency.ts'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { deleteOldTokens } from './access/tokens.ts'
+
+/** Deletes idempotency keys and tokens that are no longer kept. */
+export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
+  createHousekeeping(pool, logger, [deleteOldKeys, deleteOldTokens])

@@ -1,0 +1,48 @@
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { selectedInvalid } from '@courier/shared/http/field-errors.ts'
+import { cancelledKey, initialStatusKeys, type Statuses } from './statuses.ts'
+
+/** Staff may make every move of the tenant, a merchant may only cancel. */
+export type Mover = { readonly staffName: string } | { readonly merchantId: string }
+
+/**
+ * The errors of moving all of `waybills` to the status `to`. `current` holds the status of each that the mover may see;
+ * their rows are locked. Pure.
+ */
+export const checkMoves = (
+  waybills: readonly string[],
+  to: string,
+  mover: Mover,
+  statuses: Statuses,
+  current: ReadonlyMap<string, string>,
+): FieldErrors => {
+  const errors: FieldErrors = {}
+  const isKnown = statuses.has(to)
+  if (!isKnown) errors.status_key = [`${selectedInvalid('status_key')} It may be ${[...statuses.keys()].join(', ')}.`]
+  const seen = new Set<string>()
+  for (const [index, waybill] of waybills.entries()) {
+    const from = current.get(waybill)
+    const path = `waybill_numbers.${index}`
+    if (seen.has(waybill)) errors[path] = [`The ${path} field has a duplicate value.`]
+    else if (from === undefined) errors[path] = ['The requested waybill does not exist in the system.']
+    else if (isKnown && !legalMoves(from, mover, statuses).includes(to))
+      errors[path] = [`${waybill} is ${nameOf(from, statuses)}: ${hintOf(from, mover, statuses)}`]
+    seen.add(waybill)
+  }
+  return errors
+}
+
+/** A merchant may also cancel a draft, which is not a move of staff. */
+const legalMoves = (from: string, mover: Mover, statuses: Statuses): readonly string[] => {
+  if ('staffName' in mover) return statuses.get(from)?.moves ?? []
+  return initialStatusKeys.some(key => key === from) ? [cancelledKey] : []
+}
+
+const hintOf = (from: string, mover: Mover, statuses: Statuses): string => {
+  const name = (key: string): string => nameOf(key, statuses)
+  if ('merchantId' in mover) return `you may cancel an order that is ${initialStatusKeys.map(name).join(' or ')}.`
+  const moves = legalMoves(from, mover, statuses)
+  return moves.length > 0 ? `it may move to ${moves.map(name).join(', ')}.` : 'it may not move any more.'
+}
+
+const nameOf = (key: string, statuses: Statuses): string => `${key} ${statuses.get(key)?.name ?? ''}`.trim()

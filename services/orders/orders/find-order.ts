@@ -1,0 +1,119 @@
+import { readInTenant } from '@courier/shared/postgres/database.ts'
+import { batchReads } from '@courier/shared/postgres/request-batcher.ts'
+import type pg from 'pg'
+
+interface StatusLabel {
+  key: string
+  name: string
+  color: string
+}
+
+/** An order as the merchant wrote it, with the names of what it refers to. Times are ISO 8601, UTC, in microseconds. */
+export interface OrderRow {
+  waybill_number: string
+  order_no: string | null
+  merchant: { id: number; name: string }
+  merchant_business_id: number
+  merchant_business_name: string
+  origin_city_id: number
+  origin_city_name: string
+  origin_state_name: string
+  destination_city_id: number
+  destination_city_name: string
+  destination_state_name: string
+  customer_name: string
+  customer_address: string
+  customer_phone: string
+  customer_secondary_phone: string | null
+  customer_email: string | null
+  cod: number
+  weight: number
+  description: string | null
+  remark: string | null
+  delivery_charge: number
+  currency: string
+  status: StatusLabel
+  created_at: string
+}
+
+export interface EventRow {
+  status: StatusLabel
+  happened_at: string
+  staff_name: string | null
+  note: string | null
+}
+
+export interface TrackedOrder {
+  order: OrderRow
+  /** The tenant's name. */
+  company: string
+  /** Newest first. */
+  timeline: EventRow[]
+}
+
+export const isoTime = (column: string): string =>
+  `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
+
+/** The name of a status that is no longer in the tenant's set is its key. */
+const label = (key: string, status: string): string =>
+  `json_build_object('key', ${key}, 'name', coalesce(${status}.name, ${key}),
+    'color', coalesce(${status}.color, 'secondary'))`
+
+/** The columns of OrderRow, of orders as `o`. */
+export const orderColumns = `
+  o.waybill_number, o.order_no, json_build_object('id', o.merchant_id, 'name', merchant.name) as merchant,
+  o.business_id as merchant_business_id, business.name as merchant_business_name,
+  o.origin_city_id, origin.name as origin_city_name, origin_state.name as origin_state_name,
+  o.destination_city_id, destination.name as destination_city_name, destination_state.name as destination_state_name,
+  o.customer_name, o.customer_address, o.customer_phone, o.customer_secondary_phone, o.customer_email,
+  o.cod, o.weight, o.description, o.remark, o.delivery_charge::float8 as delivery_charge, tenant.currency,
+  ${label('o.status_key', 'status')} as status, ${isoTime('o.created_at')} as created_at`
+
+const named = (table: string, alias: string, column: string, key: string): string =>
+  `left join ${table} ${alias} on ${alias}.tenant_id = $1 and ${alias}.${column} = ${key}`
+
+/** The joins that `orderColumns` needs; $1 is the tenant. */
+export const orderJoins = [
+  named('tenants', 'tenant', 'tenant_id', '$1'),
+  named('merchants', 'merchant', 'merchant_id', 'o.merchant_id'),
+  named('businesses', 'business', 'business_id', 'o.business_id'),
+  named('cities', 'origin', 'city_id', 'o.origin_city_id'),
+  named('states', 'origin_state', 'state_id', 'origin.state_id'),
+  named('cities', 'destination', 'city_id', 'o.destination_city_id'),
+  named('states', 'destination_state', 'state_id', 'destination.state_id'),
+  named('statuses', 'status', 'status_key', 'o.status_key'),
+].join('\n  ')
+
+const statement = `
+  select ${orderColumns}, (
+    select json_agg(json_build_object('status', ${label('event.status_key', 'event_status')},
+      'happened_at', ${isoTime('event.happened_at')}, 'staff_name', event.staff_name, 'note', event.note)
+      order by event.event_id desc)
+    from order_events event ${named('statuses', 'event_status', 'status_key', 'event.status_key')}
+    where event.tenant_id = $1 and event.waybill_number = o.waybill_number
+  ) as timeline, tenant.name as company
+  from orders o ${orderJoins}
+  where o.tenant_id = $1 and o.waybill_number = any($2::text[])`
+
+/** Waybill numbers are printable ASCII. Postgres refuses some other text. */
+export const isWaybill = /^[\x21-\x7e]{1,50}$/
+
+/** One order with its timeline, of `merchantId` if given; undefined when there is none. */
+export type FindOrder = (
+  tenant: string,
+  waybill: string,
+  merchantId?: string | null,
+) => Promise<TrackedOrder | undefined>
+
+/** A read is one round trip and one prepared statement, which concurrent reads share. */
+export const createOrderFinder = (pool: pg.Pool): FindOrder => {
+  const find = batchReads(async (tenant, waybills) => {
+    const query = { name: 'find_tracked_orders', text: statement, values: [tenant, waybills] }
+    const rows = await readInTenant<OrderRow & Omit<TrackedOrder, 'order'>>(pool, tenant, query)
+    return new Map(rows.map(({ timeline, company, ...order }) => [order.waybill_number, { order, company, timeline }]))
+  })
+  return async (tenant, waybill, merchantId = null) => {
+    const found = isWaybill.test(waybill) ? await find(tenant, waybill) : undefined
+    return merchantId === null || String(found?.order.merchant.id) === merchantId ? found : undefined
+  }
+}

@@ -1,0 +1,48 @@
+import { isTenantId } from '@courier/shared/http/authenticate.ts'
+import { errorResponses, httpError } from '@courier/shared/http/errors.ts'
+import { requireService } from '@courier/shared/http/service.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { isWaybill } from './find-order.ts'
+import { exampleDetails, OrderDetails, readOrderDetails } from './order-details.ts'
+
+export interface InternalOptions {
+  pool: pg.Pool
+  serviceToken: string
+}
+
+/** For the notifier. */
+export const internal: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { pool, serviceToken }) => {
+  app.addHook('onRequest', requireService(serviceToken))
+
+  app.get(
+    '/internal/orders/:tenant/:waybill',
+    {
+      schema: {
+        tags: ['internal'],
+        operationId: 'getOrderDetails',
+        summary: 'One order for the notifier',
+        description: 'The fields that a template may name, and the timeline. With SERVICE_TOKEN.',
+        security: [{ service: [] }],
+        params: Type.Object({ tenant: Type.String(), waybill: Type.String() }),
+        response: {
+          200: Type.Object({ data: OrderDetails }, { examples: [{ data: exampleDetails }] }),
+          ...errorResponses(401, 404, 429, 503),
+        },
+      },
+    },
+    async ({ params }) => ({ data: await findOrderDetails(pool, params.tenant, params.waybill) }),
+  )
+}
+
+const findOrderDetails = async (pool: pg.Pool, tenant: string, waybill: string): Promise<OrderDetails> => {
+  const isPossible = isTenantId.test(tenant) && isWaybill.test(waybill)
+  const details = isPossible
+    ? await inTenant(pool, tenant, (tx: Tx) => readOrderDetails(tx, tenant, waybill))
+    : undefined
+  if (!details) throw httpError('not_found', 'The requested waybill does not exist in the system')
+  return details
+}

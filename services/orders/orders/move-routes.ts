@@ -1,0 +1,108 @@
+import { errorResponses, invalid } from '@courier/shared/http/errors.ts'
+import { IdempotentHeaders, idempotencyKeyOf, keyRefused, markReplayed } from '@courier/shared/http/idempotency.ts'
+import { acceptJson } from '@courier/shared/http/json-body.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type pg from 'pg'
+import { type Move, type Moved, moveOrders } from './move.ts'
+import { Cancellation, MovedOrders, maxMoveBytes, StatusMove } from './move-schema.ts'
+import { cancelledKey } from './statuses.ts'
+
+export interface MovesOptions {
+  pool: pg.Pool
+  /** Called after orders moved, for the relay. */
+  onMoved: (tenant: string) => void
+}
+
+const security = [{ token: [] }]
+const failures = errorResponses(400, 401, 405, 409, 413, 415, 422, 429, 503)
+const updated = 'Order Status Updated Successfully'
+const cancelled = 'Orders Cancelled Successfully'
+
+/** Staff moves orders. */
+export const staffMoves: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
+  acceptJson(app)
+  app.post(
+    '/order/status',
+    {
+      bodyLimit: maxMoveBytes,
+      schema: {
+        tags: ['staff'],
+        operationId: 'moveOrders',
+        summary: 'Move orders to a status',
+        description: 'Legal moves only. Moves every order of the list, or none and lists every error.',
+        security,
+        headers: IdempotentHeaders,
+        body: StatusMove,
+        response: { 200: MovedOrders(updated), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const { tenant, name, actor: by } = request.staff
+      const { waybill_numbers, status_key, note } = request.body
+      const key = idempotencyKeyOf(request, 'staff order/status')
+      const mover = { staffName: name }
+      const target = { tenant, mover, waybills: trimmed(waybill_numbers), statusKey: status_key.trim() }
+      return move(options, { ...target, note: note?.trim() || null, key, by }, updated, request, reply)
+    },
+  )
+}
+
+/** A merchant cancels orders of its own. */
+export const cancelling: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
+  acceptJson(app)
+  app.post(
+    '/order/cancel',
+    {
+      bodyLimit: maxMoveBytes,
+      schema: {
+        tags: ['orders'],
+        operationId: 'cancelOrders',
+        summary: 'Cancel orders that were not picked up',
+        description:
+          'Drafts and confirmed orders only. Cancels every order of the list, or none and lists every error.',
+        security,
+        headers: IdempotentHeaders,
+        body: Cancellation,
+        response: { 200: MovedOrders(cancelled), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const { tenant, merchantId } = request.merchant
+      const key = idempotencyKeyOf(request, `merchant ${merchantId} order/cancel`)
+      const waybills = trimmed(request.body.waybill_numbers)
+      const cancellation = { tenant, mover: { merchantId }, waybills, statusKey: cancelledKey, note: null, key }
+      return move(options, cancellation, cancelled, request, reply)
+    },
+  )
+}
+
+const trimmed = (texts: readonly string[]): string[] => texts.map(text => text.trim())
+
+const move = async (
+  { pool, onMoved }: MovesOptions,
+  wanted: Move,
+  message: string,
+  request: FastifyRequest,
+  reply: FastifyReply,
+) => {
+  const result = await moveOrders(pool, wanted)
+  if (result.kind === 'moved' && !result.replayed) {
+    onMoved(wanted.tenant)
+    request.log.info({ orders: result.waybills.length, status_key: wanted.statusKey }, 'orders.moved')
+  }
+  return { message, data: moved(result, reply) }
+}
+
+const moved = (result: Moved, reply: FastifyReply): string[] => {
+  switch (result.kind) {
+    case 'moved':
+      markReplayed(reply, result.replayed)
+      return [...result.waybills]
+    case 'refused':
+      throw invalid(result.errors)
+    case 'running':
+    case 'other_body':
+      throw keyRefused(result.kind, 'list')
+  }
+}

@@ -1,0 +1,58 @@
+import { Type } from '@sinclair/typebox'
+
+const maxWaybills = 1000
+
+/** A waybill with every character escaped is 300 bytes; the rest is for white space and a note. */
+export const maxMoveBytes = maxWaybills * 512
+
+const WaybillNumbers = Type.Array(
+  Type.String({ maxLength: 100, pattern: '^\\s*[\\x21-\\x7e]{1,50}\\s*$', must: 'be a waybill number' }),
+  { minItems: 1, maxItems: maxWaybills, description: 'All of them are moved, or none.' },
+)
+
+/** Postgres refuses null characters and lone surrogates. */
+const noteText = '^([^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$'
+
+export const StatusMove = Type.Object(
+  {
+    waybill_numbers: WaybillNumbers,
+    status_key: Type.String({
+      maxLength: 100,
+      pattern: '\\S',
+      description: 'The status to move to; `GET /order/status-list` lists them with their moves.',
+    }),
+    note: Type.Optional(
+      Type.Union(
+        [
+          Type.String({
+            maxLength: 1000,
+            pattern: noteText,
+            must: 'be text of at most 1000 characters without a null character',
+          }),
+          Type.Null(),
+        ],
+        { description: 'Stored with the move and sent to the notifier.' },
+      ),
+    ),
+  },
+  {
+    title: 'StatusMove',
+    additionalProperties: false,
+    examples: [{ waybill_numbers: ['DM00000001', 'DM00000002'], status_key: 'key_5', note: 'Van 7' }],
+  },
+)
+
+export const Cancellation = Type.Object(
+  { waybill_numbers: WaybillNumbers },
+  { title: 'Cancellation', examples: [{ waybill_numbers: ['DM00000001'] }] },
+)
+
+/** `message` is the example's. */
+export const MovedOrders = (message: string) =>
+  Type.Object(
+    {
+      message: Type.String(),
+      data: Type.Array(Type.String(), { description: 'The waybill numbers, as in the request.' }),
+    },
+    { title: 'MovedOrders', examples: [{ message, data: ['DM00000001'] }] },
+  )

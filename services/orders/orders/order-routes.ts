@@ -1,0 +1,214 @@
+import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
+import { listQuery } from '@courier/shared/http/filters.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import type { FindOrder } from './find-order.ts'
+import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
+import { OrderPage, orderPage, orderPageFields, wantedOrders } from './order-page.ts'
+import {
+  exampleEvent,
+  exampleOrder,
+  merchantView,
+  OrderStatus,
+  StaffOrderView,
+  staffView,
+  statusView,
+  TrackedOrderView,
+} from './order-view.ts'
+import { findStatuses } from './status-queries.ts'
+import { unknownWaybill } from './waybill-routes.ts'
+import { maxWholeList, type OpenWholeList } from './whole-list.ts'
+
+export interface OrderRoutesOptions {
+  pool: pg.Pool
+  findOrder: FindOrder
+  openWholeList: OpenWholeList
+}
+
+const security = [{ token: [] }]
+/** The responses match their schemas as they are; long ones serialize twice as fast without them. */
+const serializerCompiler = () => JSON.stringify
+
+/** Other paths below /order are lower-case words; a waybill number has a digit or a capital letter. */
+const oneOrder = '/order/:waybill(^.*[0-9A-Z].*$)'
+const Params = Type.Object({ waybill: Type.String({ description: 'The waybill number.' }) })
+
+const MerchantQuery = listQuery(orderPageFields, merchantFilters)
+const StaffQuery = listQuery(orderPageFields, staffFilters)
+
+const listSchema = <Query extends TObject>(querystring: Query) => ({
+  querystring,
+  description:
+    `With noPagination all of them, up to ${maxWholeList}, without links and meta; ` +
+    'read longer lists by pages, with the cursor of each for the next.',
+  response: { 200: OrderPage, ...errorResponses(400, 401, 405, 422, 429, 503) },
+})
+
+const oneSchema = (view: TObject, example: object) => ({
+  params: Params,
+  response: {
+    200: Type.Object({ data: view }, { examples: [{ data: example }] }),
+    ...errorResponses(400, 401, 404, 405, 429, 503),
+  },
+})
+
+interface ListRequest {
+  readonly tenant: string
+  /** Reads one whole list at a time. */
+  readonly caller: string
+  readonly filter: OrderFilter
+  /** The query field of the status. */
+  readonly statusField: string
+}
+
+/** Lists orders in the shape that the query wants. */
+const listOrders = async (
+  { pool, openWholeList }: OrderRoutesOptions,
+  request: FastifyRequest<{ Querystring: Static<typeof MerchantQuery.schema> }>,
+  reply: FastifyReply,
+  { tenant, caller, filter, statusField }: ListRequest,
+) => {
+  const wanted = wantedOrders(request.query)
+  if (filter.status !== undefined) await requireStatus(pool, tenant, filter.status, statusField)
+  if (!wanted.all) return orderPage(pool, tenant, request, wanted, filter)
+  const list = await openWholeList(`${tenant} ${caller}`, tenant, filter, wanted.after)
+  if (list.kind === 'too_long') throw invalid({ noPagination: [tooLong] })
+  if (list.kind === 'busy') throw httpError('unavailable', busy, { retryAfterSeconds: 2 })
+  reply.type('application/json; charset=utf-8')
+  if (request.method !== 'HEAD') return reply.send(list.json)
+  list.json.destroy()
+  return reply.send('')
+}
+
+const tooLong =
+  `The list has more than ${maxWholeList} orders. Narrow it by filters, or read it by pages: ` +
+  'per_page=1000, then the same with cursor= and the meta.next_cursor of each page for the next.'
+const busy = 'Too many whole lists are read at once. Repeat the request.'
+
+const requireStatus = async (pool: pg.Pool, tenant: string, key: string, field: string): Promise<void> => {
+  const statuses = await inTenant(pool, tenant, (tx: Tx) => findStatuses(tx, tenant))
+  if (statuses.has(key)) return
+  const known = [...statuses.values()].map(status => `${status.key} ${status.name}`).join(', ')
+  throw invalid({ [field]: [`The selected status is invalid. The statuses are ${known}.`] })
+}
+
+/** A merchant's own orders. */
+export const merchantOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
+  const { findOrder } = options
+  const common = { tags: ['orders'], security }
+
+  app.get(
+    '/order',
+    {
+      schema: {
+        ...common,
+        operationId: 'listOrders',
+        summary: 'List your orders, newest first',
+        ...listSchema(MerchantQuery.schema),
+      },
+      serializerCompiler,
+    },
+    async (request, reply) => {
+      const { tenant, merchantId } = request.merchant
+      const filter = { ...MerchantQuery.read(request.query), merchant_id: merchantId }
+      const statusField = MerchantQuery.fieldOf(request.query, 'status')
+      return listOrders(options, request, reply, { tenant, caller: `merchant ${merchantId}`, filter, statusField })
+    },
+  )
+
+  const example = { ...exampleOrder, timeline: [exampleEvent] }
+  app.get(
+    oneOrder,
+    {
+      schema: {
+        ...common,
+        operationId: 'getOrder',
+        summary: 'One order with its timeline',
+        ...oneSchema(TrackedOrderView, example),
+      },
+      serializerCompiler,
+    },
+    async request => {
+      const { tenant, merchantId } = request.merchant
+      const order = await findOrder(tenant, request.params.waybill, merchantId)
+      if (!order) throw unknownWaybill()
+      return { data: merchantView(order, new Date()) }
+    },
+  )
+}
+
+/** Where an order of the merchant is now. */
+export const orderStatus: FastifyPluginAsyncTypebox<Pick<OrderRoutesOptions, 'findOrder'>> = async (
+  app,
+  { findOrder },
+) => {
+  const { waybill_number, order_no, status } = exampleOrder
+  const { date_time, date_time_ago } = exampleEvent
+  const example = { waybill_number, order_no, status, date_time, date_time_ago }
+  app.get(
+    `${oneOrder}/status`,
+    {
+      schema: {
+        tags: ['orders'],
+        security,
+        operationId: 'getOrderStatus',
+        summary: 'The status of an order',
+        ...oneSchema(OrderStatus, example),
+      },
+    },
+    async request => {
+      const { tenant, merchantId } = request.merchant
+      const order = await findOrder(tenant, request.params.waybill, merchantId)
+      if (!order) throw unknownWaybill()
+      return { data: statusView(order, new Date()) }
+    },
+  )
+}
+
+/** The orders of all merchants of a tenant. */
+export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
+  const { findOrder } = options
+  const common = { tags: ['staff'], security }
+
+  app.get(
+    '/order',
+    {
+      schema: {
+        ...common,
+        operationId: 'listAllOrders',
+        summary: "List all merchants' orders, newest first",
+        ...listSchema(StaffQuery.schema),
+      },
+      serializerCompiler,
+    },
+    async (request, reply) => {
+      const { tenant, name } = request.staff
+      const filter = StaffQuery.read(request.query)
+      const statusField = StaffQuery.fieldOf(request.query, 'status')
+      return listOrders(options, request, reply, { tenant, caller: `staff ${name}`, filter, statusField })
+    },
+  )
+
+  const example = { ...exampleOrder, timeline: [{ ...exampleEvent, note: null }] }
+  app.get(
+    oneOrder,
+    {
+      schema: {
+        ...common,
+        operationId: 'getAnyOrder',
+        summary: 'One order with its timeline and notes',
+        ...oneSchema(StaffOrderView, example),
+      },
+      serializerCompiler,
+    },
+    async request => {
+      const order = await findOrder(request.staff.tenant, request.params.waybill)
+      if (!order) throw unknownWaybill()
+      return { data: staffView(order, new Date()) }
+    },
+  )
+}

@@ -1,0 +1,149 @@
+import { type Static, Type } from '@sinclair/typebox'
+import type { EventRow, OrderRow, TrackedOrder } from './find-order.ts'
+import { timeAgo } from './time-ago.ts'
+
+const StatusLabel = Type.Object(
+  { key: Type.String(), name: Type.String(), color: Type.String() },
+  { title: 'StatusLabel' },
+)
+const nullable = Type.Union([Type.String(), Type.Null()])
+
+export const TrackingEvent = Type.Object(
+  {
+    status: StatusLabel,
+    date_time: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
+    date_time_ago: Type.String(),
+    user: Type.Object({ first_name: Type.String(), last_name: Type.String() }),
+  },
+  { title: 'TrackingEvent' },
+)
+export type TrackingEvent = Static<typeof TrackingEvent>
+
+export const exampleEvent: TrackingEvent = {
+  status: { key: 'key_2', name: 'CONFIRMED', color: 'primary' },
+  date_time: '2026-02-19T19:06:23.000000Z',
+  date_time_ago: '1 month ago',
+  user: { first_name: 'Lanka Shoes', last_name: '' },
+}
+
+const orderFields = {
+  waybill_number: Type.String(),
+  order_no: nullable,
+  merchant: Type.Object({ id: Type.Integer(), name: Type.String() }),
+  merchant_business_id: Type.Integer(),
+  merchant_business_name: Type.String(),
+  origin_city_id: Type.Integer(),
+  origin_city_name: Type.String(),
+  origin_state_name: Type.String(),
+  destination_city_id: Type.Integer(),
+  destination_city_name: Type.String(),
+  destination_state_name: Type.String(),
+  customer_name: Type.String(),
+  customer_address: Type.String(),
+  customer_phone: Type.String({ description: 'As the merchant wrote it.' }),
+  customer_secondary_phone: nullable,
+  customer_email: nullable,
+  cod: Type.Integer({ description: 'Whole units of the currency.' }),
+  weight: Type.Number({ description: 'Kilograms.' }),
+  description: nullable,
+  remark: nullable,
+  delivery_charge: Type.Number(),
+  currency: Type.String(),
+  status: StatusLabel,
+  created_at: Type.String({ description: 'ISO 8601, UTC.' }),
+}
+
+export const OrderView = Type.Object(orderFields, { title: 'Order' })
+export const TrackedOrderView = Type.Object(
+  { ...orderFields, timeline: Type.Array(TrackingEvent, { description: 'Newest first.' }) },
+  { title: 'TrackedOrder' },
+)
+export const StaffOrderView = Type.Object(
+  {
+    ...orderFields,
+    timeline: Type.Array(
+      Type.Object({ ...TrackingEvent.properties, note: nullable }, { title: 'StaffTrackingEvent' }),
+      { description: 'Newest first, with what staff wrote.' },
+    ),
+  },
+  { title: 'StaffOrder' },
+)
+
+export const exampleOrder: OrderRow = {
+  waybill_number: 'DM00000001',
+  order_no: 'LS-1001',
+  merchant: { id: 1, name: 'Lanka Shoes' },
+  merchant_business_id: 7290,
+  merchant_business_name: 'Lanka Shoes Online',
+  origin_city_id: 1500,
+  origin_city_name: 'Kotte',
+  origin_state_name: 'Colombo',
+  destination_city_id: 2100,
+  destination_city_name: 'Galle',
+  destination_state_name: 'Galle',
+  customer_name: 'Nimali Perera',
+  customer_address: '12 Temple Road, Galle',
+  customer_phone: '0770000101',
+  customer_secondary_phone: null,
+  customer_email: null,
+  cod: 4500,
+  weight: 1.2,
+  description: 'One pair of shoes',
+  remark: null,
+  delivery_charge: 540,
+  currency: 'LKR',
+  status: exampleEvent.status,
+  created_at: exampleEvent.date_time,
+}
+
+interface User {
+  first_name: string
+  last_name: string
+}
+
+/** The member of staff who moved the order, or the merchant. */
+const userOf = (event: EventRow, merchantName: string): User => {
+  if (event.staff_name === null) return { first_name: merchantName, last_name: '' }
+  const [first_name = '', ...others] = event.staff_name.trim().split(/\s+/)
+  return { first_name, last_name: others.join(' ') }
+}
+
+export const toEvent = ({ status, happened_at }: EventRow, user: User, now: Date): TrackingEvent => ({
+  status,
+  date_time: happened_at,
+  date_time_ago: timeAgo(new Date(happened_at), now),
+  user,
+})
+
+export const timelineOf = ({ order, timeline }: TrackedOrder, now: Date): TrackingEvent[] =>
+  timeline.map(event => toEvent(event, userOf(event, order.merchant.name), now))
+
+export const OrderStatus = Type.Object(
+  {
+    waybill_number: Type.String(),
+    order_no: nullable,
+    status: StatusLabel,
+    date_time: TrackingEvent.properties.date_time,
+    date_time_ago: Type.String(),
+  },
+  { title: 'OrderStatus' },
+)
+
+/** The status of an order, and since when. */
+export const statusView = ({ order, timeline }: TrackedOrder, now: Date): Static<typeof OrderStatus> => {
+  const since = timeline[0]?.happened_at ?? order.created_at
+  const { waybill_number, order_no, status } = order
+  return { waybill_number, order_no, status, date_time: since, date_time_ago: timeAgo(new Date(since), now) }
+}
+
+/** An order for its merchant. */
+export const merchantView = (tracked: TrackedOrder, now: Date): Static<typeof TrackedOrderView> => ({
+  ...tracked.order,
+  timeline: timelineOf(tracked, now),
+})
+
+/** An order for staff: with notes. */
+export const staffView = (tracked: TrackedOrder, now: Date): Static<typeof StaffOrderView> => ({
+  ...tracked.order,
+  timeline: timelineOf(tracked, now).map((event, index) => ({ ...event, note: tracked.timeline[index]?.note ?? null })),
+})

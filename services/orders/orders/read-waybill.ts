@@ -1,0 +1,47 @@
+import type { IncomingMessage } from 'node:http'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { isBlank, required } from '@courier/shared/http/field-errors.ts'
+import { parseJson } from '@courier/shared/http/json-body.ts'
+
+const path = 'waybill_number'
+
+/** The largest body that names a waybill. */
+export const maxWaybillBodyBytes = 16_384
+
+export type ReadWaybill =
+  | { kind: 'read'; waybill: string }
+  | { kind: 'malformed'; message: string }
+  | { kind: 'refused'; errors: FieldErrors }
+
+/** The waybill number in a request's query, else in its JSON body. */
+export const readWaybill = (query: unknown, body: Buffer | undefined): ReadWaybill => {
+  const inQuery = (query as Record<string, unknown>)[path]
+  if (!isBlank(inQuery) || !body?.length) return toWaybill(inQuery)
+  const parsed = parseJson(body)
+  return parsed.kind === 'malformed' ? parsed : toWaybill((parsed.value as Record<string, unknown> | null)?.[path])
+}
+
+const toWaybill = (value: unknown): ReadWaybill => {
+  if (isBlank(value)) return refused(required(path))
+  if (typeof value !== 'string' && typeof value !== 'number')
+    return refused('The waybill number field must be a string.')
+  return { kind: 'read', waybill: String(value).trim() }
+}
+
+const refused = (sentence: string): ReadWaybill => ({ kind: 'refused', errors: { [path]: [sentence] } })
+
+/**
+ * The body of a GET, which the framework leaves unread; undefined when it is larger than allowed, with the rest unread.
+ * The server's request timeout bounds the wait.
+ */
+export const readBody = async (request: IncomingMessage): Promise<Buffer | undefined> => {
+  const chunks: Buffer[] = []
+  let length = 0
+  // Destroying the request would close the connection before the response.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    length += chunk.length
+    if (length > maxWaybillBodyBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}

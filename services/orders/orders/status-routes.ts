@@ -1,0 +1,108 @@
+import { errorResponses } from '@courier/shared/http/errors.ts'
+import { listQuery } from '@courier/shared/http/filters.ts'
+import { ListOf, pageFields, pageOf } from '@courier/shared/http/pages.ts'
+import { filterRows, flag, part, whole } from '@courier/shared/http/row-filters.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { findStatuses, type StoredStatus } from './status-queries.ts'
+import { cancelledKey, initialStatusKeys, type Status } from './statuses.ts'
+
+const StatusRow = Type.Object(
+  {
+    id: Type.Integer(),
+    key: Type.String(),
+    name: Type.String(),
+    description: Type.String(),
+    color: Type.String(),
+    icon: Type.Null(),
+    is_merchant_status: Type.Literal(1, { description: 'Merchants see every status.' }),
+    is_finance_status: Type.Literal(0),
+    before_statuses: Type.Array(Type.String(), {
+      description: 'The keys that staff may move an order from to here, or the merchant by cancelling.',
+    }),
+    after_statuses: Type.Array(Type.String(), {
+      description: 'The keys that staff may move an order to from here, or the merchant by cancelling.',
+    }),
+    created_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
+  },
+  { title: 'Status' },
+)
+
+type Row = Static<typeof StatusRow>
+
+const example: Row = {
+  id: 1,
+  key: 'key_1',
+  name: 'DRAFT',
+  description: 'The merchant has not confirmed the order yet.',
+  color: 'secondary',
+  icon: null,
+  is_merchant_status: 1,
+  is_finance_status: 0,
+  before_statuses: [],
+  after_statuses: ['key_2', 'key_3'],
+  created_at: '2026-02-19T19:06:23.000000Z',
+}
+
+const filters = {
+  id: whole<Row>(row => row.id, 'The id.'),
+  key: whole<Row>(row => row.key, 'The key.'),
+  name: part<Row>(row => row.name, 'Part of the name, in any letter case.'),
+  color: whole<Row>(row => row.color, 'The color.'),
+  is_merchant_status: flag<Row>(row => row.is_merchant_status, 'Whether it is for merchants.'),
+  is_finance_status: flag<Row>(row => row.is_finance_status, 'Whether it is of invoices.'),
+}
+const Query = listQuery(pageFields, filters)
+
+/** A page holds the whole set unless `per_page` says otherwise: clients read it as one list. */
+const wholeSet = '1000'
+
+/** The statuses that orders of the tenant may have. */
+export const statusList: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  app.get(
+    '/order/status-list',
+    {
+      schema: {
+        tags: ['orders'],
+        operationId: 'listStatuses',
+        summary: 'List the statuses with their moves',
+        security: [{ token: [] }],
+        querystring: Query.schema,
+        response: { 200: ListOf(StatusRow, example), ...errorResponses(400, 401, 405, 422, 429, 503) },
+      },
+    },
+    async request => {
+      const { tenant } = request.merchant
+      const statuses = await inTenant(pool, tenant, (tx: Tx) => findStatuses(tx, tenant))
+      const { per_page } = request.query
+      const rows = filterRows(filters, Query.read(request.query), toRows(statuses))
+      return pageOf(request, { ...request.query, per_page: per_page || wholeSet }, rows)
+    },
+  )
+}
+
+/** Where an order can go from a status, by its merchant too. */
+const nextOf = ({ key, moves }: Status): string[] => {
+  const isCancellable = initialStatusKeys.some(initial => initial === key) && !moves.includes(cancelledKey)
+  return isCancellable ? [...moves, cancelledKey] : [...moves]
+}
+
+const toRows = (statuses: ReadonlyMap<string, StoredStatus>): Row[] => {
+  const all = [...statuses.values()]
+  return all.map((status, index) => ({
+    id: index + 1,
+    key: status.key,
+    name: status.name,
+    description: status.description,
+    color: status.color,
+    icon: null,
+    is_merchant_status: 1,
+    is_finance_status: 0,
+    before_statuses: all.filter(before => nextOf(before).includes(status.key)).map(({ key }) => key),
+    after_statuses: nextOf(status),
+    created_at: status.createdAt,
+  }))
+}

@@ -1,0 +1,22 @@
+const secondsOf = { week: 604_800, day: 86_400, hour: 3_600, minute: 60, second: 1 }
+
+/** How long ago `then` was, in the largest whole unit: "1 month ago". Months and years are those of the calendar, UTC. */
+export const timeAgo = (then: Date, now: Date): string => {
+  const months = wholeMonths(then, now)
+  if (months >= 12) return inWords(Math.floor(months / 12), 'year')
+  if (months >= 1) return inWords(months, 'month')
+  const seconds = Math.max(0, Math.floor((now.getTime() - then.getTime()) / 1000))
+  for (const [unit, length] of Object.entries(secondsOf))
+    if (seconds >= length) return inWords(Math.floor(seconds / length), unit)
+  return inWords(0, 'second')
+}
+
+const inWords = (count: number, unit: string): string => `${count} ${unit}${count === 1 ? '' : 's'} ago`
+
+const wholeMonths = (then: Date, now: Date): number => {
+  const months = (now.getUTCFullYear() - then.getUTCFullYear()) * 12 + now.getUTCMonth() - then.getUTCMonth()
+  return sinceMonth(now) < sinceMonth(then) ? months - 1 : months
+}
+
+/** Milliseconds since the month began. */
+const sinceMonth = (time: Date): number => time.getTime() - Date.UTC(time.getUTCFullYear(), time.getUTCMonth())

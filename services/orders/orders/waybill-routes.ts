@@ -1,0 +1,155 @@
+import { isTenantId, tenantOf } from '@courier/shared/http/authenticate.ts'
+import { errorResponses, type HttpError, httpError, invalid } from '@courier/shared/http/errors.ts'
+import { validator } from '@courier/shared/http/validator.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FindOrder, TrackedOrder } from './find-order.ts'
+import { exampleEvent, TrackingEvent, timelineOf } from './order-view.ts'
+import { examplePublicTracking, PublicTracking, publicView } from './public-view.ts'
+import { maxWaybillBodyBytes, readBody, readWaybill } from './read-waybill.ts'
+
+export interface WaybillOptions {
+  findOrder: FindOrder
+}
+
+const WaybillQuery = Type.Object({
+  waybill_number: Type.Optional(Type.Unknown({ type: 'string', description: 'Here or in the body.' })),
+})
+const WaybillBody = Type.Object(
+  { waybill_number: Type.Optional(Type.String()) },
+  { title: 'Waybill', examples: [{ waybill_number: 'DM00000001' }] },
+)
+const bodyLimit = maxWaybillBodyBytes
+const common = { tags: ['orders'], security: [{ token: [] }], querystring: WaybillQuery }
+const failures = errorResponses(400, 401, 404, 405, 413, 415, 422, 429, 503)
+
+export const unknownWaybill = (): HttpError =>
+  httpError('not_found', 'The requested waybill does not exist in the system')
+
+/** Bodies of every content type stay bytes: `readWaybill` reads them. */
+const acceptWaybillBody = (app: FastifyInstance): void => {
+  app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
+}
+
+const waybillOf = (request: FastifyRequest, body: Buffer | undefined): string => {
+  const read = readWaybill(request.query, body)
+  if (read.kind === 'malformed') throw httpError('malformed_request', read.message)
+  if (read.kind === 'refused') throw invalid(read.errors)
+  return read.waybill
+}
+
+/** The connection closes: the rest of a body that is too large stays unread. */
+const bodyOfGet = async (request: FastifyRequest): Promise<Buffer> => {
+  const body = await readBody(request.raw)
+  if (body) return body
+  throw httpError('payload_too_large', 'The body is too large. It holds one waybill number.', {
+    headers: { connection: 'close' },
+  })
+}
+
+const findOwnOrder = async (
+  findOrder: FindOrder,
+  request: FastifyRequest,
+  body: Buffer | undefined,
+): Promise<TrackedOrder> => {
+  const { tenant, merchantId } = request.merchant
+  const order = await findOrder(tenant, waybillOf(request, body), merchantId)
+  if (!order) throw unknownWaybill()
+  return order
+}
+
+/** Where an order of the merchant has been. */
+export const tracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
+  acceptWaybillBody(app)
+  const schema = {
+    ...common,
+    summary: 'Where an order has been',
+    description: 'The timeline of one of your orders, newest first. A JSON body may name the waybill, also of a GET.',
+    response: {
+      200: Type.Object({ data: Type.Array(TrackingEvent) }, { examples: [{ data: [exampleEvent] }] }),
+      ...failures,
+    },
+  }
+  const track = async (request: FastifyRequest, body: Buffer | undefined) => ({
+    data: timelineOf(await findOwnOrder(findOrder, request, body), new Date()),
+  })
+  app.get('/order/tracking-info', { bodyLimit, schema: { ...schema, operationId: 'trackOrder' } }, async request =>
+    track(request, await bodyOfGet(request)),
+  )
+  app.post(
+    '/order/tracking-info',
+    { bodyLimit, schema: { ...schema, operationId: 'trackOrderByPost', body: WaybillBody } },
+    async request => track(request, bytesIn(request)),
+  )
+}
+
+/** The body as `acceptWaybillBody` keeps it. */
+const bytesIn = (request: FastifyRequest): Buffer | undefined => request.body as Buffer | undefined
+
+/** Tracking for recipients: whoever knows the waybill number. An unknown tenant and an unknown waybill get the same response. */
+export const publicTracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
+  acceptWaybillBody(app)
+  app.post(
+    '/order/tracking-info',
+    {
+      bodyLimit,
+      schema: {
+        tags: ['public'],
+        operationId: 'trackParcel',
+        summary: 'Where a parcel has been',
+        description: 'Without a token; the recipient is masked.',
+        headers: Type.Object({ 'x-tenant': Type.Optional(Type.String({ description: 'The tenant.' })) }),
+        body: Type.Required(WaybillBody, { ...WaybillBody, title: 'RequiredWaybill' }),
+        response: {
+          200: Type.Object({ data: PublicTracking }, { examples: [{ data: examplePublicTracking }] }),
+          ...errorResponses(400, 404, 405, 413, 415, 422, 429, 503),
+        },
+      },
+    },
+    async request => {
+      const tenant = tenantOf(request)
+      const waybill = waybillOf(request, bytesIn(request))
+      const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
+      if (!order) throw unknownWaybill()
+      return { data: publicView(order, new Date()) }
+    },
+  )
+}
+
+const FinanceStatus = Type.Object(
+  {
+    finance_status: Type.String(),
+    invoice_ref_no: Type.Union([Type.String(), Type.Null()]),
+    invoice_no: Type.Union([Type.String(), Type.Null()]),
+  },
+  { title: 'FinanceStatus' },
+)
+/** Nothing is invoiced yet by this service. */
+const pending = { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null }
+
+/** Whether an order of the merchant was invoiced. */
+export const finance: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
+  acceptWaybillBody(app)
+  const schema = {
+    ...common,
+    summary: 'Whether an order was invoiced',
+    description: 'A JSON body may name the waybill, also of a GET.',
+    response: { 200: Type.Object({ data: FinanceStatus }, { examples: [{ data: pending }] }), ...failures },
+  }
+  const financeStatus = async (request: FastifyRequest, body: Buffer | undefined) => {
+    await findOwnOrder(findOrder, request, body)
+    return { data: pending }
+  }
+  const path = '/order/waybill-finance-status'
+  app.get(path, { bodyLimit, schema: { ...schema, operationId: 'getFinanceStatus' } }, async request =>
+    financeStatus(request, await bodyOfGet(request)),
+  )
+  app.post(
+    path,
+    { bodyLimit, schema: { ...schema, operationId: 'getFinanceStatusByPost', body: WaybillBody } },
+    async request => financeStatus(request, bytesIn(request)),
+  )
+}

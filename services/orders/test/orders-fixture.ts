@@ -1,0 +1,82 @@
+import type { Test } from 'tap'
+import { createTokenFor } from '../access/token-commands.ts'
+import type { OrdersOptions } from '../app.ts'
+import type { TenantFile } from '../provisioning/tenant-file.ts'
+import { type ApiResponse, build, type RequestOptions } from './build.ts'
+import { batch, order, tenantFile } from './tenant.ts'
+
+const merchant = '/api/public/merchant'
+
+/** The small tenant, both merchants with a card; orders with waybills of the test's choice, and the requests about them. */
+export const ordersFixture = async (t: Test, options: Partial<OrdersOptions> & { file?: TenantFile } = {}) => {
+  const file = options.file ?? tenantFile()
+  for (const merchant of file.merchants) merchant.rate_card = 'standard'
+  const built = await build(t, { ...options, file })
+  const { app, bulk, pool, token, tokenOf } = built
+  const staffOf = async (staff = 'Kamal Perera', tenant = file.tenant.id) =>
+    (await createTokenFor(pool, { tenant, staff })).token
+  const staffToken = await staffOf()
+  const booksToken = await tokenOf('books@example.com')
+
+  const request = async (
+    method: 'GET' | 'POST',
+    url: string,
+    body?: unknown,
+    options: RequestOptions = {},
+  ): Promise<ApiResponse> => {
+    const given = options.token ?? token
+    const response = await app.inject({
+      method,
+      url,
+      headers: {
+        ...(given && { authorization: `Bearer ${given}` }),
+        'x-tenant': options.tenant ?? file.tenant.id,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...options.headers,
+      },
+      ...(body !== undefined && { payload: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    return { status: response.statusCode, headers: response.headers, body: response.json() }
+  }
+
+  const made = (response: ApiResponse): string[] => {
+    if (response.status !== 200) throw new Error(JSON.stringify(response.body))
+    return response.body.data
+  }
+  /** Makes one order for each waybill; `fields` are of each. */
+  const make = async (waybills: string[], fields: Record<string, unknown> = {}): Promise<string[]> =>
+    made(await bulk(batch(waybills.map(waybill_number => order({ waybill_number, ...fields })))))
+  /** The same for Ceylon Books. */
+  const makeOfBooks = async (waybills: string[], fields: Record<string, unknown> = {}): Promise<string[]> => {
+    const orders = waybills.map(waybill_number => order({ waybill_number, ...fields }))
+    return made(await bulk(batch(orders, { merchant_business_id: 7300 }), { token: booksToken }))
+  }
+
+  /** Staff moves orders. */
+  const move = (
+    waybill_numbers: unknown,
+    status_key: unknown,
+    rest: Record<string, unknown> = {},
+    options: RequestOptions = {},
+  ) =>
+    request(
+      'POST',
+      '/api/staff/order/status',
+      { waybill_numbers, status_key, ...rest },
+      { token: staffToken, ...options },
+    )
+  const cancel = (waybill_numbers: unknown, options: RequestOptions = {}) =>
+    request('POST', `${merchant}/order/cancel`, { waybill_numbers }, options)
+  const get = (path: string, options: RequestOptions = {}) => request('GET', `${merchant}${path}`, undefined, options)
+  const staffGet = (path: string, options: RequestOptions = {}) =>
+    request('GET', `/api/staff${path}`, undefined, { token: staffToken, ...options })
+
+  return { ...built, request, make, makeOfBooks, move, cancel, get, staffGet, staffOf, staffToken, booksToken }
+}
+
+/** The body of a 422. */
+export const refusal = (errors: Record<string, string[]>) => ({
+  message: 'The given data was invalid.',
+  code: 'validation_failed',
+  errors,
+})

@@ -1,0 +1,56 @@
+import { createServiceClient } from '@courier/shared/http/service-client.ts'
+import { createPool } from '@courier/shared/postgres/database.ts'
+import { pino } from 'pino'
+import type { Test } from 'tap'
+import { Relay, type RelayOptions } from '../outbox/relay.ts'
+import { build, serviceToken } from './build.ts'
+import { startReceiver } from './receiver.ts'
+import { batch, order, tenantFile } from './tenant.ts'
+
+/** A client with short deadlines. Ends with the test. */
+export const clientOf = (t: Test, baseUrl: string) => {
+  const client = createServiceClient({ baseUrl, serviceToken, callMilliseconds: 1_000, openMilliseconds: 300 })
+  t.teardown(() => client.close())
+  return client
+}
+
+/** The application with a relay that is not started, a receiver for it, and ways to fill and read the outbox. */
+export const outboxFixture = async (t: Test) => {
+  const receiver = await startReceiver(t)
+  const app = await build(t, { notifier: clientOf(t, receiver.url) })
+  const { bulk, rows, tokenOf, apply, database } = app
+
+  /** Books a batch of so many orders. */
+  const book = async (orders: number, options: Parameters<typeof bulk>[1] = {}): Promise<string[]> => {
+    const response = await bulk(batch(Array.from({ length: orders }, () => order())), options)
+    if (response.status !== 200) throw new Error(JSON.stringify(response.body))
+    return response.body.data
+  }
+  /** A further tenant, booked for with these options. */
+  const addTenant = async (id: string) => {
+    await apply(tenantFile({ id, waybills: { mode: 'auto', format: `${id.toUpperCase()}-######` } }))
+    return { tenant: id, token: await tokenOf('shop@example.com', id) }
+  }
+  /** Like the request of staff: moves orders, with one row of the outbox. */
+  const move = async (waybills: string[], statusKey: string, note: string | null = null): Promise<void> => {
+    await rows('update orders set status_key = $2 where waybill_number = any($1)', [waybills, statusKey])
+    await rows(
+      `insert into outbox (tenant_id, type, waybill_numbers, status_keys, note)
+        values ('demo', 'order.status_changed', $1, $2, $3)`,
+      [waybills, waybills.map(() => statusKey), note],
+    )
+  }
+  const depth = async (): Promise<number> => (await rows('select count(*)::int from outbox'))[0].count
+  /** A relay as another process has it. Ends with the test. */
+  const addRelay = (more: Partial<RelayOptions> = {}): Relay => {
+    const pool = createPool({ url: database.url, name: 'relay', connections: 4 })
+    const notifier = clientOf(t, receiver.url)
+    const relay = new Relay({ pool, logger: pino({ level: 'silent' }), notifier, ...more })
+    t.teardown(async () => {
+      await relay.stop()
+      await pool.end()
+    })
+    return relay
+  }
+  return { ...app, receiver, book, addTenant, move, depth, addRelay }
+}

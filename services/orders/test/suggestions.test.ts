@@ -1,0 +1,53 @@
+import { nameKey } from '@courier/shared/name-key.ts'
+import t from 'tap'
+import { CityIndex, SuggestionBudget } from '../catalogue/cities.ts'
+
+const western = { id: 1, name: 'Western', state: 'Western' }
+const cities = Array.from({ length: 2000 }, (_, id) => ({
+  id,
+  name: `City ${id.toString(7)}${'x'.repeat(id % 40)}`,
+  postalCode: null,
+  state: western,
+}))
+const index = new CityIndex([western], cities)
+
+const hostile = (count: number, text: string) => Array.from({ length: count }, (_, index) => `${text}${index}`)
+
+for (const [name, text] of Object.entries({
+  'of 60 characters': 'y'.repeat(60),
+  'like those that there are': 'City xxxxxxxxxxx',
+  'that normalise to eighteen times their length': '\ufdfa'.repeat(250),
+  'of 255 characters': 'x'.repeat(250),
+}))
+  for (const count of [50, 1000])
+    t.test(`${count} names ${name} cost no more than the budget`, async t => {
+      const budget = new SuggestionBudget(1_000_000)
+      for (const cityName of hostile(count, text)) index.suggestCities({ cityName, stateName: 'Western' }, budget)
+      t.ok(budget.spent <= 1_000_000, `${budget.spent}`)
+    })
+
+t.test('a name of more than 64 characters, as it is compared, costs nothing and has no suggestions', async t => {
+  const budget = new SuggestionBudget()
+  for (const cityName of ['x'.repeat(65), '\ufdfa'.repeat(4)])
+    t.strictSame(index.suggestCities({ cityName, stateName: 'Western' }, budget), [])
+  t.equal(budget.spent, 0)
+})
+
+t.test('names much longer or shorter are not compared', async t => {
+  const few = new CityIndex([western], [{ id: 1, name: 'x'.repeat(60), postalCode: null, state: western }])
+  const budget = new SuggestionBudget()
+  few.suggestCities({ cityName: 'abc', stateName: 'Western' }, budget)
+  t.equal(budget.spent, 1)
+})
+
+t.test('fifty usual misspellings are within the budget', async t => {
+  const budget = new SuggestionBudget()
+  for (const cityName of hostile(50, 'Citty 1'))
+    t.ok(index.suggestCities({ cityName, stateName: 'Western' }, budget).length > 0, cityName)
+  t.ok(budget.spent > 2000)
+})
+
+t.test('a name that normalises to more than it may have is compared as it is', async t => {
+  t.equal(nameKey('\ufdfa'.repeat(255)).length, 18 * 255)
+  t.equal(nameKey(' Ｇalle   FORT '), 'galle fort')
+})

@@ -1,0 +1,47 @@
+import type { FieldErrors } from '../http/errors.ts'
+import { print, printFieldErrors, printJson, printTable } from './command-line.ts'
+
+/** Something that `apply` changed. */
+export interface Change {
+  kind: string
+  id: string
+  change: 'added' | 'changed' | 'removed' | 'deactivated' | 'revoked'
+  /** Why, for people. */
+  reason?: string
+  /** `name: Kotte -> Kotte North`, for people. */
+  details?: string[]
+}
+
+/** What became of a file or of a command. */
+export type Applied =
+  | { kind: 'applied'; changes: Change[]; warnings?: string[] }
+  | { kind: 'refused'; errors: FieldErrors }
+
+/** Prints changes and warnings, or why `what` was refused; then the process exits with 1. */
+export const printApplied = (what: string, result: Applied, options: { dryRun: boolean; json: boolean }): void => {
+  if (result.kind === 'applied') return printChanges(result.changes, { ...options, warnings: result.warnings ?? [] })
+  printFieldErrors(what, result.errors, options.json)
+  process.exitCode = 1
+}
+
+const maxLines = 20
+
+/** Prints what `apply` changed or, in a dry run, would change: counts, then each change unless there are too many. */
+const printChanges = (
+  changes: Change[],
+  { dryRun, json, warnings = [] }: { dryRun: boolean; json: boolean; warnings?: readonly string[] },
+): void => {
+  if (json) return printJson({ dry_run: dryRun, changes: changes.map(({ details: _, ...change }) => change) })
+  const counts = Object.groupBy(changes, ({ kind, change }) => `${kind} ${change}`)
+  const rows = Object.values(counts).flatMap(group =>
+    group?.[0] ? [{ what: group[0].kind, change: group[0].change, count: group.length }] : [],
+  )
+  printTable(rows, 'Nothing to change: the tenant is as the file says.')
+  if (changes.length > 0 && changes.length <= maxLines)
+    for (const { kind, id, change, reason, details = [] } of changes) {
+      print(`  ${kind} ${id} ${change}${reason ? `: ${reason}` : ''}`)
+      for (const detail of details) print(`    ${kind} ${id} ${detail}`)
+    }
+  if (changes.length > 0) for (const warning of warnings) print(`  warning: ${warning}`)
+  if (dryRun && changes.length > 0) print('Nothing was written: this was a dry run.')
+}

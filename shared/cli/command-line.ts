@@ -1,0 +1,90 @@
+import { readFile } from 'node:fs/promises'
+import { text as readText } from 'node:stream/consumers'
+import type { FieldErrors } from '../http/errors.ts'
+import { jsonErrorPosition } from '../http/json-position.ts'
+import { isUnavailable } from '../postgres/database.ts'
+
+/** The command cannot be carried out as given; `message` says why and what to do. */
+export class UsageError extends Error {
+  override name = 'UsageError'
+}
+
+export const print = (text: string): void => {
+  process.stdout.write(`${text}\n`)
+}
+
+export const printJson = (value: unknown): void => print(JSON.stringify(value, null, 2))
+
+type Cell = string | number | boolean | Date | null
+
+/** Prints columns under their names, or the sentence `nothing` when there are no rows. */
+export const printTable = (rows: Record<string, Cell>[], nothing: string): void => {
+  if (!rows[0]) return print(nothing)
+  const names = Object.keys(rows[0])
+  const lines = [names, ...rows.map(row => names.map(name => text(row[name] ?? null)))]
+  const widths = names.map((_, column) => Math.max(...lines.map(line => line[column]?.length ?? 0)))
+  for (const line of lines)
+    print(
+      line
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+}
+
+const text = (cell: Cell): string => (cell instanceof Date ? cell.toISOString() : String(cell ?? '-'))
+
+/** Prints every error of a file, or of other input that was not `done`, with its path, to standard error. */
+export const printFieldErrors = (file: string, errors: FieldErrors, json: boolean, done = 'applied'): void => {
+  if (json) return printJson({ errors: errors })
+  process.stderr.write(`${file} was not ${done}:\n`)
+  for (const [path, sentences] of Object.entries(errors))
+    for (const sentence of sentences) process.stderr.write(`  ${path || 'the file'}: ${sentence}\n`)
+}
+
+/** The JSON of a file, or of standard input for `-`. Throws UsageError without any content of the file: it holds secrets. */
+export const readJson = async (path: string): Promise<unknown> => {
+  const reading = path === '-' ? readText(process.stdin) : readFile(path, 'utf8')
+  const text = await reading.catch(error => {
+    throw new UsageError(`cannot read ${path}: ${error.code}`)
+  })
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new UsageError(`${path} is not valid JSON: ${jsonErrorPosition(text, error)}`)
+  }
+}
+
+const isoTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/
+
+/** The time of an ISO 8601 text; undefined for other text. */
+export const readTime = (text: string): Date | undefined => {
+  const time = new Date(isoTime.test(text) ? text : Number.NaN)
+  return Number.isNaN(time.getTime()) ? undefined : time
+}
+
+/** Runs an operator's command, and prints on standard error what to do about a failure. */
+export const runCommand = async (
+  action: () => Promise<unknown>,
+  { program, databaseSetting }: { program: string; databaseSetting: string },
+): Promise<void> => {
+  try {
+    await action()
+  } catch (error) {
+    const advice = adviceFor(error as Failure, program, databaseSetting)
+    if (advice === undefined) throw error
+    process.stderr.write(`${program}: ${advice}\n`)
+    process.exitCode = 1
+  }
+}
+
+type Failure = Error & { code?: string; severity?: string }
+
+/** What the operator can do about it; undefined for a bug of ours. */
+const adviceFor = (error: Failure, program: string, databaseSetting: string): string | undefined => {
+  if (error instanceof UsageError) return error.message
+  if (isUnavailable(error))
+    return `Postgres cannot be reached. Start it (npm start) or set ${databaseSetting}: ${error.message || error.code}`
+  if (error.code === '42P01') return `the database has no tables yet: run ${program} migrate first`
+  return error.severity && /^(28|3D)/.test(error.code ?? '') ? error.message : undefined
+}

@@ -1,0 +1,108 @@
+import type { Command } from 'commander'
+import type pg from 'pg'
+import { listAudit } from '../postgres/audit.ts'
+import { createPool } from '../postgres/database.ts'
+import { print, printJson, printTable, readTime, UsageError } from './command-line.ts'
+import { requireTenant } from './token-commands.ts'
+
+/** Runs a command with a pool of its own. */
+export type WithPool = <Result>(action: (pool: pg.Pool) => Promise<Result>) => Promise<Result>
+
+/** Applying a large tenant file takes longer than the statements of a request may. */
+const statementSeconds = 600
+
+export const poolOf =
+  (name: string, url: () => string): WithPool =>
+  async action => {
+    const pool = createPool({ url: url(), name, connections: 2, statementSeconds })
+    try {
+      return await action(pool)
+    } finally {
+      await pool.end()
+    }
+  }
+
+/** `migrate` returns the names of the files applied. */
+export const addMigrate = (program: Command, migrate: () => Promise<string[]>) =>
+  program
+    .command('migrate')
+    .description('bring the database up to date')
+    .option('--json', 'print JSON', false)
+    .action(async ({ json }) => {
+      const applied = await migrate()
+      if (json) printJson({ applied })
+      else print(applied.join('\n') || 'The database is up to date.')
+    })
+
+/** Prints a new token: the only time it is shown. */
+export const printToken = (created: { id: string; token: string }, json: boolean | undefined): void => {
+  if (json) printJson(created)
+  else print(`${created.id}\n${created.token}\nKeep it now: it is not shown again.`)
+}
+
+interface TokenCommands {
+  list: (pool: pg.Pool, tenant?: string) => Promise<Parameters<typeof printTable>[0]>
+  /** Returns the tenant that the token belongs to. */
+  revoke: (pool: pg.Pool, id: string) => Promise<string>
+}
+
+/** Adds `list` and `revoke` to the command `token` of `program`. */
+export const addTokenCommands = (
+  token: Command,
+  program: string,
+  withPool: WithPool,
+  commands: TokenCommands,
+): void => {
+  token
+    .command('list')
+    .description('all tokens, without their secrets')
+    .option('--tenant <id>', 'of that tenant alone')
+    .option('--json', 'print JSON', false)
+    .action(async ({ tenant, json }) => {
+      const tokens = await withPool(pool => commands.list(pool, tenant))
+      if (json) printJson(tokens)
+      else printTable(tokens, `There are no tokens. Make one: ${program} token create --help`)
+    })
+
+  token
+    .command('revoke')
+    .description('end a token; within 5 seconds it is refused')
+    .argument('<id>', 'the token id, as `token list` shows it')
+    .option('--json', 'print JSON', false)
+    .action(async (id, { json }) => {
+      const tenant = await withPool(pool => commands.revoke(pool, id))
+      if (json) printJson({ id, tenant, revoked: true })
+      else print(`${id} of tenant ${tenant} is revoked.`)
+    })
+}
+
+export const addAudit = (program: Command, withPool: WithPool) =>
+  program
+    .command('audit')
+    .description('who did what, the newest first')
+    .requiredOption('--tenant <id>', 'the tenant')
+    .option('--since <iso>', 'from then on, such as 2027-01-31T00:00:00Z')
+    .option('--limit <number>', 'how many at most', '100')
+    .option('--json', 'print JSON', false)
+    .action((request: AuditRequest) => withPool(pool => printAudit(pool, request)))
+
+interface AuditRequest {
+  tenant: string
+  /** ISO 8601. */
+  since?: string
+  limit: string
+  json: boolean
+}
+
+const maxEntries = 10_000
+
+const printAudit = async (pool: pg.Pool, { tenant, since, limit, json }: AuditRequest): Promise<void> => {
+  const count = /^\d{1,5}$/.test(limit) ? Number(limit) : 0
+  if (count < 1 || count > maxEntries) throw new UsageError(`--limit must be a whole number, 1 to ${maxEntries}`)
+  const from = since === undefined ? null : readTime(since)
+  if (from === undefined) throw new UsageError(`--since must be a time such as 2027-01-31T00:00:00Z, not ${since}`)
+  await requireTenant(pool, tenant)
+  const entries = await listAudit(pool, { tenant, since: from, limit: count })
+  if (json) printJson(entries)
+  else printTable(entries, 'Nothing was done.')
+}

@@ -1,0 +1,102 @@
+import { type Static, Type } from '@sinclair/typebox'
+
+const nullable = Type.Union([Type.String(), Type.Null()])
+
+/** An order as orders sends it to the notifier: the fields that a template may name, as `{{customer_name}}`. */
+export const OrderSnapshot = Type.Object(
+  {
+    waybill_number: Type.String(),
+    order_no: nullable,
+    customer_name: Type.String(),
+    /** As the merchant wrote it. */
+    customer_phone: Type.String(),
+    business_name: Type.String(),
+    merchant_name: Type.String(),
+    origin_city: Type.String(),
+    destination_city: Type.String(),
+    destination_state: Type.String(),
+    /** Whole units of `currency`. */
+    cod: Type.Integer(),
+    delivery_charge: Type.Number(),
+    currency: Type.String(),
+    /** Kilograms. */
+    weight: Type.Number(),
+    description: nullable,
+    status_key: Type.String(),
+    status_name: Type.String(),
+    /** What staff wrote about the last status change. */
+    note: nullable,
+  },
+  { title: 'OrderSnapshot' },
+)
+export type OrderSnapshot = Static<typeof OrderSnapshot>
+
+export const exampleSnapshot: OrderSnapshot = {
+  waybill_number: 'DM00000001',
+  order_no: 'LS-1001',
+  customer_name: 'Nimali Perera',
+  customer_phone: '0770000101',
+  business_name: 'Lanka Shoes Online',
+  merchant_name: 'Lanka Shoes',
+  origin_city: 'Kotte',
+  destination_city: 'Galle',
+  destination_state: 'Galle',
+  cod: 4500,
+  delivery_charge: 540,
+  currency: 'LKR',
+  weight: 1.2,
+  description: 'One pair of shoes',
+  status_key: 'key_2',
+  status_name: 'CONFIRMED',
+  note: null,
+}
+
+/** The names of the fields, in the order of the schema. */
+export const orderFields = Object.keys(OrderSnapshot.properties) as (keyof OrderSnapshot)[]
+
+export const orderEventTypes = ['order.created', 'order.status_changed'] as const
+export type OrderEventType = (typeof orderEventTypes)[number]
+
+const utcTime = '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?Z$'
+
+/** Delivered at least once, each time with the same `id`. The order's status and note are those of the event. */
+export const OrderEvent = Type.Object(
+  {
+    id: Type.String({ minLength: 1, maxLength: 200 }),
+    type: Type.Union(orderEventTypes.map(type => Type.Literal(type))),
+    // Not `format`: the validator knows no formats and would refuse every text.
+    happened_at: Type.String({ maxLength: 30, pattern: utcTime, must: 'be a time such as 2027-01-31T09:00:00.000Z' }),
+    order: OrderSnapshot,
+  },
+  { title: 'OrderEvent' },
+)
+export type OrderEvent = Static<typeof OrderEvent>
+
+export const maxEventsPerRequest = 500
+/** Bytes of JSON that the events of a request may have; a single event may exceed it. */
+export const maxEventBytesPerRequest = 1_048_576
+
+/** The body of `POST /internal/events`: events of one tenant, those of one waybill oldest first. */
+export const OrderEvents = Type.Object(
+  {
+    tenant: Type.String({ minLength: 1, maxLength: 63 }),
+    events: Type.Array(OrderEvent, { minItems: 1, maxItems: maxEventsPerRequest }),
+  },
+  {
+    title: 'OrderEvents',
+    examples: [
+      {
+        tenant: 'demo',
+        events: [
+          {
+            id: 'DM00000001 1',
+            type: 'order.created',
+            happened_at: '2026-02-19T19:06:23.000Z',
+            order: exampleSnapshot,
+          },
+        ],
+      },
+    ],
+  },
+)
+export type OrderEvents = Static<typeof OrderEvents>

@@ -1,0 +1,128 @@
+import { type AddressInfo, connect, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import t, { type Test } from 'tap'
+import { acceptJson } from './json-body.ts'
+import { createServer } from './server.ts'
+
+const limits = { inAll: 300_000, ofAddress: 200_000 }
+
+/** A listening server that tells its callers apart by X-Forwarded-For. */
+const start = async (t: Test) => {
+  const app = await createServer({
+    api: { title: 'Test', version: '1', description: 'Test', tags: [] },
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    isReady: async () => {},
+    trustedProxies: '127.0.0.1',
+    bytesInFlight: limits,
+  })
+  await app.register(async json => {
+    acceptJson(json)
+    json.post('/large', { bodyLimit: 150_000 }, async () => ({}))
+    json.post('/small', async () => ({}))
+  })
+  app.get('/none', async () => ({}))
+  const sockets: Socket[] = []
+  app.server.on('connection', socket => sockets.push(socket))
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const { port } = app.server.address() as AddressInfo
+  t.teardown(() => app.close())
+
+  /** Sends a head and part of a body; `response` is the first data that comes back. */
+  const send = (line: string, headers: Record<string, string | number>, part: string | Buffer = '') => {
+    const socket = connect(port, '127.0.0.1')
+    t.teardown(() => socket.destroy())
+    const fields = Object.entries({ host: 'x', 'content-type': 'application/json', ...headers })
+    socket.on('error', () => {})
+    socket.write(`${line} HTTP/1.1\r\n${fields.map(([name, value]) => `${name}: ${value}\r\n`).join('')}\r\n`)
+    socket.write(part)
+    const response = new Promise<string>(resolve => socket.once('data', data => resolve(String(data))))
+    const closed = new Promise(resolve => socket.once('close', resolve))
+    return { socket, response, closed }
+  }
+  const inFlight = async () => {
+    const { payload } = await app.inject('/metrics')
+    return Number(/^body_bytes_in_flight (\d+)$/m.exec(payload)?.[1])
+  }
+  const untilInFlight = async (bytes: number) => {
+    for (let tries = 0; (await inFlight()) !== bytes; tries++) {
+      if (tries === 200) throw new Error(`${await inFlight()} bytes are in flight, not ${bytes}`)
+      await delay(10)
+    }
+  }
+  return { app, send, inFlight, untilInFlight, received: () => sockets.reduce((sum, one) => sum + one.bytesRead, 0) }
+}
+
+const megabytes = 1_000_000
+const chunk = (bytes: number) => `${bytes.toString(16)}\r\n${' '.repeat(bytes)}\r\n`
+
+t.test('a body that is announced as too large is refused by its head alone', async t => {
+  const { send } = await start(t)
+  for (const line of ['POST /small', 'GET /none', 'POST /nothing', 'DELETE /small', 'HEAD /none'])
+    t.match(await send(line, { 'content-length': 4_097 }).response, /^HTTP\/1.1 413 .*connection: close/s, line)
+  t.match(await send('POST /large', { 'content-length': 150_001 }).response, /^HTTP\/1.1 413 /)
+  t.match(await send('POST /small', { 'content-length': 4_096 }, ' '.repeat(4_096)).response, /^HTTP\/1.1 400 /)
+})
+
+t.test('of a hundred large bodies that no route expects next to nothing is received', async t => {
+  const { send, received, untilInFlight } = await start(t)
+  const body = Buffer.alloc(4.8 * megabytes, ' ')
+  for (const line of ['POST /small', 'GET /none', 'POST /nothing'])
+    for (const headers of [{ 'content-length': 5 * megabytes }, { 'transfer-encoding': 'chunked' }]) {
+      const part = 'content-length' in headers ? body : chunk(body.length)
+      const requests = Array.from({ length: 17 }, () => send(line, headers, part))
+      await Promise.all(requests.map(({ closed }) => closed))
+    }
+  t.ok(received() < 102 * 200_000, `${received()} of ${102 * body.length} bytes were received`)
+  await untilInFlight(0)
+})
+
+t.test('bytes in flight are bounded by address and in all, and counted as they arrive', async t => {
+  const { app, send, untilInFlight } = await start(t)
+  const half = (address: string, bytes: number) =>
+    send('POST /large', { 'content-length': 150_000, 'x-forwarded-for': address }, ' '.repeat(bytes))
+  const [first, second] = ['192.0.2.1', '192.0.2.2'] as const
+  const slow = half(first, 10)
+  await untilInFlight(10)
+  const held = half(first, 100_000)
+  await untilInFlight(100_010)
+  const refused = await half(first, 0).response
+  t.match(refused, /^HTTP\/1.1 429 .*connection: close\r\nretry-after: 1\r\n/is, 'one more of that address')
+
+  half(second, 100_000)
+  await untilInFlight(200_010)
+  t.match(await half('192.0.2.3', 0).response, /^HTTP\/1.1 503 .*retry-after: 1\r\n/is, 'one more of any')
+  const small = {
+    method: 'POST',
+    url: '/small',
+    headers: { 'content-type': 'application/json' },
+    payload: '{}',
+  } as const
+  t.equal((await app.inject(small)).statusCode, 200, 'small ones pass')
+
+  held.socket.write(' '.repeat(50_000))
+  t.match(await held.response, /^HTTP\/1.1 400 /, 'its response')
+  await untilInFlight(100_010)
+  slow.socket.destroy()
+  await untilInFlight(100_000)
+})
+
+t.test('a body of unknown length is refused when it goes beyond the bounds', async t => {
+  const { send, untilInFlight } = await start(t)
+  const chunked = { 'transfer-encoding': 'chunked', 'x-forwarded-for': '192.0.2.1' }
+  const first = send('POST /large', chunked, chunk(140_000))
+  await untilInFlight(140_000)
+  t.match(await send('POST /large', chunked, chunk(140_000)).response, /^HTTP\/1.1 429 /)
+  await untilInFlight(140_000)
+  first.socket.write('0\r\n\r\n')
+  t.match(await first.response, /^HTTP\/1.1 400 /)
+  await untilInFlight(0)
+})
+
+t.test('an overlong content type is refused, and so not cached', async t => {
+  const { app } = await start(t)
+  const headers = { 'content-type': `application/${'x'.repeat(300)}` }
+  t.equal((await app.inject({ method: 'POST', url: '/small', headers, payload: '{}' })).statusCode, 415)
+})

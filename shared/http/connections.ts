@@ -1,0 +1,50 @@
+import type { Socket } from 'node:net'
+import type { FastifyInstance } from 'fastify'
+import type { ErrorCode } from './errors.ts'
+
+/** Ignores `Expect` headers other than 100-continue: Node's own response, 417, has no body. */
+export const ignoreExpectHeader = (app: FastifyInstance): void => {
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+}
+
+/** How long an idle connection may still deliver a request that was on its way when closing began. */
+const lastRequestMilliseconds = 1_000
+
+/**
+ * While closing, ends each connection with its next response instead of its keep-alive. Node and Fastify would close idle
+ * connections at once, and with them a request that a client is just writing: `closeIdleConnections`, which both call, is
+ * replaced and runs a second later. No timeout of Node ends a connection once the server is closing, so one that sends
+ * nothing, or half a request, is closed after six seconds.
+ */
+export const drainConnectionsOnClose = (app: FastifyInstance): void => {
+  let isClosing = false
+  app.addHook('preClose', async () => {
+    isClosing = true
+    const { server } = app
+    const closeIdle = server.closeIdleConnections.bind(server)
+    server.closeIdleConnections = () => {}
+    setTimeout(closeIdle, lastRequestMilliseconds).unref()
+    setTimeout(() => server.closeAllConnections(), 6_000).unref()
+    // Connections waiting in the backlog would be reset: two turns of the event loop accept them.
+    for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
+  })
+  app.addHook('onSend', (_request, reply, payload, done) => {
+    // Not while it still listens: the client would reconnect, only to be reset.
+    if (isClosing && !app.server.listening) reply.header('connection', 'close')
+    done(null, payload)
+  })
+}
+
+const brokenRequests: Record<string, [status: string, code: ErrorCode]> = {
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout'],
+  HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'headers_too_large'],
+}
+
+/** Responds in JSON to what is not HTTP, comes too slowly or has too large a head, and closes the connection. */
+export const refuseBrokenRequest = (error: Error & { code?: string }, socket: Socket): void => {
+  if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  const [status, code] = brokenRequests[error.code ?? ''] ?? ['400 Bad Request', 'malformed_request']
+  const body = JSON.stringify({ message: `${status.slice(4)}.`, code })
+  const head = `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`
+  socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${body}`)
+}

@@ -1,0 +1,43 @@
+import cors, { type FastifyCorsOptions } from '@fastify/cors'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+
+/** Response headers that scripts may read. */
+const exposedHeaders = [
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'X-Request-Id',
+  'Idempotency-Replayed',
+  'Location',
+].join(', ')
+
+/** How long a browser need not ask again; each caps it at its own maximum. */
+const maxAge = 86_400
+
+/** What merchants and their customers request. */
+const isOpen = /^\/api\/(public|merchant)\//
+
+/** The value of CORS_ORIGINS that allows no origin anywhere. */
+const none = 'none'
+
+/**
+ * Lets scripts of the `configured` origins (`*`, `none`, or a list with commas) request /api/; by default those of all origins, and
+ * what merchants request alone. Requests carry bearer tokens and no cookies: credentials are never allowed.
+ */
+export const allowOrigins = async (app: FastifyInstance, configured?: string): Promise<void> => {
+  const listed = configured === none ? false : configured?.split(',')
+  const originOf = (url: string): '*' | string[] | false => {
+    if (!url.startsWith('/api/')) return false
+    return listed ?? (isOpen.test(url) ? '*' : false)
+  }
+  const optionsOf = ({ headers, url }: FastifyRequest): FastifyCorsOptions => ({
+    // Only browsers send it.
+    origin: headers.origin === undefined ? false : originOf(url),
+    methods: 'GET, HEAD, POST, PUT',
+    exposedHeaders,
+    maxAge,
+    // Any other OPTIONS request is one that no route serves.
+    preflight: headers['access-control-request-method'] !== undefined,
+  })
+  await app.register(cors, { delegator: (request, done) => done(null, optionsOf(request)) })
+}

@@ -1,0 +1,82 @@
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import findMyWay, { type HTTPMethod } from 'find-my-way'
+import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
+import { bodyOf, type HttpError, httpError, isHttpError } from './errors.ts'
+import { notFound } from './paths.ts'
+
+/** Of Fastify's router and of the one here that finds allowed methods. */
+export const routerOptions = { ignoreTrailingSlash: true, maxParamLength: 255 }
+
+/** The one place that writes error responses: JSON, `{message, errors?}` (docs/contract.md#error-body). */
+export const handleErrors = (app: FastifyInstance): void => {
+  const allowedMethods = collectMethods(app)
+
+  app.setErrorHandler((error: FastifyError, request, reply) => send(request, reply, asHttpError(error), error))
+
+  app.setNotFoundHandler((request, reply) => {
+    const path = request.url.split('?')[0] ?? '/'
+    const methods = allowedMethods(path)
+    const allow = methods.join(', ')
+    const refusal =
+      allow && !methods.includes(request.method)
+        ? httpError('method_not_allowed', `The ${request.method} method is not supported here; use ${allow}.`, {
+            headers: { allow },
+          })
+        : notFound()
+    return send(request, reply, refusal, refusal)
+  })
+}
+
+const send = (request: FastifyRequest, reply: FastifyReply, error: HttpError, cause: Error): FastifyReply => {
+  if (error.statusCode >= 500 && !isHttpError(cause)) request.log.error({ err: cause }, 'request.failed')
+  return sendError(request, reply, error)
+}
+
+const problemType = 'application/problem+json'
+
+/** As RFC 9457 where the client accepts it, as text: the route's serializer knows only the usual body. */
+export const sendError = (request: FastifyRequest, reply: FastifyReply, error: HttpError): FastifyReply => {
+  const { headers, retryAfterSeconds } = error.details
+  if (headers) reply.headers(headers)
+  if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
+  reply.code(error.statusCode)
+  if (!request.headers.accept?.includes(problemType)) return reply.send(bodyOf(error))
+  const { message: title, code, ...details } = bodyOf(error)
+  const problem = { type: `urn:courier:error:${code}`, title, status: error.statusCode, code, ...details }
+  return reply.type(problemType).send(JSON.stringify(problem))
+}
+
+const asHttpError = (error: FastifyError): HttpError => {
+  if (isHttpError(error)) return error
+  if (error instanceof CommitInDoubt) return httpError('outcome_unknown', inDoubt)
+  const isClientError = error.statusCode !== undefined && error.statusCode < 500
+  if (!isClientError && isUnavailable(error)) return httpError('unavailable', unavailable, { retryAfterSeconds: 1 })
+  switch (error.statusCode) {
+    case 413:
+      return httpError('payload_too_large', 'The body is too large. Send it in smaller parts.')
+    case 415:
+      return httpError('unsupported_media_type', 'Send the body as application/json.')
+    default:
+      if (isClientError) return httpError('malformed_request', error.message)
+      return httpError('internal_error', 'Something went wrong on our side. Quote the x-request-id of this answer.')
+  }
+}
+
+const unavailable = 'The service is unavailable for a moment. Nothing was changed; repeat the call.'
+
+/** No Retry-After: a client that repeats without an Idempotency-Key might do it twice. */
+const inDoubt =
+  'It is not known whether the call was done. Repeat it with the same Idempotency-Key; without one, look before you repeat.'
+
+/** Finds the methods that a path has routes for: Fastify itself responds 404 to a wrong method. */
+const collectMethods = (app: FastifyInstance): ((path: string) => string[]) => {
+  const router = findMyWay(routerOptions)
+  const methods = new Set<HTTPMethod>()
+  app.addHook('onRoute', ({ method, url }) => {
+    for (const verb of [method].flat() as HTTPMethod[]) {
+      methods.add(verb)
+      if (!router.hasRoute(verb, url)) router.on(verb, url, () => {})
+    }
+  })
+  return path => [...methods].filter(method => router.find(method, path)).sort()
+}

@@ -1,0 +1,57 @@
+import { readFileSync } from 'node:fs'
+import { Type } from '@sinclair/typebox'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import t, { type Test } from 'tap'
+import { errorResponses, invalid, statusOf } from './errors.ts'
+import { createServer } from './server.ts'
+
+t.test('docs/errors.md lists every code with its status, and no other', async t => {
+  const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
+  const listed = [...page.matchAll(/^\| `([a-z_]+)` \| (\d{3}) \|/gm)].map(([, code, status]) => [code, Number(status)])
+  t.same(Object.fromEntries(listed), statusOf)
+  t.equal(listed.length, Object.keys(statusOf).length)
+})
+
+const start = async (t: Test) => {
+  const api = { title: 'Test', version: '1', description: 'Test', tags: [] }
+  const logger = pino({ level: 'silent' })
+  const app = await createServer({ api, logger, registry: new Registry(), isReady: async () => {} })
+  const response = { 200: Type.Object({}), ...errorResponses(422) }
+  app.get('/wrong', { schema: { response } }, async () => {
+    throw invalid({ cod: ['The cod field is required.'] })
+  })
+  t.teardown(() => app.close())
+  return app
+}
+
+t.test('an error body carries its code beside message and errors', async t => {
+  const app = await start(t)
+  const wrong = await app.inject('/wrong')
+  t.equal(wrong.statusCode, 422)
+  t.same(wrong.json(), {
+    message: 'The given data was invalid.',
+    code: 'validation_failed',
+    errors: { cod: ['The cod field is required.'] },
+  })
+  t.same((await app.inject('/nothing')).json(), {
+    message: 'There is nothing at this address.',
+    code: 'route_not_found',
+  })
+})
+
+t.test('who accepts application/problem+json gets the same error as RFC 9457', async t => {
+  const app = await start(t)
+  const headers = { accept: 'application/problem+json, application/json' }
+  const wrong = await app.inject({ url: '/wrong', headers })
+  t.equal(wrong.statusCode, 422)
+  t.match(wrong.headers['content-type'], /^application\/problem\+json/)
+  t.same(wrong.json(), {
+    type: 'urn:courier:error:validation_failed',
+    title: 'The given data was invalid.',
+    status: 422,
+    code: 'validation_failed',
+    errors: { cod: ['The cod field is required.'] },
+  })
+  t.match((await app.inject({ url: '/nothing', headers })).json(), { code: 'route_not_found', status: 404 })
+})

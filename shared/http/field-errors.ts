@@ -1,0 +1,149 @@
+import type { TSchema } from '@sinclair/typebox'
+import type { TypeCheck } from '@sinclair/typebox/compiler'
+import { ValueErrorType } from '@sinclair/typebox/errors'
+import { nearestName } from '../nearest.ts'
+import { schemaErrors } from '../schema-errors.ts'
+import { type FieldErrors, maxSentences } from './errors.ts'
+
+/** `order_data.3.customer_name` reads "customer name" in a sentence, `order_data.3` stays as it is. */
+export const label = (path: string): string =>
+  /\d$/.test(path) ? path : (path.split('.').at(-1) ?? '').replaceAll('_', ' ')
+
+export const required = (path: string): string => `The ${label(path)} field is required.`
+export const selectedInvalid = (path: string): string => `The selected ${label(path)} is invalid.`
+
+/** Postgres takes neither U+0000 nor lone surrogates. */
+export const isBadText = (text: string): boolean => /\0|\p{Surrogate}/u.test(text)
+export const badText = (path: string): string =>
+  `The ${label(path)} field must not contain a null character or half of a surrogate pair.`
+
+/** The pattern of text without those, and without characters beyond U+FFFF. */
+export const goodText = '^[^\\u0000\\ud800-\\udfff]*$'
+
+/** Longer than any field; a text beyond that is too long, whatever is in it. */
+const longestText = 10_000
+
+/** Not given. PHP writes an empty array where an optional field has no value. */
+export const isBlank = (value: unknown): boolean =>
+  value === undefined ||
+  value === null ||
+  (Array.isArray(value) && value.length === 0) ||
+  (typeof value === 'string' && value.length <= longestText && value.trim() === '')
+
+/** Counting errors ends here: an answer to a broken body must not cost more than reading it. */
+const maxCounted = 5_000
+
+/** Sentences by field path: the first `maxSentences` are kept, the rest is counted. */
+export class ErrorList {
+  readonly #kept = new Map<string, string[]>()
+  readonly paths = new Set<string>()
+  count = 0
+
+  add(path: string, sentence: string): void {
+    this.paths.add(path)
+    if (++this.count > maxSentences) return
+    const sentences = this.#kept.get(path)
+    if (sentences) sentences.push(sentence)
+    else this.#kept.set(path, [sentence])
+  }
+
+  /** Unless the path has a sentence already. */
+  addFirst(path: string, sentence: string): void {
+    if (!this.paths.has(path)) this.add(path, sentence)
+  }
+
+  get isFull(): boolean {
+    return this.count >= maxCounted
+  }
+
+  get errors(): FieldErrors {
+    return Object.fromEntries(this.#kept)
+  }
+
+  /** How many were not kept. */
+  get more(): number {
+    return Math.max(0, this.count - maxSentences)
+  }
+}
+
+/**
+ * One sentence per field path that says why `value` failed `check`.
+ * A schema may bring its own wording: `must` ("be an integer …") or `sentence` (the whole sentence).
+ */
+export const listErrors = (check: TypeCheck<TSchema>, value: unknown, prefix = ''): ErrorList => {
+  const list = new ErrorList()
+  addErrors(list, check.Schema(), value, prefix)
+  return list
+}
+
+const addErrors = (list: ErrorList, schema: TSchema, value: unknown, prefix: string): void => {
+  for (const error of schemaErrors(schema, value)) {
+    const path = prefix + error.path.split('/').slice(1).map(readPointer).join('.')
+    if (list.paths.has(path)) continue
+    const member = error.type === ValueErrorType.Union ? memberFor(error.schema, error.value) : undefined
+    if (member) addErrors(list, member, error.value, `${path}.`)
+    else
+      list.add(
+        path,
+        error.type === unknownField ? unknown(path, error.schema) : sentence(path, error.schema, error.value),
+      )
+    if (list.isFull) break
+  }
+}
+
+/** The member of a union of objects whose constants the value has, such as its kind. */
+const memberFor = ({ anyOf = [] }: TSchema, value: unknown): TSchema | undefined =>
+  typeof value === 'object' && value !== null
+    ? anyOf.find((member: TSchema) => {
+        const constants = Object.entries<TSchema>(member.properties ?? {}).filter(([, of]) => of.const !== undefined)
+        return (
+          constants.length > 0 && constants.every(([name, of]) => (value as Record<string, unknown>)[name] === of.const)
+        )
+      })
+    : undefined
+
+/** As `listErrors`, at most `maxSentences` of them. */
+export const validationErrors = (check: TypeCheck<TSchema>, value: unknown, prefix = ''): FieldErrors =>
+  listErrors(check, value, prefix).errors
+
+const unknownField = ValueErrorType.ObjectAdditionalProperties
+
+const unknown = (path: string, { properties }: TSchema): string => {
+  const near = nearestName(path.slice(path.lastIndexOf('.') + 1), Object.keys(properties ?? {}))
+  return `The ${label(path)} field is not known.${near ? ` Did you mean ${near}?` : ''}`
+}
+
+/** A JSON pointer writes / and ~ of a name as ~1 and ~0. */
+const readPointer = (part: string): string => part.replaceAll('~1', '/').replaceAll('~0', '~')
+
+const sentence = (path: string, schema: TSchema, value: unknown): string => {
+  if (schema.sentence) return schema.sentence
+  if (path === '') return `The data must be an object.${listHint(schema, value)}`
+  if (isBlank(value)) return required(path)
+  return `The ${label(path)} field must ${demand(schema, value)}.`
+}
+
+/** For a list that stands where the object with that list belongs. */
+const listHint = ({ properties = {} }: TSchema, value: unknown): string => {
+  const lists = Object.keys(properties).filter(name => properties[name].type === 'array')
+  return Array.isArray(value) && lists.length === 1 ? ` Send the list as {"${lists[0]}": [...]}.` : ''
+}
+
+const demand = (schema: TSchema, value: unknown): string => {
+  if (schema.must) return schema.must
+  if (schema.anyOf) return demandOfUnion(schema.anyOf, value)
+  if (schema.type === 'string' && typeof value === 'string' && value.length > schema.maxLength)
+    return `not be greater than ${schema.maxLength} characters`
+  if (schema.type === 'array' && Array.isArray(value)) return `not have more than ${schema.maxItems} items`
+  return `be ${article(schema.type)} ${schema.type}`
+}
+
+/** That of the member whose type the value has, else all types; null means not given. */
+const demandOfUnion = (members: readonly TSchema[], value: unknown): string => {
+  const given = members.filter(({ type }) => type !== 'null')
+  const member = given.length === 1 ? given[0] : given.find(({ type }) => type === typeof value)
+  if (member) return demand(member, value)
+  return `be ${[...new Set(given.map(({ type }) => `${article(type)} ${type}`))].join(' or ')}`
+}
+
+const article = (noun: string): string => (/^[aeio]/.test(noun) ? 'an' : 'a')

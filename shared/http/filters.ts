@@ -1,0 +1,125 @@
+import { type TObject, type TOptional, type TProperties, type TString, Type } from '@sinclair/typebox'
+import { type DateOrTime, dateRule, isAfter, readDateOrTime } from './dates.ts'
+import { type FieldErrors, invalid } from './errors.ts'
+import { label } from './field-errors.ts'
+
+/** A filter of a list, by the text of a query field. */
+export interface Filter<Value = unknown> {
+  /** Documents the field and refuses most of what it cannot be, as its `must` says. */
+  readonly schema: TString
+  /** undefined: the text is not what `must` says. */
+  readonly read: (text: string) => Value | undefined
+  /** Its other names. */
+  readonly aliases?: readonly string[]
+}
+
+export type Filters = Readonly<Record<string, Filter>>
+
+/** What a request filters by: the values of the filters that it gives. */
+export type Wanted<F extends Filters> = {
+  readonly [Name in keyof F]?: Exclude<ReturnType<F[Name]['read']>, undefined> | undefined
+}
+
+/**
+ * The query of a list: `paging` and the filters, each as `name` and as `filter[name]`. The schema documents all of them, and the
+ * validator refuses any other `filter[…]`. `read` throws a validation failure for what no schema can express.
+ */
+export const listQuery = <Paging extends TProperties, F extends Filters>(paging: Paging, filters: F) => {
+  const fields = Object.entries(filters).flatMap(([name, { schema, aliases = [] }]) =>
+    [name, ...aliases].map((spelling): [string, TOptional<TString>] => [spelling, Type.Optional(schema)]),
+  )
+  const bracketed = fields.map(([name, schema]) => [inBrackets(name), schema])
+  const schema = { ...paging, ...Object.fromEntries(fields), ...Object.fromEntries(bracketed) }
+  return {
+    schema: Type.Object(schema) as TObject<Paging>,
+    read: (query: object): Wanted<F> => readFilters(filters, query as Query) as Wanted<F>,
+    /** The field that gives a filter. */
+    fieldOf: (query: object, name: keyof F & string): string =>
+      givenTexts(query as Query, [name, ...(filters[name]?.aliases ?? [])])[0]?.field ?? name,
+  }
+}
+
+const inBrackets = (name: string): string => `filter[${name}]`
+
+/** The names of the filters that a query's schema has; undefined: it is not that of a list. */
+export const filterNamesOf = (properties: object = {}): string[] | undefined => {
+  const names = Object.keys(properties).flatMap(name => /^filter\[(.*)\]$/.exec(name)?.[1] ?? [])
+  return names.length > 0 ? names : undefined
+}
+
+type Query = Readonly<Record<string, unknown>>
+
+const readFilters = (filters: Filters, query: Query): Record<string, unknown> => {
+  const errors: FieldErrors = {}
+  const fieldOf = new Map<string, string>()
+  const wanted: Record<string, unknown> = {}
+  for (const [name, filter] of Object.entries(filters)) {
+    const [given, ...others] = givenTexts(query, [name, ...(filter.aliases ?? [])])
+    if (!given) continue
+    fieldOf.set(name, given.field)
+    wanted[name] = filter.read(given.text)
+    if (wanted[name] === undefined) errors[given.field] = [`The ${label(name)} field must ${filter.schema.must}.`]
+    for (const { field, text } of others)
+      if (text !== given.text) errors[field] = [`The ${field} field must equal ${given.field}: they are one filter.`]
+  }
+  for (const [name, field] of fieldOf) {
+    const start = name.replace(/_to$/, '_from')
+    if (start === name || errors[field] || !isEmptyRange(wanted[start], wanted[name])) continue
+    errors[field] = [`The ${label(name)} field must be a date or time after or equal to ${label(start)}.`]
+  }
+  if (Object.keys(errors).length > 0) throw invalid(errors)
+  return wanted
+}
+
+/** A blank field counts as absent. */
+const givenTexts = (query: Query, names: readonly string[]): { field: string; text: string }[] =>
+  [...names, ...names.map(inBrackets)].flatMap(field => {
+    const text = String(query[field] ?? '').trim()
+    return text === '' ? [] : { field, text }
+  })
+
+const isEmptyRange = (from: unknown, to: unknown): boolean =>
+  from !== undefined && to !== undefined && isAfter(from as DateOrTime, to as DateOrTime)
+
+/** Filter text that Postgres accepts: no null character, no half of a surrogate pair. */
+export const FilterText = (description: string) =>
+  Type.String({
+    maxLength: 255,
+    pattern: '^([^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$',
+    description,
+    must: 'be text of at most 255 characters without a null character',
+  })
+
+export const text = (description: string, ...aliases: string[]): Filter<string> => ({
+  schema: FilterText(description),
+  read: text => text,
+  aliases,
+})
+
+export const dateOrTime = (description: string, ...aliases: string[]): Filter<DateOrTime> => ({
+  schema: Type.String({ maxLength: 40, description, must: dateRule }),
+  read: readDateOrTime,
+  aliases,
+})
+
+/** An id that a bigint holds. */
+export const id = (description: string, ...aliases: string[]): Filter<string> => ({
+  schema: Type.String({
+    maxLength: 40,
+    pattern: '^\\s*([1-9][0-9]{0,17}\\s*)?$',
+    description,
+    must: 'be an id',
+  }),
+  read: text => text,
+  aliases,
+})
+
+/** One of `values`, in any letter case. */
+export const oneOf = <Value extends string>(values: readonly Value[], description: string): Filter<Value> => ({
+  schema: Type.String({
+    ...FilterText(description),
+    examples: [...values],
+    must: `be one of ${values.join(', ')}`,
+  }),
+  read: text => values.find(value => value.toLowerCase() === text.toLowerCase()),
+})

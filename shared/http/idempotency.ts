@@ -1,0 +1,40 @@
+import { Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import { fingerprint, type IdempotencyKey } from '../postgres/idempotency.ts'
+import { type HttpError, httpError } from './errors.ts'
+
+/** The headers of a request that may carry an Idempotency-Key. */
+export const IdempotentHeaders = Type.Object({
+  'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }),
+  'idempotency-key': Type.Optional(
+    Type.String({
+      maxLength: 255,
+      pattern: '^[\\x20-\\x7e]{1,255}$',
+      description: 'A request repeated under the same key is done once: its response is kept 24 hours.',
+      sentence: 'The Idempotency-Key header must be 1 to 255 printable ASCII characters.',
+    }),
+  ),
+})
+
+/** The key of a request with a JSON body. `scope` names the caller and the operation. */
+export const idempotencyKeyOf = (request: FastifyRequest, scope: string): IdempotencyKey | undefined => {
+  const key = request.headers['idempotency-key']
+  return typeof key === 'string' ? { scope, key, fingerprint: fingerprint(request.rawBody) } : undefined
+}
+
+/** Marks a response that was stored for an earlier request with the same key. */
+export const markReplayed = (reply: FastifyReply, isReplayed: boolean): void => {
+  if (isReplayed) reply.header('idempotency-replayed', 'true')
+}
+
+/** The error for a key that cannot be used. `what` the body holds: a batch, a list, a message. */
+export const keyRefused = (kind: 'running' | 'other_body', what: string): HttpError =>
+  kind === 'running'
+    ? httpError('idempotency_key_running', 'A call with this Idempotency-Key is running. Repeat it for its answer.', {
+        retryAfterSeconds: 1,
+      })
+    : httpError('idempotency_key_reused', 'The given data was invalid.', {
+        errors: {
+          'idempotency-key': [`This Idempotency-Key came with another body before. Use a new key for a new ${what}.`],
+        },
+      })

@@ -1,0 +1,39 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** Where callers reach the service, without a trailing slash; '' where that is unknown. */
+    publicUrl: string
+  }
+}
+
+/** Whether a proxy at this address is trusted. */
+export type IsTrusted = (address: string, hop: number) => boolean
+
+/**
+ * Decorates requests with `publicUrl`: `configured`, else the X-Forwarded-Host of a trusted proxy, else the local address of the
+ * connection. Never the client's `Host`.
+ */
+export const namePublicUrl = (app: FastifyInstance, configured: string | undefined, isTrusted: IsTrusted): void => {
+  const fixed = configured?.replace(/\/$/, '')
+  app.decorateRequest('publicUrl', {
+    getter(this: FastifyRequest): string {
+      return fixed ?? forwardedUrl(this, isTrusted) ?? localUrl(this)
+    },
+  })
+}
+
+const hostText = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i
+
+/** Like Fastify, trusts only the proxy that is connected. */
+const forwardedUrl = (request: FastifyRequest, isTrusted: IsTrusted): string | undefined => {
+  const { headers, host, protocol, socket } = request
+  if (!headers['x-forwarded-host'] || !isTrusted(socket.remoteAddress ?? '', 0)) return undefined
+  return hostText.test(host) ? `${protocol === 'https' ? 'https' : 'http'}://${host}` : undefined
+}
+
+const localUrl = ({ socket: { localAddress, localPort } }: FastifyRequest): string => {
+  if (localAddress === undefined) return ''
+  const address = localAddress.replace(/^::ffff:/, '')
+  return `http://${address.includes(':') ? `[${address}]` : address}:${localPort}`
+}

@@ -1,0 +1,58 @@
+import closeWithGrace from 'close-with-grace'
+import type { FastifyInstance } from 'fastify'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { bypassesRowSecurity } from '../postgres/database.ts'
+
+/** Runs beside the HTTP application. `stop` finishes the work in progress, within the ten seconds of a shutdown. */
+export interface Worker {
+  start(): void
+  stop(): Promise<unknown>
+}
+
+export interface Service {
+  readonly app: Pick<FastifyInstance, 'listen' | 'close'>
+  readonly pool: pg.Pool
+  readonly logger: Logger
+  readonly workers: readonly Worker[]
+  /** Clients of other services, closed after the application and the workers. */
+  readonly clients: readonly { close(): Promise<unknown> }[]
+  /** Returns the names of the migrations applied. */
+  readonly migrate: () => Promise<readonly string[]>
+  readonly host: string
+  readonly port: number
+  /** Named when the port is taken. */
+  readonly portSetting: string
+}
+
+/** Runs a service until SIGINT or SIGTERM. Exits with status 1 when it cannot start. */
+export const runService = async (service: Service): Promise<void> => {
+  const { app, pool, logger, workers } = service
+  closeWithGrace({ delay: 9_500, logger: false }, async ({ signal, err }) => {
+    if (err) logger.fatal({ err }, 'process.failed')
+    else logger.info({ signal }, 'process.stopping')
+    await stop(service)
+    logger.info('process.stopped')
+  })
+  try {
+    const applied = await service.migrate()
+    if (applied.length > 0) logger.info({ applied }, 'database.migrated')
+    if (await bypassesRowSecurity(pool)) logger.warn('database.row_security_bypassed: connect as an ordinary role')
+    await app.listen({ host: service.host, port: service.port })
+    for (const worker of workers) worker.start()
+  } catch (err) {
+    const isPortTaken = (err as NodeJS.ErrnoException).code === 'EADDRINUSE'
+    const remedy = isPortTaken ? `: set ${service.portSetting} to a free port` : ''
+    logger.fatal({ err }, `process.cannot_start${remedy}`)
+    process.exit(1)
+  }
+}
+
+const stop = async ({ app, pool, workers, clients }: Service): Promise<void> => {
+  // In parallel: each may take five seconds.
+  await Promise.all([app.close(), ...workers.map(worker => worker.stop())])
+  await Promise.all(clients.map(client => client.close()))
+  // The last response is logged after it is sent.
+  await new Promise(setImmediate)
+  await pool.end()
+}

@@ -1,0 +1,114 @@
+import { BrokenCircuitError, ConsecutiveBreaker, circuitBreaker, handleAll } from 'cockatiel'
+import { Pool } from 'undici'
+
+export interface ServiceClientOptions {
+  /** http://notifier:3001 */
+  readonly baseUrl: string
+  readonly serviceToken: string
+  readonly connections?: number
+  readonly connectMilliseconds?: number
+  /** For the whole request, including the wait for a connection. */
+  readonly callMilliseconds?: number
+  /** The circuit opens after so many consecutive requests without a response. */
+  readonly failuresToOpen?: number
+  /** How long an open circuit refuses requests before it lets one through. */
+  readonly openMilliseconds?: number
+}
+
+/** The outcome of a request. `reason` shows nothing of the request. */
+export type ServiceResponse =
+  /** `body` is undefined when it is not JSON. */
+  | { readonly kind: 'response'; readonly status: number; readonly body: unknown }
+  /** It is not known whether the other service handled the request. */
+  | { readonly kind: 'unreachable'; readonly reason: string }
+
+export interface ServiceClient {
+  readonly get: (path: string) => Promise<ServiceResponse>
+  readonly post: (path: string, body: object) => Promise<ServiceResponse>
+  readonly close: () => Promise<void>
+}
+
+/** The default time limit of a request. */
+export const serviceRequestMilliseconds = 5_000
+
+/**
+ * Sends each request to the other service once, with SERVICE_TOKEN. Never rejects. After several consecutive requests without
+ * a response the circuit opens: requests are refused unsent until one that is let through gets a response. Any response
+ * closes it, an error too: it shows that the service is up.
+ */
+export const createServiceClient = (options: ServiceClientOptions): ServiceClient => {
+  const { callMilliseconds = serviceRequestMilliseconds } = options
+  const pool = createPool(options)
+  const circuit = circuitBreaker(handleAll, {
+    halfOpenAfter: options.openMilliseconds ?? 2_000,
+    breaker: new ConsecutiveBreaker(options.failuresToOpen ?? 5),
+  })
+  const authorization = `Bearer ${options.serviceToken}`
+
+  const send = async (method: 'GET' | 'POST', path: string, body?: object): Promise<ServiceResponse> => {
+    // Outside the circuit, so that the wait for the request that is let through counts too.
+    const signal = AbortSignal.timeout(callMilliseconds)
+    const json = body && { 'content-type': 'application/json' }
+    const headers = { authorization, accept: 'application/json', ...json }
+    const text = body ? JSON.stringify(body) : null
+    try {
+      return await circuit.execute(async () => {
+        const response = await pool.request({ method, path, headers, body: text, signal })
+        return { kind: 'response', status: response.statusCode, body: readJson(await response.body.text()) }
+      })
+    } catch (error) {
+      return { kind: 'unreachable', reason: reasonOf(error) }
+    }
+  }
+  let closed: Promise<void> | undefined
+  return {
+    get: path => send('GET', path),
+    post: (path, body) => send('POST', path, body),
+    // Pool.close() rejects the second time.
+    close: () => {
+      closed ??= pool.close()
+      return closed
+    },
+  }
+}
+
+const createPool = (options: ServiceClientOptions): Pool =>
+  new Pool(new URL(options.baseUrl).origin, {
+    connections: options.connections ?? 8,
+    connect: { timeout: options.connectMilliseconds ?? 1_000 },
+    headersTimeout: options.callMilliseconds ?? serviceRequestMilliseconds,
+    bodyTimeout: options.callMilliseconds ?? serviceRequestMilliseconds,
+    maxResponseSize: 1_048_576,
+    // With both, undici never sends a request twice.
+    allowH2: false,
+    pipelining: 1,
+  })
+
+const readJson = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const reasons: Record<string, string> = {
+  ECONNREFUSED: 'connection refused',
+  ECONNRESET: 'connection reset',
+  ENOTFOUND: 'host not found',
+  EAI_AGAIN: 'host not found for now',
+  UND_ERR_SOCKET: 'connection closed',
+  UND_ERR_CONNECT_TIMEOUT: 'no connection in time',
+  UND_ERR_HEADERS_TIMEOUT: 'no response in time',
+  UND_ERR_BODY_TIMEOUT: 'no response in time',
+  UND_ERR_RES_EXCEEDED_MAX_SIZE: 'the response is too large',
+  TimeoutError: 'no response in time',
+  HTTPParserError: 'the response is not HTTP',
+}
+
+/** Never the error's own message: it may show the request. */
+const reasonOf = (error: unknown): string => {
+  if (error instanceof BrokenCircuitError) return 'not tried: the circuit is open'
+  const { code, name } = error as { code?: unknown; name?: string }
+  return reasons[String(code)] ?? reasons[name ?? ''] ?? 'failure of the connection'
+}

@@ -1,0 +1,37 @@
+import type { TSchema } from '@sinclair/typebox'
+import { nearestName } from '../nearest.ts'
+import type { FieldErrors } from './errors.ts'
+import { filterNamesOf } from './filters.ts'
+
+/** So many are looked at, and so much of a name is repeated to the caller. */
+const maxFields = 20
+const maxNameLength = 100
+
+const known = (names: readonly string[]): string => (names.length > 0 ? ` Known are ${names.join(', ')}.` : '')
+
+/**
+ * Finds the fields of a query that its schema does not have: in lists every other filter, since a filter that is ignored makes a
+ * wrong list; other fields only if `areRefused`.
+ */
+export const unknownFieldErrors = (schema: TSchema, areRefused: boolean): ((query: object) => FieldErrors) => {
+  const ours = new Set(Object.keys(schema.properties ?? {}))
+  const filters = filterNamesOf(schema.properties)
+  const names = [...ours].filter(name => !name.startsWith('filter['))
+  const sentenceOf = (field: string): string | undefined => {
+    if (filters && /^filter(\[|$)/.test(field)) return `There is no ${field}. The filters are ${filters.join(', ')}.`
+    if (!areRefused) return undefined
+    const near = nearestName(field, names)
+    const hint = near === undefined ? known(names) : ` Did you mean ${near}?`
+    return `The ${field} field is not known.${hint}`
+  }
+  if (!filters && !areRefused) return () => ({})
+  return query => {
+    const errors: FieldErrors = {}
+    const unknown = Object.keys(query).filter(field => !ours.has(field))
+    for (const field of unknown.slice(0, maxFields).map(field => field.slice(0, maxNameLength))) {
+      const sentence = sentenceOf(field)
+      if (sentence !== undefined) errors[field] = [sentence]
+    }
+    return errors
+  }
+}

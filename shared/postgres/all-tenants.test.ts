@@ -1,0 +1,88 @@
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { cloneDatabase } from '../../dev/test-database.ts'
+import type { Tx } from '../../services/notifier/database/tables.ts'
+import { addTenant } from '../../services/notifier/test/fixture.ts'
+import { inAllTenants } from './all-tenants.ts'
+import { createPool, inTenant, readInTenant } from './database.ts'
+
+/** What may see the rows of all tenants, and why. */
+const allowed: Readonly<Record<string, string>> = {
+  'services/notifier/sending/': 'the queue and its metrics: it is fair between the numbers of all tenants',
+  'services/notifier/webhooks/': 'a webhook names a number; its signature says whose it is',
+  'services/notifier/channels/rotate.ts': 'the operator seals all credentials with a new key',
+  'services/notifier/channels/prove.ts': 'a number belongs to the one tenant that proved it',
+  'services/orders/outbox/': 'the relay and its metrics: which tenants have events waiting',
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+const productFiles = globSync(['services/**/*.ts', 'shared/**/*.ts'], {
+  cwd: root,
+  exclude: path => /(^|\/)(node_modules|test)$|\.test\.ts$/.test(path),
+})
+const textOf = (file: string): string => readFileSync(`${root}/${file}`, 'utf8')
+
+t.test('only the listed files import inAllTenants, and all of them do', async t => {
+  const importers = productFiles.filter(file => /from '[^']*\/all-tenants\.ts'/.test(textOf(file)))
+  const isIn = (file: string, place: string) => (place.endsWith('/') ? file.startsWith(place) : file === place)
+  const places = Object.keys(allowed)
+  t.same(
+    importers.filter(file => !places.some(place => isIn(file, place))),
+    [],
+  )
+  t.same(
+    places.filter(place => !importers.some(file => isIn(file, place))),
+    [],
+  )
+})
+
+t.test('no other file opens its own transaction or sets what it may see', async t => {
+  const named = (words: RegExp) => productFiles.filter(file => words.test(textOf(file))).sort()
+  t.same(named(/\binTransaction\b/), ['shared/postgres/all-tenants.ts', 'shared/postgres/database.ts'])
+  t.same(named(/app\.all_tenants/), ['shared/postgres/all-tenants.ts'])
+  t.same(named(/'app\.tenant'/), ['shared/postgres/database.ts'])
+})
+
+const select = 'select tenant_id from channels order by tenant_id'
+const insert = `insert into recipients (tenant_id, phone_number_id, recipient, next_send_at) values ('demo', '100', '1', now())`
+const read = async (tx: Tx) => (await tx.client.query(select)).rows.map(row => row.tenant_id)
+
+const buildTwo = async (t: Test) => {
+  const { url } = await cloneDatabase(t, 'notifier')
+  const pool = createPool({ url, name: 'all tenants', connections: 1 })
+  t.teardown(() => pool.end())
+  await addTenant(pool, 'demo', '100', {})
+  await addTenant(pool, 'rival', '200', {})
+  return pool
+}
+
+t.test('inAllTenants sees every tenant, and its connection afterwards shows none', async t => {
+  const pool = await buildTwo(t)
+  t.same(await inAllTenants(pool, read), ['demo', 'rival'])
+  t.same(await inTenant(pool, 'demo', read), ['demo'])
+  t.same(await inTenant(pool, 'nowhere', read), [])
+  t.same((await pool.query(select)).rows, [])
+})
+
+t.test("a tenant called '*', 'on' or '' sees and adds no row", async t => {
+  const pool = await buildTwo(t)
+  for (const tenant of ['*', 'on', '']) {
+    t.same(await inTenant(pool, tenant, read), [], tenant)
+    t.same(await readInTenant(pool, tenant, { text: select }), [], tenant)
+    await t.rejects(
+      inTenant(pool, tenant, (tx: Tx) => tx.client.query(insert)),
+      { code: '42501' },
+      tenant,
+    )
+  }
+})
+
+t.test('processes of the previous release still see all tenants as *', async t => {
+  const pool = await buildTwo(t)
+  const rows = await inTenant(pool, 'demo', async (tx: Tx) => {
+    await tx.client.query(`select set_config('app.tenant', '*', true)`)
+    return read(tx)
+  })
+  t.same(rows, ['demo', 'rival'])
+})

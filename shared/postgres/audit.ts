@@ -1,0 +1,83 @@
+import { userInfo } from 'node:os'
+import { sql } from 'kysely'
+import type pg from 'pg'
+import { type AnyTransaction, inTenant } from './database.ts'
+
+/** Who acts. `name`: the user of the machine, the name of staff or the id of a merchant. */
+export interface Actor {
+  readonly kind: 'operator' | 'staff' | 'merchant'
+  readonly name: string
+  readonly tokenId?: string | undefined
+  readonly requestId?: string | undefined
+}
+
+/** Whoever runs the operator's command. */
+export const operator = (): Actor => ({ kind: 'operator', name: userName() })
+
+const userName = (): string => {
+  try {
+    return userInfo().username
+  } catch {
+    // A container's user need not have a name.
+    return `uid ${process.getuid?.() ?? 'unknown'}`
+  }
+}
+
+/** Audited actions, noun.verb. */
+export type Action =
+  | `tenant.${'applied'}`
+  | `token.${'created' | 'revoked'}`
+  | `keys.${'rotated'}`
+  | `merchant.${'logged_in' | 'logged_out'}`
+  | `order.${'status_changed'}`
+  | `message.${'accepted' | 'cancelled' | 'resent'}`
+  | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed'}`
+  | `templates.${'synced'}`
+
+/** The table `audit` of both services. */
+export interface AuditTable {
+  tenant_id: string
+  happened_at: Date
+  actor_kind: Actor['kind']
+  actor: string
+  token_id: string | null
+  action: Action
+  object_id: string | null
+  request_id: string | null
+}
+
+/**
+ * Records who did what to which objects, one row each, in the transaction that did it. Only ids: no secrets and no personal
+ * data of recipients.
+ */
+export const audit = async (
+  tx: AnyTransaction,
+  tenant: string,
+  actor: Actor,
+  action: Action,
+  objectIds: string | readonly string[],
+): Promise<void> => {
+  const { kind, name, tokenId = null, requestId = null } = actor
+  const values = [tenant, kind, name, tokenId, action, requestId, [objectIds].flat()]
+  await tx.client.query({ name: 'audit', text: insertEntries, values })
+}
+
+const insertEntries = `
+  insert into audit (tenant_id, actor_kind, actor, token_id, action, request_id, object_id)
+  select $1, $2, $3, $4, $5, $6, object_id from unnest($7::text[]) as object_id`
+
+export interface AuditFilter {
+  readonly tenant: string
+  readonly since: Date | null
+  readonly limit: number
+}
+
+/** The tenant's newest entries, the newest first. */
+export const listAudit = (pool: pg.Pool, { tenant, since, limit }: AuditFilter) =>
+  inTenant(pool, tenant, async (tx: AnyTransaction) => {
+    const { rows } = await sql<Omit<AuditTable, 'tenant_id' | 'happened_at'> & { at: Date }>`
+      select happened_at as at, actor_kind, actor, token_id, action, object_id, request_id from audit
+      where tenant_id = ${tenant} and happened_at >= coalesce(${since}::timestamptz, '-infinity')
+      order by happened_at desc, audit_id desc limit ${limit}`.execute(tx)
+    return rows
+  })

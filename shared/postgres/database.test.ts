@@ -1,0 +1,361 @@
+import { randomBytes } from 'node:crypto'
+import { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { sql } from 'kysely'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { cloneDatabase } from '../../dev/test-database.ts'
+import type { Tables, Tx } from '../../services/orders/database/tables.ts'
+import { build } from '../../services/orders/test/build.ts'
+import { tenantFile } from '../../services/orders/test/tenant.ts'
+import { bypassesRowSecurity, createPool, inTenant, isUnavailable, migrate, readInTenant } from './database.ts'
+
+const migrations = fileURLToPath(new URL('../../services/orders/database/migrations', import.meta.url))
+
+/** Two tenants with the same cities and states, and a pool of so many connections. */
+const buildTwo = async (t: Test, connections: number) => {
+  const { apply, database, rows } = await build(t)
+  await apply(tenantFile({ id: 'other' }))
+  const pool = createPool({ url: database.url, name: 'two tenants', connections })
+  t.teardown(() => pool.end())
+  return { pool, role: userOf(database.url), rows }
+}
+
+const userOf = (address: string): string => new URL(address).username
+
+const addState = (tx: Tx, id: number) =>
+  tx
+    .insertInto('states')
+    .values({ tenant_id: 'demo', state_id: id, name: `State ${id}`, is_active: true })
+    .execute()
+
+const countStates = `select count(*)::integer as states from states`
+
+t.test('what an action wrote is committed, and its result returned', async t => {
+  const { pool, rows } = await buildTwo(t, 1)
+  const result = await inTenant(pool, 'demo', async (tx: Tx) => {
+    await addState(tx, 90)
+    return 'written'
+  })
+  t.equal(result, 'written')
+  t.strictSame(await rows(`select tenant_id, name from states where state_id = 90`), [
+    { tenant_id: 'demo', name: 'State 90' },
+  ])
+})
+
+/** Counts its writes to the operating system. */
+class CountingSocket extends Socket {
+  writes = 0
+
+  override _write(...args: Parameters<Socket['_write']>): void {
+    this.writes++
+    super._write(...args)
+  }
+
+  override _writev(...args: Parameters<NonNullable<Socket['_writev']>>): void {
+    this.writes++
+    super._writev?.(...args)
+  }
+}
+
+t.test('a transaction begins in the same write as its first query; a read takes one write in all', async t => {
+  const { url } = await cloneDatabase(t, 'orders')
+  const socket = new CountingSocket()
+  const pool = new pg.Pool({ connectionString: url, max: 1, pipeline: true, stream: () => socket })
+  t.teardown(() => pool.end())
+  await pool.query('select 1')
+  const writesOf = async (action: () => Promise<unknown>): Promise<number> => {
+    const before = socket.writes
+    await action()
+    return socket.writes - before
+  }
+  const query = (tx: Tx) => tx.client.query('select $1::integer as one', [1])
+  t.equal(await writesOf(() => inTenant(pool, 'demo', query)), 2, 'the second is the commit')
+  t.equal(await writesOf(() => inTenant(pool, 'demo', (tx: Tx) => sql`select 1`.execute(tx))), 2, 'through Kysely')
+  t.equal(await writesOf(() => readInTenant(pool, 'demo', { text: 'select $1::integer', values: [1] })), 1)
+})
+
+t.test('nothing is committed when the action throws or keeps says no', async t => {
+  const { pool, rows } = await buildTwo(t, 1)
+  const failure = new Error('the action failed')
+  const throws = inTenant(pool, 'demo', async (tx: Tx) => {
+    await addState(tx, 90)
+    throw failure
+  })
+  await t.rejects(throws, failure)
+  const asked: unknown[] = []
+  const result = await inTenant(
+    pool,
+    'demo',
+    async (tx: Tx) => {
+      await addState(tx, 91)
+      return 'tried'
+    },
+    given => {
+      asked.push(given)
+      return false
+    },
+  )
+  t.equal(result, 'tried')
+  t.strictSame(asked, ['tried'])
+  t.strictSame(await rows(`select state_id from states where state_id in (90, 91)`), [])
+})
+
+t.test('a failed statement whose error the action swallows is no success', async t => {
+  const { pool, rows } = await buildTwo(t, 1)
+  const swallows = inTenant(pool, 'demo', async (tx: Tx) => {
+    await addState(tx, 90)
+    await addState(tx, 90).catch(() => {})
+    return 'written'
+  })
+  await t.rejects(swallows, 'Postgres rolled back instead of committing')
+  t.strictSame(await rows(`select state_id from states where state_id = 90`), [])
+})
+
+t.test('a commit that Postgres refuses rejects with its reason, not as in doubt', async t => {
+  const { pool, rows } = await buildTwo(t, 1)
+  await rows(`create function refuse() returns trigger language plpgsql as $$ begin raise exception 'no'; end $$`)
+  await rows(`create constraint trigger refuse after insert on states deferrable initially deferred
+    for each row execute function refuse()`)
+  await t.rejects(
+    inTenant(pool, 'demo', (tx: Tx) => addState(tx, 90)),
+    { code: 'P0001' },
+  )
+  t.strictSame(await rows(`select state_id from states where state_id = 90`), [])
+  t.strictSame([pool.idleCount, pool.totalCount], [1, 1], 'the connection is kept')
+})
+
+t.test('a query without a tenant in it sees and changes the rows of its own tenant alone', async t => {
+  const { pool, rows } = await buildTwo(t, 2)
+  const seen = await inTenant(pool, 'other', async (tx: Tx) => {
+    await tx.updateTable('cities').set({ name: 'Renamed' }).execute()
+    const { rows } = await sql<{ tenant_id: string }>`select distinct tenant_id from cities`.execute(tx)
+    return rows
+  })
+  t.strictSame(seen, [{ tenant_id: 'other' }])
+  const renamed = await rows(`select tenant_id, count(*)::integer from cities where name = 'Renamed' group by 1`)
+  t.strictSame(renamed, [{ tenant_id: 'other', count: 5 }])
+})
+
+t.test('a row of another tenant cannot be written', async t => {
+  const { pool, rows } = await buildTwo(t, 1)
+  await t.rejects(
+    inTenant(pool, 'other', (tx: Tx) => addState(tx, 90)),
+    { code: '42501' },
+  )
+  const moves = (tx: Tx) => tx.updateTable('states').set({ tenant_id: 'demo' }).where('state_id', '=', 3).execute()
+  await t.rejects(inTenant(pool, 'other', moves), { code: '42501' })
+  t.strictSame(await rows(`select count(*)::integer as rows from states where tenant_id = 'demo'`), [{ rows: 3 }])
+})
+
+t.test('the list of tenants is open, and each changes its own row alone', async t => {
+  const { pool, rows } = await buildTwo(t, 1)
+  const list = `select tenant_id, name from tenants order by tenant_id`
+  const rename = `update tenants set name = 'Renamed'`
+  t.equal((await pool.query(list)).rowCount, 2)
+  t.equal((await pool.query(rename)).rowCount, 0)
+  t.equal(await inTenant(pool, 'other', async (tx: Tx) => (await tx.client.query(rename)).rowCount), 1)
+  t.strictSame(await rows(list), [
+    { tenant_id: 'demo', name: 'Demo Couriers' },
+    { tenant_id: 'other', name: 'Renamed' },
+  ])
+})
+
+t.test('without a tenant nothing is visible, also on a connection that had one', async t => {
+  const { pool } = await buildTwo(t, 1)
+  t.strictSame((await pool.query(countStates)).rows, [{ states: 0 }])
+  await inTenant(pool, 'demo', async (tx: Tx) => {
+    t.strictSame((await tx.client.query(countStates)).rows, [{ states: 3 }])
+  })
+  t.strictSame((await pool.query(`select current_setting('app.tenant', true) as tenant`)).rows, [{ tenant: '' }])
+  t.strictSame((await pool.query(countStates)).rows, [{ states: 0 }])
+  await inTenant(pool, '', async (tx: Tx) => t.strictSame((await tx.client.query(countStates)).rows, [{ states: 0 }]))
+  t.equal(pool.totalCount, 1, 'all of it went over one connection')
+})
+
+t.test('the name of a tenant stays a name, whatever stands in it', async t => {
+  const { pool, rows } = await buildTwo(t, 1)
+  for (const tenant of [`x', true); delete from states; --`, `\\' or true --`, '$1', '"demo"', 'dem\u00f6'])
+    await inTenant(pool, tenant, async (tx: Tx) => {
+      const setting = await tx.client.query(`select current_setting('app.tenant') as tenant`)
+      t.strictSame(setting.rows, [{ tenant }])
+      t.strictSame((await tx.client.query(countStates)).rows, [{ states: 0 }])
+    })
+  t.strictSame(await rows(countStates), [{ states: 6 }])
+})
+
+t.test('errors inside leave the pool as usable as before', async t => {
+  const { pool } = await buildTwo(t, 2)
+  const failing = (index: number) =>
+    inTenant(pool, 'demo', async (tx: Tx) => {
+      if (index % 3 === 0) throw new Error('ours')
+      if (index % 3 === 1) return sql`select 1 / 0`.execute(tx)
+      return Promise.all([sql`select broken`.execute(tx), sql`select 1`.execute(tx)])
+    })
+  const results = await Promise.allSettled(Array.from({ length: 30 }, (_, index) => failing(index)))
+  t.strictSame([...new Set(results.map(result => result.status))], ['rejected'])
+  t.strictSame([pool.idleCount, pool.waitingCount], [pool.totalCount, 0])
+  const counts = Array.from({ length: 4 }, () =>
+    inTenant(pool, 'demo', async (tx: Tx) => (await tx.client.query(countStates)).rows[0].states),
+  )
+  t.strictSame(await Promise.all(counts), [3, 3, 3, 3])
+})
+
+t.test('a read sees its own tenant alone, writes nothing, and leaves the pool usable when it fails', async t => {
+  const { pool, rows } = await buildTwo(t, 1)
+  const read = (text: string, values: unknown[] = []) => readInTenant(pool, 'demo', { text, values })
+  t.strictSame(await read('select distinct tenant_id from states'), [{ tenant_id: 'demo' }])
+  await t.rejects(read('select 1 / $1::integer as none', [0]), { code: '22012' })
+  await t.rejects(read(`update states set name = 'x'`), { code: '25006' })
+  t.strictSame(await read('select 1 as one'), [{ one: 1 }])
+  t.strictSame((await pool.query('select state_id from states')).rows, [], 'the tenant goes with the transaction')
+  t.strictSame(await rows(`select name from states where name = 'x'`), [])
+})
+
+t.test(
+  'transactions of one tenant that wait for each other leave connections to others',
+  { timeout: 60_000 },
+  async t => {
+    const { pool } = await buildTwo(t, 5)
+    let waiting = 0
+    const release = Promise.withResolvers<void>()
+    const held = Array.from({ length: 20 }, () =>
+      inTenant(pool, 'demo', async (tx: Tx) => {
+        await sql`select 1`.execute(tx)
+        waiting++
+        await release.promise
+      }),
+    )
+    while (waiting < 4) await delay(10)
+    const [row] = await readInTenant<{ states: number }>(pool, 'other', { text: countStates })
+    t.ok(row?.states)
+    t.equal(waiting, 4, 'one of five connections is left')
+    const ended = await inTenant(pool, 'other', async () => 'committed')
+    t.equal(ended, 'committed')
+    release.resolve()
+    await Promise.all(held)
+    t.equal(waiting, 20)
+  },
+)
+
+t.test('a tenant that holds its share for too long is refused as by a full pool', { timeout: 60_000 }, async t => {
+  const { pool } = await buildTwo(t, 5)
+  const release = Promise.withResolvers<void>()
+  const held = Array.from({ length: 4 }, () => inTenant(pool, 'demo', () => release.promise))
+  const error = await inTenant(pool, 'demo', async () => {}).catch(error => error)
+  t.ok(isUnavailable(error), String(error))
+  release.resolve()
+  await Promise.all(held)
+  t.equal(await inTenant(pool, 'demo', async () => 'again'), 'again')
+})
+
+t.test('a connection that dies inside a transaction is replaced', async t => {
+  const { pool, rows } = await buildTwo(t, 1)
+  const dies = inTenant(pool, 'demo', async (tx: Tx) => {
+    const { pid } = (await tx.client.query('select pg_backend_pid() as pid')).rows[0]
+    await rows('select pg_terminate_backend($1)', [pid])
+    await sql`select 1`.execute(tx)
+  })
+  const error = await dies.catch(error => error)
+  t.equal(isUnavailable(error), true, String(error))
+  t.equal(await inTenant(pool, 'demo', async (tx: Tx) => (await tx.client.query(countStates)).rows[0].states), 3)
+})
+
+t.test('the role of the service owns no table, bypasses nothing and sees no table without a policy', async t => {
+  const { pool, role, rows } = await buildTwo(t, 1)
+  t.equal(await bypassesRowSecurity(pool), false)
+  t.strictSame(await rows(`select 1 from pg_class where relowner = $1::regrole`, [role]), [])
+  t.strictSame(await rows(`select 1 from pg_auth_members where member = $1::regrole`, [role]), [])
+  const reached = `select relname from pg_class where relkind = 'r' and relnamespace = 'public'::regnamespace
+    and has_table_privilege($1, oid, 'select, insert, update, delete')`
+  t.ok((await rows(reached, [role])).length >= 14)
+  const open = await rows(`${reached} and not (relrowsecurity and relforcerowsecurity)`, [role])
+  t.strictSame(open, [])
+  await t.rejects(pool.query('create table mine (id integer)'), { code: '42501' })
+  await t.rejects(pool.query('alter table states disable row level security'), { code: '42501' })
+})
+
+t.test('a superuser is recognised as bypassing row-level security', async t => {
+  const pool = createPool({ url: process.env.TEST_POSTGRES_URL ?? '', name: 'superuser', connections: 1 })
+  t.teardown(() => pool.end())
+  t.equal(await bypassesRowSecurity(pool), true)
+})
+
+t.test('migrating again does nothing', async t => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+  t.strictSame(await migrate(ownerUrl, migrations, userOf(url)), [])
+})
+
+/** The owner's address of a database without a table. */
+const createEmpty = async (t: Test) => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+  const server = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL })
+  await server.connect()
+  const name = `test_empty_${randomBytes(6).toString('hex')}`
+  await server.query(`create database ${name} template template0 owner ${userOf(ownerUrl)}`)
+  t.teardown(async () => {
+    await server.query(`drop database ${name} with (force)`)
+    await server.end()
+  })
+  return { href: ownerUrl.replace(/[^/]+$/, name), role: userOf(url) }
+}
+
+t.test(
+  'of processes that migrate an empty database at the same time one applies the files, and all succeed',
+  async t => {
+    const { href, role } = await createEmpty(t)
+    const results = await Promise.all(Array.from({ length: 4 }, () => migrate(href, migrations, role)))
+    const applied = results.filter(names => names.length > 0)
+    t.equal(applied.length, 1)
+    t.match(applied[0], ['0001-directory', '0002-pricing', '0003-access', '0004-booking'])
+    const pool = createPool({ url: href, name: 'check', connections: 1 })
+    t.teardown(() => pool.end())
+    await inTenant<Tables, void>(pool, 'demo', async tx => {
+      t.strictSame(await tx.selectFrom('orders').selectAll().execute(), [])
+    })
+  },
+)
+
+t.test('errors that pass by themselves count as unavailable', async t => {
+  const coded = (code: string) => Object.assign(new Error('failed'), { code })
+  const passing = ['08006', '57P01', '57P02', '57P03', '53300', '57014', '55P03', '25P03', 'ECONNREFUSED', 'ECONNRESET']
+  for (const code of [...passing, 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH'])
+    t.equal(isUnavailable(coded(code)), true, code)
+  for (const code of ['23505', '22P02', '42P01', '28P01', '40P01', 'ENOENT', '108006', 'EPIPES'])
+    t.equal(isUnavailable(coded(code)), false, code)
+  t.equal(isUnavailable(new Error('timeout exceeded when trying to connect')), true)
+  t.equal(isUnavailable(new Error('Connection terminated unexpectedly')), true)
+  t.equal(isUnavailable(new Error('Query read timeout')), true)
+  t.equal(isUnavailable(new AggregateError([new Error('no'), coded('ECONNREFUSED')])), true)
+  for (const value of [new Error('a bug'), new AggregateError([new Error('no')]), 'ECONNREFUSED', null, undefined])
+    t.equal(isUnavailable(value), false, String(value))
+})
+
+t.test('real failures of Postgres are classified', async t => {
+  const refused = createPool({ url: 'postgres://orders:courier@127.0.0.1:1/orders', name: 'refused', connections: 1 })
+  t.teardown(() => refused.end())
+  t.equal(isUnavailable(await refused.query('select 1').catch(error => error)), true)
+  const { url } = await cloneDatabase(t, 'orders')
+  const pool = createPool({ url, name: 'real', connections: 1 })
+  t.teardown(() => pool.end())
+  t.equal(isUnavailable(await pool.query('select nothing').catch(error => error)), false)
+  const slow: pg.QueryConfig & { query_timeout: number } = { text: 'select pg_sleep(0.5)', query_timeout: 50 }
+  t.equal(isUnavailable(await pool.query(slow).catch(error => error)), true)
+  await pool.query(`set statement_timeout = '50ms'`)
+  t.equal(isUnavailable(await pool.query('select pg_sleep(1)').catch(error => error)), true)
+})
+
+t.test('a pool may allow statements more time than requests get', async t => {
+  const timesOf = async (more: { statementSeconds?: number }) => {
+    const pool = createPool({ url: process.env.TEST_POSTGRES_URL ?? '', name: 'times', connections: 1, ...more })
+    const { rows } = await pool.query(`select current_setting('statement_timeout') as statement,
+      current_setting('idle_in_transaction_session_timeout') as idle`)
+    const slow = await pool.query('select pg_sleep(0.3)').catch(error => error.code)
+    await pool.end()
+    return [rows[0].statement, rows[0].idle, typeof slow === 'string' ? slow : 'done']
+  }
+  t.strictSame(await timesOf({}), ['4s', '10s', 'done'])
+  t.strictSame(await timesOf({ statementSeconds: 600 }), ['10min', '10min', 'done'])
+  t.strictSame(await timesOf({ statementSeconds: 0.1 }), ['100ms', '10s', '57014'])
+})

@@ -1,0 +1,260 @@
+import { readdir, readFile } from 'node:fs/promises'
+import type { Socket } from 'node:net'
+import { join } from 'node:path'
+import { Kysely, PostgresDialect, sql } from 'kysely'
+import { Migrator } from 'kysely/migration'
+import pg from 'pg'
+import { inTenantShare } from './tenant-share.ts'
+
+export interface PoolOptions {
+  url: string
+  /** The application_name in pg_stat_activity. */
+  name: string
+  connections: number
+  /** How long a statement may take. Default: 4. */
+  statementSeconds?: number
+  /** Called when an idle connection dies. */
+  onIdleError?: (error: Error) => void
+}
+
+/** A pool that waits at most 2 s for a connection and `statementSeconds` for a statement. Returns int8 and numeric as text. */
+export const createPool = ({ url, name, connections, ...options }: PoolOptions): pg.Pool => {
+  const { statementSeconds = 4, onIdleError = () => {} } = options
+  const statementMilliseconds = statementSeconds * 1000
+  const pool = new pg.Pool({
+    connectionString: url,
+    application_name: name,
+    max: connections,
+    connectionTimeoutMillis: 2_000,
+    statement_timeout: statementMilliseconds,
+    query_timeout: statementMilliseconds + 500,
+    idle_in_transaction_session_timeout: Math.max(10_000, statementMilliseconds),
+    pipeline: true,
+  })
+  return listen(pool, onIdleError)
+}
+
+/** A connection that dies emits an error, a busy one in addition to rejecting its queries: unhandled, it ends the process. */
+const listen = (pool: pg.Pool, onIdleError: (error: Error) => void): pg.Pool => {
+  pool.on('error', onIdleError)
+  pool.on('connect', client => client.on('error', () => {}))
+  return pool
+}
+
+/** The connection ended while Postgres was committing: it is not known whether it did. */
+export class CommitInDoubt extends Error {
+  override name = 'CommitInDoubt'
+
+  constructor(options: ErrorOptions) {
+    super('the connection ended during commit', options)
+  }
+}
+
+/** A transaction of one tenant: row-level security shows only its rows. `client` is for prepared statements. */
+export type TenantTransaction<Tables> = Kysely<Tables> & { readonly client: pg.PoolClient }
+
+/** A transaction of either service, for tables that both have. */
+// biome-ignore lint/suspicious/noExplicitAny: the tables differ
+export type AnyTransaction = TenantTransaction<any>
+
+/**
+ * Runs `action` in a transaction in which row-level security shows only the rows of `tenant`. Commits when `keeps(result)`
+ * is true; rolls back when it is false or `action` throws. Throws CommitInDoubt when the connection ends during commit.
+ */
+export const inTenant = <Tables, Result>(
+  pool: pg.Pool,
+  tenant: string,
+  action: (tx: TenantTransaction<Tables>) => Promise<Result>,
+  keeps?: (result: Result) => boolean,
+): Promise<Result> =>
+  inTenantShare(pool, tenant, () => inTransaction(pool, `begin; ${asTenant(tenant)}`, action, keeps))
+
+/**
+ * What inTenant and inAllTenants share. `beginning` starts the transaction and sets what it may see; it is sent together with
+ * the first query, without waiting for its result.
+ */
+export const inTransaction = async <Tables, Result>(
+  pool: pg.Pool,
+  beginning: string,
+  action: (tx: TenantTransaction<Tables>) => Promise<Result>,
+  keeps: (result: Result) => boolean = () => true,
+): Promise<Result> => {
+  const client = await pool.connect()
+  sendTogether(client)
+  try {
+    const opening = client.query(beginning)
+    opening.catch(() => {})
+    const result = await action(bind(client))
+    await opening
+    const isKept = keeps(result)
+    const { command } = await client.query(isKept ? 'commit' : 'rollback').catch(error => {
+      // A commit that Postgres refuses is rolled back: only a lost connection leaves the outcome unknown.
+      const isRefused = error instanceof pg.DatabaseError && error.severity !== 'FATAL'
+      throw isKept && !isRefused ? new CommitInDoubt({ cause: error }) : error
+    })
+    if (isKept && command !== 'COMMIT') throw new Error('Postgres rolled back instead of committing')
+    client.release()
+    return result
+  } catch (error) {
+    await abandon(client)
+    throw error
+  }
+}
+
+/**
+ * Runs one query in a read-only transaction of `tenant`, in one round trip: its commit is sent along, since nothing depends on
+ * the result. Returns the rows.
+ */
+export const readInTenant = <Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  tenant: string,
+  query: pg.QueryConfig,
+): Promise<Row[]> => inTenantShare(pool, tenant, () => read(pool, tenant, query))
+
+const read = async <Row extends pg.QueryResultRow>(
+  pool: pg.Pool,
+  tenant: string,
+  query: pg.QueryConfig,
+): Promise<Row[]> => {
+  const client = await pool.connect()
+  sendTogether(client)
+  try {
+    const [, { rows }] = await Promise.all([
+      client.query(`begin read only; ${asTenant(tenant)}`),
+      client.query<Row>(query),
+      client.query('commit'),
+    ])
+    client.release()
+    return rows
+  } catch (error) {
+    await abandon(client)
+    throw error
+  }
+}
+
+/** A read-only transaction of a tenant in which all statements see the same rows. It holds a connection until it is closed. */
+export interface Snapshot<Tables> {
+  readonly tx: TenantTransaction<Tables>
+  /** May be called again. */
+  close(): Promise<void>
+}
+
+/** Postgres ends a snapshot that is idle for longer than `maxIdleSeconds`. */
+export const openSnapshot = async <Tables>(
+  pool: pg.Pool,
+  tenant: string,
+  maxIdleSeconds: number,
+): Promise<Snapshot<Tables>> => {
+  const client = await pool.connect()
+  let closing: Promise<void> | undefined
+  const close = () => {
+    closing ??= abandon(client)
+    return closing
+  }
+  const idle = `set local idle_in_transaction_session_timeout = ${Math.ceil(maxIdleSeconds * 1000)}`
+  try {
+    await client.query(`begin isolation level repeatable read read only; ${idle}; ${asTenant(tenant)}`)
+    return { tx: bind<Tables>(client), close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}
+
+/** The policies still take '*' as all tenants, for processes of the previous release: from here it names no tenant. */
+const asTenant = (tenant: string): string =>
+  `select set_config('app.tenant', ${pg.escapeLiteral(tenant === '*' ? '' : tenant)}, true)`
+
+/** Rolls back and releases the connection; a broken one is discarded. */
+const abandon = (client: pg.PoolClient): Promise<void> =>
+  client.query('rollback').then(
+    () => client.release(),
+    broken => client.release(broken),
+  )
+
+/**
+ * Sends all queries of this turn of the event loop in one write. Reaches into pg, which exposes no socket; a test counts the
+ * writes.
+ */
+const sendTogether = (client: pg.PoolClient): void => {
+  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+  stream.cork()
+  process.nextTick(() => stream.uncork())
+}
+
+const bind = <Tables>(client: pg.PoolClient): TenantTransaction<Tables> => {
+  const borrowed = { query: client.query.bind(client), release: () => {} } as pg.PoolClient
+  const pool = { connect: async () => borrowed, end: async () => {}, options: {} }
+  return Object.assign(new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) }), { client })
+}
+
+/** Serialises changes of a tenant's set-up, including its creation. */
+export const lockTenant = (tx: AnyTransaction, tenant: string) =>
+  sql`select pg_advisory_xact_lock(hashtextextended(${tenant}, 0))`.execute(tx)
+
+/** For queries on tables without row-level security. */
+export const createDatabase = <Tables>(pool: pg.Pool): Kysely<Tables> =>
+  new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
+
+/** The ids of all tenants, sorted. */
+export const findTenantIds = async (pool: pg.Pool): Promise<string[]> => {
+  const db: Kysely<{ tenants: { tenant_id: string } }> = createDatabase(pool)
+  const rows = await db.selectFrom('tenants').select('tenant_id').orderBy('tenant_id').execute()
+  return rows.map(row => row.tenant_id)
+}
+
+/**
+ * Applies the `NNNN-name.sql` files of `folder` that this database does not have yet, in order, under one lock: processes that
+ * start together wait for each other. The files grant `appRole` its rights. Returns the names of the files applied.
+ */
+export const migrate = async (url: string, folder: string, appRole: string): Promise<string[]> => {
+  const options = { connectionString: url, max: 1, application_name: 'migrate', connectionTimeoutMillis: 5_000 }
+  const pool = listen(new pg.Pool(options), () => {})
+  const db = createDatabase<unknown>(pool)
+  try {
+    const migrator = new Migrator({ db, provider: { getMigrations: () => readMigrations(folder, appRole) } })
+    const { error, results = [] } = await migrator.migrateToLatest()
+    if (error) throw error
+    return results.map(result => result.migrationName)
+  } finally {
+    await db.destroy()
+  }
+}
+
+const readMigrations = async (folder: string, appRole: string) => {
+  const files = (await readdir(folder)).filter(file => file.endsWith('.sql')).sort()
+  const migrations = files.map(async file => {
+    const text = await readFile(join(folder, file), 'utf8')
+    const up = async (db: Kysely<unknown>): Promise<void> => {
+      await sql`select set_config('app.role', ${appRole}, true)`.execute(db)
+      await sql.raw(text).execute(db)
+    }
+    return [file.replace(/\.sql$/, ''), { up }] as const
+  })
+  return Object.fromEntries(await Promise.all(migrations))
+}
+
+const unavailableCodes =
+  /^(08...|57P0.|53...|57014|55P03|25P03|ECONN.*|EPIPE|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH)$/
+const unavailableWords =
+  /connection terminated|timeout exceeded when trying to connect|not queryable|connection error|query read timeout/i
+
+/** Whether a later attempt may succeed: Postgres cannot be reached, starts or stops, is out of connections or took too long. */
+export const isUnavailable = (error: unknown): boolean => {
+  if (!(error instanceof Error)) return false
+  if (error instanceof AggregateError) return error.errors.some(isUnavailable)
+  const { code } = error as Error & { code?: unknown }
+  return unavailableCodes.test(String(code)) || unavailableWords.test(error.message)
+}
+
+/** Rejects within two seconds when the database is unavailable. */
+export const checkReachable = (pool: pg.Pool): Promise<unknown> =>
+  pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
+
+/** Whether row-level security does not apply to the current role, such as a superuser. */
+export const bypassesRowSecurity = async (pool: pg.Pool): Promise<boolean> => {
+  const { rows } = await pool.query(
+    'select rolsuper or rolbypassrls as bypasses from pg_roles where rolname = current_user',
+  )
+  return rows[0].bypasses
+}

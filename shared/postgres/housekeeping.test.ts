@@ -1,0 +1,22 @@
+import { pino } from 'pino'
+import t from 'tap'
+import { build } from '../../services/orders/test/build.ts'
+import { createPool } from './database.ts'
+import { createHousekeeping } from './housekeeping.ts'
+
+t.test('stop ends a run after the deletion in progress, however many rows are left', async t => {
+  const { database } = await build(t)
+  const pool = createPool({ url: database.url, name: 'housekeeping', connections: 1 })
+  t.teardown(() => pool.end())
+  let deletions = 0
+  const { clean, stop } = createHousekeeping(pool, pino({ level: 'silent' }), [
+    async () => {
+      deletions++
+      if (deletions === 3) void stop()
+      if (deletions > 50) throw new Error('it went on')
+      return 1
+    },
+  ])
+  await clean()
+  t.equal(deletions, 3)
+})

@@ -1,0 +1,35 @@
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import { type AnyTransaction, findTenantIds, inTenant } from './database.ts'
+
+/** Deletes up to 10,000 expired rows of a tenant; returns how many. */
+export type DeleteExpired = (tx: AnyTransaction, tenant: string) => Promise<number>
+
+const hourMilliseconds = 3_600_000
+
+/** Runs the deletions for every tenant once an hour. `stop` waits for the one in progress and starts no other. */
+export const createHousekeeping = (pool: pg.Pool, logger: Logger, deletions: readonly DeleteExpired[]) => {
+  let running = Promise.resolve()
+  let isStopping = false
+  let timer: NodeJS.Timeout | undefined
+  /** In slices, each within the statement timeout. */
+  const deleteExpired = async (tenant: string): Promise<void> => {
+    for (const deletion of deletions)
+      while (!isStopping && (await inTenant(pool, tenant, (tx: AnyTransaction) => deletion(tx, tenant))) > 0);
+  }
+  const clean = async (): Promise<void> => {
+    for (const tenant of await findTenantIds(pool))
+      await deleteExpired(tenant).catch(err => logger.warn({ err, tenant }, 'housekeeping.failed'))
+  }
+  const start = (): void => {
+    timer = setInterval(() => {
+      running = clean().catch(err => logger.warn({ err }, 'housekeeping.failed'))
+    }, hourMilliseconds).unref()
+  }
+  const stop = (): Promise<void> => {
+    clearInterval(timer)
+    isStopping = true
+    return running
+  }
+  return { clean, start, stop }
+}

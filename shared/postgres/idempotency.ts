@@ -1,0 +1,108 @@
+import { createHash } from 'node:crypto'
+import { type Kysely, sql } from 'kysely'
+import type { AnyTransaction } from './database.ts'
+
+/** An Idempotency-Key with the SHA-256 of the body that came with it. */
+export interface IdempotencyKey {
+  /** Caller and operation: the same key in another scope is another key. */
+  readonly scope: string
+  readonly key: string
+  readonly fingerprint: Buffer
+}
+
+/** The table of both services. */
+export interface IdempotencyTable {
+  idempotency_keys: {
+    tenant_id: string
+    scope: string
+    idempotency_key: string
+    fingerprint: Buffer
+    /** The ids that the response was made of. */
+    result: string[]
+    created_at: Date
+  }
+}
+
+export const fingerprint = (bytes: Buffer): Buffer => createHash('sha256').update(bytes).digest()
+
+export type Claim =
+  | { kind: 'free' }
+  | { kind: 'running' }
+  | { kind: 'other_body' }
+  | { kind: 'finished'; result: string[] }
+
+/** How long the response to a key is kept. */
+const keptHours = 24
+const isOld = sql<boolean>`created_at <= now() - make_interval(hours => ${sql.lit(keptHours)})`
+
+/**
+ * Claims the key until the transaction ends; never waits. The lock is taken first, in its own statement, so that its holder
+ * sees what the previous one committed.
+ */
+export const claimKey = async (handle: AnyTransaction, tenant: string, claimed: IdempotencyKey): Promise<Claim> => {
+  const tx = handle as Kysely<IdempotencyTable>
+  const locking = sql<{
+    locked: boolean
+  }>`select pg_try_advisory_xact_lock(${lockNumber(tenant, claimed)}::bigint) as locked`
+  const finding = tx
+    .selectFrom('idempotency_keys')
+    .select(['fingerprint', 'result'])
+    .where('tenant_id', '=', tenant)
+    .where('scope', '=', claimed.scope)
+    .where('idempotency_key', '=', claimed.key)
+    .where(sql<boolean>`not (${isOld})`)
+  const [{ rows }, earlier] = await Promise.all([locking.execute(tx), finding.executeTakeFirst()])
+  if (earlier)
+    return earlier.fingerprint.equals(claimed.fingerprint)
+      ? { kind: 'finished', result: earlier.result }
+      : { kind: 'other_body' }
+  return rows[0]?.locked ? { kind: 'free' } : { kind: 'running' }
+}
+
+/** The advisory lock that claims the key. */
+export const lockNumber = (tenant: string, { scope, key }: IdempotencyKey): string =>
+  createHash('sha256')
+    .update(JSON.stringify([tenant, scope, key]))
+    .digest()
+    .readBigInt64BE()
+    .toString()
+
+/** Deletes the key if its response is no longer kept, so that it can be inserted again. */
+export const deleteExpiredKey = (handle: AnyTransaction, tenant: string, { scope, key }: IdempotencyKey) =>
+  (handle as Kysely<IdempotencyTable>)
+    .deleteFrom('idempotency_keys')
+    .where('tenant_id', '=', tenant)
+    .where('scope', '=', scope)
+    .where('idempotency_key', '=', key)
+    .where(isOld)
+    .execute()
+
+/** Stores the response under the key, in the transaction of what it reports: both are committed or neither. */
+export const insertKey = async (
+  handle: AnyTransaction,
+  tenant: string,
+  claimed: IdempotencyKey,
+  result: readonly string[],
+): Promise<void> => {
+  const { scope, key, fingerprint } = claimed
+  const row = { tenant_id: tenant, scope, idempotency_key: key, fingerprint, result: [...result] }
+  await Promise.all([
+    deleteExpiredKey(handle, tenant, claimed),
+    (handle as Kysely<IdempotencyTable>)
+      .insertInto('idempotency_keys')
+      .values({ ...row, created_at: sql<Date>`now()` })
+      .execute(),
+  ])
+}
+
+/** Deletes up to 10,000 expired keys of the tenant; returns how many. */
+export const deleteOldKeys = async (handle: AnyTransaction, tenant: string): Promise<number> => {
+  const tx = handle as Kysely<IdempotencyTable>
+  const old = tx.selectFrom('idempotency_keys').select(sql`ctid`.as('row')).where('tenant_id', '=', tenant).where(isOld)
+  const { numDeletedRows } = await tx
+    .deleteFrom('idempotency_keys')
+    .where('tenant_id', '=', tenant)
+    .where(sql`ctid`, 'in', old.limit(10_000))
+    .executeTakeFirst()
+  return Number(numDeletedRows)
+}

@@ -1,0 +1,81 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import t from 'tap'
+import { batchReads, batchRequests } from './request-batcher.ts'
+
+/** Reads lengths of names; the name `none` has no row, and a statement with `broken` fails. */
+const lengths = () => {
+  const asked: { tenant: string; names: readonly string[] }[] = []
+  const find = batchReads(async (tenant, names) => {
+    asked.push({ tenant, names })
+    await delay(20)
+    if (names.includes('broken')) throw new Error('away')
+    return new Map(names.filter(name => name !== 'none').map(name => [name, `${tenant} ${name.length}`]))
+  })
+  return { asked, find }
+}
+
+t.test('requests of one turn of the event loop share a statement, and each gets its own row', async t => {
+  const { asked, find } = lengths()
+  const rows = await Promise.all([find('demo', 'a'), find('demo', 'bb'), find('demo', 'a'), find('demo', 'none')])
+  t.strictSame(rows, ['demo 1', 'demo 2', 'demo 1', undefined])
+  t.strictSame(asked, [{ tenant: 'demo', names: ['a', 'bb', 'none'] }])
+})
+
+t.test('tenants never share a statement', async t => {
+  const { asked, find } = lengths()
+  t.strictSame(await Promise.all([find('demo', 'a'), find('rival', 'a')]), ['demo 1', 'rival 1'])
+  t.strictSame(
+    asked.map(({ tenant }) => tenant),
+    ['demo', 'rival'],
+  )
+})
+
+t.test('requests that arrive meanwhile share the next statement, a hundred at most', async t => {
+  const { asked, find } = lengths()
+  const first = find('demo', 'first')
+  await delay(5)
+  const second = find('demo', 'second')
+  await delay(5)
+  const later = Array.from({ length: 150 }, (_, index) => find('demo', `later ${index}`))
+  t.strictSame(await Promise.all([first, second]), ['demo 5', 'demo 6'])
+  t.equal((await Promise.all(later)).filter(Boolean).length, 150)
+  t.strictSame(
+    asked.map(({ names }) => names.length),
+    [1, 1, 100, 50],
+  )
+})
+
+t.test('a failed statement fails only its own requests', async t => {
+  const { find } = lengths()
+  const broken = find('demo', 'broken')
+  broken.catch(() => {})
+  await delay(5)
+  t.equal(await find('demo', 'well'), 'demo 4')
+  await t.rejects(broken, { message: 'away' })
+  t.equal(await find('demo', 'again'), 'demo 5')
+})
+
+t.test('arrivals without end do not keep items waiting behind a batch that is stuck', async t => {
+  const stuck = Promise.withResolvers<string[]>()
+  const batches: string[][] = []
+  const request = batchRequests<string, string>({
+    run: async (_key, items) => {
+      batches.push([...items])
+      return batches.length === 1 ? stuck.promise : [...items]
+    },
+    take: items => items.length,
+    lanes: () => 1,
+    patience: { milliseconds: 300, lanes: 2 },
+  })
+  const first = request('demo', 'first')
+  await delay(5)
+  const second = request('demo', 'second')
+  for (let tries = 0; batches.length < 2 && tries < 150; tries++) {
+    void request('demo', 'more')
+    await delay(5)
+  }
+  t.equal(batches[1]?.[0], 'second')
+  t.equal(await second, 'second')
+  stuck.resolve(['first'])
+  t.equal(await first, 'first')
+})

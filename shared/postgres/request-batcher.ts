@@ -1,0 +1,94 @@
+/** How requests of one key share batches. */
+export interface Batching<Item, Result> {
+  /** Handles a batch; resolves to one result per item, in their order. When it rejects, every item of the batch fails. */
+  readonly run: (key: string, items: readonly Item[]) => Promise<readonly Result[]>
+  /** How many of the waiting items go into the next batch, the oldest first. */
+  readonly take: (waiting: readonly Item[]) => number
+  /** How many batches of a key may run at once while these items wait. */
+  readonly lanes: (waiting: readonly Item[]) => number
+  /** Items that waited this long, as behind a batch that waits for a lock, may use this many lanes. */
+  readonly patience?: { readonly milliseconds: number; readonly lanes: number }
+}
+
+interface Queue<Item, Result> {
+  /** `waiters[n]` gets the result of `items[n]`. */
+  readonly items: Item[]
+  readonly waiters: PromiseWithResolvers<Result>[]
+  running: number
+  isScheduled: boolean
+  /** Runs from when the oldest waiting item could not start. */
+  patience?: NodeJS.Timeout | undefined
+}
+
+/**
+ * Requests that arrive while others of their key are being handled share the next batch, as do those of one turn of the
+ * event loop. While no batch runs, none waits for others to join it.
+ */
+export const batchRequests = <Item, Result>(batching: Batching<Item, Result>) => {
+  const queues = new Map<string, Queue<Item, Result>>()
+
+  const run = async (key: string, queue: Queue<Item, Result>): Promise<void> => {
+    const count = Math.max(1, batching.take(queue.items))
+    const items = queue.items.splice(0, count)
+    const waiters = queue.waiters.splice(0, count)
+    clearTimeout(queue.patience)
+    queue.patience = undefined
+    queue.running++
+    try {
+      const results = await batching.run(key, items)
+      for (const [index, { resolve }] of waiters.entries()) resolve(results[index] as Result)
+    } catch (error) {
+      for (const { reject } of waiters) reject(error)
+    }
+    queue.running--
+    start(key, queue, 0)
+  }
+
+  const start = (key: string, queue: Queue<Item, Result>, minimumLanes: number): void => {
+    queue.isScheduled = false
+    const hasLane = () => queue.running < Math.max(minimumLanes, batching.lanes(queue.items))
+    while (queue.items.length > 0 && hasLane()) void run(key, queue)
+    if (queue.items.length === 0 && queue.running === 0) queues.delete(key)
+    else if (queue.items.length > 0) watch(key, queue)
+  }
+
+  /** New arrivals do not prolong the wait. */
+  const watch = (key: string, queue: Queue<Item, Result>): void => {
+    const { patience } = batching
+    if (!patience || queue.patience) return
+    queue.patience = setTimeout(() => {
+      queue.patience = undefined
+      start(key, queue, patience.lanes)
+    }, patience.milliseconds)
+  }
+
+  return (key: string, item: Item): Promise<Result> => {
+    const queue = queues.get(key) ?? { items: [], waiters: [], running: 0, isScheduled: false }
+    queues.set(key, queue)
+    const waiter = Promise.withResolvers<Result>()
+    queue.items.push(item)
+    queue.waiters.push(waiter)
+    if (!queue.isScheduled) {
+      queue.isScheduled = true
+      setImmediate(start, key, queue, 0)
+    }
+    return waiter.promise
+  }
+}
+
+/** Concurrent statements of one tenant, and names in one statement. */
+const readLanes = 2
+const namesPerRead = 100
+
+/** Batches look-ups of single rows by name; `read` returns the rows found, by name. */
+export const batchReads = <Row>(
+  read: (tenant: string, names: readonly string[]) => Promise<ReadonlyMap<string, Row>>,
+): ((tenant: string, name: string) => Promise<Row | undefined>) =>
+  batchRequests<string, Row | undefined>({
+    run: async (tenant, names) => {
+      const rows = await read(tenant, [...new Set(names)])
+      return names.map(name => rows.get(name))
+    },
+    take: () => namesPerRead,
+    lanes: () => readLanes,
+  })

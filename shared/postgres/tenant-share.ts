@@ -1,0 +1,56 @@
+import type pg from 'pg'
+
+/** The tasks of a tenant that hold a connection, and those that wait for one; gone when there are none. */
+interface Share {
+  held: number
+  readonly waiting: Set<() => void>
+}
+
+const pools = new WeakMap<pg.Pool, Map<string, Share>>()
+
+/** One in five connections is left to other tenants. Small pools, as of commands, are not divided. */
+const largestShare = ({ max }: pg.PoolOptions): number => (max < 5 ? max : Math.floor(max * 0.8))
+
+/**
+ * Runs `task`, which takes one connection of the pool, once the tenant holds fewer than all of them: transactions that wait for
+ * each other's locks are those of one tenant, and others go on. Rejects, as the pool does, after its
+ * connectionTimeoutMillis without a place.
+ */
+export const inTenantShare = async <Result>(
+  pool: pg.Pool,
+  tenant: string,
+  task: () => Promise<Result>,
+): Promise<Result> => {
+  const shares = pools.get(pool) ?? new Map<string, Share>()
+  pools.set(pool, shares)
+  const share = shares.get(tenant) ?? { held: 0, waiting: new Set() }
+  shares.set(tenant, share)
+  if (share.held < largestShare(pool.options)) share.held++
+  else await place(share, pool.options.connectionTimeoutMillis ?? 0)
+  try {
+    return await task()
+  } finally {
+    const [next] = share.waiting
+    if (next) next()
+    else if (--share.held === 0) shares.delete(tenant)
+  }
+}
+
+/** The tasks that wait for a place in their tenant's share. */
+export const countWaiting = (pool: pg.Pool): number =>
+  [...(pools.get(pool)?.values() ?? [])].reduce((count, { waiting }) => count + waiting.size, 0)
+
+/** Resolves when a task that ends passes its place on. */
+const place = ({ waiting }: Share, milliseconds: number): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const start = (): void => {
+      clearTimeout(timer)
+      waiting.delete(start)
+      resolve()
+    }
+    const timer = setTimeout(() => {
+      waiting.delete(start)
+      reject(new Error('timeout exceeded when trying to connect: the tenant holds its share of the connections'))
+    }, milliseconds)
+    waiting.add(start)
+  })

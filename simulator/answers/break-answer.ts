@@ -1,0 +1,42 @@
+import type { FastifyReply } from 'fastify'
+import type { Trouble } from '../trouble/trouble.ts'
+
+/** A trouble in which the response, not the request, goes wrong. */
+type BrokenAnswer = Exclude<Trouble, { kind: 'error' }>
+
+/** Whether the request takes effect although its response goes wrong. */
+export const takesEffect = (trouble: BrokenAnswer): boolean =>
+  trouble.kind !== 'refused' && (trouble.accepted ?? (trouble.kind === 'lost' || trouble.kind === 'half'))
+
+/** The HTTP status that the client sees; null when it sees none, or half a response. */
+export const statusOf = ({ kind }: BrokenAnswer): number | null =>
+  ({ html: 502, empty: 500, lost: null, half: null, refused: null })[kind]
+
+/** Responds with `body` as the trouble wants it. */
+export const breakAnswer = (reply: FastifyReply, { kind }: BrokenAnswer, body: object): FastifyReply => {
+  if (kind === 'html') return sendBadGateway(reply)
+  if (kind === 'empty') return reply.code(500).send()
+  return kind === 'half' ? sendHalf(reply, JSON.stringify(body)) : cut(reply)
+}
+
+const sendBadGateway = (reply: FastifyReply): FastifyReply =>
+  reply
+    .code(502)
+    .type('text/html')
+    .send('<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>\n')
+
+/** Closes the connection without a response. */
+export const cut = (reply: FastifyReply): FastifyReply => {
+  reply.hijack()
+  reply.raw.destroy()
+  return reply
+}
+
+/** Promises the whole response and closes the connection in the middle of it. */
+const sendHalf = (reply: FastifyReply, text: string): FastifyReply => {
+  reply.hijack()
+  const { raw } = reply
+  raw.writeHead(200, { 'content-type': 'application/json; charset=utf-8', 'content-length': text.length })
+  raw.write(text.slice(0, text.length / 2), () => raw.destroy())
+  return reply
+}

@@ -1,0 +1,53 @@
+import { bearerToken } from '@courier/shared/http/authenticate.ts'
+import type { FastifyRequest } from 'fastify'
+import type { AccessToken, PhoneNumber, scopes } from '../accounts/account.ts'
+import { GraphError, objectMissing } from '../graph/errors.ts'
+import type { World } from '../world/world.ts'
+
+type Scope = (typeof scopes)[number]
+
+/** The token that a call carries; throws 104 without one, 190 for one that is unknown, revoked or expired. */
+export const tokenOf = (world: World, request: FastifyRequest): AccessToken => {
+  const given = bearerToken(request.headers.authorization)
+  if (given === undefined) throw new GraphError(104)
+  const token = world.accounts.tokens.get(given)
+  const fault = token ? faultOf(token, Date.now()) : new GraphError(190)
+  if (fault) throw fault
+  return token as AccessToken
+}
+
+/** Why a known token is not accepted. */
+export const faultOf = ({ revoked, expires_at }: AccessToken, now: number): GraphError | undefined => {
+  if (revoked)
+    return new GraphError(190, {
+      subcode: 460,
+      message:
+        'Error validating access token: The session has been invalidated because the user changed their password or the session was changed for security reasons.',
+    })
+  if (expires_at === 0 || expires_at * 1000 > now) return undefined
+  const times = [expires_at * 1000, now].map(at => new Date(at).toUTCString())
+  return new GraphError(190, {
+    subcode: 463,
+    message: `Error validating access token: Session has expired on ${times[0]}. The current time is ${times[1]}.`,
+  })
+}
+
+/** The number `id`, when the caller's token may use it; throws 100/33 otherwise, 10 when the token lacks the scope. */
+export const numberOf = (world: World, request: FastifyRequest, id: string, scope: Scope): PhoneNumber => {
+  const token = tokenOf(world, request)
+  const number = world.accounts.numbers.get(id)
+  if (!number || !token.waba_ids.includes(number.waba_id)) throw objectMissing(request.method, id)
+  if (!token.scopes.includes(scope)) throw new GraphError(10)
+  return number
+}
+
+/** Throws unless the caller's token may manage the messaging account: 100/33 for an unknown one, 200 for another's. */
+export const checkAccount = (world: World, request: FastifyRequest, wabaId: string): void => {
+  // A GET of an account without a token is answered so (docs/messaging-api.md#error-table).
+  if (request.headers.authorization === undefined) throw new GraphError(200, { message: '(#200) Provide valid app ID' })
+  const token = tokenOf(world, request)
+  const isKnown = [...world.accounts.numbers.values()].some(number => number.waba_id === wabaId)
+  if (!isKnown && !world.accounts.templates.has(wabaId)) throw objectMissing(request.method, wabaId)
+  if (!token.waba_ids.includes(wabaId) || !token.scopes.includes('whatsapp_business_management'))
+    throw new GraphError(200)
+}

@@ -1,0 +1,38 @@
+import { type Static, Type } from '@sinclair/typebox'
+
+/** How the simulator behaves: set by its settings, changed while it runs by PUT /control/behaviour. */
+export const Behaviour = Type.Object(
+  {
+    webhook_url: Type.Union([Type.String({ maxLength: 2048, pattern: '^https?://.+' }), Type.Null()], {
+      description: 'Where webhooks go; null sends none.',
+      must: 'be an http:// or https:// address, or null',
+    }),
+    delay_factor: Type.Number({
+      minimum: 0,
+      maximum: 100,
+      description: 'Multiplies the delays of the status webhooks; 0 sends them at once.',
+      must: 'be a number, 0 to 100',
+    }),
+    answer_latency_ms: Type.Integer({
+      minimum: 0,
+      maximum: 600_000,
+      description: 'Every answer of the messaging API waits so many milliseconds.',
+      must: 'be a whole number of milliseconds, 0 to 600000',
+    }),
+    throughput_per_second: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000,
+      description: 'Messages that a number may send in a second, else 130429; 0 is no limit.',
+      must: 'be a whole number, 0 to 1000000',
+    }),
+  },
+  { title: 'Behaviour' },
+)
+export type Behaviour = Static<typeof Behaviour>
+
+export const defaultBehaviour: Behaviour = {
+  webhook_url: 'http://127.0.0.1:3001/webhooks/messaging',
+  delay_factor: 1,
+  answer_latency_ms: 0,
+  throughput_per_second: 80,
+}

@@ -1,0 +1,22 @@
+/** A list that keeps the last `capacity` items. */
+export interface Ring<T> {
+  /** Adds an item; returns the one that made room for it. */
+  push(item: T): T | undefined
+  newestFirst(): Generator<T>
+}
+
+export const createRing = <T>(capacity: number): Ring<T> => {
+  const items: T[] = []
+  let next = 0
+  return {
+    push(item) {
+      const evicted = items[next]
+      items[next] = item
+      next = (next + 1) % capacity
+      return evicted
+    },
+    *newestFirst() {
+      for (let age = 1; age <= items.length; age++) yield items[(next - age + capacity) % capacity] as T
+    },
+  }
+}

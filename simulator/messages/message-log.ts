@@ -1,0 +1,47 @@
+import { createRing } from '../basics/ring.ts'
+import type { Message } from './message.ts'
+
+/** The last messages that were accepted. Older ones are forgotten, statuses still to come for them are told all the same. */
+export interface MessageLog {
+  add(message: Message): void
+  find(id: string): Message | undefined
+  /** Newest first. */
+  list(filter: MessageFilter): Generator<Message>
+  /** The newest message to a recipient. */
+  lastTo(phoneNumberId: string, to: string): Message | undefined
+  accepted(): number
+}
+
+export interface MessageFilter {
+  to?: string | undefined
+  phoneNumberId?: string | undefined
+}
+
+/** About 1 KB each. */
+const capacity = 50_000
+
+export const createMessageLog = (): MessageLog => {
+  const ring = createRing<Message>(capacity)
+  const byId = new Map<string, Message>()
+  let accepted = 0
+
+  const passes = (message: Message, { to, phoneNumberId }: MessageFilter): boolean =>
+    (to === undefined || message.to === to) && (phoneNumberId === undefined || message.phoneNumberId === phoneNumberId)
+
+  function* list(filter: MessageFilter) {
+    for (const message of ring.newestFirst()) if (passes(message, filter)) yield message
+  }
+
+  return {
+    add(message) {
+      const evicted = ring.push(message)
+      if (evicted) byId.delete(evicted.id)
+      byId.set(message.id, message)
+      accepted += 1
+    },
+    find: id => byId.get(id),
+    list,
+    lastTo: (phoneNumberId, to) => list({ phoneNumberId, to }).next().value ?? undefined,
+    accepted: () => accepted,
+  }
+}

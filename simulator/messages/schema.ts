@@ -1,0 +1,65 @@
+import { type Static, Type } from '@sinclair/typebox'
+
+const Media = Type.Object({
+  id: Type.Optional(Type.String()),
+  link: Type.Optional(Type.String()),
+  filename: Type.Optional(Type.String()),
+})
+const Fallback = Type.Object({ fallback_value: Type.String() })
+
+/** docs/messaging-api.md#components. Which of these a part of a template takes is checked against the template. */
+export const Parameter = Type.Object(
+  {
+    type: Type.String(),
+    parameter_name: Type.Optional(Type.String()),
+    text: Type.Optional(Type.String()),
+    image: Type.Optional(Media),
+    document: Type.Optional(Media),
+    video: Type.Optional(Media),
+    location: Type.Optional(Type.Object({})),
+    currency: Type.Optional(Fallback),
+    date_time: Type.Optional(Fallback),
+    payload: Type.Optional(Type.String()),
+    coupon_code: Type.Optional(Type.String()),
+  },
+  { additionalProperties: false },
+)
+export type Parameter = Static<typeof Parameter>
+
+export const Component = Type.Object(
+  {
+    type: Type.String(),
+    sub_type: Type.Optional(Type.String()),
+    index: Type.Optional(
+      Type.Union([Type.String({ maxLength: 1, pattern: '^[0-9]$' }), Type.Integer({ minimum: 0, maximum: 9 })]),
+    ),
+    parameters: Type.Optional(Type.Array(Parameter)),
+  },
+  { additionalProperties: false },
+)
+export type Component = Static<typeof Component>
+
+/** The body of a send (docs/messaging-api.md#send). Fields unknown to it are refused, as the real one does. */
+export const MessageBody = Type.Object(
+  {
+    messaging_product: Type.Literal('whatsapp'),
+    recipient_type: Type.Optional(Type.Literal('individual')),
+    to: Type.String(),
+    type: Type.Literal('template'),
+    template: Type.Object(
+      {
+        name: Type.String({ maxLength: 512 }),
+        language: Type.Object(
+          { code: Type.String(), policy: Type.Optional(Type.Literal('deterministic')) },
+          { additionalProperties: false },
+        ),
+        components: Type.Optional(Type.Array(Component)),
+      },
+      { additionalProperties: false },
+    ),
+    biz_opaque_callback_data: Type.Optional(Type.String({ maxLength: 512 })),
+    context: Type.Optional(Type.Object({ message_id: Type.String() }, { additionalProperties: false })),
+  },
+  { additionalProperties: false },
+)
+export type MessageBody = Static<typeof MessageBody>

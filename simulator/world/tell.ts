@@ -1,0 +1,54 @@
+import type { PhoneNumber } from '../accounts/account.ts'
+import { type Message, messageId } from '../messages/message.ts'
+import type { StatusStep } from '../trouble/trouble.ts'
+import type { Inbound, InboundView } from '../webhooks/inbox.ts'
+import { statusOf } from '../webhooks/payloads.ts'
+import type { World } from './world.ts'
+
+/** How long after the status before it a status comes, in milliseconds, before the delay factor. */
+const usualDelayMs = { sent: 500, delivered: 1_500, read: 8_000 }
+
+/** Plans the statuses of an accepted message, with delays between half and one and a half of the usual. */
+export const planStatuses = (world: World, message: Message): void => {
+  let delayMs = 0
+  for (const status of ['sent', 'delivered', 'read'] as const) {
+    delayMs += usualDelayMs[status] * (0.5 + Math.random()) * world.behaviour.delay_factor
+    world.clock.after(delayMs, () => tellStatus(world, message, { status }, Date.now()))
+  }
+}
+
+/** Notes the status of a message and tells the callback of its number; `at` is when it happened. */
+export const tellStatus = (world: World, message: Message, step: StatusStep, at: number): void => {
+  message.statuses.push({ status: step.status, at, code: step.status === 'failed' ? (step.code ?? 131000) : undefined })
+  world.callback.tell(message.phoneNumberId, { status: statusOf(message, step, at) })
+}
+
+/** Takes a person's message and tells the callback of the number (docs/messaging-api.md#inbound-messages). */
+export const receive = (world: World, number: PhoneNumber, { from, name, text, button }: Inbound): InboundView => {
+  const person = from.replace('+', '')
+  const at = Date.now()
+  const id = messageId(person)
+  const content = button ? tap(world, number, person, button) : { type: 'text', text: { body: text ?? '' } }
+  const message = { from: person, id, timestamp: String(Math.floor(at / 1000)), ...content }
+  const contact = { profile: { name: name ?? person }, wa_id: person }
+  const view = {
+    id,
+    phone_number_id: number.phone_number_id,
+    from: person,
+    type: content.type,
+    text: button?.text ?? text ?? '',
+    at: new Date(at).toISOString(),
+  }
+  world.inbox.push(view)
+  world.callback.tell(number.phone_number_id, { contact, message })
+  return view
+}
+
+const tap = (world: World, number: PhoneNumber, person: string, button: NonNullable<Inbound['button']>) => {
+  const id = world.messages.lastTo(number.phone_number_id, person)?.id
+  return {
+    type: 'button',
+    button: { payload: button.payload ?? button.text, text: button.text },
+    ...(id !== undefined && { context: { from: number.display_phone_number.replace(/\D/g, ''), id } }),
+  }
+}

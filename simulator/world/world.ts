@@ -1,0 +1,69 @@
+import type { Socket } from 'node:net'
+import type { FastifyBaseLogger } from 'fastify'
+import { type Accounts, createAccounts, type DemoSecrets } from '../accounts/accounts.ts'
+import { type Behaviour, defaultBehaviour } from '../basics/behaviour.ts'
+import { type Clock, createClock } from '../basics/clock.ts'
+import { createLimits, type Limits } from '../messages/limits.ts'
+import { createMessageLog, type MessageLog } from '../messages/message-log.ts'
+import { createScripts, type Outage, type Scripts } from '../trouble/scripts.ts'
+import { type Callback, createCallback } from '../webhooks/callback.ts'
+import { createInbox, type Inbox } from '../webhooks/inbox.ts'
+import { type CallLog, createCallLog } from './calls.ts'
+
+/** Everything that the simulator knows. It is in memory alone and ends with the process. */
+export interface World {
+  readonly clock: Clock
+  readonly behaviour: Behaviour
+  readonly accounts: Accounts
+  readonly messages: MessageLog
+  readonly inbox: Inbox
+  readonly calls: CallLog
+  readonly limits: Limits
+  readonly scripts: Scripts
+  readonly callback: Callback
+  outage: Outage
+  /** Connections that an outage leaves without a response. */
+  readonly hanging: Set<Socket>
+  readonly logger: FastifyBaseLogger
+}
+
+export interface WorldOptions {
+  secrets: DemoSecrets
+  behaviour: Partial<Behaviour>
+  logger: FastifyBaseLogger
+}
+
+export const createWorld = ({ secrets, behaviour: changed, logger }: WorldOptions): World => {
+  const clock = createClock()
+  const behaviour = { ...defaultBehaviour, ...changed }
+  const accounts = createAccounts(secrets)
+  const findNumber = (id: string) => accounts.numbers.get(id)
+  return {
+    clock,
+    behaviour,
+    accounts,
+    messages: createMessageLog(),
+    inbox: createInbox(1000),
+    calls: createCallLog(2000, logger),
+    limits: createLimits(),
+    scripts: createScripts(),
+    callback: createCallback({ behaviour, clock, logger, findNumber }),
+    outage: null,
+    hanging: new Set(),
+    logger,
+  }
+}
+
+/** Closes the connections that an outage left without a response. */
+export const letGo = ({ hanging }: World): void => {
+  for (const socket of hanging) socket.destroy()
+  hanging.clear()
+}
+
+/** Stops all that is under way. */
+export const forget = (world: World): void => {
+  letGo(world)
+  world.outage = null
+  world.clock.reset()
+  world.callback.reset()
+}

@@ -1,0 +1,131 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import t from 'tap'
+import { build as buildNotifier } from '../services/notifier/test/portal.ts'
+import { build as buildOrders } from '../services/orders/test/build.ts'
+
+interface AxeResult {
+  violations: { id: string; impact: string; nodes: { html: string }[] }[]
+}
+
+const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', process.env.CHROME]
+  .filter(path => path !== undefined)
+  .find(path => existsSync(path))
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+if (!executablePath) t.pass('', { skip: 'no Chromium here: name one in CHROME' })
+else {
+  const browser: Browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  t.teardown(() => browser.close())
+  const { app: orders, token, rows } = await buildOrders(t)
+  const { app: notifier } = await buildNotifier(t)
+  const urls = {
+    orders: await orders.listen({ host: '127.0.0.1', port: 0 }),
+    notifier: await notifier.listen({ host: '127.0.0.1', port: 0 }),
+  }
+
+  /** A page whose every problem ends up in `problems`; it reaches no other host. */
+  const open = async (t: Tap, url: string, width = 1280) => {
+    const problems: string[] = []
+    const page: Page = await browser.newPage({ viewport: { width, height: 844 } })
+    t.teardown(() => page.close())
+    page.on('pageerror', error => problems.push(error.message))
+    page.on('console', message => message.type() === 'error' && problems.push(message.text()))
+    page.on('request', request => {
+      if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== new URL(url).origin)
+        problems.push(`asks ${request.url()}`)
+    })
+    await page.goto(url)
+    return { page, problems }
+  }
+
+  const seriousOn = async (page: Page): Promise<string[]> => {
+    await page.evaluate(axe)
+    const { violations } = await page.evaluate<AxeResult>('axe.run()')
+    const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    return serious.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+  }
+
+  // The other pages differ in their operations alone.
+  const pages = [
+    `${urls.orders}/`,
+    ...['merchants', 'internal'].map(name => `${urls.orders}/docs/${name}`),
+    ...['staff'].map(name => `${urls.notifier}/docs/${name}/`),
+  ]
+  for (const url of pages)
+    for (const width of [1280, 390])
+      t.test(`${new URL(url).pathname} of port ${new URL(url).port} at ${width} pixels`, async t => {
+        const { page, problems } = await open(t, url, width)
+        const isList = url.endsWith(`${new URL(url).host}/`)
+        if (!isList) await page.locator('.opblock-summary').first().waitFor()
+        t.strictSame(await seriousOn(page), [], 'axe finds nothing serious')
+        const widest = await page.evaluate<number>('document.documentElement.scrollWidth')
+        t.ok(widest <= width, `${widest} fits`)
+        const screenshots = process.env.SCREENSHOTS
+        const name = `${new URL(url).port === new URL(urls.orders).port ? 'orders' : 'notifier'}${new URL(url).pathname.replaceAll('/', '-')}-${width}`
+        if (screenshots) await page.screenshot({ path: `${screenshots}/${name}.png`, fullPage: false })
+        if (!isList) {
+          await page.locator('.opblock-summary').first().click()
+          await page.locator('.opblock-body').first().waitFor()
+          t.strictSame(await seriousOn(page), [], 'nor in an open request')
+          if (screenshots) await page.screenshot({ path: `${screenshots}/${name}-open.png`, fullPage: true })
+        }
+        t.strictSame(problems, [])
+      })
+
+  t.test('Authorize asks for one token, in the field that has the focus', async t => {
+    const { page } = await open(t, `${urls.orders}/docs/merchants`)
+    await page.locator('.btn.authorize').click()
+    t.equal(await page.locator('.dialog-ux input').count(), 1)
+    await page.locator('.dialog-ux input:focus').waitFor()
+    await page.keyboard.type(token)
+    await page.keyboard.press('Enter')
+    t.match(await page.locator('.dialog-ux').innerText(), /Logout/)
+  })
+
+  t.test('a request that books is sent only after a question', async t => {
+    const { page } = await open(t, `${urls.orders}/docs/merchants`)
+    await page.locator('.btn.authorize').click()
+    await page.locator('.dialog-ux input').fill(token)
+    await page.keyboard.press('Enter')
+    await page.locator('.dialog-ux .btn-done').click()
+    const bulk = page.locator('.opblock', { hasText: '/order/bulk' })
+    await bulk.locator('.opblock-summary').click()
+    await bulk.getByRole('button', { name: 'Try it out' }).click()
+    const execute = async (accept: boolean): Promise<string> => {
+      const asked = new Promise<string>(resolve =>
+        page.once('dialog', async dialog => {
+          await (accept ? dialog.accept() : dialog.dismiss())
+          resolve(dialog.message())
+        }),
+      )
+      await bulk.getByRole('button', { name: 'Execute' }).click()
+      return asked
+    }
+    const count = async () => (await rows('select count(*)::int as orders from orders'))[0]
+    t.match(await execute(false), /This request is real.*\n\nPOST .*\/order\/bulk/)
+    t.equal(await bulk.locator('.live-responses-table').count(), 0)
+    t.strictSame(await count(), { orders: 0 })
+    await bulk.locator('[data-param-name="dry_run"] select').selectOption('true')
+    await bulk.getByRole('button', { name: 'Execute' }).click()
+    await bulk.locator('.live-responses-table', { hasText: 'this was a dry run' }).waitFor()
+    t.strictSame(await count(), { orders: 0 }, 'a dry run needs no question')
+    await bulk.locator('[data-param-name="dry_run"] select').selectOption('false')
+    await execute(true)
+    await bulk.locator('.live-responses-table', { hasText: 'Orders Created Successfully' }).waitFor()
+    t.strictSame(await count(), { orders: 1 })
+  })
+
+  t.test('/ tells programs where things are', async t => {
+    t.strictSame(await (await fetch(urls.notifier)).json(), {
+      name: 'Courier notifier',
+      docs: { staff: '/docs/staff', internal: '/docs/internal' },
+      openapi: '/openapi.json',
+      health: '/health/ready',
+    })
+    t.equal((await fetch(`${urls.notifier}/docs/assets/x.css`)).status, 404)
+  })
+}
+
+type Tap = { teardown(end: () => unknown): void }

@@ -1,0 +1,125 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import t from 'tap'
+import { generatedFiles, readDocuments } from '../dev/openapi.ts'
+import { root } from '../dev/settings.ts'
+import { type Media, type OpenApi, type Operation, operationsOf } from '../shared/http/openapi.ts'
+
+const documents = Object.entries(await readDocuments())
+
+/** Calls `visit` with every object in a value. */
+const walk = (value: unknown, visit: (fields: Record<string, unknown>, path: string) => void, path = ''): void => {
+  if (typeof value !== 'object' || value === null) return
+  visit(value as Record<string, unknown>, path)
+  for (const [name, field] of Object.entries(value)) walk(field, visit, `${path}/${name}`)
+}
+
+const parametersOf = (operation: Operation) =>
+  Object.fromEntries((operation.parameters ?? []).map(parameter => [parameter.name, parameter]))
+
+for (const [name, document] of documents) {
+  const operations = operationsOf(document)
+  const errors = Object.values(document.components.responses ?? {})
+
+  t.test(`${name}: every operation has an id of its own, a summary and a tag that is explained`, async t => {
+    const ids = operations.map(({ operationId }) => operationId)
+    t.ok(
+      ids.every(id => /^[a-z][A-Za-z]+$/.test(String(id)) && !String(id).startsWith('undefined')),
+      ids.join(' '),
+    )
+    t.equal(new Set(ids).size, ids.length, `doubled: ${ids.filter((id, index) => ids.indexOf(id) !== index)}`)
+    t.ok(operations.every(({ summary }) => summary))
+    const tags = document.tags.map(tag => tag.name)
+    t.strictSame(new Set(operations.flatMap(({ tags = [] }) => tags)), new Set(tags))
+  })
+
+  t.test(`${name}: every operation says what it needs of a token and of a tenant`, async t => {
+    const schemes = Object.keys(document.components.securitySchemes)
+    for (const operation of operations) {
+      const { operationId = '', security = [{ missing: [] }] } = operation
+      t.ok(
+        security.every(scheme => Object.keys(scheme).every(one => schemes.includes(one))),
+        operationId,
+      )
+      const needsTenant = security.some(scheme => 'token' in scheme)
+      if (needsTenant || operationId === 'logIn')
+        t.match(parametersOf(operation)['X-tenant'], { in: 'header', required: true }, operationId)
+    }
+    t.ok(operations.some(({ security }) => security?.length === 0))
+    t.ok(operations.some(({ security }) => security?.some(scheme => 'token' in scheme)))
+  })
+
+  t.test(`${name}: no keyword of our own, no reference that leads nowhere, no component that nobody uses`, async t => {
+    const { schemas: named, responses } = document.components
+    const schemas = Object.keys({ ...named, ...responses })
+    const used = new Set<string>()
+    walk(document, (fields, path) => {
+      if (path.endsWith('/properties')) return
+      const own = Object.keys(fields).filter(key =>
+        ['must', 'sentence', 'documented', 'patternProperties'].includes(key),
+      )
+      if (own.length > 0) t.fail(`${path} has ${own}`)
+      if (typeof fields.$ref === 'string') used.add(fields.$ref.replace(/^#.components.\w+./, ''))
+    })
+    t.strictSame([...used].sort(), schemas.sort())
+    t.ok(schemas.includes('Error'))
+    t.match(document, { servers: [{ url: '/' }] })
+  })
+
+  t.test(`${name}: numbers in queries are documented as numbers`, async t => {
+    for (const operation of operations)
+      for (const { name, schema } of operation.parameters ?? [])
+        if (['page', 'per_page', 'limit'].includes(name)) {
+          t.match(schema, { type: 'integer', minimum: 1 }, `${operation.operationId} ${name}`)
+          t.notMatch(schema, { pattern: /./ })
+        }
+  })
+
+  t.test(`${name}: every body and every success has an example, and all examples match their schemas`, async t => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false })
+    ajv.addSchema(document, name)
+    for (const operation of operations) {
+      const successes = Object.entries(operation.responses).filter(([status]) => status.startsWith('2'))
+      const parts = [operation.requestBody, ...successes.map(([, response]) => response)]
+      for (const media of parts.flatMap(part => Object.values(part?.content ?? {})))
+        t.ok(examplesOf(media).length > 0, `${operation.operationId} has one`)
+      for (const { content } of [operation.requestBody, ...Object.values(operation.responses), ...errors].filter(
+        part => !!part,
+      ))
+        for (const media of Object.values(content ?? {})) {
+          const schema = JSON.stringify(media.schema ?? {}).replaceAll('"#/', `"${name}#/`)
+          const isValid = ajv.compile(JSON.parse(schema))
+          for (const example of examplesOf(media))
+            t.ok(isValid(example), `${operation.operationId}: ${ajv.errorsText(isValid.errors)}`)
+        }
+    }
+  })
+}
+
+const examplesOf = ({ example, examples = {} }: Media): unknown[] => [
+  ...(example === undefined ? [] : [example]),
+  ...Object.values(examples).map(({ value }) => value),
+]
+
+t.test('a batch that is created and one that is tried have responses of their own', async t => {
+  const { paths } = (documents[0] as [string, OpenApi])[1]
+  const content = paths['/api/public/merchant/order/bulk']?.post?.responses['200']?.content?.['application/json']
+  t.strictSame(
+    content?.schema?.anyOf?.map(({ $ref }) => $ref),
+    ['#/components/schemas/Created', '#/components/schemas/Quoted'],
+  )
+  t.strictSame(Object.keys(content?.examples ?? {}), ['Created', 'Quoted'])
+})
+
+t.test('orders documents the events that it sends', async t => {
+  const { webhooks } = (documents[0] as [string, OpenApi])[1]
+  t.match(webhooks?.orderEvents?.post, {
+    requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/OrderEvents' } } } },
+  })
+})
+
+t.test('the types and collections in examples/ are current', async t => {
+  for (const [path, text] of Object.entries(await generatedFiles()))
+    t.ok(readFileSync(join(root, path), 'utf8') === text, `${path}: run dev/openapi.ts`)
+})

@@ -1,4 +1,0 @@
-import { access } from './access.ts'
-import { testShortForm } from './short-form.ts'
-
-testShortForm(access)

@@ -1,0 +1,55 @@
+/** A text that has held programs before, of any length. `own` is what a right request has in its place. */
+export interface Attack {
+  readonly name: string
+  readonly text: (length: number, own: string) => string
+}
+
+/** A long one is as many bytes of JSON, a short one as many characters. */
+const repeat = (head: string, unit: string, tail: string, length: number): string => {
+  const width = length > 65_536 ? Buffer.byteLength(JSON.stringify(unit)) - 2 : unit.length
+  return head + unit.repeat(Math.max(1, Math.floor((length - head.length - tail.length) / width))) + tail
+}
+
+const blanks = [' ', '\t', '\n', '\u00a0', '\u2028', '\u3000']
+/** With an accent that combines, a ligature of 18 letters, a letter that grows in upper case, and half of a pair of units. */
+const units = [...'+ { {{ {{}} [ ( " \\ a a@ 9 - . \u0301 \ufdfa ß 😀'.split(' '), 'a ']
+/** Ends what a pattern repeats, whatever that is. */
+const stop = '\n!'
+
+const printed = (text: string): string =>
+  JSON.stringify(text).replace(/[^\x20-\x7e]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+const repeats = (head: string, unit: string, tail: string): Attack => ({
+  name: `${printed(head + unit)}…${tail && printed(tail)}`,
+  text: length => repeat(head, unit, tail, length),
+})
+
+/** For a text. */
+export const textAttacks: readonly Attack[] = [
+  ...[...blanks, ...units].flatMap(unit => [repeats('', unit, ''), repeats('', unit, stop)]),
+  ...blanks.map(unit => repeats('{{', unit, '')),
+  ...blanks.map(unit => ({
+    name: `its own value ${printed(unit)}…"!"`,
+    text: (length: number, own: string) => repeat(own, unit, '!', length),
+  })),
+]
+
+const keys = (length: number, key: (n: number) => string, comma: string): string =>
+  Array.from({ length: Math.ceil(length / (key(100_000).length + 1)) }, (_, n) => key(n)).join(comma)
+
+/** For what follows the question mark. */
+export const queryAttacks: readonly Attack[] = [
+  ...['&', '=', '+', '%', '%20', '[', 'a&', 'a[a]=&'].map(unit => repeats('', unit, '')),
+  { name: 'many keys', text: length => keys(length, n => `k${n}=1`, '&') },
+]
+
+/** For a field that nobody knows, as JSON. */
+export const documentAttacks: readonly Attack[] = [
+  { name: 'nested lists', text: length => '['.repeat(length / 2) + ']'.repeat(length / 2) },
+  { name: 'nested objects', text: length => `${'{"a":'.repeat(length / 6)}1${'}'.repeat(length / 6)}` },
+  { name: 'open lists', text: length => '['.repeat(length) },
+  { name: 'many numbers', text: length => `[${'0,'.repeat(length / 2)}0]` },
+  { name: 'many keys', text: length => `{${keys(length, n => `"k${n}":0`, ',')}}` },
+  { name: 'digits', text: length => '9'.repeat(length) },
+  { name: 'escapes', text: length => `"${'\\u0000'.repeat(length / 6)}"` },
+]

@@ -1,0 +1,186 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { rounded } from '../bench/figures.ts'
+import { startOwnPostgres } from '../dev/own-postgres.ts'
+import { chanceOf } from '../test/chance.ts'
+import { eventually, request } from '../test/courier.ts'
+import { acceptances, type Courier, countByStatus, handOver, stageCourier } from './courier-stage.ts'
+import { type BulkCall, book, keepBooking, type Load, type Merchant } from './order-calls.ts'
+import type { Broken, TrustPromise } from './promise.ts'
+import { checkStored } from './stored-orders.ts'
+
+const maxRecoverySeconds = 5
+
+/** Cancels every third acknowledged batch, again with its key until that is acknowledged. Returns the waybills. */
+const keepCancelling = ({ orders, staffToken }: Courier, load: Load) => {
+  const cancelled: string[] = []
+  const finish = new AbortController()
+  const cancel = async (waybill_numbers: readonly string[]): Promise<void> => {
+    const options = {
+      token: staffToken,
+      key: `cancel ${waybill_numbers[0]}`,
+      body: { waybill_numbers, status_key: 'key_3' },
+    }
+    const move = () => request(`${orders.url}/api/staff/order/status`, options).catch(() => undefined)
+    await eventually('a move is acknowledged', move, response => response?.status === 200)
+    cancelled.push(...waybill_numbers)
+  }
+  const work = async (): Promise<void> => {
+    for (let turn = 0; !finish.signal.aborted || turn < load.log.length; ) {
+      const booked = load.log[turn]
+      if (booked === undefined) await delay(20)
+      else if (turn++ % 3 === 0 && booked.ending === 'ok') await cancel(booked.waybills)
+    }
+  }
+  const working = work()
+  return async (): Promise<string[]> => {
+    finish.abort()
+    await working
+    return cancelled
+  }
+}
+
+const killServices = async ({ orders, notifier }: Courier, kills: number, chance: () => number): Promise<void> => {
+  for (let round = 0; round < kills; round++) {
+    await delay(chance() * 700)
+    const victim = chance() < 0.5 ? orders : notifier
+    await victim.stop('SIGKILL')
+    victim.start()
+    // Some die again before they are ready.
+    if (chance() < 0.8) await victim.ready()
+  }
+  await Promise.all([orders.ready(), notifier.ready()])
+}
+
+/** Seconds until a batch is created again. These requests are in the log too. */
+const recover = async (merchant: Merchant, name: string, log: BulkCall[]): Promise<number> => {
+  const started = performance.now()
+  for (let tries = 0; performance.now() - started < 60_000; tries++) {
+    const request = await book(merchant, `${name}-${tries}`, 3)
+    log.push(request)
+    if (request.ending === 'ok') return (performance.now() - started) / 1000
+    await delay(50)
+  }
+  return Number.POSITIVE_INFINITY
+}
+
+/** Returns the longest recovery in seconds, and the requests that tried it. */
+const killPostgres = async (
+  { merchant }: Courier,
+  postgres: Awaited<ReturnType<typeof startOwnPostgres>>,
+  kills: number,
+  chance: () => number,
+) => {
+  const log: BulkCall[] = []
+  let slowest = 0
+  for (let round = 0; round < kills; round++) {
+    await delay(300 + chance() * 700)
+    await postgres.kill()
+    await delay(chance() * 1000)
+    await postgres.start()
+    slowest = Math.max(slowest, await recover(merchant, `p${round}`, log))
+  }
+  return { slowest, log }
+}
+
+/**
+ * Waits until all is delivered and has left. Each order made a message when it was created and one for each move; these and
+ * those that were handed over arrived once or are in doubt.
+ */
+export const checkMessages = async (
+  courier: Courier,
+  { cancelled = [], handedOver = [] }: { cancelled?: readonly string[]; handedOver?: readonly string[] },
+  broken: Broken,
+) => {
+  const started = performance.now()
+  const outbox = () => courier.rows('orders', 'select count(*)::int as depth from outbox')
+  await eventually('the outbox is empty', outbox, ([row]) => row?.depth === 0, 120)
+  const deliveredSeconds = rounded((performance.now() - started) / 1000, 1)
+  const isOver = ({ queued = 0, sending = 0 }: Record<string, number>) => queued + sending === 0
+  await eventually('every message left', () => countByStatus(courier), isOver, 600)
+  const expected = [
+    ...(await courier.rows('orders', 'select waybill_number from orders')).map(
+      row => `${row.waybill_number} order_created`,
+    ),
+    ...cancelled.map(waybill => `${waybill} order_cancelled`),
+    ...handedOver,
+  ]
+  const messages = await courier.rows(
+    'notifier',
+    `select coalesce(waybill_number || ' ' || (template ->> 'name'), message_id) as about, status, message_id from messages`,
+  )
+  const about = messages.map(row => String(row.about))
+  const isSame = about.toSorted().join() === expected.toSorted().join()
+  broken.require(isSame, `${expected.length} messages were due, ${about.length} made, about ${new Set(about).size}`)
+  const arrivals = await acceptances(courier)
+  for (const { message_id, status } of messages) {
+    const count = arrivals.get(String(message_id))?.length ?? 0
+    broken.require(count <= 1, `a message arrived ${count} times`)
+    broken.require(count === 1 || status === 'unknown', `a message is ${status} and never arrived`)
+  }
+  const unknown = messages.filter(({ status }) => status === 'unknown').length
+  return { messages: messages.length, unknown, 'delivered after s': deliveredSeconds }
+}
+
+/** The sends of a dead process are given up after 32 s. Moves that time to now: a living process has its response within a second. */
+const giveUpSends = async (courier: Courier): Promise<void> => {
+  await eventually(
+    'nothing is queued',
+    () => countByStatus(courier),
+    ({ queued = 0 }) => queued === 0,
+    120,
+  )
+  await delay(1_000)
+  await courier.rows('notifier', `update messages set due_at = now() where status = 'sending'`)
+}
+
+const run: TrustPromise['run'] = async t => {
+  const { broken } = t
+  const [kills, postgresKills, queued, rate] = t.short ? [6, 2, 1_000, 100] : [100, 6, 10_000, 120]
+  const postgres = await startOwnPostgres(t, 'orders')
+  const { addressAs } = postgres
+  const courier = await stageCourier(t, {
+    ordersDatabase: { url: addressAs('orders'), ownerUrl: addressAs('orders_owner') },
+    superuserUrl: addressAs('postgres'),
+    rate,
+    // So slow that each kill of the notifier finds sends under way.
+    simulator: { SIMULATOR_ANSWER_LATENCY_MS: '30' },
+  })
+  const handedOver = await handOver(courier, queued)
+  const chance = chanceOf(t.seed)
+  const load = keepBooking(courier.merchant, { workers: 4, seed: t.seed, pauseMilliseconds: 500 })
+  const finishCancelling = keepCancelling(courier, load)
+  await killServices(courier, kills, chance)
+  const { queued: left = 0 } = await countByStatus(courier)
+  broken.require(left > 0, 'all messages had left before the last kill')
+  t.report(`services killed ${kills} times, ${left} messages are queued`)
+  const { slowest, log } = await killPostgres(courier, postgres, postgresKills, chance)
+  t.report(`Postgres killed ${postgresKills} times`)
+  await load.stop()
+  const cancelled = await finishCancelling()
+  // Nobody started it anew.
+  const live = await fetch(`${courier.orders.url}/health/live`).catch(() => undefined)
+  broken.require(live?.status === 200, 'orders did not survive that Postgres was killed')
+  broken.require(slowest < maxRecoverySeconds, `it took ${slowest} s until a batch was created again`)
+  const stored = await checkStored(text => courier.rows('orders', text), [...load.log, ...log], broken)
+  const moved = await courier.rows('orders', `select waybill_number from orders where status_key = 'key_3'`)
+  const unmoved = cancelled.length - moved.length
+  broken.require(unmoved === 0, `${unmoved} acknowledged moves are missing`)
+  broken.require(stored.ok > 20 && stored.acknowledged > kills, 'there was too little to lose')
+  if (t.short) await giveUpSends(courier)
+  const messages = await checkMessages(courier, { cancelled, handedOver }, broken)
+  return {
+    kills: `${kills} of services, ${postgresKills} of Postgres`,
+    ...stored,
+    moved: moved.length,
+    ...messages,
+    'recovery s': rounded(slowest, 2),
+  }
+}
+
+export const promise: TrustPromise = {
+  promise:
+    'When orders, the notifier or Postgres is killed at any moment, what was acknowledged is kept, no batch is stored in part, and each message is sent once or unknown',
+  limit:
+    'kill -9 of either service x100, of Postgres x6, under load and with 10,000 messages queued: 0 orders, moves or messages lost, 0 partial, 0 duplicated; orders created again within 5 s after Postgres is back',
+  run,
+}

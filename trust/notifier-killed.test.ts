@@ -1,4 +1,0 @@
-import { notifierKilled } from './notifier-killed.ts'
-import { testShortForm } from './short-form.ts'
-
-testShortForm(notifierKilled)

@@ -1,4 +1,0 @@
-import { restarts } from './restarts.ts'
-import { testShortForm } from './short-form.ts'
-
-testShortForm(restarts)

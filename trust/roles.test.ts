@@ -1,4 +1,0 @@
-import { roles } from './roles.ts'
-import { testShortForm } from './short-form.ts'
-
-testShortForm(roles)

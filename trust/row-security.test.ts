@@ -1,4 +1,0 @@
-import { rowSecurity } from './row-security.ts'
-import { testShortForm } from './short-form.ts'
-
-testShortForm(rowSecurity)

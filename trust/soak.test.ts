@@ -1,4 +1,0 @@
-import { testShortForm } from './short-form.ts'
-import { soak } from './soak.ts'
-
-testShortForm(soak)

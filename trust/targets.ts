@@ -1,0 +1,199 @@
+import { Agent, request } from 'node:http'
+import { createPool } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
+import * as notifierTokens from '../services/notifier/access/token-commands.ts'
+import { addTenant, phoneNumberId } from '../services/notifier/test/fixture.ts'
+import * as ordersTokens from '../services/orders/access/token-commands.ts'
+import { applyTenant } from '../services/orders/provisioning/apply.ts'
+import { batch, order, tenantFile } from '../services/orders/test/tenant.ts'
+import { eventually } from '../test/courier.ts'
+import { ask, type Courier, countByStatus, stageCourier, telling } from './courier-stage.ts'
+import { type OpenApi, type Operation, operationsOf, type Response } from './document.ts'
+import type { TrustOptions } from './promise.ts'
+
+export const appSecret = 'trust-app-secret'
+export const verifyToken = 'trust-verify-token'
+export const rivalSecret = 'rival-app-secret'
+const rivalNumber = '206540352242922'
+export const channelPath = `/api/channels/${phoneNumberId}`
+/** Demo's channel in working order. */
+export const channelOfDemo = {
+  ...{ name: 'Demo', plan: 'paid', default: true, access_token: 'demo-access-token', waba_id: '102290129340398' },
+  ...{ app_secret: appSecret, verify_token: verifyToken },
+}
+
+export type Headers = Readonly<Record<string, string>>
+
+/** A request as it is sent. */
+export interface Request {
+  readonly method: string
+  readonly path: string
+  readonly headers: Headers
+  readonly body?: string | Buffer | undefined
+}
+
+/** A service as a process, with its document and the tenants demo and rival. */
+export interface Target {
+  readonly name: 'orders' | 'notifier'
+  readonly url: string
+  readonly operations: readonly Operation[]
+  /** Of a client of demo that may use the operation. */
+  readonly headersFor: (operation: Pick<Operation, 'path'>) => Headers
+  /** Values of path parameters that name things of demo. */
+  readonly names: Readonly<Record<string, string>>
+  /** Texts that only rows of demo have. */
+  readonly marks: readonly string[]
+  /** A light request of another tenant. */
+  readonly rivals: Request
+  readonly send: (request: Request) => Promise<Response>
+  /** Milliseconds for which the event loop was blocked since the last time; no more than the thread computed. */
+  readonly held: () => Promise<number>
+  readonly rows: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
+  readonly createToken: (holder: ordersTokens.TokenRequest) => Promise<{ id: string; token: string }>
+  readonly revokeToken: (id: string) => Promise<unknown>
+  /** Puts what requests may have changed back into order. */
+  readonly repair: () => Promise<unknown>
+}
+
+export const bearer = (token = '', tenant = 'demo') => ({ authorization: `Bearer ${token}`, 'x-tenant': tenant })
+const json = { 'content-type': 'application/json' }
+
+/** Between the services: with the service token, without a tenant. */
+export const isInternal = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/internal')
+export const isOfStaff = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/api/staff')
+/** Which operations end the token that they are requested with. */
+export const endsToken = ({ path }: Pick<Operation, 'path'>): boolean => path.endsWith('/logout')
+
+const createSender = (url: string): Target['send'] => {
+  const agent = new Agent({ keepAlive: true })
+  return ({ method, path, headers, body }) =>
+    new Promise(resolve => {
+      const started = performance.now()
+      let text = ''
+      const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
+      const sent = request(url + path, { method, agent, headers: { ...headers, ...length } }, response => {
+        const { statusCode: status = 0, headers } = response
+        response.setEncoding('utf8').on('data', part => (text += part))
+        response.on('close', () => resolve({ status, headers, text, ms: performance.now() - started }))
+      })
+      const fail = () => resolve({ status: 0, headers: {}, text, ms: performance.now() - started })
+      sent.setTimeout(60_000, () => sent.destroy()).on('error', fail)
+      sent.end(body)
+    })
+}
+
+const describe = async (t: TrustOptions, courier: Courier, name: Target['name']) => {
+  const service = courier[name]
+  const pool = createPool({ url: courier.databases[name].url, name: 'trust', connections: 1 })
+  t.teardown(() => pool.end())
+  return {
+    pool,
+    name,
+    url: service.url,
+    operations: operationsOf((await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApi),
+    send: createSender(service.url),
+    held: async () => Math.min(...(await ask(service, 'SIGWINCH'))),
+    rows: (text: string, values?: unknown[]) => courier.rows(name, text, values),
+  }
+}
+
+/** With as many cities as a country has. */
+const largeTenant = () => {
+  const file = tenantFile()
+  const cities = Array.from({ length: 2_000 }, (_, n) => ({ id: 10_000 + n, name: `Grama ${n.toString(36)} Nuwara` }))
+  file.states.push({ id: 9, name: 'Uva', cities })
+  return file
+}
+
+const bulkPath = '/api/public/merchant/order/bulk'
+
+const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> => {
+  const { pool, ...service } = await describe(t, courier, 'orders')
+  const waybills = { mode: 'auto', format: 'RV########' } as const
+  await applyTenant(pool, largeTenant(), false)
+  await applyTenant(pool, tenantFile({ id: 'rival', name: 'Rival Couriers', waybills }), false)
+  const rival = await ordersTokens.createTokenFor(pool, { tenant: 'rival', merchant: 'shop@example.com' })
+  const leaving = await ordersTokens.createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
+  const merchant = bearer(courier.merchant.token)
+  const marked = { customer_name: 'Zebulon Quixote', customer_address: '77 Xylophone Lane' }
+  const headers = { ...merchant, ...json }
+  const created = await service.send({
+    method: 'POST',
+    path: bulkPath,
+    headers,
+    body: JSON.stringify(batch([order(marked)])),
+  })
+  const [waybill] = JSON.parse(created.text).data
+  return {
+    ...service,
+    headersFor: operation => {
+      if (isInternal(operation)) return bearer(courier.orders.environment.SERVICE_TOKEN)
+      if (endsToken(operation)) return bearer(leaving.token)
+      return isOfStaff(operation) ? bearer(courier.staffToken) : merchant
+    },
+    names: { waybill, waybill_number: waybill, tenant: 'demo' },
+    marks: [waybill, ...Object.values(marked)],
+    rivals: {
+      method: 'POST',
+      path: bulkPath,
+      headers: { ...bearer(rival.token, 'rival'), ...json },
+      body: JSON.stringify(batch()),
+    },
+    createToken: holder => ordersTokens.createTokenFor(pool, holder),
+    revokeToken: id => ordersTokens.revokeTokenById(pool, id),
+    repair: async () => {},
+  }
+}
+
+const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string): Promise<Target> => {
+  const { pool, ...service } = await describe(t, courier, 'notifier')
+  await addTenant(pool, 'rival', rivalNumber, {})
+  const rival = bearer((await notifierTokens.createTokenFor(pool, { tenant: 'rival', staff: 'Kamal' })).token, 'rival')
+  const change = async (method: string, path: string, body: object = {}, headers: Headers = courier.staff) => {
+    const changed = await service.send({ method, path, headers: { ...headers, ...json }, body: JSON.stringify(body) })
+    if (changed.status >= 300) throw new Error(`${method} ${path}: ${changed.status} ${changed.text}`)
+    return JSON.parse(changed.text)
+  }
+  const repair = async (): Promise<void> => {
+    // Slow: what is sent meanwhile is not to be measured.
+    await change('PUT', channelPath, { ...channelOfDemo, messages_per_second: 1 })
+    await change('POST', `${channelPath}/resume`)
+  }
+  await change('PUT', `/api/channels/${rivalNumber}`, { app_secret: rivalSecret }, rival)
+  await repair()
+  await change('POST', '/api/templates/sync')
+  const example = service.operations.find(({ id }) => id === 'POST /api/messages')?.example as object
+  const send_at = new Date(Date.now() + 86_400_000).toISOString()
+  const { data } = await change('POST', '/api/messages', { ...example, waybill_number: waybill, send_at })
+  const { authorization = '' } = courier.staff
+  return {
+    ...service,
+    headersFor: operation =>
+      isInternal(operation) ? bearer(courier.notifier.environment.SERVICE_TOKEN) : { ...bearer(), authorization },
+    names: { id: data.id, phone_number_id: phoneNumberId, phone: '94770000101', waybill_number: waybill, waybill },
+    marks: [data.id, waybill, phoneNumberId],
+    rivals: { method: 'GET', path: '/api/messages', headers: rival },
+    createToken: holder => notifierTokens.createTokenFor(pool as pg.Pool, holder as never),
+    revokeToken: id => notifierTokens.revokeTokenById(pool, id),
+    repair,
+  }
+}
+
+const many = '1000000000'
+
+/** Both services, without the limits that would refuse a request before it is read. Nothing is under way. */
+export const startTargets = async (t: TrustOptions) => {
+  const logins = { LOGIN_TRIES_PER_EMAIL: many, LOGIN_TRIES_PER_ADDRESS: many, PUBLIC_RATE_LIMIT_PER_MINUTE: many }
+  const courier = await stageCourier(t, {
+    orders: { ...telling, ...logins },
+    notifier: telling,
+    simulator: { WEBHOOK_URL: 'none' },
+  })
+  const orders = await ordersTarget(t, courier)
+  const outbox = () => courier.rows('orders', 'select 1 from outbox')
+  await eventually('the outbox is empty', outbox, ({ length }) => length === 0)
+  const notifier = await notifierTarget(t, courier, orders.names.waybill ?? '')
+  const isOver = ({ accepted = 0 }: Record<string, number>) => accepted > 0
+  await eventually('the message about the order has left', () => countByStatus(courier), isOver)
+  return { orders, notifier }
+}
