@@ -90,7 +90,8 @@ t.test('npm start, the printed call, a crash, a second start', async t => {
   t.match(demo.output(), /Orders Created Successfully/)
   t.match(
     demo.output(),
-    /queued\n(.*accepted\n)?.*sent\n(.*(delivered|read)\n)+$/,
+    // Status reports may overtake each other: what a later one passed over is not in the timeline.
+    /queued\n(.*(accepted|sent)\n)*(.*(delivered|read)\n)+$/,
     'the message of its first order was followed until it was delivered',
   )
   t.notMatch(demo.output(), answer.data[0], 'the waybills of the first start are not given again')
