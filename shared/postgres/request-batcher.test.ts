@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
-import { batchReads, batchRequests } from './request-batcher.ts'
+import { batchReads, batchRequests, countWithin } from './request-batcher.ts'
 
 /** Reads lengths of names; the name `none` has no row, and a statement with `broken` fails. */
 const lengths = () => {
@@ -78,4 +78,9 @@ t.test('arrivals without end do not keep items waiting behind a batch that is st
   t.equal(await second, 'second')
   stuck.resolve(['first'])
   t.equal(await first, 'first')
+})
+
+t.test('a batch takes the first items that fit its limit', async t => {
+  const count = (...sizes: number[]) => countWithin(sizes, 10, size => size)
+  t.strictSame([count(), count(4, 6), count(4, 6, 1), count(11, 1)], [0, 2, 2, 0])
 })

@@ -76,6 +76,16 @@ export const batchRequests = <Item, Result>(batching: Batching<Item, Result>) =>
   }
 }
 
+/** How many of the first items fit into one batch of at most `limit`, by their sizes. */
+export const countWithin = <Item>(items: readonly Item[], limit: number, sizeOf: (item: Item) => number): number => {
+  let size = 0
+  const end = items.findIndex(item => {
+    size += sizeOf(item)
+    return size > limit
+  })
+  return end === -1 ? items.length : end
+}
+
 /** Concurrent statements of one tenant, and names in one statement. */
 const readLanes = 2
 const namesPerRead = 100

@@ -1,5 +1,5 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
-import { batchRequests } from '@courier/shared/postgres/request-batcher.ts'
+import { batchRequests, countWithin } from '@courier/shared/postgres/request-batcher.ts'
 import type pg from 'pg'
 import { isOpen, keywordIn } from '../conversations/conversation.ts'
 import { findKeywords, type Inbound, type Person, recordInbound, releaseHeld } from '../conversations/queries.ts'
@@ -47,7 +47,7 @@ type Outcome = PromiseSettledResult<Applied | undefined>
 export const createApplier = (pool: pg.Pool, options: ApplyOptions) => {
   const batched = batchRequests<SignedWebhook, Outcome>({
     run: (_key, webhooks) => applyGroup(pool, webhooks, options),
-    take: countFitting,
+    take: waiting => countWithin(waiting, maxFactsPerTransaction, ({ facts }) => facts.length),
     lanes: waiting => (countFacts(waiting) >= manyFacts ? manyLanes : fewLanes),
   })
   return async (webhook: SignedWebhook): Promise<Applied | undefined> => {
@@ -59,16 +59,6 @@ export const createApplier = (pool: pg.Pool, options: ApplyOptions) => {
 
 const countFacts = (webhooks: readonly SignedWebhook[]): number =>
   webhooks.reduce((sum, { facts }) => sum + facts.length, 0)
-
-/** How many of the first webhooks fit into one transaction. */
-const countFitting = (webhooks: readonly SignedWebhook[]): number => {
-  let facts = 0
-  const end = webhooks.findIndex(webhook => {
-    facts += webhook.facts.length
-    return facts > maxFactsPerTransaction
-  })
-  return end === -1 ? webhooks.length : end
-}
 
 /** When a shared transaction fails, each webhook is applied alone: the error of one is not the others'. */
 const applyGroup = async (

@@ -1,5 +1,5 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { batchRequests } from '@courier/shared/postgres/request-batcher.ts'
+import { batchRequests, countWithin } from '@courier/shared/postgres/request-batcher.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { cancelledKey } from '../orders/statuses.ts'
@@ -31,14 +31,7 @@ export const createFindAlike = (pool: pg.Pool): FindAlike =>
         return found.slice(start - length, start)
       })
     },
-    take: waiting => {
-      let orders = 0
-      const end = waiting.findIndex(({ length }) => {
-        orders += length
-        return orders > ordersPerStatement
-      })
-      return end === -1 ? waiting.length : end
-    },
+    take: waiting => countWithin(waiting, ordersPerStatement, ({ length }) => length),
     lanes: () => lanes,
   })
 

@@ -1,6 +1,6 @@
 import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import { CommitInDoubt, inTenant, isUnavailable } from '@courier/shared/postgres/database.ts'
-import { batchRequests } from '@courier/shared/postgres/request-batcher.ts'
+import { batchRequests, countWithin } from '@courier/shared/postgres/request-batcher.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Alike, NewBatch } from './batch-rows.ts'
@@ -105,11 +105,7 @@ const isCollision = ({ code, table }: DatabaseError): boolean =>
   code === '40P01' || (code === '23505' && /^(orders|idempotency_keys)(_\d+)?$/.test(String(table)))
 
 /** How many of the first batches fit one statement: all must have the same version. */
-const groupSize = (waiting: readonly Pending[]): number => {
-  let orders = 0
-  const end = waiting.findIndex(({ version, batch }) => {
-    orders += batch.waybills.length
-    return version !== waiting[0]?.version || orders > maxGroupOrders
-  })
-  return end === -1 ? waiting.length : end
-}
+const groupSize = (waiting: readonly Pending[]): number =>
+  countWithin(waiting, maxGroupOrders, ({ version, batch }) =>
+    version === waiting[0]?.version ? batch.waybills.length : Number.POSITIVE_INFINITY,
+  )
