@@ -10,7 +10,7 @@ import { judge } from './health.ts'
 import { proveChannel } from './prove.ts'
 import { findChannel, resumeChannel } from './queries.ts'
 import { newestToken } from './secrets.ts'
-import { noWebhooks, readChannel, unproven } from './view.ts'
+import { noWebhooks, showChannels, unproven } from './view.ts'
 
 const Word = Type.Union([Type.String(), Type.Null()])
 
@@ -69,12 +69,14 @@ export const checkChannel = async (
   by: Actor,
 ): Promise<{ checked: Checked; isResumed: boolean } | undefined> => {
   const { pool, keyring, api, tokens } = dependencies
-  const { channel, newest } = await inTenant(pool, tenant, async (tx: Tx) => {
+  const found = await inTenant(pool, tenant, async (tx: Tx) => {
     const channel = await findChannel(tx, tenant, phoneNumberId)
-    // Only a channel's id is text that Postgres takes.
-    return { channel, newest: channel && (await newestToken(tx, keyring, tenant, phoneNumberId)) }
+    if (!channel) return undefined
+    const [shown] = await showChannels(tx, tenant, [channel])
+    return { channel, hasWebhooks: shown?.webhooks, newest: await newestToken(tx, keyring, tenant, phoneNumberId) }
   })
-  if (!channel) return undefined
+  if (!found) return undefined
+  const { channel, hasWebhooks, newest } = found
   if (!newest) return { checked: withoutToken, isResumed: false }
   const isProven = channel.proven_at !== null || (await proveChannel(dependencies, tenant, phoneNumberId))
   const { accessToken, isNext } = newest
@@ -84,7 +86,7 @@ export const checkChannel = async (
   ])
   const health = judge({ number, token }, channel.waba_id, new Date())
   if (!isProven) health.problems.push(unproven)
-  if (!(await readChannel(pool, tenant, phoneNumberId))?.webhooks) health.warnings.push(noWebhooks)
+  if (!hasWebhooks) health.warnings.push(noWebhooks)
   const ok = health.problems.length === 0
   if (!ok && isNext) health.problems.push('It is the new access token that was checked; the old one stays in use.')
   if (ok && isNext) await tokens.promote(tenant, phoneNumberId, accessToken)
