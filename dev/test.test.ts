@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 
 const start = (tmpdir: string, ...args: string[]) => {
@@ -30,13 +31,15 @@ t.test('the output of a failed file is printed whole, and the last line counts a
   t.same(readdirSync(join(folder, 'run')), [])
 })
 
-t.test('SIGTERM leaves no Postgres and no folder', async t => {
+t.test('SIGTERM leaves no Postgres and no folder, also when another follows', async t => {
   const folder = t.testdir({ run: {}, 'endless.ts': `setInterval(() => {}, 1_000)`, 'good.ts': '' })
   const { child, ended } = start(join(folder, 'run'), join(folder, 'good.ts'), join(folder, 'endless.ts'))
   // The first file has finished: Postgres is up, and the other file runs.
   await once(child.stdout, 'data')
   const [cluster = ''] = readdirSync(join(folder, 'run'))
   t.match(cluster, /^courier-test-/)
+  child.kill('SIGTERM')
+  await delay(100)
   child.kill('SIGTERM')
   t.same(await ended, [1, null])
   t.same(readdirSync(join(folder, 'run')), [])

@@ -123,7 +123,8 @@ let isStopping = false
 const starting = startTestPostgres()
 const stopPostgres = async (): Promise<void> => (await starting.catch(() => undefined))?.stop()
 for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
-  process.once(name, async () => {
+  process.on(name, async () => {
+    if (isStopping) return
     isStopping = true
     for (const group of running) signal(group, 'SIGTERM')
     for (let tries = 0; tries < 300 && running.size > 0; tries++) await delay(50)
