@@ -31,7 +31,7 @@ export const runService = async (service: Service): Promise<void> => {
   closeWithGrace({ delay: 9_500, logger: false }, async ({ signal, err }) => {
     if (err) logger.fatal({ err }, 'process.failed')
     else logger.info({ signal }, 'process.stopping')
-    await stop(service)
+    await stopService(service)
     logger.info('process.stopped')
   })
   try {
@@ -48,11 +48,19 @@ export const runService = async (service: Service): Promise<void> => {
   }
 }
 
-const stop = async ({ app, pool, workers, clients }: Service): Promise<void> => {
-  // In parallel: each may take five seconds.
-  await Promise.all([app.close(), ...workers.map(worker => worker.stop())])
-  await Promise.all(clients.map(client => client.close()))
+/** Stops everything, in phases. What fails is logged and keeps nothing else from stopping; then it rejects. */
+export const stopService = async ({ app, pool, logger, workers, clients }: Service): Promise<void> => {
+  const errors: unknown[] = []
+  const inParallel = async (actions: readonly (() => unknown)[]): Promise<void> => {
+    for (const result of await Promise.allSettled(actions.map(async action => action())))
+      if (result.status === 'rejected') errors.push(result.reason)
+  }
+  // Each may take five seconds.
+  await inParallel([() => app.close(), ...workers.map(worker => () => worker.stop())])
+  await inParallel(clients.map(client => () => client.close()))
   // The last response is logged after it is sent.
   await new Promise(setImmediate)
-  await pool.end()
+  await inParallel([() => pool.end()])
+  for (const err of errors) logger.error({ err }, 'process.stop_failed')
+  if (errors.length > 0) throw errors[0]
 }
