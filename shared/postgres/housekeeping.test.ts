@@ -4,6 +4,24 @@ import { build } from '../../services/orders/test/build.ts'
 import { createPool } from './database.ts'
 import { createHousekeeping } from './housekeeping.ts'
 
+t.test('the first run comes soon after the start', async t => {
+  const { database } = await build(t)
+  const pool = createPool({ url: database.url, name: 'housekeeping', connections: 1 })
+  t.teardown(() => pool.end())
+  const ran = Promise.withResolvers<void>()
+  const deletion = async () => {
+    ran.resolve()
+    return 0
+  }
+  const { start, stop } = createHousekeeping(pool, pino({ level: 'silent' }), [deletion], 10)
+  start()
+  // The timer of housekeeping keeps no process alive.
+  const alive = setInterval(() => {}, 1_000)
+  await ran.promise
+  clearInterval(alive)
+  await stop()
+})
+
 t.test('stop ends a run after the deletion in progress, however many rows are left', async t => {
   const { database } = await build(t)
   const pool = createPool({ url: database.url, name: 'housekeeping', connections: 1 })

@@ -7,8 +7,19 @@ export type DeleteExpired = (tx: AnyTransaction, tenant: string) => Promise<numb
 
 const hourMilliseconds = 3_600_000
 
-/** Runs the deletions for every tenant once an hour. `stop` waits for the one in progress and starts no other. */
-export const createHousekeeping = (pool: pg.Pool, logger: Logger, deletions: readonly DeleteExpired[]) => {
+/** Half a minute to one and a half after the start: not in all processes at once. */
+const firstRun = (): number => 60_000 * (0.5 + Math.random())
+
+/**
+ * Runs the deletions for every tenant soon after the start and an hour after each run. `stop` waits for the one in
+ * progress and starts no other.
+ */
+export const createHousekeeping = (
+  pool: pg.Pool,
+  logger: Logger,
+  deletions: readonly DeleteExpired[],
+  firstMilliseconds = firstRun(),
+) => {
   let running = Promise.resolve()
   let isStopping = false
   let timer: NodeJS.Timeout | undefined
@@ -21,13 +32,18 @@ export const createHousekeeping = (pool: pg.Pool, logger: Logger, deletions: rea
     for (const tenant of await findTenantIds(pool))
       await deleteExpired(tenant).catch(err => logger.warn({ err, tenant }, 'housekeeping.failed'))
   }
-  const start = (): void => {
-    timer = setInterval(() => {
-      running = clean().catch(err => logger.warn({ err }, 'housekeeping.failed'))
-    }, hourMilliseconds).unref()
+  const run = async (): Promise<void> => {
+    await clean().catch(err => logger.warn({ err }, 'housekeeping.failed'))
+    if (!isStopping) runAfter(hourMilliseconds)
   }
+  const runAfter = (milliseconds: number): void => {
+    timer = setTimeout(() => {
+      running = run()
+    }, milliseconds).unref()
+  }
+  const start = (): void => runAfter(firstMilliseconds)
   const stop = (): Promise<void> => {
-    clearInterval(timer)
+    clearTimeout(timer)
     isStopping = true
     return running
   }
