@@ -82,12 +82,13 @@ export class ServiceProcess {
 
 const run = promisify(execFile)
 
-/** Runs an operator's command of a service. Returns what it printed as JSON. */
+/** Runs an operator's command of a service, with `input` on its standard input. Returns what it printed as JSON. */
 export const runAdmin = async (
   service: 'orders' | 'notifier',
   words: readonly string[],
-  env: NodeJS.ProcessEnv = process.env,
+  { env = process.env, input = '' }: { env?: NodeJS.ProcessEnv; input?: string } = {},
 ): Promise<unknown> => {
-  const file = join(root, 'services', service, 'admin.ts')
-  return JSON.parse((await run(process.execPath, [file, ...words, '--json'], { env })).stdout)
+  const running = run(process.execPath, [join(root, 'services', service, 'admin.ts'), ...words, '--json'], { env })
+  running.child.stdin?.end(input)
+  return JSON.parse((await running).stdout)
 }

@@ -1,11 +1,8 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
-import { setTimeout as delay } from 'node:timers/promises'
 
 /** A network fault. A request is what the client sends, a response what comes back. */
 export type Trouble =
-  /** Delays each direction by so much. */
-  | { kind: 'latency'; milliseconds: number }
   /** The request does not arrive; the client's connection is reset. */
   | { kind: 'reset' }
   /** Nothing arrives, and neither end notices. */
@@ -16,7 +13,7 @@ export type Trouble =
   | { kind: 'half_request' }
   | { kind: 'half_response' }
 
-/** A proxy in front of a server that injects faults. */
+/** A proxy in front of servers, which injects faults. */
 export interface TcpProxy {
   /** On 127.0.0.1. */
   readonly port: number
@@ -28,22 +25,35 @@ export interface TcpProxy {
   close: () => Promise<void>
 }
 
-/** Reads `target` at each new connection, so that it may change. */
-export const startProxy = async (target: { port: number; host: string }): Promise<TcpProxy> => {
+/** Each connection goes to the next of the targets that accepts it. Reads a target at each connection, so that it may change. */
+export const startProxy = async (...targets: readonly { port: number; host: string }[]): Promise<TcpProxy> => {
   const sockets = new Set<Socket>()
-  const keep = (socket: Socket, peer: Socket): void => {
+  let connections = 0
+  const keep = (socket: Socket): Socket => {
     sockets.add(socket)
-    socket.setNoDelay(true)
-    socket.on('error', () => {})
-    socket.on('close', () => {
-      sockets.delete(socket)
-      peer.destroy()
-    })
+    return socket
+      .setNoDelay(true)
+      .on('error', () => {})
+      .on('close', () => sockets.delete(socket))
   }
-  const server = createServer(client => {
-    const upstream = connect(target)
-    keep(client, upstream)
-    keep(upstream, client)
+  const findUpstream = async (): Promise<Socket | undefined> => {
+    const rotated = [...targets, ...targets].splice(connections++ % targets.length, targets.length)
+    for (const target of rotated) {
+      const upstream = keep(connect(target))
+      const isOpen = await once(upstream, 'connect').catch(() => false)
+      if (isOpen) return upstream
+    }
+  }
+  const server = createServer(async client => {
+    keep(client)
+    const upstream = await findUpstream()
+    if (!upstream || client.destroyed) {
+      client.destroy()
+      upstream?.destroy()
+      return
+    }
+    client.on('close', () => upstream.destroy())
+    upstream.on('close', () => client.destroy())
     pass(client, upstream, 'request', () => proxy.trouble)
     pass(upstream, client, 'response', () => proxy.trouble)
   })
@@ -71,7 +81,6 @@ const pass = (from: Socket, to: Socket, part: 'request' | 'response', troubleNow
     const trouble = troubleNow()
     earlier = earlier.then(async () => {
       from.pause()
-      if (trouble?.kind === 'latency') await delay(trouble.milliseconds)
       await write(to, spoil(bytes, part, trouble))
       if (endsWith(part, trouble)) for (const end of [from, to]) end.resetAndDestroy()
       from.resume()

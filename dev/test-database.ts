@@ -7,21 +7,21 @@ import { embeddedPassword, root } from './settings.ts'
 const services = ['orders', 'notifier'] as const
 type Service = (typeof services)[number]
 
-/** A database of one test file: the URLs of its roles, as a service gets them. */
+/** A database of one test file: its URLs by role, as a service gets the first two. */
 export interface TestDatabase {
   url: string
   ownerUrl: string
+  superuserUrl: string
 }
 
 const addresses = (server: string, service: string, database: string): TestDatabase => {
-  const as = (role: string): string => {
-    const url = new URL(server)
-    url.username = role
-    url.password = embeddedPassword
-    url.pathname = database
-    return url.href
+  const as = (parts: object): string => Object.assign(new URL(server), { pathname: database, ...parts }).href
+  const password = embeddedPassword
+  return {
+    url: as({ username: testName(service), password }),
+    ownerUrl: as({ username: `${testName(service)}_owner`, password }),
+    superuserUrl: as({}),
   }
-  return { url: as(testName(service)), ownerUrl: as(`${testName(service)}_owner`) }
 }
 
 /** The roles and the template of the tests: never a service's own, whatever server the tests run on. */
@@ -50,11 +50,4 @@ export const cloneDatabase = async (t: Teardown, service: Service): Promise<Test
   await onServer(server, client => client.query(create))
   t.teardown(() => onServer(server, client => client.query(`drop database ${name} with (force)`)))
   return addresses(server, service, name)
-}
-
-/** The URL of the same database for the superuser. */
-export const superuserAddress = ({ url }: Pick<TestDatabase, 'url'>): string => {
-  const address = new URL(process.env.TEST_POSTGRES_URL ?? '')
-  address.pathname = new URL(url).pathname
-  return address.href
 }

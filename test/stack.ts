@@ -22,10 +22,9 @@ export interface StackOptions {
   ordersDatabase?: TestDatabase
   /** Where a service finds Postgres, else where it is. */
   databasePorts?: { orders: number; notifier: number }
-  simulatorPort?: number
 }
 
-/** Both services and the simulator on databases of their own, told of each other, ready. Gone when the test ends. */
+/** Both services and the simulator on databases of their own, with each other's addresses, ready. Gone when the test ends. */
 export const startStack = async (t: Teardown, more: StackOptions = {}): Promise<Stack> => {
   const databases = {
     orders: more.ordersDatabase ?? (await cloneDatabase(t, 'orders')),
@@ -36,8 +35,7 @@ export const startStack = async (t: Teardown, more: StackOptions = {}): Promise<
     if (more.databasePorts) url.port = String(more.databasePorts[name])
     return url.href
   }
-  const [ordersPort, notifierPort] = [await freePort(), await freePort()]
-  const simulatorPort = more.simulatorPort ?? (await freePort())
+  const [ordersPort, notifierPort, simulatorPort] = [await freePort(), await freePort(), await freePort()]
   const common = { ...secrets, SERVICE_TOKEN: randomBytes(16).toString('hex'), RATE_LIMIT_PER_MINUTE: '1000000' }
   const ports = { ORDERS_PORT: String(ordersPort), NOTIFIER_PORT: String(notifierPort) }
   const orders = new ServiceProcess('services/orders/main.ts', addressOf('127.0.0.1', ordersPort), {
@@ -69,6 +67,6 @@ export const startStack = async (t: Teardown, more: StackOptions = {}): Promise<
     service.start()
   }
   await Promise.all(Object.values(services).map(service => service.ready()))
-  const admin: Stack['admin'] = (service, ...words) => runAdmin(service, words, services[service].environment)
+  const admin: Stack['admin'] = (service, ...words) => runAdmin(service, words, { env: services[service].environment })
   return { ...services, databases, admin }
 }

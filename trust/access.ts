@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Operation } from './document.ts'
-import { rightBodies } from './inputs.ts'
+import { requestOf, rightBodies } from './inputs.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 import { printOf } from './table-prints.ts'
 import { bearer, endsToken, type Headers, isInternal, isOfStaff, startTargets, type Target } from './targets.ts'
@@ -61,16 +61,10 @@ const clientsOf = async ({ name, createToken, revokeToken }: Target, merchant: H
 }
 
 /** Requests an operation about demo's things. */
-const sendAs = ({ send, names }: Target, operation: Operation, client: Headers) => {
-  const { method, path, body } = operation
-  const [payload] = rightBodies(operation)
-  return send({
-    method,
-    path: path.replace(/\{([^}]+)\}/g, (_all, name: string) => encodeURIComponent(names[name] ?? '1')),
-    headers: { ...client, ...(body && { 'content-type': 'application/json' }) },
-    body: body && JSON.stringify(payload),
-  })
-}
+const sendAs = ({ send, names }: Target, operation: Operation, headers: Headers) =>
+  send(
+    requestOf(operation, { headers, isRight: true }, { path: names, body: JSON.stringify(rightBodies(operation)[0]) }),
+  )
 
 const isRefusal = (operation: Operation, name: string, { status, text }: { status: number; text: string }): boolean =>
   name === 'no tenant' && !isInternal(operation)
@@ -99,7 +93,7 @@ const tryAll = async (target: Target, { refused, elsewhere }: Clients, broken: B
       broken.require(isRefused, `${where} with ${name}: ${response.status} ${response.text.slice(0, 100)}`)
       requests++
     }
-    // They are to come again.
+    // These clients are used again.
     for (const [name, client] of Object.entries(endsToken(operation) ? {} : elsewhere)) {
       const { status, text } = await sendAs(target, operation, client)
       const isLeak = status < 300 && shows(text)

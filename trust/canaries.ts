@@ -1,59 +1,50 @@
 import { startStack } from '../test/stack.ts'
 import { runNotifier } from './canary-notifier.ts'
 import { runOrders } from './canary-orders.ts'
+import { type Observed, observe } from './canary-service.ts'
 import { findIn, makeCanaries, meant, searchColumns } from './canary-set.ts'
-import { openStage, type Stage } from './canary-stage.ts'
-import { unlimited } from './courier-stage.ts'
+import { nowhere, unlimited } from './courier.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
 /** What Postgres says of a row's values. */
 const details = /Failing row contains|Key \(|"detail"|"where"|invalid input syntax/
 
-/** Looks through everything that a service let out, and its tables. Returns how many places that were. */
-const search = async (
-  stage: Stage,
-  service: string,
-  canaries: Record<string, string>,
-  broken: Broken,
-): Promise<number> => {
-  const metrics = await fetch(`${stage.service.url}/metrics`).then(answer => answer.text())
-  const places = {
-    'the log': stage.service.lines,
-    'a response': stage.errorResponses,
-    'a command': stage.printed,
+/** Searches everything that a service let out, and its tables. Returns how many texts and columns that were. */
+const search = async (observed: Observed, canaries: Record<string, string>, broken: Broken): Promise<number> => {
+  const { name: service, superuser } = observed
+  const metrics = await fetch(`${observed.service.url}/metrics`).then(response => response.text())
+  const texts = {
+    'the log': observed.service.lines,
+    'a response': observed.errorResponses,
+    'a command': observed.printed,
     'the metrics': metrics.split('\n'),
   }
-  for (const [place, lines] of Object.entries(places))
+  for (const [where, lines] of Object.entries(texts))
     for (const line of lines) {
       const found = findIn(line, canaries)
-      broken.require(found.length === 0, `${service}: ${place} shows ${found}: ${line.slice(0, 300)}`)
-      broken.require(!details.test(line), `${service}: ${place} shows values of a row: ${line.slice(0, 300)}`)
+      broken.require(found.length === 0, `${service}: ${where} shows ${found}: ${line.slice(0, 300)}`)
+      broken.require(!details.test(line), `${service}: ${where} shows values of a row: ${line.slice(0, 300)}`)
     }
-  const columns = await searchColumns(stage.superuser, service, canaries)
-  for (const { name, found } of columns) {
+  const columns = await searchColumns(superuser, service, canaries)
+  for (const [name, found] of columns) {
     const stray = found.filter(canary => !meant[name]?.includes(canary))
     broken.require(stray.length === 0, `${name} holds ${stray}`)
   }
-  // What was to be stored is there: a run that got nowhere would find nothing either.
+  // What was to be stored is there: a run that failed at once would find nothing either.
   for (const name of Object.keys(meant).filter(name => name.startsWith(`${service}.`)))
-    broken.require(
-      columns.some(column => column.name === name && column.found.length > 0),
-      `${name} holds no canary`,
-    )
-  return Object.values(places).reduce((sum, lines) => sum + lines.length, columns.length)
+    broken.require((columns.get(name) ?? []).length > 0, `${name} holds no canary`)
+  return Object.values(texts).reduce((sum, lines) => sum + lines.length, columns.size)
 }
 
-/** The paths were really gone: each kind of answer came, and Postgres refused rows with their values. */
-const requirePaths = (stage: Stage, service: string, statuses: readonly number[], failures: number, broken: Broken) => {
-  for (const status of statuses)
-    broken.require(stage.statuses.has(status), `${service} never answered ${status}: a path was not gone`)
-  const failed = stage.statuses.get(500) ?? 0
-  broken.require(failed === failures, `${service} answered 500 ${failed} times instead of ${failures}`)
-  for (const code of ['23514', '22'])
-    broken.require(
-      stage.service.lines.some(line => line.includes(`"code":"${code}`)),
-      `${service} never logged ${code}`,
-    )
+/** Every path was taken: each status came, and Postgres refused rows with their values. */
+const requirePaths = ({ name, service, statuses }: Observed, expected: number[], failures: number, broken: Broken) => {
+  for (const status of expected) broken.require(statuses.has(status), `${name} never responded ${status}`)
+  const failed = statuses.get(500) ?? 0
+  broken.require(failed === failures, `${name} responded 500 ${failed} times instead of ${failures}`)
+  for (const code of ['23514', '22']) {
+    const isLogged = service.lines.some(line => line.includes(`"code":"${code}`))
+    broken.require(isLogged, `${name} never logged ${code}`)
+  }
 }
 
 export const promise: TrustPromise = {
@@ -64,29 +55,21 @@ export const promise: TrustPromise = {
     const own = makeCanaries(options.seed)
     const common = { LOG_LEVEL: 'debug', ...unlimited }
     const stack = await startStack(options, {
-      orders: { ...common, NOTIFIER_URL: 'http://127.0.0.1:1' },
+      orders: { ...common, NOTIFIER_URL: nowhere },
       notifier: { ...common, RECIPIENT_PAUSE_SECONDS: '1' },
       simulator: { SIMULATOR_DELAY_FACTOR: '0', WEBHOOK_URL: 'none' },
     })
-    const orders = await openStage(options, stack.orders, stack.databases.orders)
-    const notifier = await openStage(options, stack.notifier, stack.databases.notifier)
+    const [orders, notifier] = [await observe(options, stack, 'orders'), await observe(options, stack, 'notifier')]
     const key = stack.notifier.environment.CREDENTIALS_KEYS?.split(':')[1] ?? ''
-    const all = {
-      ...own,
-      key,
-      ...(await runOrders(orders, own)),
-      ...(await runNotifier(notifier, stack.simulator.url, own)),
-    }
-    requirePaths(orders, 'orders', [200, 400, 401, 404, 415, 422, 503], 3, broken)
-    requirePaths(notifier, 'notifier', [200, 202, 400, 401, 403, 422, 503], 5, broken)
-    const { rows: ends } = await notifier.superuser.query('select distinct status from messages')
-    for (const end of ['accepted', 'failed', 'unknown'])
-      broken.require(
-        ends.some(({ status }) => status === end),
-        `no message became ${end}: a path was not gone`,
-      )
-    const places = (await search(orders, 'orders', all, broken)) + (await search(notifier, 'notifier', all, broken))
-    const calls = [orders, notifier].flatMap(({ statuses }) => [...statuses.values()]).reduce((a, b) => a + b, 0)
-    return { canaries: Object.keys(all).length, calls, 'places searched': places, found: broken.count }
+    const tokens = { ...(await runOrders(orders, own)), ...(await runNotifier(notifier, stack.simulator.url, own)) }
+    const all = { ...own, ...tokens, key }
+    requirePaths(orders, [200, 400, 401, 404, 415, 422, 503], 3, broken)
+    requirePaths(notifier, [200, 202, 400, 401, 403, 422, 503], 5, broken)
+    const { rows } = await notifier.superuser.query('select distinct status from messages')
+    const ends = rows.map(({ status }) => status)
+    for (const end of ['accepted', 'failed', 'unknown']) broken.require(ends.includes(end), `no message became ${end}`)
+    const searched = (await search(orders, all, broken)) + (await search(notifier, all, broken))
+    const requests = [...orders.statuses.values(), ...notifier.statuses.values()].reduce((a, b) => a + b, 0)
+    return { canaries: Object.keys(all).length, requests, searched, found: broken.count }
   },
 }

@@ -1,77 +1,67 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { messageTo } from '../services/notifier/test/fixture.ts'
+import { messageTo, phoneNumberId } from '../services/notifier/test/fixture.ts'
 import { envelope, inbound, status } from '../services/notifier/test/webhooks-fixture.ts'
+import type { Observed } from './canary-service.ts'
 import type { Canaries } from './canary-set.ts'
-import type { Stage } from './canary-stage.ts'
-import { control } from './courier-stage.ts'
+import { control } from './courier.ts'
 import { channelOfDemo, channelPath } from './targets.ts'
 
-const admin = 'services/notifier/admin.ts'
-const number = channelPath.split('/').at(-1) ?? ''
-
-type Headers = Record<string, string>
-/** Makes calls one after another: method, path, body, headers beside those of staff. */
-type CallAll = (...calls: [method: string, path: string, body?: unknown, more?: Headers | undefined][]) => Promise<void>
-
-/** Canaries through every path of the notifier, those that fail too. Returns the tokens that it gave out. */
-export const runNotifier = async (stage: Stage, simulator: string, canaries: Canaries): Promise<Headers> => {
+/** Canaries through every path of the notifier, those that fail too. Returns the token that it created. */
+export const runNotifier = async (notifier: Observed, simulator: string, canaries: Canaries) => {
   await control(simulator, '/tokens', { access_token: canaries.accessToken }, 'PUT')
-  await provide(stage, canaries)
-  const token = await stage.createToken(admin, '--staff', canaries.staffName)
-  const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo' }
-  const callAll: CallAll = async (...calls) => {
-    for (const [method, path, body, more] of calls) await stage.call(method, path, { ...headers, ...more }, body)
-  }
-  await manageChannel(callAll, canaries)
-  await sendMessages(stage, simulator, canaries, headers)
-  await sendWrongMessages(callAll, canaries)
-  await takeWebhooks(stage, canaries)
-  const send = () => callAll(['POST', '/api/messages', message(canaries)])
+  for (const file of filesWith(canaries)) await notifier.command(['apply', '-'], file)
+  await notifier.command(['keys', 'rotate'])
+  const staffToken = await notifier.createToken('--staff', canaries.staffName)
+  await manageChannel(notifier, canaries)
+  await sendMessages(notifier, simulator, canaries)
+  await sendWrongMessages(notifier, canaries)
+  await sendWebhooks(notifier, canaries)
+  const send = () => notifier.send('POST', '/api/messages', messageWith(canaries))
   for (const condition of ['length(recipient) < 3', 'recipient::smallint > 0', `(template->>'name')::integer > 0`])
-    await stage.refuseDuring('messages', condition, send)
-  const change = () => callAll(['PUT', channelPath, { app_secret: canaries.strangeToken }])
-  await stage.refuseDuring('secrets', 'length(last4) > 90', change)
-  await stage.killDuring('messages', send)
-  return { staffToken: token }
+    await notifier.refuseDuring('messages', condition, send)
+  const change = () => notifier.send('PUT', channelPath, { app_secret: canaries.strangeToken })
+  await notifier.refuseDuring('secrets', 'length(last4) > 90', change)
+  await notifier.killDuring('messages', send)
+  return { staffToken }
 }
 
-/** The channel, by the operator's command, also by files that are refused. */
-const provide = async (stage: Stage, { accessToken, appSecret, verifyToken, pin }: Canaries): Promise<void> => {
+/** The file with the channel, and files that are refused. */
+const filesWith = ({ accessToken, appSecret, verifyToken, pin }: Canaries): string[] => {
   const secrets = { access_token: accessToken, app_secret: appSecret, verify_token: verifyToken }
   const file = (fields: object = {}): string => {
-    const channel = { phone_number_id: number, ...channelOfDemo, ...secrets, ...fields }
+    const channel = { phone_number_id: phoneNumberId, ...channelOfDemo, ...secrets, ...fields }
     return JSON.stringify({ tenant: { id: 'demo', country: 'LK' }, channels: [channel] })
   }
-  const wrong = [
+  return [
+    file(),
     file().slice(0, -3),
     file({ access_token: `${accessToken} ${accessToken}` }),
     file({ app_secret: { [appSecret]: appSecret }, pin: [pin] }),
     file({ plan: verifyToken, verify_token: 1 }),
   ]
-  for (const text of [file(), ...wrong]) await stage.command(admin, ['apply', '-'], text)
-  await stage.command(admin, ['keys', 'rotate'])
 }
 
-const manageChannel = (callAll: CallAll, canaries: Canaries): Promise<void> => {
+const manageChannel = async ({ send }: Observed, canaries: Canaries): Promise<void> => {
   const { pin, certificate, nextToken, accessToken, appSecret, verifyToken } = canaries
-  return callAll(
-    ['PUT', channelPath, { pin }],
-    ['PUT', channelPath, { access_token: `${nextToken} ${nextToken}`, app_secret: [appSecret], pin: `${pin} ` }],
-    ['PUT', channelPath, { verify_token: `${verifyToken}\0`, plan: verifyToken }],
-    ['PUT', channelPath, `{"access_token": "${accessToken}", ${pin}`],
-    ['PUT', channelPath, { access_token: nextToken }],
-    ['POST', `${channelPath}/register`, { pin, certificate }],
-    ['POST', `${channelPath}/register`, { pin: `${pin}1`, certificate: [certificate] }],
-    ['POST', `${channelPath}/check`],
-    ['PUT', channelPath, { access_token: accessToken }],
-    ['POST', `${channelPath}/check`],
-    ['POST', '/api/templates/sync', {}],
-  )
+  for (const body of [
+    { pin },
+    { access_token: `${nextToken} ${nextToken}`, app_secret: [appSecret], pin: `${pin} ` },
+    { verify_token: `${verifyToken}\0`, plan: verifyToken },
+    `{"access_token": "${accessToken}", ${pin}`,
+    { access_token: nextToken },
+  ])
+    await send('PUT', channelPath, body)
+  await send('POST', `${channelPath}/register`, { pin, certificate })
+  await send('POST', `${channelPath}/register`, { pin: `${pin}1`, certificate: [certificate] })
+  await send('POST', `${channelPath}/check`)
+  await send('PUT', channelPath, { access_token: accessToken })
+  await send('POST', `${channelPath}/check`)
+  await send('POST', '/api/templates/sync', {})
 }
 
 /** A message with canaries in it. */
-const message = ({ parameter, recipient }: Canaries, to = `0${recipient}`) => {
+const messageWith = ({ parameter, recipient }: Canaries, to = `0${recipient}`) => {
   const template = structuredClone(messageTo('').template)
   const [, body] = template.components
   if (body?.parameters[0]) body.parameters[0].text = parameter
@@ -79,67 +69,64 @@ const message = ({ parameter, recipient }: Canaries, to = `0${recipient}`) => {
 }
 
 /** Messages that are sent, refused and lost. */
-const sendMessages = async (stage: Stage, simulator: string, canaries: Canaries, headers: Headers): Promise<void> => {
+const sendMessages = async ({ send, superuser }: Observed, simulator: string, canaries: Canaries): Promise<void> => {
   const troubles = [
     undefined,
     { kind: 'error', code: 131026, details: 'Message undeliverable' },
     ...['lost', 'half', 'html', 'empty', 'refused'].map(kind => ({ kind })),
     { kind: 'error', code: 132000 },
   ]
+  const open = `select from messages where message_id = $1 and status in ('queued', 'sending') and attempts = 0`
   for (const [index, trouble] of troubles.entries()) {
     if (trouble) await control(simulator, '/scripts', { call: 'messages', times: 1, trouble })
-    // To two people in turn: each is written to once in a second.
-    const body = message(canaries, index % 2 ? `0${canaries.writer}` : undefined)
-    const { text } = await stage.call('POST', '/api/messages', headers, body)
-    await settle(stage, JSON.parse(text).data?.id)
+    // To two people in turn: each gets one message a second.
+    const to = index % 2 ? canaries.writer : canaries.recipient
+    const { data } = JSON.parse(await send('POST', '/api/messages', messageWith(canaries, `0${to}`)))
+    const isOpen = async () => (await superuser.query(open, [data?.id])).rows.length > 0
+    for (let tries = 0; tries < 100 && (await isOpen()); tries++) await delay(50)
   }
 }
 
-/** Waits until the message was sent, or not. */
-const settle = async ({ superuser }: Stage, id: string | undefined): Promise<void> => {
-  const open = `select from messages where message_id = $1 and status in ('queued', 'sending') and attempts = 0`
-  for (let tries = 0; tries < 100 && (await superuser.query(open, [id])).rows.length > 0; tries++) await delay(50)
-}
-
-const sendWrongMessages = (callAll: CallAll, canaries: Canaries): Promise<void> => {
-  const { name, parameter, recipient } = canaries
-  const right = message(canaries)
+const sendWrongMessages = async ({ send }: Observed, canaries: Canaries): Promise<void> => {
+  const { name, parameter, recipient, strangeToken } = canaries
+  const right = messageWith(canaries)
   const text = JSON.stringify(right)
-  const lists = ['messages?to=', 'messages?status=', 'messages/', 'conversations/', 'templates?cursor=']
-  const post = (body: unknown, more?: Headers): Parameters<CallAll>[0] => ['POST', '/api/messages', body, more]
-  return callAll(
-    // 132000 holds the template until it is found approved.
-    ['POST', '/api/templates/sync', {}],
-    post(message(canaries, name)),
-    post({ ...right, channel: name, waybill_number: `${name}\0`, send_at: name }),
-    post({ ...right, template: { name: parameter, language: { code: parameter } } }),
-    post(text.replace(parameter, `${parameter}\\n`)),
-    post(text.slice(0, -5)),
-    post(right, { authorization: `Bearer ${canaries.strangeToken}` }),
-    ['POST', '/api/messages/bulk', { messages: [right, message(canaries, name)] }],
-    ...lists.flatMap(path =>
-      [name, `%2B94${recipient}`].map((canary): Parameters<CallAll>[0] => ['GET', `/api/${path}${canary}`]),
-    ),
-  )
+  // 132000 holds the template until it is found approved.
+  await send('POST', '/api/templates/sync', {})
+  for (const body of [
+    messageWith(canaries, name),
+    { ...right, channel: name, waybill_number: `${name}\0`, send_at: name },
+    { ...right, template: { name: parameter, language: { code: parameter } } },
+    text.replace(parameter, `${parameter}\\n`),
+    text.slice(0, -5),
+  ])
+    await send('POST', '/api/messages', body)
+  await send('POST', '/api/messages', right, { authorization: `Bearer ${strangeToken}` })
+  await send('POST', '/api/messages/bulk', { messages: [right, messageWith(canaries, name)] })
+  for (const path of ['messages?to=', 'messages?status=', 'messages/', 'conversations/', 'templates?cursor='])
+    for (const canary of [name, `%2B94${recipient}`]) await send('GET', `/api/${path}${canary}`)
 }
 
-const takeWebhooks = async (stage: Stage, canaries: Canaries): Promise<void> => {
+const sendWebhooks = async (notifier: Observed, canaries: Canaries): Promise<void> => {
   const { writer, inboundText, profileName, recipient, appSecret, verifyToken, strangeToken } = canaries
   const from = `94${writer}`
   const contacts = [{ profile: { name: profileName }, wa_id: from }]
-  const written = envelope({ contacts, messages: [inbound({ from, text: { body: inboundText } })] }, number)
-  const told = envelope({ statuses: [status({ recipient_id: `94${recipient}`, status: 'delivered' })] }, number)
+  const fields = [
+    { contacts, messages: [inbound({ from, text: { body: inboundText } })] },
+    { statuses: [status({ recipient_id: `94${recipient}`, status: 'delivered' })] },
+  ]
+  const [written = '', ...others] = fields.map(each => JSON.stringify(envelope(each, phoneNumberId)))
   const post = (body: string, secret: string) => {
     const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
-    return stage.call('POST', '/webhooks/messaging', { 'x-hub-signature-256': signature }, body)
+    return notifier.send('POST', '/webhooks/messaging', body, { 'x-hub-signature-256': signature })
   }
-  for (const document of [written, told].map(document => JSON.stringify(document))) {
+  for (const document of [written, ...others]) {
     await post(document, appSecret)
     await post(document, strangeToken)
     await post(document.slice(0, -3), appSecret)
-    await stage.refuseDuring('conversations', 'recipient::smallint > 0', () => post(document, appSecret))
+    await notifier.refuseDuring('conversations', 'recipient::smallint > 0', () => post(document, appSecret))
   }
   for (const token of [verifyToken, strangeToken])
-    await stage.call('GET', `/webhooks/messaging?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=1`, {})
-  await stage.killDuring('conversations', () => post(JSON.stringify(written), appSecret))
+    await notifier.send('GET', `/webhooks/messaging?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=1`)
+  await notifier.killDuring('conversations', () => post(written, appSecret))
 }

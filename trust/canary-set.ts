@@ -55,28 +55,16 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'notifier.tokens.staff_name': ['staffName'],
 }
 
-export interface Column {
-  /** service.table.column */
-  name: string
-  /** The canaries that it holds. */
-  found: string[]
-}
-
-/** Every column of every table with the canaries in it. */
-export const searchColumns = async (
-  superuser: pg.Client,
-  service: string,
-  canaries: Record<string, string>,
-): Promise<Column[]> => {
+/** The canaries in every column of every table, by service.table.column. */
+export const searchColumns = async (superuser: pg.Client, service: string, canaries: Record<string, string>) => {
   const { rows: columns } = await superuser.query(
     `select relname as table, attname as column from pg_class join pg_attribute on attrelid = pg_class.oid
      where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'm') and attnum > 0 and not attisdropped`,
   )
-  const searched: Column[] = []
+  const searched = new Map<string, string[]>()
   for (const { table, column } of columns) {
     const { rows } = await superuser.query({ text: `select "${column}" from "${table}"`, rowMode: 'array' })
-    const text = rows.map(([value]) => textOf(value)).join('\n')
-    searched.push({ name: `${service}.${table}.${column}`, found: findIn(text, canaries) })
+    searched.set(`${service}.${table}.${column}`, findIn(rows.map(([value]) => textOf(value)).join('\n'), canaries))
   }
   return searched
 }

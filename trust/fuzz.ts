@@ -34,7 +34,7 @@ type Memory = ReturnType<typeof createMemory>
  * operation. A body that fills the sockets' buffers may also meet a closed connection, when it is refused before it is read; a
  * process that died would fail the next requests too.
  */
-const faultOf = (operation: Operation, request: DrawnRequest, response: Response): string | undefined => {
+const errorOf = (operation: Operation, request: DrawnRequest, response: Response): string | undefined => {
   const namesNothing =
     /"message":"(There is nothing at this address|The address is malformed|The [A-Z]+ method is not supported)/.test(
       response.text,
@@ -59,15 +59,15 @@ const fuzzOperation = async (
   seed: number,
   broken: Broken,
 ) => {
-  const counts = { answered: 0, succeeded: 0 }
+  const counts = { sent: 0, succeeded: 0 }
   const attempt = async (request: DrawnRequest): Promise<void> => {
-    if (counts.answered % 100 === 0) await target.repair()
+    if (counts.sent % 100 === 0) await target.repair()
     const response = await target.send(request)
     learn(response)
-    counts.answered++
+    counts.sent++
     if (response.status > 0 && response.status < 300) counts.succeeded++
-    const fault = faultOf(operation, request, response)
-    if (fault) throw new Error(fault.slice(0, 300))
+    const error = errorOf(operation, request, response)
+    if (error) throw new Error(error.slice(0, 300))
   }
   const requests = requestsOf(operation, target.headersFor(operation), known)
   const result = await fc.check(fc.asyncProperty(requests, attempt), { numRuns: count, seed })
@@ -88,21 +88,21 @@ export const promise: TrustPromise = {
     const total = short ? inputs.short : inputs.full
     const operations = targets.reduce((sum, target) => sum + target.operations.length, 0)
     const each = Math.ceil((total * (1 - shareOfSockets)) / operations)
-    let answered = 0
+    let sent = 0
     let succeeded = 0
     for (const target of targets) {
       const memory = createMemory(target)
       for (const [index, operation] of target.operations.entries()) {
         const counts = await fuzzOperation(target, memory, operation, each, seed + index, broken)
-        report(`${target.name} ${operation.id}: ${counts.answered} inputs, ${counts.succeeded} succeeded`)
-        answered += counts.answered
+        report(`${target.name} ${operation.id}: ${counts.sent} inputs, ${counts.succeeded} succeeded`)
+        sent += counts.sent
         if (counts.succeeded > 0) succeeded++
       }
     }
     for (const target of targets)
-      answered += await fuzzSockets(target, Math.ceil((total * shareOfSockets) / targets.length), seed, broken)
+      sent += await fuzzSockets(target, Math.ceil((total * shareOfSockets) / targets.length), seed, broken)
     broken.require(succeeded >= operations / 2, `only ${succeeded} of ${operations} operations ever succeeded`)
-    broken.require(answered >= total, `only ${answered} of ${total} inputs were tried`)
-    return { inputs: answered, operations, 'that also succeeded': succeeded, faults: broken.count }
+    broken.require(sent >= total, `only ${sent} of ${total} inputs were tried`)
+    return { inputs: sent, operations, 'that also succeeded': succeeded, errors: broken.count }
   },
 }

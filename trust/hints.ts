@@ -3,9 +3,9 @@ import { phoneNumberId } from '../services/notifier/test/fixture.ts'
 import { change, envelope, inbound, status } from '../services/notifier/test/webhooks-fixture.ts'
 import { appSecret, verifyToken } from './targets.ts'
 
-/** What a fuzzer must know of an operation to get past its first checks. By operation id. */
+/** What the document cannot say of an operation and a fuzzer needs to get past its first checks. */
 export interface Hints {
-  /** Bodies that are right in this world. */
+  /** Bodies that are right. */
   readonly bodies?: readonly unknown[]
   /** Queries that are right. */
   readonly queries?: readonly string[]
@@ -45,13 +45,10 @@ const webhooks = [
   },
 ]
 
-/**
- * What the documents cannot say of an operation and a fuzzer needs to get past its first checks. An operation without
- * hints is tried all the same.
- */
+/** By operation. One without hints is tried all the same. */
 export const hints: Readonly<Record<string, Hints>> = {
   'GET /webhooks/messaging': {
-    queries: [`?hub.mode=subscribe&hub.verify_token=${verifyToken}&hub.challenge=1158201444`],
+    queries: [`hub.mode=subscribe&hub.verify_token=${verifyToken}&hub.challenge=1158201444`],
   },
   'POST /webhooks/messaging': { bodies: webhooks, headersOf: sign },
   'POST /api/channels/{phone_number_id}/register': { bodies: [{ pin: '123456', certificate: 'demo-certificate' }] },

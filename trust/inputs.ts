@@ -3,6 +3,40 @@ import type { JsonSchema, Operation } from './document.ts'
 import { hints } from './hints.ts'
 import { anyText, anyValue, mix, oddBodies } from './odd-values.ts'
 import { seed } from './promise.ts'
+import type { Headers, Request } from './targets.ts'
+
+export interface Client {
+  readonly headers: Headers
+  /** Whether it may use the operation; else its signatures are wrong too. */
+  readonly isRight: boolean
+}
+
+/** What a request has. Path parameters are encoded. */
+export interface Given {
+  path?: Readonly<Record<string, string>>
+  search?: string
+  headers?: Headers
+  body?: string | Buffer | undefined
+}
+
+/** A client's request of an operation. */
+export const requestOf = (
+  { id, method, path: pattern }: Operation,
+  client: Client,
+  { path = {}, search, headers, body }: Given,
+): Request => {
+  const filled = pattern.replace(/\{([^}]+)\}/g, (_all, name: string) => path[name] ?? '1')
+  const signatures = body === undefined ? {} : (hints[id]?.headersOf?.(Buffer.from(body)) ?? {})
+  const spoil = (value: string): string => value.replace(/.$/, end => (end === '0' ? '1' : '0'))
+  const signed = Object.entries(signatures).map(([name, value]) => [name, client.isRight ? value : spoil(value)])
+  const json = body === undefined ? {} : { 'content-type': 'application/json', ...Object.fromEntries(signed) }
+  return {
+    method,
+    path: search ? `${filled}?${search}` : filled,
+    headers: { ...client.headers, ...json, ...headers },
+    body,
+  }
+}
 
 /** Values that the schema of a body or a parameter allows, from its examples where it has some. */
 export const validFor = (schema: JsonSchema): fc.Arbitrary<unknown> => {

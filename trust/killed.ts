@@ -3,8 +3,8 @@ import { rounded } from '../bench/figures.ts'
 import { startOwnPostgres } from '../dev/own-postgres.ts'
 import { chanceOf } from '../test/chance.ts'
 import { eventually, request } from '../test/courier.ts'
-import { acceptances, type Courier, countByStatus, handOver, stageCourier } from './courier-stage.ts'
-import { type BulkCall, book, keepBooking, type Load, type Merchant } from './order-calls.ts'
+import { type Courier, countByStatus, queueMessages, startCourier } from './courier.ts'
+import { type BulkRequest, book, keepBooking, type Load, type Merchant } from './order-requests.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 import { checkStored } from './stored-orders.ts'
 
@@ -15,20 +15,17 @@ const keepCancelling = ({ orders, staffToken }: Courier, load: Load) => {
   const cancelled: string[] = []
   const finish = new AbortController()
   const cancel = async (waybill_numbers: readonly string[]): Promise<void> => {
-    const options = {
-      token: staffToken,
-      key: `cancel ${waybill_numbers[0]}`,
-      body: { waybill_numbers, status_key: 'key_3' },
-    }
+    const body = { waybill_numbers, status_key: 'key_3' }
+    const options = { token: staffToken, key: `cancel ${waybill_numbers[0]}`, body }
     const move = () => request(`${orders.url}/api/staff/order/status`, options).catch(() => undefined)
     await eventually('a move is acknowledged', move, response => response?.status === 200)
     cancelled.push(...waybill_numbers)
   }
   const work = async (): Promise<void> => {
-    for (let turn = 0; !finish.signal.aborted || turn < load.log.length; ) {
-      const booked = load.log[turn]
+    for (let n = 0; !finish.signal.aborted || n < load.log.length; ) {
+      const booked = load.log[n]
       if (booked === undefined) await delay(20)
-      else if (turn++ % 3 === 0 && booked.ending === 'ok') await cancel(booked.waybills)
+      else if (n++ % 3 === 0 && booked.ending === 'ok') await cancel(booked.waybills)
     }
   }
   const working = work()
@@ -52,7 +49,7 @@ const killServices = async ({ orders, notifier }: Courier, kills: number, chance
 }
 
 /** Seconds until a batch is created again. These requests are in the log too. */
-const recover = async (merchant: Merchant, name: string, log: BulkCall[]): Promise<number> => {
+const recover = async (merchant: Merchant, name: string, log: BulkRequest[]): Promise<number> => {
   const started = performance.now()
   for (let tries = 0; performance.now() - started < 60_000; tries++) {
     const request = await book(merchant, `${name}-${tries}`, 3)
@@ -63,14 +60,11 @@ const recover = async (merchant: Merchant, name: string, log: BulkCall[]): Promi
   return Number.POSITIVE_INFINITY
 }
 
+type OwnPostgres = Awaited<ReturnType<typeof startOwnPostgres>>
+
 /** Returns the longest recovery in seconds, and the requests that tried it. */
-const killPostgres = async (
-  { merchant }: Courier,
-  postgres: Awaited<ReturnType<typeof startOwnPostgres>>,
-  kills: number,
-  chance: () => number,
-) => {
-  const log: BulkCall[] = []
+const killPostgres = async (merchant: Merchant, postgres: OwnPostgres, kills: number, chance: () => number) => {
+  const log: BulkRequest[] = []
   let slowest = 0
   for (let round = 0; round < kills; round++) {
     await delay(300 + chance() * 700)
@@ -83,12 +77,12 @@ const killPostgres = async (
 }
 
 /**
- * Waits until all is delivered and has left. Each order made a message when it was created and one for each move; these and
- * those that were handed over arrived once or are in doubt.
+ * Waits until every event is delivered and every message has left. Each order made a message when it was created and one for
+ * each move; these and those that were `queued` arrived once or are in doubt.
  */
 export const checkMessages = async (
   courier: Courier,
-  { cancelled = [], handedOver = [] }: { cancelled?: readonly string[]; handedOver?: readonly string[] },
+  { cancelled = [], queued = [] }: { cancelled?: readonly string[]; queued?: readonly string[] },
   broken: Broken,
 ) => {
   const started = performance.now()
@@ -97,12 +91,11 @@ export const checkMessages = async (
   const deliveredSeconds = rounded((performance.now() - started) / 1000, 1)
   const isOver = ({ queued = 0, sending = 0 }: Record<string, number>) => queued + sending === 0
   await eventually('every message left', () => countByStatus(courier), isOver, 600)
+  const orders = await courier.rows('orders', 'select waybill_number from orders')
   const expected = [
-    ...(await courier.rows('orders', 'select waybill_number from orders')).map(
-      row => `${row.waybill_number} order_created`,
-    ),
+    ...orders.map(row => `${row.waybill_number} order_created`),
     ...cancelled.map(waybill => `${waybill} order_cancelled`),
-    ...handedOver,
+    ...queued,
   ]
   const messages = await courier.rows(
     'notifier',
@@ -111,7 +104,8 @@ export const checkMessages = async (
   const about = messages.map(row => String(row.about))
   const isSame = about.toSorted().join() === expected.toSorted().join()
   broken.require(isSame, `${expected.length} messages were due, ${about.length} made, about ${new Set(about).size}`)
-  const arrivals = await acceptances(courier)
+  const { data } = (await courier.control('/messages?limit=50000')) as { data: { biz_opaque_callback_data: string }[] }
+  const arrivals = Map.groupBy(data, message => message.biz_opaque_callback_data)
   for (const { message_id, status } of messages) {
     const count = arrivals.get(String(message_id))?.length ?? 0
     broken.require(count <= 1, `a message arrived ${count} times`)
@@ -123,38 +117,33 @@ export const checkMessages = async (
 
 /** The sends of a dead process are given up after 32 s. Moves that time to now: a living process has its response within a second. */
 const giveUpSends = async (courier: Courier): Promise<void> => {
-  await eventually(
-    'nothing is queued',
-    () => countByStatus(courier),
-    ({ queued = 0 }) => queued === 0,
-    120,
-  )
+  const isSent = ({ queued = 0 }: Record<string, number>) => queued === 0
+  await eventually('nothing is queued', () => countByStatus(courier), isSent, 120)
   await delay(1_000)
   await courier.rows('notifier', `update messages set due_at = now() where status = 'sending'`)
 }
 
 const run: TrustPromise['run'] = async t => {
   const { broken } = t
-  const [kills, postgresKills, queued, rate] = t.short ? [6, 2, 1_000, 100] : [100, 6, 10_000, 120]
+  const [kills, postgresKills, count, rate] = t.short ? [6, 2, 1_000, 100] : [100, 6, 10_000, 120]
   const postgres = await startOwnPostgres(t, 'orders')
-  const { addressAs } = postgres
-  const courier = await stageCourier(t, {
-    ordersDatabase: { url: addressAs('orders'), ownerUrl: addressAs('orders_owner') },
-    superuserUrl: addressAs('postgres'),
+  const as = postgres.addressAs
+  const courier = await startCourier(t, {
+    ordersDatabase: { url: as('orders'), ownerUrl: as('orders_owner'), superuserUrl: as('postgres') },
     rate,
-    // So slow that each kill of the notifier finds sends under way.
+    // So slow that each kill of the notifier finds sends in flight.
     simulator: { SIMULATOR_ANSWER_LATENCY_MS: '30' },
   })
-  const handedOver = await handOver(courier, queued)
+  const { merchant } = courier
+  const queued = await queueMessages(courier, count)
   const chance = chanceOf(t.seed)
-  const load = keepBooking(courier.merchant, { workers: 4, seed: t.seed, pauseMilliseconds: 500 })
+  const load = keepBooking(merchant, { workers: 4, seed: t.seed, pauseMilliseconds: 500 })
   const finishCancelling = keepCancelling(courier, load)
   await killServices(courier, kills, chance)
   const { queued: left = 0 } = await countByStatus(courier)
   broken.require(left > 0, 'all messages had left before the last kill')
   t.report(`services killed ${kills} times, ${left} messages are queued`)
-  const { slowest, log } = await killPostgres(courier, postgres, postgresKills, chance)
-  t.report(`Postgres killed ${postgresKills} times`)
+  const { slowest, log } = await killPostgres(merchant, postgres, postgresKills, chance)
   await load.stop()
   const cancelled = await finishCancelling()
   // Nobody started it anew.
@@ -167,14 +156,9 @@ const run: TrustPromise['run'] = async t => {
   broken.require(unmoved === 0, `${unmoved} acknowledged moves are missing`)
   broken.require(stored.ok > 20 && stored.acknowledged > kills, 'there was too little to lose')
   if (t.short) await giveUpSends(courier)
-  const messages = await checkMessages(courier, { cancelled, handedOver }, broken)
-  return {
-    kills: `${kills} of services, ${postgresKills} of Postgres`,
-    ...stored,
-    moved: moved.length,
-    ...messages,
-    'recovery s': rounded(slowest, 2),
-  }
+  const messages = await checkMessages(courier, { cancelled, queued }, broken)
+  const killed = `${kills} of services, ${postgresKills} of Postgres`
+  return { kills: killed, ...stored, moved: moved.length, ...messages, 'recovery s': rounded(slowest, 2) }
 }
 
 export const promise: TrustPromise = {

@@ -5,18 +5,18 @@ export interface TrustPromise {
   /** A sentence of docs/promises.md. */
   promise: string
   limit: string
-  /** Needs the Postgres of TEST_POSTGRES_URL. What it makes is removed by `teardown`. Returns figures in the order in which they are shown. */
-  run: (options: TrustOptions) => Promise<Figures>
+  /** Needs the Postgres of TEST_POSTGRES_URL. What it makes is removed by `teardown`. Returns what was measured, in the order in which it is shown. */
+  run: (options: TrustOptions) => Promise<Measured>
 }
 
-export type Figures = Record<string, number | string>
+export type Measured = Record<string, number | string>
 
 export interface TrustOptions extends Teardown {
   /** The form that runs with `npm test -- --all`: the same in seconds. */
   short: boolean
   /** Of everything that is left to chance. */
   seed: number
-  /** Tells how far it is. */
+  /** Logs the progress. */
   report: (progress: string) => void
   /** Takes each way in which the promise was broken; none when it was kept. */
   broken: Broken
@@ -25,14 +25,14 @@ export interface TrustOptions extends Teardown {
 /** Of every run: what was found once is found again. */
 export const seed = 20_261_121
 
-/** The figures in one line. */
-export const describe = (measured: Figures): string =>
+/** What was measured, in one line. */
+export const describe = (measured: Measured): string =>
   Object.entries(measured)
-    .map(([figure, value]) => `${figure} ${value}`)
+    .map(pair => pair.join(' '))
     .join(', ')
 
 /** At most so many ways in which a promise was broken are shown. */
-export const shownFaults = 20
+export const shownErrors = 20
 
 /** Collects the ways in which a promise is broken; all are counted, the first ones kept. */
 export class Broken {
@@ -41,7 +41,7 @@ export class Broken {
 
   add(sentence: string): void {
     this.count++
-    if (this.sentences.length < shownFaults) this.sentences.push(sentence)
+    if (this.sentences.length < shownErrors) this.sentences.push(sentence)
   }
 
   require(isKept: boolean, sentence: string): void {

@@ -2,8 +2,8 @@ import type { TrustPromise } from './promise.ts'
 
 /** In the order of docs/promises.md. */
 export const promiseNames = [
-  ...['killed', 'repeated-calls', 'database-away', 'restarts', 'notifier-away'],
-  ...['send-answers', 'send-limits', 'soak', 'fuzz', 'signatures', 'slow-sockets', 'cost'],
+  ...['killed', 'repeated-requests', 'database-away', 'restarts', 'notifier-away'],
+  ...['soak', 'fuzz', 'signatures', 'cost'],
   ...['access', 'row-security', 'roles', 'canaries'],
 ]
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Operation, Parameter } from './document.ts'
 import { hints } from './hints.ts'
-import { bodies, validFor } from './inputs.ts'
+import { bodies, requestOf, validFor } from './inputs.ts'
 import { anyText, mix } from './odd-values.ts'
 import type { Headers, Request } from './targets.ts'
 
@@ -48,9 +48,7 @@ const query = (parameters: readonly Parameter[]): fc.Arbitrary<string> => {
   const names = fc.oneof(anyText, fc.constantFrom('page', '__proto__', 'constructor'))
   const stray = names.chain(name => pair(name, anyText))
   const drawn = known.length === 0 ? stray : mix([8, fc.oneof(...known)], [1, stray])
-  return fc
-    .array(drawn, { maxLength: known.length === 0 ? 1 : 3 })
-    .map(pairs => (pairs.length > 0 ? `?${pairs.join('&')}` : ''))
+  return fc.array(drawn, { maxLength: known.length === 0 ? 1 : 3 }).map(pairs => pairs.join('&'))
 }
 
 const queries = (parameters: readonly Parameter[], right: readonly string[]): fc.Arbitrary<string> =>
@@ -89,11 +87,12 @@ const oddHeader = (names: readonly string[]): fc.Arbitrary<[string, string]> =>
 
 /** Requests of an operation, right and wrong ones, with these headers. */
 export const requestsOf = (
-  { id, method, path, parameters, body: schema, example }: Operation,
+  operation: Operation,
   headers: Headers,
   known: (name: string) => readonly string[],
 ): fc.Arbitrary<DrawnRequest> => {
-  const { bodies: right = [], queries: rightQueries = [], headersOf } = hints[id] ?? {}
+  const { id, parameters, body: schema, example } = operation
+  const { bodies: right = [], queries: rightQueries = [] } = hints[id] ?? {}
   const ofPart = (part: Parameter['in']) => parameters.filter(parameter => parameter.in === part)
   const names = ofPart('header').map(({ name }) => name)
   const anyBody = mix<Buffer | undefined>([20, fc.constant(undefined)], [1, anyText.map(text => Buffer.from(text))])
@@ -105,16 +104,10 @@ export const requestsOf = (
       body: schema === undefined ? anyBody : bodies(schema, [...right, ...(example ? [example] : [])]),
       key: fc.option(fc.uuid(), { freq: 6, nil: undefined }),
     })
-    .map(({ values, query, odd, body, key }) => ({
-      method,
-      path: path.replace(/\{([^}]+)\}/g, (_all, name) => values[name]?.text ?? '0') + query,
-      isOddPath: Object.values(values).some(({ isOdd }) => isOdd),
-      body,
-      headers: {
-        ...headers,
-        ...(body && { 'content-type': 'application/json', ...headersOf?.(body) }),
-        ...(key && { 'idempotency-key': key }),
-        ...Object.fromEntries(odd),
-      },
-    }))
+    .map(({ values, query, odd, body, key }) => {
+      const path = Object.fromEntries(Object.entries(values).map(([name, { text }]) => [name, text]))
+      const own = { ...(key && { 'idempotency-key': key }), ...Object.fromEntries(odd) }
+      const request = requestOf(operation, { headers, isRight: true }, { path, search: query, headers: own, body })
+      return { ...request, isOddPath: Object.values(values).some(({ isOdd }) => isOdd) }
+    })
 }

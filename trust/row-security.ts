@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { cloneDatabase, superuserAddress } from '../dev/test-database.ts'
+import { cloneDatabase } from '../dev/test-database.ts'
 import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 import { findTables } from './table-prints.ts'
 
@@ -131,7 +131,7 @@ const tryTable = async (
 
 const tryService = async (t: TrustOptions, service: 'orders' | 'notifier', broken: Broken): Promise<number> => {
   const database = await cloneDatabase(t, service)
-  const superuser = await connect(t, superuserAddress(database))
+  const superuser = await connect(t, database.superuserUrl)
   const app = await connect(t, database.url)
   const tables = await findTables(async (text, values) => (await superuser.query(text, values)).rows)
   await fill(superuser, tables)

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { root } from '../dev/settings.ts'
-import { Broken, describe, shownFaults } from './promise.ts'
+import { Broken, describe, shownErrors } from './promise.ts'
 import { loadPromise, promiseNames } from './promises.ts'
 
 const run = (...words: string[]) =>
@@ -12,7 +12,7 @@ const run = (...words: string[]) =>
 t.test('an unknown promise and a wrong seed are named, with what there is', async t => {
   const unknown = run('fuz')
   t.equal(unknown.status, 1)
-  t.match(unknown.stderr, /there is no promise fuz; there are: killed, repeated-calls/)
+  t.match(unknown.stderr, /there is no promise fuz; there are: killed, repeated-requests/)
   const wrong = run('--seed', 'x')
   t.equal(wrong.status, 1)
   t.match(wrong.stderr, /--seed must be a whole number, not x/)
@@ -32,7 +32,7 @@ t.test('every promise is in the help and in docs/promises.md, under its name and
 t.test('every way in which a promise is broken is counted, the first ones are kept', async t => {
   const broken = new Broken()
   broken.require(true, 'kept')
-  for (let n = 0; n < 100; n++) broken.require(false, `fault ${n}`)
-  t.same([broken.count, broken.sentences.length, broken.sentences[0]], [100, shownFaults, 'fault 0'])
-  t.equal(describe({ inputs: 5, faults: 0 }), 'inputs 5, faults 0')
+  for (let n = 0; n < 100; n++) broken.require(false, `error ${n}`)
+  t.same([broken.count, broken.sentences.length, broken.sentences[0]], [100, shownErrors, 'error 0'])
+  t.equal(describe({ inputs: 5, errors: 0 }), 'inputs 5, errors 0')
 })

@@ -32,7 +32,7 @@ const readArguments = () => {
   return { chosen, ...values, seed: chance }
 }
 
-const tell = (progress: string): void => {
+const log = (progress: string): void => {
   process.stderr.write(`${progress}\n`)
 }
 
@@ -41,15 +41,15 @@ type Form = Pick<TrustOptions, 'short' | 'seed'>
 /** Never rejects: a promise that could not be tried was not kept. */
 const keep = async (name: string, form: Form, cleanUps: AsyncDisposableStack) => {
   const { promise, limit, run } = await loadPromise(name)
-  tell(`${name}: ${promise} ...`)
+  log(`${name}: ${promise} ...`)
   const started = performance.now()
-  const report = (progress: string): void => tell(`  ${progress}`)
+  const report = (progress: string): void => log(`  ${progress}`)
   const broken = new Broken()
   const running = cleanUps.use(new AsyncDisposableStack())
   const fail = (error: Error) => broken.add(error.stack ?? String(error))
   const measured = await run({ ...form, broken, report, ...teardownOf(running) }).catch(fail)
   await running.disposeAsync().catch(fail)
-  for (const sentence of broken.sentences) tell(`  not kept: ${sentence}`)
+  for (const sentence of broken.sentences) log(`  not kept: ${sentence}`)
   const seconds = Math.round((performance.now() - started) / 1000)
   return { promise: name, limit, measured: describe(measured ?? {}), seconds, ok: broken.count === 0 ? 'yes' : 'NO' }
 }

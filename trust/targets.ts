@@ -7,7 +7,7 @@ import * as ordersTokens from '../services/orders/access/token-commands.ts'
 import { applyTenant } from '../services/orders/provisioning/apply.ts'
 import { batch, order, tenantFile } from '../services/orders/test/tenant.ts'
 import { eventually } from '../test/courier.ts'
-import { ask, type Courier, countByStatus, stageCourier, telling } from './courier-stage.ts'
+import { type Courier, countByStatus, measure, startCourier, withProbe } from './courier.ts'
 import { type OpenApi, type Operation, operationsOf, type Response } from './document.ts'
 import type { TrustOptions } from './promise.ts'
 
@@ -47,7 +47,7 @@ export interface Target {
   readonly rivals: Request
   readonly send: (request: Request) => Promise<Response>
   /** Milliseconds for which the event loop was blocked since the last time; no more than the thread computed. */
-  readonly held: () => Promise<number>
+  readonly blockedMs: () => Promise<number>
   readonly rows: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
   readonly createToken: (holder: ordersTokens.TokenRequest) => Promise<{ id: string; token: string }>
   readonly revokeToken: (id: string) => Promise<unknown>
@@ -92,7 +92,7 @@ const describe = async (t: TrustOptions, courier: Courier, name: Target['name'])
     url: service.url,
     operations: operationsOf((await (await fetch(`${service.url}/openapi.json`)).json()) as OpenApi),
     send: createSender(service.url),
-    held: async () => Math.min(...(await ask(service, 'SIGWINCH'))),
+    blockedMs: async () => Math.min(...(await measure(service, 'SIGWINCH'))),
     rows: (text: string, values?: unknown[]) => courier.rows(name, text, values),
   }
 }
@@ -181,12 +181,12 @@ const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string
 
 const many = '1000000000'
 
-/** Both services, without the limits that would refuse a request before it is read. Nothing is under way. */
+/** Both services, without the limits that would refuse a request before it is read. Nothing is in flight. */
 export const startTargets = async (t: TrustOptions) => {
   const logins = { LOGIN_TRIES_PER_EMAIL: many, LOGIN_TRIES_PER_ADDRESS: many, PUBLIC_RATE_LIMIT_PER_MINUTE: many }
-  const courier = await stageCourier(t, {
-    orders: { ...telling, ...logins },
-    notifier: telling,
+  const courier = await startCourier(t, {
+    orders: { ...withProbe, ...logins },
+    notifier: withProbe,
     simulator: { WEBHOOK_URL: 'none' },
   })
   const orders = await ordersTarget(t, courier)

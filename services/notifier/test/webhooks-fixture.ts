@@ -46,7 +46,7 @@ export const createFixture = async (
 ) => {
   const database = await cloneDatabase(t, 'notifier')
   const pool = createPool({ url: database.url, name: 'test', connections: 10 })
-  const superuser = new pg.Pool({ connectionString: superuserUrl(database.url), max: 2 })
+  const superuser = new pg.Pool({ connectionString: database.superuserUrl, max: 2 })
   superuser.on('error', () => {})
   const api = { title: 'test', version: '0', description: '', tags: [] }
   const isReady = async () => {}
@@ -107,12 +107,6 @@ export const createFixture = async (
   const get = (url: string, tenant = 'demo') => app.inject({ url, headers: { 'x-tenant': tenant } })
 
   return { app, pool, rows, addMessages, messageOf, timelineOf, call, get, releases: () => released }
-}
-
-const superuserUrl = (url: string): string => {
-  const address = new URL(process.env.TEST_POSTGRES_URL ?? '')
-  address.pathname = new URL(url).pathname
-  return address.href
 }
 
 const seed = async (rows: (text: string, values?: unknown[]) => Promise<unknown>): Promise<void> => {

@@ -93,9 +93,7 @@ export const build = async (
 
   /** Rows as the superuser sees them: of all tenants. */
   const rows = async (text: string, values: unknown[] = []) => {
-    const url = new URL(process.env.TEST_POSTGRES_URL ?? '')
-    url.pathname = new URL(database.url).pathname
-    const superuser = createPool({ url: url.href, name: 'test superuser', connections: 1 })
+    const superuser = createPool({ url: database.superuserUrl, name: 'test superuser', connections: 1 })
     return superuser
       .query(text, values)
       .then(

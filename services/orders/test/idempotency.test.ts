@@ -132,9 +132,7 @@ t.test('a key is free again after 24 hours', async t => {
 
 /** Makes a request wait in the middle: an uncommitted row holds its waybill until `release`. */
 const hold = async (t: Test, waybill: string) => {
-  const url = new URL(process.env.TEST_POSTGRES_URL ?? '')
-  url.pathname = new URL(database.url).pathname
-  const holder = new pg.Client({ connectionString: url.href })
+  const holder = new pg.Client({ connectionString: database.superuserUrl })
   await holder.connect()
   t.teardown(() => holder.end())
   await holder.query('begin')

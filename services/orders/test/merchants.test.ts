@@ -78,9 +78,7 @@ t.test('a new password ends the tokens of logins, at once and in every process',
 
 t.test('a login that began before the password changed gives no token', async t => {
   const { login, database, rows } = await open(t)
-  const url = new URL(process.env.TEST_POSTGRES_URL ?? '')
-  url.pathname = new URL(database.url).pathname
-  const operator = new pg.Client({ connectionString: url.href })
+  const operator = new pg.Client({ connectionString: database.superuserUrl })
   await operator.connect()
   t.teardown(() => operator.end())
   await operator.query('begin')

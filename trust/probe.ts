@@ -1,6 +1,6 @@
 // With NODE_OPTIONS=--import. On SIGURG prints what the heap holds after a collection, in bytes. On SIGWINCH, which means as
-// little to a service, for how many milliseconds the event loop was held at the longest since the one before, and how long
-// this thread computed: a loop that waits for a busy machine computes nothing.
+// little to a service, for how many milliseconds the event loop was blocked at the longest since the one before, and how
+// long this thread computed: a loop that waits for a busy machine computes nothing.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
@@ -11,7 +11,7 @@ const collect = runInNewContext('gc') as () => void
 process.on('SIGURG', () => {
   collect()
   collect()
-  process.stdout.write(`told ${process.memoryUsage().heapUsed}\n`)
+  process.stdout.write(`probe ${process.memoryUsage().heapUsed}\n`)
 })
 
 const delays = monitorEventLoopDelay({ resolution: 1 })
@@ -20,7 +20,7 @@ let before = process.threadCpuUsage()
 
 process.on('SIGWINCH', () => {
   const { user, system } = process.threadCpuUsage(before)
-  process.stdout.write(`told ${delays.max / 1e6} ${(user + system) / 1000}\n`)
+  process.stdout.write(`probe ${delays.max / 1e6} ${(user + system) / 1000}\n`)
   delays.reset()
   before = process.threadCpuUsage()
 })

@@ -1,0 +1,76 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { percentile, rounded } from '../bench/figures.ts'
+import type { Operation } from './document.ts'
+import type { TrustOptions } from './promise.ts'
+import type { Request, Target } from './targets.ts'
+
+/** Of the p99 of another tenant's requests beside these clients to that without them. */
+export const maxRatio = 2
+/** A p99 so little above is the machine, on which the clients run too. */
+export const slackMs = 50
+/** A slow socket is closed within so many seconds. */
+export const maxOpenSeconds = 6
+
+/** The p99 in milliseconds of another tenant's requests, on four connections. */
+const p99Of = async ({ send, rivals }: Target, seconds: number): Promise<number> => {
+  const end = performance.now() + seconds * 1000
+  const durations: number[] = []
+  const work = async (): Promise<void> => {
+    while (performance.now() < end) durations.push((await send(rivals)).ms)
+  }
+  await Promise.all(Array.from({ length: 4 }, work))
+  return percentile(durations, 0.99)
+}
+
+/** Sends its head, or its body, a byte each half second. Resolves to the seconds until the service closed it. */
+const sendSlowly = async (
+  { url, headersFor }: Target,
+  operation: Operation,
+  part: 'head' | 'body',
+): Promise<number> => {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  socket.on('error', () => {}).resume()
+  const closed = once(socket, 'close')
+  const started = performance.now()
+  const headers = { host: 'a', ...headersFor(operation), 'content-type': 'application/json', 'content-length': '5000' }
+  const lines = Object.entries(headers).map(pair => `${pair.join(': ')}\r\n`)
+  socket.write(`POST ${operation.path} HTTP/1.1\r\n${lines.join('')}${part === 'head' ? '' : '\r\n'}`)
+  const drip = setInterval(() => socket.write(part === 'head' ? 'x' : ' '), 500)
+  await Promise.race([closed, delay(20_000, undefined, { ref: false })])
+  clearInterval(drip)
+  socket.destroy()
+  return (performance.now() - started) / 1000
+}
+
+/**
+ * Requires that another tenant's requests are as fast as before beside clients that each send what cost most, twenty times a
+ * second at most, and beside slow sockets, and that these are closed in time. Returns what was measured.
+ */
+export const goOnBeside = async (target: Target, costly: readonly Request[], { short, broken }: TrustOptions) => {
+  const [seconds, sockets] = short ? [0.5, 50] : [6, 500]
+  const bulk = target.operations.find(({ id, needsToken }) => needsToken && /^POST .*\/bulk$/.test(id)) as Operation
+  await p99Of(target, seconds / 4)
+  const quietMs = await p99Of(target, seconds)
+  let isOver = false
+  const clients = costly.map(async input => {
+    while (!isOver) await Promise.all([target.send(input), delay(50)])
+  })
+  const slow = Array.from({ length: sockets }, (_, n) => sendSlowly(target, bulk, n % 2 ? 'head' : 'body'))
+  const besideMs = await p99Of(target, seconds)
+  isOver = true
+  await Promise.all(clients)
+  const openSeconds = Math.max(...(await Promise.all(slow)))
+  const isCalm = besideMs < quietMs * maxRatio || besideMs - quietMs <= slackMs
+  // A second of a busy machine says nothing about a p99.
+  broken.require(
+    short || isCalm,
+    `${target.name}: p99 of others ${besideMs} ms beside these clients, ${quietMs} before`,
+  )
+  broken.require(openSeconds <= maxOpenSeconds, `${target.name}: a slow socket was closed after ${openSeconds} s`)
+  return {
+    [`p99 ms of another tenant at ${target.name}`]: `${rounded(quietMs, 1)} -> ${rounded(besideMs, 1)}`,
+    [`slow sockets of ${target.name} closed within s`]: rounded(openSeconds, 1),
+  }
+}

@@ -1,0 +1,91 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { promisify } from 'node:util'
+import pg from 'pg'
+import { root } from '../dev/settings.ts'
+import type { Stack } from '../test/stack.ts'
+import type { TrustOptions } from './promise.ts'
+
+type Headers = Record<string, string>
+
+/** A running service of the stack, of which every error response and everything that commands print is kept for the search. */
+export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'notifier') => {
+  const service = stack[name]
+  const superuser = new pg.Client({ connectionString: stack.databases[name].superuserUrl })
+  superuser.on('error', () => {})
+  await superuser.connect()
+  t.teardown(() => superuser.end())
+  /** Head and body. */
+  const errorResponses: string[] = []
+  const printed: string[] = []
+  /** How many responses had each status. */
+  const statuses = new Map<number, number>()
+  const own: Headers = { 'x-tenant': 'demo' }
+
+  /** Sends a request as the holder of the token that was created last. Returns the body of the response. */
+  const send = async (method: string, path: string, body?: unknown, headers: Headers = {}): Promise<string> => {
+    const payload = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+    const json = payload === undefined ? {} : { 'content-type': 'application/json' }
+    const init = { method, headers: { ...own, ...json, ...headers }, ...(payload !== undefined && { body: payload }) }
+    const response = await fetch(service.url + path, init)
+    const text = await response.text()
+    statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
+    if (response.status >= 400) errorResponses.push(JSON.stringify([...response.headers]), text)
+    return text
+  }
+
+  /** Runs an operator's command with a file on its standard input. Returns what it printed. */
+  const command = async (words: string[], input = ''): Promise<string> => {
+    const env = { ...service.environment, PATH: process.env.PATH }
+    const file = join(root, 'services', name, 'admin.ts')
+    const running = promisify(execFile)(process.execPath, [file, ...words], { env })
+    running.child.stdin?.end(input)
+    const { stdout, stderr } = await running.catch(error => error)
+    if (words[0] === 'apply') printed.push(stdout, stderr)
+    return stdout
+  }
+
+  const createToken = async (...holder: string[]): Promise<string> => {
+    const { token } = JSON.parse(await command(['token', 'create', '--tenant', 'demo', '--json', ...holder]))
+    own.authorization = `Bearer ${token}`
+    return token
+  }
+
+  /** Has Postgres end the connection that waits for the table while `action` runs. */
+  const killDuring = async (table: string, action: () => Promise<unknown>): Promise<void> => {
+    await superuser.query(`begin; lock table ${table} in access exclusive mode`)
+    const running = action()
+    const waiting = `select pid from pg_locks where relation = '${table}'::regclass and not granted`
+    for (let tries = 0; tries < 100; tries++) {
+      const { rows } = await superuser.query(waiting)
+      for (const { pid } of rows) await superuser.query('select pg_terminate_backend($1)', [pid])
+      if (rows.length > 0) break
+      await delay(20)
+    }
+    await superuser.query('rollback')
+    await running
+  }
+
+  /** Has Postgres refuse every new row, with the row's values in its `detail` or message, while `action` runs. */
+  const refuseDuring = async (table: string, condition: string, action: () => Promise<unknown>): Promise<void> => {
+    await superuser.query(`alter table ${table} add constraint failing check (${condition}) not valid`)
+    await action()
+    await superuser.query(`alter table ${table} drop constraint failing`)
+  }
+  return {
+    name,
+    service,
+    superuser,
+    errorResponses,
+    printed,
+    statuses,
+    send,
+    command,
+    createToken,
+    killDuring,
+    refuseDuring,
+  }
+}
+
+export type Observed = Awaited<ReturnType<typeof observe>>
