@@ -14,7 +14,7 @@ export const layers: Readonly<Record<string, { readonly folders: string; readonl
   },
   shared: { folders: 'cli http postgres contract .', packages: '' },
   simulator: {
-    folders: '. page control send numbers templates answers world webhooks messages accounts trouble graph basics',
+    folders: '. page control send numbers templates responses world webhooks messages accounts trouble graph basics',
     packages: 'shared',
   },
 }

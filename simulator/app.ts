@@ -5,12 +5,12 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { type Logger, pino } from 'pino'
 import type { DemoSecrets } from './accounts/accounts.ts'
-import { answerAsGraph, unknownPaths } from './answers/plugin.ts'
 import type { Behaviour } from './basics/behaviour.ts'
 import { createControl } from './control/control.ts'
 import { controlRoutes } from './control/routes.ts'
 import { debugToken, numbers } from './numbers/routes.ts'
 import { page } from './page/routes.ts'
+import { respondAsGraph, unknownPaths } from './responses/plugin.ts'
 import { send } from './send/routes.ts'
 import { templates } from './templates/routes.ts'
 import { createWorld, forget } from './world/world.ts'
@@ -25,11 +25,11 @@ const api = {
   title: 'Messaging API simulator',
   version: '0.1.0',
   description:
-    'Stands in for the external messaging API in development and tests. The calls here steer it; the API itself is under /v17.0.',
-  tags: [{ name: 'control', description: 'Look at the simulator and steer it.' }],
+    'Stands in for the external messaging API in development and tests. The requests here steer it; the API itself is under /v17.0.',
+  tags: [{ name: 'control', description: 'Inspect the simulator and steer it.' }],
 }
 
-/** The HTTP application, in reading order, and the functions behind its control calls. */
+/** The HTTP application, in reading order, and the functions behind its control. */
 export const createSimulator = async (options: SimulatorOptions = {}) => {
   const logger = (options.logger ?? pino({ level: 'silent' })) as FastifyBaseLogger
   const { accessToken = 'demo-access-token', appSecret = 'demo-app-secret' } = options
@@ -43,9 +43,9 @@ export const createSimulator = async (options: SimulatorOptions = {}) => {
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 255 },
   }).withTypeProvider<TypeBoxTypeProvider>()
-  // Before the server waits for its answers to end: some would be held back for minutes.
+  // Before the server waits for its responses to end: some would be held back for minutes.
   app.addHook('preClose', async () => forget(world))
-  // And after, for what the last answers set going.
+  // And after, for what the last responses started.
   app.addHook('onClose', async () => forget(world))
 
   handleErrors(app)
@@ -54,7 +54,7 @@ export const createSimulator = async (options: SimulatorOptions = {}) => {
   await app.register(page)
   await app.register(controlRoutes, { prefix: '/control', control })
   await app.register(async graph => {
-    answerAsGraph(graph, world)
+    respondAsGraph(graph, world)
     await graph.register(debugToken, { world })
     await graph.register(
       async versioned => {

@@ -52,8 +52,8 @@ export const Settings = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
   NOTIFIER_PORT: Port(3001, 'the port of the notifier'),
   LOG_LEVEL: LogLevel,
-  DATABASE_CONNECTIONS: PositiveInteger(10, 'how many connections to Postgres the process may hold', 1000),
-  MAX_MESSAGES_PER_BATCH: PositiveInteger(1000, 'how many messages one bulk request may carry', 10_000),
+  DATABASE_CONNECTIONS: PositiveInteger(10, 'maximum connections to Postgres of the process', 1000),
+  MAX_MESSAGES_PER_BATCH: PositiveInteger(1000, 'maximum messages of one bulk request', 10_000),
   MESSAGING_API_URL: Type.String({
     default: 'https://graph.facebook.com',
     description: 'the messaging API; https outside this machine and compose',
@@ -70,7 +70,7 @@ export const Settings = Type.Object({
     must: 'be a version such as v17.0',
   }),
   MESSAGING_PRODUCT: Type.String({ default: 'whatsapp', description: 'the product named in every request' }),
-  MESSAGING_CONNECTIONS: PositiveInteger(64, 'how many messages may be in flight at once', 1000),
+  MESSAGING_CONNECTIONS: PositiveInteger(64, 'maximum messages in flight at once', 1000),
   RECIPIENT_PAUSE_SECONDS: Type.Integer({
     default: 6,
     minimum: 0,

@@ -27,17 +27,14 @@ export const Settings = Type.Object({
   NOTIFIER_URL: ServiceUrl('the address of the notifier; without it NOTIFIER_PORT on this machine'),
   NOTIFIER_PORT: Port(3001, 'the port of the notifier on this machine'),
   LOG_LEVEL: LogLevel,
-  DATABASE_CONNECTIONS: PositiveInteger(10, 'how many connections to Postgres the process may hold', 1000),
-  MAX_ORDERS_PER_BATCH: PositiveInteger(1000, 'how many orders one bulk call may carry', 100_000),
-  LOGIN_TOKEN_DAYS: PositiveInteger(30, 'how many days a token made by a login lives', 3650),
-  LOGIN_TRIES_PER_EMAIL: PositiveInteger(
-    5,
-    'how many wrong logins a minute may be for one e-mail address from one network',
-  ),
-  LOGIN_TRIES_PER_ADDRESS: PositiveInteger(30, 'how many wrong logins a minute may come from one network'),
+  DATABASE_CONNECTIONS: PositiveInteger(10, 'maximum connections to Postgres of the process', 1000),
+  MAX_ORDERS_PER_BATCH: PositiveInteger(1000, 'maximum orders of one bulk request', 100_000),
+  LOGIN_TOKEN_DAYS: PositiveInteger(30, 'days that a token created by a login is valid', 3650),
+  LOGIN_TRIES_PER_EMAIL: PositiveInteger(5, 'maximum wrong logins per minute for one e-mail address from one network'),
+  LOGIN_TRIES_PER_ADDRESS: PositiveInteger(30, 'maximum wrong logins per minute from one network'),
   PUBLIC_RATE_LIMIT_PER_MINUTE: PositiveInteger(
     60,
-    'how many calls without a token may come from one network address in a minute',
+    'maximum requests without a token per minute from one network address',
   ),
 })
 export type Settings = Static<typeof Settings>

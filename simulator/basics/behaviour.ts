@@ -16,7 +16,7 @@ export const Behaviour = Type.Object(
     answer_latency_ms: Type.Integer({
       minimum: 0,
       maximum: 600_000,
-      description: 'Every answer of the messaging API waits so many milliseconds.',
+      description: 'Every response of the messaging API waits so many milliseconds.',
       must: 'be a whole number of milliseconds, 0 to 600000',
     }),
     throughput_per_second: Type.Integer({

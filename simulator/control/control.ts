@@ -3,18 +3,18 @@ import { required, selectedInvalid } from '@courier/shared/http/field-errors.ts'
 import { type MessageView, viewOf } from '../messages/message.ts'
 import type { Outage, Script } from '../trouble/scripts.ts'
 import type { Inbound, InboundView } from '../webhooks/inbox.ts'
-import type { CallView } from '../world/calls.ts'
-import { receive, tellStatus } from '../world/tell.ts'
+import { receive, reportStatus } from '../world/report.ts'
+import type { RequestView } from '../world/request-log.ts'
 import { letGo, type World } from '../world/world.ts'
 import * as accounts from './accounts.ts'
 import type { BehaviourChange, MessageQuestion, NumberChange, StatusOrder, Summary, TokenChange } from './schema.ts'
 
 const first = <T>(items: Iterable<T>, limit = 100): T[] => Iterator.from(items).take(limit).toArray()
 
-/** The strings of the puppet: what the control calls do, and what a test in the same process calls directly. */
+/** What the routes of control do, and what a test in the same process calls directly. */
 export const createControl = (world: World) => ({
   summary: (): Summary => summaryOf(world),
-  /** Takes the changes; what is left out stays. */
+  /** Applies the changes; what is left out stays. */
   behave(change: BehaviourChange): Summary['behaviour'] {
     return Object.assign(world.behaviour, change)
   },
@@ -27,12 +27,12 @@ export const createControl = (world: World) => ({
   },
   /** Inbound messages, newest first. */
   inbox: (limit?: number): InboundView[] => first(world.inbox.newestFirst(), limit),
-  /** Calls of the messaging API, refused ones too, newest first. */
-  calls: (limit?: number): CallView[] => first(world.calls.list(), limit),
-  /** The next calls meet this trouble. */
+  /** Requests of the messaging API, refused ones too, newest first. */
+  calls: (limit?: number): RequestView[] => first(world.requests.list(), limit),
+  /** The next requests meet this trouble. */
   script(script: Script) {
     if (script.trouble.kind === 'refused' && script.recipient !== undefined)
-      throw invalid({ recipient: ['A call that is refused before its body is read has no recipient yet.'] })
+      throw invalid({ recipient: ['A request that is refused before its body is read has no recipient yet.'] })
     world.scripts.add(script)
   },
   clearScripts: () => world.scripts.clear(),
@@ -44,11 +44,11 @@ export const createControl = (world: World) => ({
     if (!message.text && !message.button) throw invalid({ text: [required('text')] })
     return receive(world, accounts.pickNumber(world, message.phone_number_id), message)
   },
-  /** Tells a status of a message now, whatever was told of it before. */
+  /** Sends a status of a message now, whatever was sent of it before. */
   status({ message_id, status, code }: StatusOrder) {
     const message = world.messages.find(message_id)
     if (!message) throw invalid({ message_id: [selectedInvalid('message_id')] })
-    tellStatus(world, message, { status, ...(code !== undefined && { code }) }, Date.now())
+    reportStatus(world, message, { status, ...(code !== undefined && { code }) }, Date.now())
   },
 })
 export type Control = ReturnType<typeof createControl>
@@ -56,7 +56,7 @@ export type Control = ReturnType<typeof createControl>
 const summaryOf = (world: World): Summary => ({
   now: new Date(Date.now()).toISOString(),
   accepted: world.messages.accepted(),
-  calls: world.calls.counts(),
+  calls: world.requests.counts(),
   planned: world.clock.planned(),
   webhooks: world.callback.counts(),
   outage: world.outage,

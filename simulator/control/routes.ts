@@ -5,13 +5,13 @@ import { Behaviour } from '../basics/behaviour.ts'
 import { MessageView } from '../messages/message.ts'
 import { Outage, Script } from '../trouble/scripts.ts'
 import { Inbound, InboundView } from '../webhooks/inbox.ts'
-import { CallView } from '../world/calls.ts'
+import { RequestView } from '../world/request-log.ts'
 import type { Control } from './control.ts'
 import * as schemas from './schema.ts'
 
 const { describe, ListQuery } = schemas
 const listOf = <S extends TSchema>(item: S) => Type.Object({ data: Type.Array(item) })
-/** The answer of a call that has nothing to tell. */
+/** The response of a request that returns nothing. */
 const Done = Type.Object({ done: Type.Literal(true) })
 const done = { done: true as const }
 
@@ -28,12 +28,12 @@ const strict = <S extends TSchema>(schema: S): S => ({
   ...(schema.anyOf && { anyOf: schema.anyOf.map(strict) }),
 })
 
-/** The calls of people and tests that look at the simulator and steer it. For loopback: nobody is asked who he is. */
+/** How people and tests inspect and steer the simulator. For loopback: without authentication. */
 export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = async (app, { control }) => {
   app.setValidatorCompiler(validator)
   app.setSerializerCompiler(() => JSON.stringify)
 
-  const look = (path: string, summary: string, item: TSchema, list: (limit?: number) => unknown[]) =>
+  const show = (path: string, summary: string, item: TSchema, list: (limit?: number) => unknown[]) =>
     app.get(path, { schema: { ...describe(summary, listOf(item)), querystring: ListQuery } }, async ({ query }) => ({
       data: list(numberIn(query.limit)),
     }))
@@ -42,11 +42,11 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
   app.get('/messages', { schema: { ...messages, querystring: schemas.MessageQuery } }, async ({ query }) => ({
     data: control.messages({ ...query, limit: numberIn(query.limit) }),
   }))
-  look('/calls', 'Calls and their answers, newest first', CallView, control.calls)
-  look('/inbound', 'Inbound messages, newest first', InboundView, control.inbox)
+  show('/calls', 'Requests and their responses, newest first', RequestView, control.calls)
+  show('/inbound', 'Inbound messages, newest first', InboundView, control.inbox)
 
-  /** A call that changes something, and has nothing to tell unless `Response` says what. */
-  const order = <Body extends TSchema>(
+  /** A request that changes something, and returns nothing unless `Response` says what. */
+  const change = <Body extends TSchema>(
     method: 'PUT' | 'POST' | 'DELETE',
     path: string,
     [summary, body, Response = Done]: [summary: string, body?: Body, response?: TSchema],
@@ -63,15 +63,17 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
       },
       handler: async request => act(request.body, (request.params as { id: string }).id) ?? done,
     })
-  order('PUT', '/numbers/:id', ['Add or change a number', schemas.NumberChange], (body, id) =>
+  change('PUT', '/numbers/:id', ['Add or change a number', schemas.NumberChange], (body, id) =>
     control.putNumber(id, body),
   )
-  order('PUT', '/tokens', ['Add, change, expire or revoke a token', schemas.TokenChange], control.putToken)
+  change('PUT', '/tokens', ['Add, change, expire or revoke a token', schemas.TokenChange], control.putToken)
   const behave = 'Change rates, delays, the callback'
-  order('PUT', '/behaviour', [behave, schemas.BehaviourChange, Behaviour], control.behave)
-  order('POST', '/scripts', ['The next calls meet this trouble', Script], control.script)
-  order('DELETE', '/scripts', ['Forget the scripts'], control.clearScripts)
-  order('PUT', '/outage', ['Start or end an outage', Type.Object({ mode: Outage })], ({ mode }) => control.outage(mode))
-  order('POST', '/inbound', ['A person writes to a number, or taps a button', Inbound, InboundView], control.inbound)
-  order('POST', '/statuses', ['Tell a status of a message now', schemas.StatusOrder], control.status)
+  change('PUT', '/behaviour', [behave, schemas.BehaviourChange, Behaviour], control.behave)
+  change('POST', '/scripts', ['The next requests meet this trouble', Script], control.script)
+  change('DELETE', '/scripts', ['Forget the scripts'], control.clearScripts)
+  change('PUT', '/outage', ['Start or end an outage', Type.Object({ mode: Outage })], ({ mode }) =>
+    control.outage(mode),
+  )
+  change('POST', '/inbound', ['A person writes to a number, or taps a button', Inbound, InboundView], control.inbound)
+  change('POST', '/statuses', ['Send a status of a message now', schemas.StatusOrder], control.status)
 }

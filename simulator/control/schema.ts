@@ -62,9 +62,9 @@ export const Summary = Type.Object(
 )
 export type Summary = Static<typeof Summary>
 
-/** The part of a route's schema that every control call has. */
-export const describe = <S extends TSchema>(summary: string, answer: S) => ({
+/** The part of a route's schema that every route of control has. */
+export const describe = <S extends TSchema>(summary: string, body: S) => ({
   tags: ['control'],
   summary,
-  response: { 200: answer, ...errorResponses(422) },
+  response: { 200: body, ...errorResponses(422) },
 })

@@ -1,4 +1,4 @@
-/** What the platform says about a code. `details` is for codes that we can answer without knowing more. */
+/** What the platform says about a code. `details` is for codes that need no more than the code. */
 export interface ErrorFacts {
   status: number
   title: string

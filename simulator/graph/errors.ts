@@ -12,7 +12,7 @@ export interface GraphErrorOptions {
   retryAfterSeconds?: number | undefined
 }
 
-/** An answer of the messaging API other than success; `code` is one of docs/messaging-api.md#error-table. */
+/** An error response of the messaging API; `code` is one of docs/messaging-api.md#error-table. */
 export class GraphError extends Error {
   override name = 'GraphError'
   readonly code: number
@@ -51,10 +51,10 @@ export const errorBody = ({ message, code, options }: GraphError) => {
   }
 }
 
-/** The `details` of a code that is answered or sent without a reason of its own. */
+/** The `details` of a code that is returned or sent without a reason of its own. */
 export const detailsOf = (code: number): string => factsOf(code).details ?? `${factsOf(code).title.replace(/\.$/, '')}.`
 
-/** The wrong or inaccessible object of docs/messaging-api.md#error-table: one answer for both. */
+/** The wrong or inaccessible object of docs/messaging-api.md#error-table: one error for both. */
 export const objectMissing = (method: string, id: string): GraphError =>
   new GraphError(100, {
     subcode: 33,

@@ -1,7 +1,7 @@
 import { createRing } from '../basics/ring.ts'
 import type { Message } from './message.ts'
 
-/** The last messages that were accepted. Older ones are forgotten, statuses still to come for them are told all the same. */
+/** The last messages that were accepted. Older ones are forgotten, statuses still to come for them are sent all the same. */
 export interface MessageLog {
   add(message: Message): void
   find(id: string): Message | undefined

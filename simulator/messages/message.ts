@@ -27,7 +27,7 @@ export const Rendered = Type.Object({
 })
 export type Rendered = Static<typeof Rendered>
 
-/** A message as the control calls show it. */
+/** A message as control shows it. */
 export const MessageView = Type.Object(
   {
     id: Type.String(),
@@ -38,7 +38,7 @@ export const MessageView = Type.Object(
     rendered: Rendered,
     biz_opaque_callback_data: Type.Union([Type.String(), Type.Null()]),
     accepted_at: Type.String(),
-    status: Type.Union([oneOf(statusWords), Type.Literal('accepted')], { description: 'The last one told.' }),
+    status: Type.Union([oneOf(statusWords), Type.Literal('accepted')], { description: 'The last one sent.' }),
     statuses: Type.Array(
       Type.Object({
         status: Type.String(),

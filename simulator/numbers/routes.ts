@@ -1,8 +1,8 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { AccessToken, PhoneNumber } from '../accounts/account.ts'
-import { faultOf, numberOf, tokenOf } from '../answers/caller.ts'
-import { answer } from '../answers/meet.ts'
 import { GraphError, parameterRequired } from '../graph/errors.ts'
+import { numberOf, tokenErrorOf, tokenOf } from '../responses/caller.ts'
+import { respond } from '../responses/respond.ts'
 import type { World } from '../world/world.ts'
 import { demoAppId, pickFields } from './fields.ts'
 
@@ -11,13 +11,13 @@ interface OfNumber {
   Querystring: { fields?: string }
 }
 
-/** The calls about a phone number (docs/messaging-api.md#register, #numbers-and-tokens). */
+/** The requests about a phone number (docs/messaging-api.md#register, #numbers-and-tokens). */
 export const numbers: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.post<OfNumber>('/:id/register', (request, reply) => {
     const number = numberOf(world, request, request.params.id, 'whatsapp_business_management')
     const registration = readRegistration(request.body)
     checkRegistration(number, registration)
-    return answer(world, request, reply, () => {
+    return respond(world, request, reply, () => {
       Object.assign(number, { registered: true, pin: registration.pin })
       return { success: true }
     })
@@ -26,24 +26,24 @@ export const numbers: FastifyPluginAsync<{ world: World }> = async (app, { world
   app.get<OfNumber>('/:id', (request, reply) => {
     const number = numberOf(world, request, request.params.id, 'whatsapp_business_management')
     const fields = pickFields(number, request.query.fields)
-    return answer(world, request, reply, () => fields)
+    return respond(world, request, reply, () => fields)
   })
 }
 
-/** The call about a token (docs/messaging-api.md#numbers-and-tokens); it has no id in its path. */
+/** The request about a token (docs/messaging-api.md#numbers-and-tokens); it has no id in its path. */
 export const debugToken: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.get<{ Querystring: { input_token?: string } }>('/debug_token', (request, reply) => {
     tokenOf(world, request)
     const { input_token } = request.query
     if (!input_token) throw parameterRequired('input_token')
-    return answer(world, request, reply, () => describeToken(world.accounts.tokens.get(input_token), Date.now()))
+    return respond(world, request, reply, () => describeToken(world.accounts.tokens.get(input_token), Date.now()))
   })
 }
 
 /** What is known of a token (docs/messaging-api.md#numbers-and-tokens). `now` in milliseconds. */
 const describeToken = (token: AccessToken | undefined, now: number): object => {
   if (!token) return { data: { error: errorOf(new GraphError(190)), is_valid: false, scopes: [] } }
-  const fault = faultOf(token, now)
+  const error = tokenErrorOf(token, now)
   return {
     data: {
       app_id: demoAppId,
@@ -51,12 +51,12 @@ const describeToken = (token: AccessToken | undefined, now: number): object => {
       application: 'Courier',
       data_access_expires_at: 0,
       expires_at: token.expires_at,
-      is_valid: fault === undefined,
+      is_valid: error === undefined,
       issued_at: 1767225600,
       scopes: [...token.scopes, 'public_profile'],
       granular_scopes: token.scopes.map(scope => ({ scope, target_ids: token.waba_ids })),
       user_id: '122100000000000001',
-      ...(fault && { error: errorOf(fault) }),
+      ...(error && { error: errorOf(error) }),
     },
   }
 }

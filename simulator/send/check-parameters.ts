@@ -12,7 +12,7 @@ const maxHeader = 60
 const maxBody = 1024
 const maxBodyAlone = 32_768
 
-/** Holds the components of a send against the template; throws what the API answers. */
+/** Checks the components of a send against the template; throws the API's error. */
 export const checkParameters = (template: Template, components: Component[]): void => {
   const shape = shapeOf(template)
   for (const { type } of components)

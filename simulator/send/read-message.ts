@@ -9,7 +9,7 @@ const check = TypeCompiler.Compile(MessageBody)
 /** The other kinds of message that the API knows and the simulator does not take. */
 const otherTypes = 'audio contacts document image interactive location reaction sticker text video'.split(' ')
 
-/** The body of a send, checked in itself; throws what the API answers to the first thing wrong. */
+/** The body of a send, checked in itself; throws the API's error for the first thing wrong. */
 export const readMessage = (body: unknown): MessageBody => {
   if (check.Check(body)) return body
   const given = (body ?? {}) as Record<string, unknown>

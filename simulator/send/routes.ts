@@ -1,17 +1,17 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { PhoneNumber } from '../accounts/account.ts'
 import { keyOf, type Template } from '../accounts/template.ts'
-import { numberOf } from '../answers/caller.ts'
-import { answer } from '../answers/meet.ts'
 import { GraphError } from '../graph/errors.ts'
 import { type Message, messageId } from '../messages/message.ts'
 import type { MessageBody } from '../messages/schema.ts'
-import { planStatuses } from '../world/tell.ts'
+import { numberOf } from '../responses/caller.ts'
+import { respond } from '../responses/respond.ts'
+import { planStatuses } from '../world/report.ts'
 import type { World } from '../world/world.ts'
 import { checkParameters } from './check-parameters.ts'
 import { readMessage, recipientOf } from './read-message.ts'
 
-/** The call that sends a template message (docs/contract.md#send, docs/messaging-api.md#send). */
+/** The request that sends a template message (docs/contract.md#send, docs/messaging-api.md#send). */
 export const send: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.post<{ Params: { id: string } }>('/:id/messages', (request, reply) => {
     const sender = numberOf(world, request, request.params.id, 'whatsapp_business_messaging')
@@ -21,7 +21,7 @@ export const send: FastifyPluginAsync<{ world: World }> = async (app, { world })
     const template = sendableTemplate(world, sender, body.template)
     checkParameters(template, body.template.components ?? [])
     if (recipient === sender.display_phone_number.replace(/\D/g, '')) throw new GraphError(131021)
-    return answer(
+    return respond(
       world,
       request,
       reply,
@@ -56,7 +56,7 @@ interface Sendable {
   body: MessageBody
 }
 
-/** Takes the message and sets its statuses going; the result is the success body of docs/messaging-api.md#accepted. */
+/** Stores the message and plans its statuses; the result is the success body of docs/messaging-api.md#accepted. */
 const accept = (world: World, { sender, recipient, template, body }: Sendable) => {
   const message: Message = {
     id: messageId(recipient),

@@ -1,11 +1,11 @@
 import type { FastifyPluginAsync } from 'fastify'
 import type { Template } from '../accounts/template.ts'
-import { checkAccount } from '../answers/caller.ts'
-import { answer } from '../answers/meet.ts'
 import { GraphError, servedVersion } from '../graph/errors.ts'
+import { checkAccount } from '../responses/caller.ts'
+import { respond } from '../responses/respond.ts'
 import type { World } from '../world/world.ts'
 
-/** The call that lists the templates of an account (docs/messaging-api.md#templates). */
+/** The request that lists the templates of an account (docs/messaging-api.md#templates). */
 export const templates: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.get<{ Params: { version: string; id: string }; Querystring: CatalogueQuery }>(
     '/:id/message_templates',
@@ -16,7 +16,7 @@ export const templates: FastifyPluginAsync<{ world: World }> = async (app, { wor
       const served = servedVersion(version)
       const address = `${request.protocol}://${request.host}/${served}/${id}/message_templates`
       const page = pageOf(catalogue, request.query, address)
-      return answer(world, request, reply, () => page)
+      return respond(world, request, reply, () => page)
     },
   )
 }

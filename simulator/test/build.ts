@@ -9,10 +9,10 @@ export const appSecret = 'demo-app-secret'
 export const numberId = demoNumber.phone_number_id
 export const accountId = demoNumber.waba_id
 
-export interface Answer {
+export interface ApiResponse {
   status: number
   headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came over the wire
+  // biome-ignore lint/suspicious/noExplicitAny: a response is whatever came over the wire
   body: any
 }
 
@@ -31,10 +31,10 @@ export interface Post {
   body: any
 }
 
-/** A callback that keeps what comes and answers as `answers` says, 200 when that is empty. */
+/** A callback that keeps what comes and responds as `responses` says, 200 when that is empty. */
 export const receiveWebhooks = async (t: Test) => {
   const posts: Post[] = []
-  const answers: number[] = []
+  const responses: number[] = []
   const server = createServer((request, response) => {
     const chunks: Buffer[] = []
     request.on('data', chunk => chunks.push(chunk))
@@ -43,7 +43,7 @@ export const receiveWebhooks = async (t: Test) => {
       if (request.method === 'POST') posts.push({ raw, headers: request.headers, body: JSON.parse(raw.toString()) })
       const query = new URL(request.url ?? '', 'http://callback').searchParams
       const isKnown = query.get('hub.verify_token') === 'verify-me'
-      response.statusCode = request.method === 'POST' ? (answers.shift() ?? 200) : isKnown ? 200 : 403
+      response.statusCode = request.method === 'POST' ? (responses.shift() ?? 200) : isKnown ? 200 : 403
       response.end(query.get('hub.challenge') ?? '')
     })
   })
@@ -54,7 +54,7 @@ export const receiveWebhooks = async (t: Test) => {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/webhooks`,
     posts,
-    answers,
+    responses,
     changes,
     statuses: () => changes().flatMap(({ value }) => value.statuses ?? []),
   }
@@ -72,8 +72,8 @@ export const build = async (t: Test, { behaviour, ...options }: SimulatorOptions
   const call = async (
     path: string,
     { method, body, token = accessToken, headers }: CallOptions = {},
-  ): Promise<Answer> => {
-    const answer = await fetch(`${url}${path}`, {
+  ): Promise<ApiResponse> => {
+    const response = await fetch(`${url}${path}`, {
       method: method ?? (body === undefined ? 'GET' : 'POST'),
       headers: {
         ...(token !== null && { authorization: `Bearer ${token}` }),
@@ -82,9 +82,9 @@ export const build = async (t: Test, { behaviour, ...options }: SimulatorOptions
       },
       ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
-    const text = await answer.text()
-    const isJson = answer.headers.get('content-type')?.startsWith('application/json')
-    return { status: answer.status, headers: answer.headers, body: isJson ? JSON.parse(text) : text }
+    const text = await response.text()
+    const isJson = response.headers.get('content-type')?.startsWith('application/json')
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text }
   }
   const send = (body: unknown = message(), options: CallOptions = {}) =>
     call(`/v17.0/${numberId}/messages`, { body, ...options })
@@ -119,4 +119,4 @@ export const templateMessage = (name: string, components: unknown[] = [], code =
   message({ template: { name, language: { code }, components } })
 
 /** What a test has to say of an error: its code, its details. */
-export const outcome = ({ status, body }: Answer) => [status, body.error?.code, body.error?.error_data?.details]
+export const outcome = ({ status, body }: ApiResponse) => [status, body.error?.code, body.error?.error_data?.details]

@@ -59,7 +59,7 @@ t.test('what is set over HTTP holds', async t => {
 
 t.test('a control call says what is wrong with it', async t => {
   const { call } = await build(t)
-  const wrong: [path: string, body: unknown, field: string, told: RegExp, method?: string][] = [
+  const wrong: [path: string, body: unknown, field: string, sentence: RegExp, method?: string][] = [
     ['behaviour', { delay_factor: -1 }, 'delay_factor', /^The delay factor field must be a number, 0 to 100\.$/, 'PUT'],
     ['behaviour', { delay: 1 }, 'delay', /^The delay field is not known\./, 'PUT'],
     ['behaviour', { delay_facter: 1 }, 'delay_facter', /not known\. Did you mean delay_factor\?$/, 'PUT'],
@@ -77,10 +77,10 @@ t.test('a control call says what is wrong with it', async t => {
     ['statuses', { message_id: 'none', status: 'read' }, 'message_id', /./],
     ['outage', { mode: 'sometimes' }, 'mode', /./, 'PUT'],
   ]
-  for (const [path, body, field, told, method = 'POST'] of wrong) {
-    const answer = await call(`/control/${path}`, { method, body })
-    t.equal(answer.status, 422, path)
-    t.match(answer.body.errors[field], [told])
+  for (const [path, body, field, sentence, method = 'POST'] of wrong) {
+    const response = await call(`/control/${path}`, { method, body })
+    t.equal(response.status, 422, path)
+    t.match(response.body.errors[field], [sentence])
   }
 })
 
@@ -93,15 +93,15 @@ t.test('control calls and the page work during an outage', async t => {
   t.same((await call('/health/live')).body, { status: 'ok' })
 })
 
-t.test('a number sends so many messages a second, each its own, 80 unless it is told otherwise', async t => {
+t.test('a number sends so many messages a second, each its own, 80 unless it is set otherwise', async t => {
   t.equal(defaultBehaviour.throughput_per_second, 80)
   const { call, send, control } = await build(t, { behaviour: { throughput_per_second: 8 } })
   control.putNumber('200')
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 10 }, (_, index) => send(message({ to: `9477100000${index}` }))),
   )
-  t.equal(answers.filter(({ status }) => status === 200).length, 8)
-  const refused = answers.find(({ status }) => status !== 200)
+  t.equal(responses.filter(({ status }) => status === 200).length, 8)
+  const refused = responses.find(({ status }) => status !== 200)
   t.same(refused && outcome(refused), [400, 130429, 'Cloud API message throughput has been reached.'])
   t.equal((await call('/v17.0/200/messages', { body: message() })).status, 200)
 })

@@ -14,9 +14,9 @@ const buildUnregistered = async (t: Test) => {
 t.test('a number is registered and can send', async t => {
   const { register, send } = await buildUnregistered(t)
   t.equal((await send()).body.error.code, 133010)
-  const answer = await register()
-  t.equal(answer.status, 200)
-  t.same(answer.body, { success: true })
+  const response = await register()
+  t.equal(response.status, 200)
+  t.same(response.body, { success: true })
   t.equal((await send()).status, 200)
 })
 

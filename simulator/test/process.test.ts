@@ -37,7 +37,7 @@ t.test('it names every wrong setting at once', async t => {
   t.notMatch(output(), 'two words')
 })
 
-t.test('it takes its settings and stops on SIGTERM, although answers hang', async t => {
+t.test('it reads its settings and stops on SIGTERM, although responses hang', async t => {
   const { child, ended, output } = start(t, 'main.ts', {
     SIMULATOR_PORT: '0',
     LOG_LEVEL: 'info',
@@ -52,11 +52,11 @@ t.test('it takes its settings and stops on SIGTERM, although answers hang', asyn
     await new Promise(resolve => setTimeout(resolve, 20))
     url = /http:\/\/127\.0\.0\.1:\d+/.exec(output())?.[0]
   }
-  const answer = await fetch(`${url}/debug_token?input_token=of-the-test`, {
+  const response = await fetch(`${url}/debug_token?input_token=of-the-test`, {
     headers: { authorization: 'Bearer of-the-test' },
   })
-  t.equal(answer.headers.get('facebook-api-version'), 'v21.0')
-  t.match(await answer.json(), { data: { is_valid: true } })
+  t.equal(response.headers.get('facebook-api-version'), 'v21.0')
+  t.match(await response.json(), { data: { is_valid: true } })
   t.match(await (await fetch(`${url}/control`)).json(), {
     behaviour: {
       webhook_url: null,

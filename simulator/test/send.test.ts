@@ -1,38 +1,38 @@
 import t from 'tap'
 import { build, message, numberId, outcome, templateMessage, texts } from './build.ts'
 
-t.test('a send is answered as the real one answers', async t => {
+t.test('a send gets the response of the real one', async t => {
   const { send, control } = await build(t)
-  const answer = await send(message({ biz_opaque_callback_data: 'ntf_1', recipient_type: 'individual' }))
-  t.equal(answer.status, 200)
-  t.match(answer.body.messages[0].id, /^wamid\.HBgL[A-Za-z0-9+/]+=*$/)
-  t.same(answer.body, {
+  const response = await send(message({ biz_opaque_callback_data: 'ntf_1', recipient_type: 'individual' }))
+  t.equal(response.status, 200)
+  t.match(response.body.messages[0].id, /^wamid\.HBgL[A-Za-z0-9+/]+=*$/)
+  t.same(response.body, {
     messaging_product: 'whatsapp',
     contacts: [{ input: '94771234567', wa_id: '94771234567' }],
-    messages: [{ id: answer.body.messages[0].id, message_status: 'accepted' }],
+    messages: [{ id: response.body.messages[0].id, message_status: 'accepted' }],
   })
-  t.equal(answer.headers.get('facebook-api-version'), 'v21.0')
+  t.equal(response.headers.get('facebook-api-version'), 'v21.0')
   const [kept] = control.messages()
   t.match(kept, {
-    id: answer.body.messages[0].id,
+    id: response.body.messages[0].id,
     to: '94771234567',
     biz_opaque_callback_data: 'ntf_1',
     rendered: { body: 'Hello Nimali, your parcel DM00000001 was delivered. Thank you!' },
   })
 })
 
-t.test('an error is answered as the real one answers', async t => {
+t.test('an error gets the response of the real one', async t => {
   const { send } = await build(t)
-  const answer = await send(templateMessage('nothing_like_it'))
-  t.equal(answer.status, 404)
-  t.match(answer.body.error.fbtrace_id, /^A\w+$/)
-  t.same(answer.body, {
+  const response = await send(templateMessage('nothing_like_it'))
+  t.equal(response.status, 404)
+  t.match(response.body.error.fbtrace_id, /^A\w+$/)
+  t.same(response.body, {
     error: {
       message: '(#132001) Template name does not exist in the translation',
       type: 'OAuthException',
       code: 132001,
       error_data: { messaging_product: 'whatsapp', details: 'template name (nothing_like_it) does not exist in en_US' },
-      fbtrace_id: answer.body.error.fbtrace_id,
+      fbtrace_id: response.body.error.fbtrace_id,
     },
   })
 })
@@ -94,9 +94,9 @@ t.test('fields are checked', async t => {
     [message({ to: '+94 11 755-5000' }), 131021, /sender/],
   ]
   for (const [body, code, words] of refusals) {
-    const answer = await send(body)
-    t.equal(answer.body.error?.code, code, JSON.stringify(body))
-    t.match(answer.body.error?.message, words)
+    const response = await send(body)
+    t.equal(response.body.error?.code, code, JSON.stringify(body))
+    t.match(response.body.error?.message, words)
   }
 })
 

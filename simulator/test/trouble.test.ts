@@ -31,7 +31,7 @@ t.test('a message fails later with a code', async t => {
   )
 })
 
-t.test('an answer is lost, with and without effect', async t => {
+t.test('a response is lost, with and without effect', async t => {
   const { send, control } = await build(t)
   control.script({ trouble: { kind: 'lost' } })
   t.ok(await isCut(send()))
@@ -42,20 +42,20 @@ t.test('an answer is lost, with and without effect', async t => {
   t.match(control.calls()[0], { http_status: null, trouble: 'lost', to: '94771234567' })
 })
 
-t.test('an answer is cut in half', async t => {
+t.test('a response is cut in half', async t => {
   const { send, control, url } = await build(t)
   control.script({ times: 2, trouble: { kind: 'half' } })
   t.ok(await isCut(send()))
-  const answer = await fetch(`${url}/v17.0/${numberId}/messages`, {
+  const response = await fetch(`${url}/v17.0/${numberId}/messages`, {
     method: 'POST',
     headers: { authorization: 'Bearer demo-access-token', 'content-type': 'application/json' },
     body: JSON.stringify(message()),
   })
-  t.equal(answer.status, 200, 'the head comes whole')
-  t.ok(await isCut(answer.text()))
+  t.equal(response.status, 200, 'the head comes whole')
+  t.ok(await isCut(response.text()))
 })
 
-t.test('a gateway answers with a page, a server with nothing', async t => {
+t.test('a gateway responds with a page, a server with nothing', async t => {
   const { send, control } = await build(t)
   for (const kind of ['html', 'empty'] as const) control.script({ trouble: { kind } })
   control.script({ trouble: { kind: 'html', accepted: true } })
@@ -94,7 +94,7 @@ t.test('a script for one recipient leaves the others alone', async t => {
   t.equal((await send()).status, 200)
 })
 
-t.test('a call is refused before its body is read', async t => {
+t.test('a request is refused before its body is read', async t => {
   const { send, control } = await build(t)
   control.script({ trouble: { kind: 'refused' } })
   t.ok(await isCut(send()))
@@ -118,7 +118,7 @@ t.test('an outage ends as it began, at once', async t => {
   t.equal(control.summary().accepted, 1)
 })
 
-t.test('answers wait as long as the behaviour says', async t => {
+t.test('responses wait as long as the behaviour says', async t => {
   const { send, control } = await build(t, { behaviour: { answer_latency_ms: 300 } })
   const timed = async (body: unknown) => {
     const startedAt = performance.now()

@@ -52,10 +52,10 @@ t.test('statuses keep their delays', async t => {
   t.ok(took >= 95 && took <= 285, `between half and one and a half of 190 ms: ${took} ms`)
 })
 
-t.test('a webhook is repeated until it is answered with 200', async t => {
+t.test('a webhook is repeated until it is acknowledged with 200', async t => {
   const callback = await receiveWebhooks(t)
   const { control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
-  callback.answers.push(500, 201)
+  callback.responses.push(500, 201)
   control.inbound({ from: '94771234567', text: 'Hello' })
   await idle()
   t.equal(callback.posts.length, 3)
@@ -113,7 +113,7 @@ t.test('a number has its own secret', async t => {
   t.equal(post?.headers['x-hub-signature-256'], sign(post?.raw ?? Buffer.alloc(0), 'their secret'))
 })
 
-t.test('a status is told on demand', async t => {
+t.test('a status is sent on demand', async t => {
   const callback = await receiveWebhooks(t)
   const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
   const { body } = await send()

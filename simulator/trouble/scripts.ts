@@ -1,13 +1,13 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { oneOf } from '../basics/one-of.ts'
-import { type CallName, callNames, Trouble } from './trouble.ts'
+import { type RequestName, requestNames, Trouble } from './trouble.ts'
 
 export const Script = Type.Object(
   {
-    call: Type.Optional(oneOf([...callNames, 'any'], { description: 'Default messages.' })),
+    call: Type.Optional(oneOf([...requestNames, 'any'], { description: 'Default messages.' })),
     times: Type.Optional(
       Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-        description: 'How many calls meet it; default 1, null is until reset.',
+        description: 'How many requests meet it; default 1, null is until reset.',
         must: 'be a whole number from 1, or null',
       }),
     ),
@@ -25,13 +25,13 @@ export const Script = Type.Object(
 )
 export type Script = Static<typeof Script>
 
-/** The troubles that a test has ordered, met in the order in which they came. */
+/** The troubles that a test has set, met in the order in which they came. */
 export interface Scripts {
   add(script: Script): void
-  /** The trouble of this call, used up; `recipient` in digits. */
-  take(call: CallName, recipient?: string): Trouble | undefined
+  /** The trouble of this request, used up; `recipient` in digits. */
+  take(request: RequestName, recipient?: string): Trouble | undefined
   /** As `take`, but only a trouble that does not wait for the body. */
-  takeBeforeReading(call: CallName): Trouble | undefined
+  takeBeforeReading(request: RequestName): Trouble | undefined
   list(): Script[]
   clear(): void
 }
@@ -47,20 +47,20 @@ export const createScripts = (): Scripts => {
     if (script.left === 0) waiting = waiting.filter(other => other !== script)
     return script.trouble
   }
-  const isFor = ({ call: wanted = 'messages' }: Script, call: CallName) => wanted === call || wanted === 'any'
+  const isFor = ({ call = 'messages' }: Script, request: RequestName) => call === request || call === 'any'
 
   return {
     add(script) {
       waiting.push({ ...script, left: script.times === null ? Infinity : (script.times ?? 1) })
     },
-    take: (call, recipient) =>
+    take: (request, recipient) =>
       takeFirst(
         script =>
-          isFor(script, call) &&
+          isFor(script, request) &&
           script.trouble.kind !== 'refused' &&
           (script.recipient === undefined || script.recipient === recipient),
       ),
-    takeBeforeReading: call => takeFirst(script => isFor(script, call) && script.trouble.kind === 'refused'),
+    takeBeforeReading: request => takeFirst(script => isFor(script, request) && script.trouble.kind === 'refused'),
     list: () => waiting.map(({ left, ...script }) => ({ ...script, times: left === Infinity ? null : left })),
     clear() {
       waiting = []
@@ -68,14 +68,14 @@ export const createScripts = (): Scripts => {
   }
 }
 
-/** How every call fails during an outage, before it is read. The control calls and the page keep working. */
+/** How every request fails during an outage, before it is read. Control and the page keep working. */
 export const outageModes = ['reset', 'hang', 'unavailable'] as const
 
 export const Outage = Type.Union(
   [
     oneOf(outageModes, {
       description:
-        'reset cuts the connection; hang answers nothing until the outage ends, then cuts it; unavailable is 503 with code 2.',
+        'reset cuts the connection; hang sends nothing until the outage ends, then cuts it; unavailable is 503 with code 2.',
     }),
     Type.Null({ description: 'No outage.' }),
   ],

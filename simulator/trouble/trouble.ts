@@ -2,8 +2,8 @@ import { type Static, Type } from '@sinclair/typebox'
 import { oneOf } from '../basics/one-of.ts'
 
 /** The requests of the messaging API, by the last word of their path; the number itself is `phone_number`. */
-export const callNames = ['messages', 'register', 'phone_number', 'message_templates', 'debug_token'] as const
-export type CallName = (typeof callNames)[number]
+export const requestNames = ['messages', 'register', 'phone_number', 'message_templates', 'debug_token'] as const
+export type RequestName = (typeof requestNames)[number]
 
 export const statusWords = ['sent', 'delivered', 'read', 'failed'] as const
 export type StatusWord = (typeof statusWords)[number]

@@ -8,9 +8,9 @@ import { envelope, type Update } from './payloads.ts'
 
 export const WebhookCounts = Type.Object({
   waiting: Type.Integer({ description: 'Updates not yet posted.' }),
-  under_way: Type.Integer({ description: 'Updates posted and not yet answered.' }),
+  under_way: Type.Integer({ description: 'Updates posted, without a response yet.' }),
   to_retry: Type.Integer({ description: 'Updates that wait for their next attempt.' }),
-  delivered: Type.Integer({ description: 'Updates answered with 200.' }),
+  delivered: Type.Integer({ description: 'Updates acknowledged with 200.' }),
   lost: Type.Integer({ description: 'Updates given up.' }),
 })
 type WebhookCounts = Static<typeof WebhookCounts>
@@ -18,7 +18,7 @@ type WebhookCounts = Static<typeof WebhookCounts>
 /** Posts of one number at a time. The real one posts concurrently, in no order (docs/messaging-api.md#delivery). */
 const mostAtOnce = 4
 const mostInPost = 100
-/** A callback has so long to answer. */
+/** A callback has so long to respond. */
 const timeoutMs = 10_000
 /** Seconds before each further attempt at delay factor 1; then the updates are lost. The real one goes on for 7 days. */
 const retrySeconds = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60]
@@ -27,10 +27,10 @@ const leastRetryFactor = 0.1
 
 /** Sends the owners of numbers signed webhooks (docs/messaging-api.md#webhooks), repeated until they respond with 200. */
 export interface Callback {
-  /** Takes an update; what waits together is posted together, up to a hundred. */
-  tell(phoneNumberId: string, update: Update): void
+  /** Queues an update; what waits together is posted together, up to a hundred. */
+  send(phoneNumberId: string, update: Update): void
   counts(): WebhookCounts
-  /** Cuts what is under way and forgets it. */
+  /** Aborts posts in flight and forgets every update. */
   reset(): void
 }
 
@@ -89,7 +89,7 @@ export const createCallback = ({ behaviour, clock, logger, findNumber }: Callbac
   }
 
   return {
-    tell(phoneNumberId, update) {
+    send(phoneNumberId, update) {
       if (!behaviour.webhook_url) return
       const queue = queues.get(phoneNumberId) ?? { waiting: [], underWay: 0 }
       queues.set(phoneNumberId, queue)

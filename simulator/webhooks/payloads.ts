@@ -4,7 +4,7 @@ import { detailsOf } from '../graph/errors.ts'
 import type { Message } from '../messages/message.ts'
 import type { StatusStep } from '../trouble/trouble.ts'
 
-/** One thing to tell: a status, or an inbound message with its sender. */
+/** An update: a status, or an inbound message with its sender. */
 export type Update = { status: object } | { contact: object; message: object }
 
 /** A status event (docs/messaging-api.md#status-events). `at` in milliseconds. */

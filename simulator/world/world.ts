@@ -8,7 +8,7 @@ import { createMessageLog, type MessageLog } from '../messages/message-log.ts'
 import { createScripts, type Outage, type Scripts } from '../trouble/scripts.ts'
 import { type Callback, createCallback } from '../webhooks/callback.ts'
 import { createInbox, type Inbox } from '../webhooks/inbox.ts'
-import { type CallLog, createCallLog } from './calls.ts'
+import { createRequestLog, type RequestLog } from './request-log.ts'
 
 /** Everything that the simulator knows. It is in memory alone and ends with the process. */
 export interface World {
@@ -17,7 +17,7 @@ export interface World {
   readonly accounts: Accounts
   readonly messages: MessageLog
   readonly inbox: Inbox
-  readonly calls: CallLog
+  readonly requests: RequestLog
   readonly limits: Limits
   readonly scripts: Scripts
   readonly callback: Callback
@@ -44,7 +44,7 @@ export const createWorld = ({ secrets, behaviour: changed, logger }: WorldOption
     accounts,
     messages: createMessageLog(),
     inbox: createInbox(1000),
-    calls: createCallLog(2000, logger),
+    requests: createRequestLog(2000, logger),
     limits: createLimits(),
     scripts: createScripts(),
     callback: createCallback({ behaviour, clock, logger, findNumber }),
@@ -60,7 +60,7 @@ export const letGo = ({ hanging }: World): void => {
   hanging.clear()
 }
 
-/** Stops all that is under way. */
+/** Stops everything in progress. */
 export const forget = (world: World): void => {
   letGo(world)
   world.outage = null

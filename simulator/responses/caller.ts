@@ -6,18 +6,18 @@ import type { World } from '../world/world.ts'
 
 type Scope = (typeof scopes)[number]
 
-/** The token that a call carries; throws 104 without one, 190 for one that is unknown, revoked or expired. */
+/** The token that a request carries; throws 104 without one, 190 for one that is unknown, revoked or expired. */
 export const tokenOf = (world: World, request: FastifyRequest): AccessToken => {
   const given = bearerToken(request.headers.authorization)
   if (given === undefined) throw new GraphError(104)
   const token = world.accounts.tokens.get(given)
-  const fault = token ? faultOf(token, Date.now()) : new GraphError(190)
-  if (fault) throw fault
+  const error = token ? tokenErrorOf(token, Date.now()) : new GraphError(190)
+  if (error) throw error
   return token as AccessToken
 }
 
 /** Why a known token is not accepted. */
-export const faultOf = ({ revoked, expires_at }: AccessToken, now: number): GraphError | undefined => {
+export const tokenErrorOf = ({ revoked, expires_at }: AccessToken, now: number): GraphError | undefined => {
   if (revoked)
     return new GraphError(190, {
       subcode: 460,
@@ -43,7 +43,7 @@ export const numberOf = (world: World, request: FastifyRequest, id: string, scop
 
 /** Throws unless the caller's token may manage the messaging account: 100/33 for an unknown one, 200 for another's. */
 export const checkAccount = (world: World, request: FastifyRequest, wabaId: string): void => {
-  // A GET of an account without a token is answered so (docs/messaging-api.md#error-table).
+  // A GET of an account without a token gets this error (docs/messaging-api.md#error-table).
   if (request.headers.authorization === undefined) throw new GraphError(200, { message: '(#200) Provide valid app ID' })
   const token = tokenOf(world, request)
   const isKnown = [...world.accounts.numbers.values()].some(number => number.waba_id === wabaId)

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { GraphError } from '../graph/errors.ts'
-import { callNameOf } from '../world/calls.ts'
+import { requestNameOf } from '../world/request-log.ts'
 import type { World } from '../world/world.ts'
-import { breakAnswer, cut, statusOf, takesEffect } from './break-answer.ts'
+import { breakResponse, cut, statusOf, takesEffect } from './break-response.ts'
 
 /** What an outage, or a script that does not wait for the body, does to a request. */
 export const meetBeforeReading = (
@@ -10,11 +10,11 @@ export const meetBeforeReading = (
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply | undefined => {
-  const refused = world.scripts.takeBeforeReading(callNameOf(request.url))
+  const refused = world.scripts.takeBeforeReading(requestNameOf(request.url))
   const mode = refused ? 'reset' : world.outage
   if (mode === null) return undefined
   if (mode === 'unavailable') throw new GraphError(2, { transient: true })
-  world.calls.add(Date.now(), request, { httpStatus: null, trouble: refused ? 'refused' : `outage ${mode}` })
+  world.requests.add(Date.now(), request, { httpStatus: null, trouble: refused ? 'refused' : `outage ${mode}` })
   if (mode === 'reset') return cut(reply)
   world.hanging.add(request.raw.socket)
   return reply.hijack()
@@ -24,14 +24,14 @@ export const meetBeforeReading = (
  * Responds to a request that has passed its checks: with the result of `act`, or with the trouble of a script. `act` makes
  * the request take effect; it may still throw a GraphError.
  */
-export const answer = (
+export const respond = (
   world: World,
   request: FastifyRequest,
   reply: FastifyReply,
   act: () => object,
   recipient?: string,
 ): FastifyReply => {
-  const trouble = world.scripts.take(callNameOf(request.url), recipient)
+  const trouble = world.scripts.take(requestNameOf(request.url), recipient)
   if (trouble?.kind === 'error')
     throw new GraphError(trouble.code, {
       details: trouble.details,
@@ -40,10 +40,10 @@ export const answer = (
     })
   if (!trouble) {
     const body = act()
-    world.calls.add(Date.now(), request, { httpStatus: 200 })
+    world.requests.add(Date.now(), request, { httpStatus: 200 })
     return reply.send(body)
   }
   const body = takesEffect(trouble) ? act() : { messaging_product: 'whatsapp' }
-  world.calls.add(Date.now(), request, { httpStatus: statusOf(trouble), trouble: trouble.kind })
-  return breakAnswer(reply, trouble, body)
+  world.requests.add(Date.now(), request, { httpStatus: statusOf(trouble), trouble: trouble.kind })
+  return breakResponse(reply, trouble, body)
 }

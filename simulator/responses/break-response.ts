@@ -2,18 +2,18 @@ import type { FastifyReply } from 'fastify'
 import type { Trouble } from '../trouble/trouble.ts'
 
 /** A trouble in which the response, not the request, goes wrong. */
-type BrokenAnswer = Exclude<Trouble, { kind: 'error' }>
+type BrokenResponse = Exclude<Trouble, { kind: 'error' }>
 
 /** Whether the request takes effect although its response goes wrong. */
-export const takesEffect = (trouble: BrokenAnswer): boolean =>
+export const takesEffect = (trouble: BrokenResponse): boolean =>
   trouble.kind !== 'refused' && (trouble.accepted ?? (trouble.kind === 'lost' || trouble.kind === 'half'))
 
 /** The HTTP status that the client sees; null when it sees none, or half a response. */
-export const statusOf = ({ kind }: BrokenAnswer): number | null =>
+export const statusOf = ({ kind }: BrokenResponse): number | null =>
   ({ html: 502, empty: 500, lost: null, half: null, refused: null })[kind]
 
 /** Responds with `body` as the trouble wants it. */
-export const breakAnswer = (reply: FastifyReply, { kind }: BrokenAnswer, body: object): FastifyReply => {
+export const breakResponse = (reply: FastifyReply, { kind }: BrokenResponse, body: object): FastifyReply => {
   if (kind === 'html') return sendBadGateway(reply)
   if (kind === 'empty') return reply.code(500).send()
   return kind === 'half' ? sendHalf(reply, JSON.stringify(body)) : cut(reply)

@@ -13,17 +13,17 @@ export const planStatuses = (world: World, message: Message): void => {
   let delayMs = 0
   for (const status of ['sent', 'delivered', 'read'] as const) {
     delayMs += usualDelayMs[status] * (0.5 + Math.random()) * world.behaviour.delay_factor
-    world.clock.after(delayMs, () => tellStatus(world, message, { status }, Date.now()))
+    world.clock.after(delayMs, () => reportStatus(world, message, { status }, Date.now()))
   }
 }
 
-/** Notes the status of a message and tells the callback of its number; `at` is when it happened. */
-export const tellStatus = (world: World, message: Message, step: StatusStep, at: number): void => {
+/** Stores the status of a message and sends it to the callback of its number; `at` is when it happened. */
+export const reportStatus = (world: World, message: Message, step: StatusStep, at: number): void => {
   message.statuses.push({ status: step.status, at, code: step.status === 'failed' ? (step.code ?? 131000) : undefined })
-  world.callback.tell(message.phoneNumberId, { status: statusOf(message, step, at) })
+  world.callback.send(message.phoneNumberId, { status: statusOf(message, step, at) })
 }
 
-/** Takes a person's message and tells the callback of the number (docs/messaging-api.md#inbound-messages). */
+/** Stores a person's message and sends it to the callback of the number (docs/messaging-api.md#inbound-messages). */
 export const receive = (world: World, number: PhoneNumber, { from, name, text, button }: Inbound): InboundView => {
   const person = from.replace('+', '')
   const at = Date.now()
@@ -40,7 +40,7 @@ export const receive = (world: World, number: PhoneNumber, { from, name, text, b
     at: new Date(at).toISOString(),
   }
   world.inbox.push(view)
-  world.callback.tell(number.phone_number_id, { contact, message })
+  world.callback.send(number.phone_number_id, { contact, message })
   return view
 }
 

@@ -1,10 +1,10 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyBaseLogger, FastifyRequest } from 'fastify'
 import { createRing } from '../basics/ring.ts'
-import { type CallName, callNames } from '../trouble/trouble.ts'
+import { type RequestName, requestNames } from '../trouble/trouble.ts'
 
-/** A call to the messaging API and how it went, as the control calls show it. No tokens, no pins. */
-export const CallView = Type.Object(
+/** A request to the messaging API and its outcome, as control shows it. No tokens, no pins. */
+export const RequestView = Type.Object(
   {
     at: Type.String(),
     method: Type.String(),
@@ -16,34 +16,34 @@ export const CallView = Type.Object(
     details: Type.Union([Type.String(), Type.Null()]),
     trouble: Type.Union([Type.String(), Type.Null()], { description: 'The kind of trouble that it met.' }),
   },
-  { title: 'Call' },
+  { title: 'Request' },
 )
-export type CallView = Static<typeof CallView>
+export type RequestView = Static<typeof RequestView>
 
-export interface CallFacts {
+export interface RequestOutcome {
   httpStatus: number | null
   code?: number
   details?: string
   trouble?: string
 }
 
-/** The last calls, and how many of each answer there were. */
-export interface CallLog {
-  add(at: number, request: FastifyRequest, facts: CallFacts): void
+/** The last requests, and how many had which outcome. */
+export interface RequestLog {
+  add(at: number, request: FastifyRequest, outcome: RequestOutcome): void
   /** Newest first. */
-  list(): Generator<CallView>
-  /** By error code, `ok`, or the kind of trouble that cut the answer. */
+  list(): Generator<RequestView>
+  /** By error code, `ok`, or the kind of trouble that cut the response. */
   counts(): Record<string, number>
 }
 
-export const createCallLog = (capacity: number, logger: FastifyBaseLogger): CallLog => {
-  const ring = createRing<CallView>(capacity)
+export const createRequestLog = (capacity: number, logger: FastifyBaseLogger): RequestLog => {
+  const ring = createRing<RequestView>(capacity)
   const counts: Record<string, number> = {}
   return {
     add(at, request, { httpStatus, code, details, trouble }) {
-      const outcome = String(code ?? (httpStatus === 200 ? 'ok' : (trouble ?? httpStatus)))
-      counts[outcome] = (counts[outcome] ?? 0) + 1
-      logger.debug({ call: callNameOf(request.url), status: httpStatus, code, trouble }, 'call.answered')
+      const name = String(code ?? (httpStatus === 200 ? 'ok' : (trouble ?? httpStatus)))
+      counts[name] = (counts[name] ?? 0) + 1
+      logger.debug({ request: requestNameOf(request.url), status: httpStatus, code, trouble }, 'request.done')
       const body = (request.body ?? {}) as Record<string, unknown>
       ring.push({
         at: new Date(at).toISOString(),
@@ -64,8 +64,8 @@ export const createCallLog = (capacity: number, logger: FastifyBaseLogger): Call
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, 512) : null)
 
-/** Which call a path is: its last word, else the number itself. */
-export const callNameOf = (url: string): CallName => {
-  const word = (url.split('?')[0] ?? '').replace(/\/$/, '').split('/').at(-1) as CallName
-  return callNames.includes(word) ? word : 'phone_number'
+/** Which request a path is: its last word, else the number itself. */
+export const requestNameOf = (url: string): RequestName => {
+  const word = (url.split('?')[0] ?? '').replace(/\/$/, '').split('/').at(-1) as RequestName
+  return requestNames.includes(word) ? word : 'phone_number'
 }

@@ -1,10 +1,10 @@
 import type { FastifyInstance, FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { errorBody, GraphError, servedVersion } from '../graph/errors.ts'
 import type { World } from '../world/world.ts'
-import { meetBeforeReading } from './meet.ts'
+import { meetBeforeReading } from './respond.ts'
 
-/** What every call of the messaging API has in common: headers, parsing, errors, latency, outages. */
-export const answerAsGraph = (app: FastifyInstance, world: World): void => {
+/** What every request of the messaging API has in common: headers, parsing, errors, latency, outages. */
+export const respondAsGraph = (app: FastifyInstance, world: World): void => {
   readBodiesLeniently(app)
 
   app.addHook('onRequest', async (request, reply) => {
@@ -24,7 +24,7 @@ export const answerAsGraph = (app: FastifyInstance, world: World): void => {
 
   app.setErrorHandler((error: Error & { statusCode?: number }, request, reply) => {
     const refusal = error instanceof GraphError ? error : asGraphError(error)
-    if (refusal !== error && refusal.status >= 500) request.log.error({ err: error }, 'call.failed')
+    if (refusal !== error && refusal.status >= 500) request.log.error({ err: error }, 'request.failed')
     return refuse(world, request, reply, refusal)
   })
 }
@@ -44,7 +44,7 @@ const readBodiesLeniently = (app: FastifyInstance): void => {
 
 const refuse = (world: World, request: FastifyRequest, reply: FastifyReply, error: GraphError): FastifyReply => {
   const { retryAfterSeconds } = error.options
-  world.calls.add(Date.now(), request, {
+  world.requests.add(Date.now(), request, {
     httpStatus: error.status,
     code: error.code,
     details: error.options.details ?? error.message,
