@@ -86,7 +86,7 @@ const startService = async (name: string, folder: string, port: number): Promise
 
 let isStopping = false
 
-/** Only the first call counts: the services that it stops would call it again. */
+/** Only the first call counts: each service that it stops calls it again. */
 const stop = async (status: number): Promise<void> => {
   if (isStopping) return
   isStopping = true

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A network fault. A request is what the client sends, a response what comes back. */
+/** A network failure. A request is what the client sends, a response what comes back. */
 export type Trouble =
   /** The request does not arrive; the client's connection is reset. */
   | { kind: 'reset' }
@@ -13,7 +13,7 @@ export type Trouble =
   | { kind: 'half_request' }
   | { kind: 'half_response' }
 
-/** A proxy in front of servers, which injects faults. */
+/** A proxy in front of servers, which injects failures. */
 export interface TcpProxy {
   /** On 127.0.0.1. */
   readonly port: number

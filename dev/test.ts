@@ -16,7 +16,7 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { all: { type: 'boolean', default: false }, jobs: { type: 'string' } },
 })
-/** Tests wait more than they compute; the stages of trust/ compute more. */
+/** Tests wait more than they compute; the promises of trust/ compute more. */
 const jobs = Number(values.jobs ?? (values.all ? 2 : 3) * Math.min(availableParallelism(), 4))
 
 const folders = '{bench,dev,services,shared,simulator,test,trust}/**/*.test.ts'

@@ -55,7 +55,7 @@ t.test('every documented operation refuses what its schema can never need, befor
   t.strictSame(unknown, [], 'the table names no operation that is not there')
 })
 
-t.test('of a list that is too long the count is told alone', async t => {
+t.test('of a list that is too long only the count is reported', async t => {
   const items = (count: number) => Array.from({ length: count }, () => ({}))
   const refusals = {
     order_data: await orders.bulk({ ...batch(), order_data: items(90_000) }),
@@ -63,8 +63,8 @@ t.test('of a list that is too long the count is told alone', async t => {
     waybill_numbers: await orders.request('/order/cancel', { waybill_numbers: items(90_000) }),
   }
   for (const [field, { status, body }] of Object.entries(refusals)) {
-    const told = `The ${field.replace('_', ' ')} field must not have more than 1000 items.`
-    t.strictSame([status, body.errors], [422, { [field]: [told] }])
+    const sentence = `The ${field.replace('_', ' ')} field must not have more than 1000 items.`
+    t.strictSame([status, body.errors], [422, { [field]: [sentence] }])
   }
 })
 

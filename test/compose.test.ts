@@ -12,7 +12,7 @@ const command = isPlugin ? ['docker', 'compose'] : ['docker-compose']
 
 /** Why the containers cannot run here; false when they can. */
 const missing = (): string | false => {
-  if (docker('info') !== 0) return 'no Docker engine answers'
+  if (docker('info') !== 0) return 'no Docker engine responds'
   const images = ['node:24-bookworm-slim', 'postgres:18']
   const absent = images.filter(image => docker('image', 'inspect', image) !== 0 && docker('pull', image) !== 0)
   return absent.length > 0 && `these images cannot be had: ${absent.join(', ')}`
@@ -45,7 +45,7 @@ t.test('docker-compose up runs the whole system', { skip: missing() }, async t =
     for (let tries = 0; tries < 240; tries++) {
       if (
         await fetch(`http://127.0.0.1:${which}/health/ready`)
-          .then(answer => answer.ok)
+          .then(response => response.ok)
           .catch(() => false)
       )
         return true
@@ -77,7 +77,7 @@ t.test('docker-compose up runs the whole system', { skip: missing() }, async t =
   )
   const body = readFileSync(join(root, 'examples/batch.json'))
   const post = async () => {
-    const answer = await fetch(`http://127.0.0.1:${port}/api/public/merchant/order/bulk`, {
+    const response = await fetch(`http://127.0.0.1:${port}/api/public/merchant/order/bulk`, {
       method: 'POST',
       headers: {
         authorization: `Bearer ${token}`,
@@ -87,7 +87,7 @@ t.test('docker-compose up runs the whole system', { skip: missing() }, async t =
       },
       body,
     })
-    return { status: answer.status, body: (await answer.json()) as { data: string[] } }
+    return { status: response.status, body: (await response.json()) as { data: string[] } }
   }
 
   await t.test('a batch is made, kept over a restart, and made once', async t => {

@@ -9,18 +9,18 @@ export interface Courier {
   notifierStaff: string
 }
 
-export interface Answer {
+export interface ApiResponse {
   status: number
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came over the wire
+  // biome-ignore lint/suspicious/noExplicitAny: a response is whatever came over the wire
   body: any
 }
 
-/** One call of tenant `demo`. */
+/** One request of tenant `demo`. */
 export const request = async (
   url: string,
   { token, body, key }: { token?: string; body?: unknown; key?: string } = {},
-): Promise<Answer> => {
-  const answer = await fetch(url, {
+): Promise<ApiResponse> => {
+  const response = await fetch(url, {
     method: body === undefined ? 'GET' : 'POST',
     headers: {
       'x-tenant': 'demo',
@@ -30,7 +30,7 @@ export const request = async (
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
-  return { status: answer.status, body: await answer.json() }
+  return { status: response.status, body: await response.json() }
 }
 
 export interface PhoneMessage {
@@ -46,16 +46,16 @@ export const phoneOf = async (simulator: string, digits: string): Promise<PhoneM
   return body.data.reverse()
 }
 
-/** The value once `isSo`, else an error that tells the last one. */
+/** The value once `isSo`, else an error that shows the last one. */
 export const eventually = async <Value>(
   what: string,
-  look: () => Promise<Value>,
+  poll: () => Promise<Value>,
   isSo: (value: Value) => boolean,
   seconds = 60,
 ): Promise<Value> => {
   const end = performance.now() + seconds * 1000
   for (;;) {
-    const value = await look()
+    const value = await poll()
     if (isSo(value)) return value
     if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}: ${JSON.stringify(value)}`)
     await delay(100)

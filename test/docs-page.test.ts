@@ -117,7 +117,7 @@ else {
     t.strictSame(await count(), { orders: 1 })
   })
 
-  t.test('/ tells programs where things are', async t => {
+  t.test('/ says where things are to programs', async t => {
     t.strictSame(await (await fetch(urls.notifier)).json(), {
       name: 'Courier notifier',
       docs: { staff: '/docs/staff', internal: '/docs/internal' },

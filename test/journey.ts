@@ -63,7 +63,7 @@ export const testJourney = async (t: Test, courier: Courier): Promise<void> => {
   await testTimeline(t, courier, waybill)
 }
 
-interface Moment {
+interface TimelineEntry {
   kind: string
   at: string
   status_key?: string
@@ -72,12 +72,12 @@ interface Moment {
 }
 
 const testTimeline = async (t: Test, { notifier, notifierStaff }: Courier, waybill: string): Promise<void> => {
-  const look = async (): Promise<Moment[]> => {
+  const read = async (): Promise<TimelineEntry[]> => {
     const { body } = await request(`${notifier}/api/timeline/${waybill}`, { token: notifierStaff })
     return body.data.timeline
   }
-  const isRead = ({ kind, status }: Moment) => kind === 'message' && status === 'read'
-  const timeline = await eventually('every message was read', look, moments => moments.filter(isRead).length === 3)
+  const isRead = ({ kind, status }: TimelineEntry) => kind === 'message' && status === 'read'
+  const timeline = await eventually('every message was read', read, entries => entries.filter(isRead).length === 3)
   t.strictSame(
     timeline.flatMap(({ status_key }) => status_key ?? []),
     ['key_2', ...moves].reverse(),
@@ -87,10 +87,10 @@ const testTimeline = async (t: Test, { notifier, notifierStaff }: Courier, waybi
     timeline.filter(({ kind }) => kind === 'message'),
     ({ template }) => template,
   )
-  for (const [template, moments] of messages)
-    t.ok(moments.some(({ status }) => status === 'queued') && moments.some(isRead), `and ${template} until it was read`)
+  for (const [template, entries] of messages)
+    t.ok(entries.some(({ status }) => status === 'queued') && entries.some(isRead), `and ${template} until it was read`)
   t.equal(messages.size, 3)
-  // The messaging API tells whole seconds.
+  // The messaging API sends whole seconds.
   const seconds = timeline.map(({ at }) => at.slice(0, 19))
   t.strictSame(seconds, seconds.toSorted().reverse(), 'newest first')
 }

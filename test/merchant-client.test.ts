@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { root } from '../dev/settings.ts'
 import { request } from './courier.ts'
-import { complaints, isRefused, type MerchantClient, merchantClient } from './merchant-client.ts'
+import { isRefused, type MerchantClient, merchantClient, sentencesOf } from './merchant-client.ts'
 import { testLists } from './merchant-lists.ts'
 import { testKnownKeys, testOrders } from './merchant-orders.ts'
 import { testTracking } from './merchant-tracking.ts'
@@ -23,7 +23,7 @@ const applyManualTenant = async (t: Test, { admin }: Stack): Promise<void> => {
   await admin('orders', 'apply', path)
 }
 
-t.test('a client written from the description of the merchant API works with every call of it', async t => {
+t.test('a client written from the description of the merchant API works with every request of it', async t => {
   const stack = await startStack(t)
   const base = stack.orders.url
   await stack.admin('orders', 'apply', demoFile)
@@ -45,7 +45,7 @@ t.test('a client written from the description of the merchant API works with eve
   }
 
   await t.test('login', t => testLogin(t, base))
-  await t.test('wrong tokens and methods', t => testGates(t, base, client))
+  await t.test('wrong tokens and methods', t => testRefusals(t, base, client))
   await t.test('lists', t => testLists(t, base, client))
   await t.test('orders', t => testOrders(t, client))
   await t.test('the keys of errors that clients know by name', async t =>
@@ -89,8 +89,8 @@ const testLogin = async (t: Test, base: string): Promise<void> => {
   isRefused(t, await client.login('', ''), { errors: { email: /required/, password: /required/ } })
 }
 
-/** `[method, path]` of every call; the other methods of a path are refused. */
-const calls: ['GET' | 'POST', string][] = [
+/** `[method, path]` of every request; the other methods of a path are refused. */
+const requests: ['GET' | 'POST', string][] = [
   ['GET', `${prefix}/user/get-current`],
   ['GET', `${prefix}/business`],
   ['GET', `${prefix}/state`],
@@ -105,39 +105,40 @@ const calls: ['GET' | 'POST', string][] = [
   ['GET', '/api/merchant/order/waybill-finance-status'],
   ['POST', '/api/merchant/order/waybill-finance-status'],
 ]
-const openCalls: typeof calls = [
+const openRequests: typeof requests = [
   ['POST', `${prefix}/login`],
   ['POST', '/api/public/order/tracking-info'],
 ]
 
-const testGates = async (t: Test, base: string, client: MerchantClient): Promise<void> => {
+const testRefusals = async (t: Test, base: string, client: MerchantClient): Promise<void> => {
   const bodyOf = (method: string) => (method === 'GET' ? {} : { body: {} })
   for (const token of ['', 'no-token-of-ours']) {
     const intruder = merchantClient({ base, tenant: 'demo', token })
-    for (const [method, path] of calls) {
-      const answer = await intruder.send(path, { method, ...bodyOf(method) })
-      isRefused(t, answer, { status: 401, message: /^Unauthenticated\.$/ })
+    for (const [method, path] of requests) {
+      const response = await intruder.send(path, { method, ...bodyOf(method) })
+      isRefused(t, response, { status: 401, message: /^Unauthenticated\.$/ })
     }
   }
-  const all = [...calls, ...openCalls]
+  const all = [...requests, ...openRequests]
   for (const [, path] of all) {
     const known = all.filter(([, other]) => other === path).map(([method]) => method)
     for (const method of (['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const).filter(
       word => !known.includes(word as 'GET'),
     )) {
-      const answer = await client.send(path, { method, ...bodyOf(method) })
-      t.equal(answer.status, 405, `${method} ${path}`)
-      t.match(complaints(answer), [/./])
-      for (const word of known) t.match(answer.headers.get('allow'), word, 'and tells which method it knows')
+      const response = await client.send(path, { method, ...bodyOf(method) })
+      t.equal(response.status, 405, `${method} ${path}`)
+      t.match(sentencesOf(response), [/./])
+      for (const word of known) t.match(response.headers.get('allow'), word, 'and says which method it knows')
     }
   }
 }
 
 /** Last, for it shuts this address out. */
 const testManyTries = async (t: Test, client: MerchantClient): Promise<void> => {
-  let answer = await client.login(books.email, 'not-this')
-  for (let tries = 1; tries < 50 && answer.status === 422; tries++) answer = await client.login(books.email, 'not-this')
-  t.equal(answer.status, 429)
-  t.ok(Number(answer.headers.get('retry-after')) > 0, 'with a pause in seconds')
-  t.match(complaints(answer), [/./])
+  let response = await client.login(books.email, 'not-this')
+  for (let tries = 1; tries < 50 && response.status === 422; tries++)
+    response = await client.login(books.email, 'not-this')
+  t.equal(response.status, 429)
+  t.ok(Number(response.headers.get('retry-after')) > 0, 'with a pause in seconds')
+  t.match(sentencesOf(response), [/./])
 }

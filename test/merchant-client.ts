@@ -2,17 +2,17 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import type { Test } from 'tap'
 
-export interface Answer {
+export interface ApiResponse {
   status: number
   headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: an answer is whatever came over the wire
+  // biome-ignore lint/suspicious/noExplicitAny: a response is whatever came over the wire
   body: any
 }
 
 /** A value of `true` is a bare word: `?noPagination`. */
 export type Query = Record<string, string | number | true>
 
-interface Call {
+interface RequestOptions {
   method?: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   query?: Query | undefined
   body?: unknown
@@ -31,7 +31,7 @@ const timeoutMs = 30_000
 const merchantPrefix = '/api/public/merchant'
 
 /**
- * A merchant's existing program, as small as such programs are: one function per call of the merchant API.
+ * A merchant's existing program, as small as such programs are: one function per request of the merchant API.
  * It was written from the description of that API alone and takes nothing from the services.
  */
 export const merchantClient = ({ base, tenant, tenantHeader = 'X-tenant', token = '' }: Settings) => {
@@ -40,25 +40,25 @@ export const merchantClient = ({ base, tenant, tenantHeader = 'X-tenant', token 
   const headers = () => ({ ...common, ...(bearer && { Authorization: `Bearer ${bearer}` }) })
   const send = async (
     path: string,
-    { method = 'GET', query, body, text = inJson(body) }: Call = {},
-  ): Promise<Answer> => {
-    const answer = await fetch(`${base}${path}${inQuery(query)}`, {
+    { method = 'GET', query, body, text = inJson(body) }: RequestOptions = {},
+  ): Promise<ApiResponse> => {
+    const response = await fetch(`${base}${path}${inQuery(query)}`, {
       method,
       headers: headers(),
       signal: AbortSignal.timeout(timeoutMs),
       ...(text !== undefined && { body: text }),
     })
-    return { status: answer.status, headers: answer.headers, body: readJson(await answer.text()) }
+    return { status: response.status, headers: response.headers, body: readJson(await response.text()) }
   }
   const get = (path: string, query?: Query) => send(merchantPrefix + path, { query })
   const post = (path: string, body: unknown) => send(merchantPrefix + path, { method: 'POST', body })
   const byWaybill = (waybill?: unknown): Query => (waybill === undefined ? {} : { waybill_number: String(waybill) })
   return {
     send,
-    login: async (email: string, password: string): Promise<Answer> => {
-      const answer = await post('/login', { email, password })
-      if (answer.status === 200) bearer = answer.body.token
-      return answer
+    login: async (email: string, password: string): Promise<ApiResponse> => {
+      const response = await post('/login', { email, password })
+      if (response.status === 200) bearer = response.body.token
+      return response
     },
     currentUser: () => get('/user/get-current'),
     businesses: (query?: Query) => get('/business', query),
@@ -82,20 +82,23 @@ export const merchantClient = ({ base, tenant, tenantHeader = 'X-tenant', token 
 export type MerchantClient = ReturnType<typeof merchantClient>
 
 /** What such a program shows to its user: `message`, then every string under `errors`. */
-export const complaints = ({ body }: Answer): string[] => [body.message, ...Object.values(body.errors ?? {}).flat()]
+export const sentencesOf = ({ body }: ApiResponse): string[] => [
+  body.message,
+  ...Object.values(body.errors ?? {}).flat(),
+]
 
-/** An error answer: its status, its message, and under `errors` exactly these fields with sentences that match. */
+/** An error response: its status, its message, and under `errors` exactly these fields with sentences that match. */
 export const isRefused = (
   t: Test,
-  answer: Answer,
+  response: ApiResponse,
   { status = 422, message = 'The given data was invalid.' as unknown, errors = {} as Record<string, RegExp> },
 ): void => {
   const fields = Object.keys(errors)
-  t.equal(answer.status, status)
-  t.match(answer.body.message, message)
-  t.strictSame(Object.keys(answer.body), fields.length > 0 ? ['message', 'code', 'errors'] : ['message', 'code'])
-  t.strictSame(Object.keys(answer.body.errors ?? {}).sort(), fields.sort())
-  for (const [field, sentence] of Object.entries(errors)) t.match(answer.body.errors?.[field], [sentence], field)
+  t.equal(response.status, status)
+  t.match(response.body.message, message)
+  t.strictSame(Object.keys(response.body), fields.length > 0 ? ['message', 'code', 'errors'] : ['message', 'code'])
+  t.strictSame(Object.keys(response.body.errors ?? {}).sort(), fields.sort())
+  for (const [field, sentence] of Object.entries(errors)) t.match(response.body.errors?.[field], [sentence], field)
 }
 
 export type Row = Record<string, unknown>
@@ -111,15 +114,15 @@ export const haveShape = (t: Test, rows: Row[], shape: Row, what: string): void 
 }
 
 /** `fetch` refuses a GET with a body; PHP's curl sends it. */
-const getWithBody = async (url: string, headers: Record<string, string>, body: string): Promise<Answer> => {
+const getWithBody = async (url: string, headers: Record<string, string>, body: string): Promise<ApiResponse> => {
   const call = request(url, { headers: { ...headers, 'Content-Length': Buffer.byteLength(body) }, timeout: timeoutMs })
-  call.on('timeout', () => call.destroy(new Error(`no answer from ${url}`)))
+  call.on('timeout', () => call.destroy(new Error(`no response from ${url}`)))
   call.end(body)
-  const [answer] = (await once(call, 'response')) as [IncomingMessage]
+  const [response] = (await once(call, 'response')) as [IncomingMessage]
   let text = ''
-  for await (const chunk of answer.setEncoding('utf8')) text += chunk
-  const pairs = Object.entries(answer.headers).map(([name, value]): [string, string] => [name, String(value)])
-  return { status: answer.statusCode ?? 0, headers: new Headers(pairs), body: readJson(text) }
+  for await (const chunk of response.setEncoding('utf8')) text += chunk
+  const pairs = Object.entries(response.headers).map(([name, value]): [string, string] => [name, String(value)])
+  return { status: response.statusCode ?? 0, headers: new Headers(pairs), body: readJson(text) }
 }
 
 const inJson = (body: unknown): string | undefined => (body === undefined ? undefined : JSON.stringify(body))

@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type Answer, haveShape, type MerchantClient, type Query, type Row } from './merchant-client.ts'
+import { type ApiResponse, haveShape, type MerchantClient, type Query, type Row } from './merchant-client.ts'
 import { statusRows } from './merchant-page.ts'
 
 const place = { id: Number, ref_no: null, name: String, is_active: true }
@@ -38,8 +38,8 @@ export const testLists = async (t: Test, base: string, client: MerchantClient): 
   await testFilters(t, client, cities)
 
   const statuses = await walk(client.statuses, '/order/status-list')
-  const told = statuses.map(({ id, description, created_at, ...row }) => row)
-  t.strictSame(told, statusRows, 'the statuses, their colours and moves')
+  const shown = statuses.map(({ id, description, created_at, ...row }) => row)
+  t.strictSame(shown, statusRows, 'the statuses, their colours and moves')
   for (const row of statuses) t.match(row, { id: Number, description: String, created_at: String })
   await testRows(t, client, { business, state: states, city: cities })
 }
@@ -80,7 +80,7 @@ const testFilters = async (t: Test, client: MerchantClient, cities: Row[]): Prom
   t.match(body.meta, { current_page: 2, from: 6, to: 10, per_page: 5, total: named.length })
 }
 
-type List = (query?: Query) => Promise<Answer>
+type List = (query?: Query) => Promise<ApiResponse>
 
 /** A list in pages in the Laravel shape, walked along its links, and whole with every spelling of `noPagination`. */
 const testPages = async (t: Test, client: MerchantClient, list: List, { base = '', path = '' }): Promise<Row[]> => {

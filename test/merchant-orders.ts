@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { complaints, isRefused, type MerchantClient } from './merchant-client.ts'
+import { isRefused, type MerchantClient, sentencesOf } from './merchant-client.ts'
 
 const parcel = {
   customer_name: 'Nimali Perera',
@@ -55,13 +55,13 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
   await t.test('the origin comes in every spelling too', async t => {
     const named = { origin_city_id: null, origin_city_name: 'colombo 11 ', origin_state_name: ' colombo' }
     for (const origin of [{ merchant_business_id: 7290, origin_city_id: 1511 }, named]) {
-      const answer = await client.createOrders({
+      const response = await client.createOrders({
         general_data: { ...general_data, ...origin, warehouse: 1 },
         order_data: [parcel],
         source: 'a shop',
       })
-      t.equal(answer.status, 200)
-      await isThatParcel(t, client, answer.body.data[0])
+      t.equal(response.status, 200)
+      await isThatParcel(t, client, response.body.data[0])
     }
   })
 
@@ -84,13 +84,13 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
       isRefused(t, await client.createOrder(batchOf(...items)), { errors: { order_data: /order data/ } })
   })
 
-  await t.test('what a form lacks is told for every field', async t => {
+  await t.test('what a form lacks is listed for every field', async t => {
     const [customer_name, customer_address, customer_phone] = ['', null, '  ']
     const blank = { ...parcel, customer_name, customer_address, customer_phone, destination_city_id: '' }
-    const answer = await client.createOrders({ general_data: {}, order_data: [parcel, blank] })
+    const response = await client.createOrders({ general_data: {}, order_data: [parcel, blank] })
     const required = /^The [a-z ]+ field is required\.$/
     const requiredWithout = /^The [a-z ]+ field is required when [a-z ]+ city id is not present\.$/
-    isRefused(t, answer, {
+    isRefused(t, response, {
       errors: {
         'general_data.merchant_business_id': required,
         'general_data.origin_city_name': requiredWithout,
@@ -105,11 +105,11 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
   })
 
   await t.test('a client shows each mistake of a batch', async t => {
-    const answer = await client.createOrders({
+    const response = await client.createOrders({
       general_data: { merchant_business_id: 7300, origin_city_name: 'Atlantis', origin_state_name: 'Nowhere' },
       order_data: [parcel, { ...parcel, destination_city_id: 999 }],
     })
-    isRefused(t, answer, {
+    isRefused(t, response, {
       errors: {
         'general_data.merchant_business_id': /^The selected merchant business id is invalid\./,
         'general_data.origin_city_name': /^The selected origin city name is invalid\./,
@@ -117,11 +117,11 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
         'order_data.1.destination_city_id': /^The selected destination city id is invalid\./,
       },
     })
-    t.match(complaints(answer), ['The given data was invalid.', ...Array(4).fill(/ is invalid\./)])
+    t.match(sentencesOf(response), ['The given data was invalid.', ...Array(4).fill(/ is invalid\./)])
   })
 }
 
-/** All spellings come to one parcel. Read by a call of ours that those programs do not know. */
+/** All spellings come to one parcel. Read by a request of ours that those programs do not know. */
 const isThatParcel = async (t: Test, client: MerchantClient, waybill: string, sent: Record<string, unknown> = {}) => {
   const { body } = await client.send(`/api/public/merchant/order/${waybill}`)
   t.match(body.data, {

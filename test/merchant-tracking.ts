@@ -1,5 +1,5 @@
 import type { Test } from 'tap'
-import { type Answer, haveShape, isRefused, type MerchantClient } from './merchant-client.ts'
+import { type ApiResponse, haveShape, isRefused, type MerchantClient } from './merchant-client.ts'
 import { statusOf } from './merchant-page.ts'
 
 const required = {
@@ -76,10 +76,11 @@ const testMerchantTracking = async (t: Test, { client, stranger, passerBy }: Par
     [ruwan, ruwan, { first_name, last_name }],
     'each event names who did it',
   )
-  const still = ({ body }: Answer) => body.data.map(({ date_time_ago, ...event }: { date_time_ago: string }) => event)
+  const still = ({ body }: ApiResponse) =>
+    body.data.map(({ date_time_ago, ...event }: { date_time_ago: string }) => event)
   const inBody = { waybill_number: waybill }
   const path = '/api/public/merchant/order/tracking-info'
-  const ways: Record<string, (given?: unknown) => Promise<Answer>> = {
+  const ways: Record<string, (given?: unknown) => Promise<ApiResponse>> = {
     'by a GET with a body': waybill_number => client.trackingByGetBody({ waybill_number }),
     'by a POST': waybill_number => client.trackingByPost({ waybill_number }),
     'by a POST that has it in the query': (waybill_number = '') =>
@@ -87,7 +88,7 @@ const testMerchantTracking = async (t: Test, { client, stranger, passerBy }: Par
     'by a GET': given => client.tracking(given ?? ''),
   }
   for (const [name, ask] of Object.entries(ways)) {
-    t.strictSame(still(await ask(waybill)), still({ body } as Answer), name)
+    t.strictSame(still(await ask(waybill)), still({ body } as ApiResponse), name)
     for (const none of [undefined, null, '']) isRefused(t, await ask(none), required)
     isRefused(t, await ask('DM99999999'), unknown)
   }
@@ -100,9 +101,9 @@ const testMerchantTracking = async (t: Test, { client, stranger, passerBy }: Par
 
 const testFinance = async (t: Test, { client, stranger, passerBy }: Parties, waybill: string) => {
   for (const prefix of ['/api/public/merchant', '/api/merchant']) {
-    const answer = await client.financeStatus(waybill, prefix)
-    t.equal(answer.status, 200)
-    t.strictSame(answer.body, { data: { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null } })
+    const response = await client.financeStatus(waybill, prefix)
+    t.equal(response.status, 200)
+    t.strictSame(response.body, { data: { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null } })
     isRefused(t, await client.financeStatus(undefined, prefix), required)
     isRefused(t, await client.financeStatus('DM99999999', prefix), unknown)
     isRefused(t, await stranger.financeStatus(waybill, prefix), unknown)
@@ -121,7 +122,7 @@ const testPublicTracking = async (t: Test, { client, passerBy }: Parties, waybil
     t.notOk(Array.isArray(body.data.order))
     const text = JSON.stringify(body)
     for (const secret of ['Dilhani', 'Wickramasinghe', 'Lotus', '118/7', '771234589', '719876543', 'example.com'])
-      t.notOk(text.includes(secret), `nothing tells ${secret}`)
+      t.notOk(text.includes(secret), `nothing shows ${secret}`)
   }
   for (const none of [{}, { waybill_number: null }, { waybill_number: '' }])
     isRefused(t, await passerBy.publicTracking(none), required)

@@ -56,20 +56,20 @@ const isReady = async ({ output, child }: Run): Promise<boolean> => {
   return false
 }
 
-const answers = (url: string): Promise<boolean> =>
+const responds = (url: string): Promise<boolean> =>
   fetch(url).then(
     () => true,
     () => false,
   )
 
-t.test('npm start, the printed call, a crash, a second start', async t => {
+t.test('npm start, the printed request, a crash, a second start', async t => {
   const { npm, orders } = await prepare(t)
   const first = npm('start')
   t.ok(await isReady(first), first.output())
   const call = first.output().match(/^curl [\s\S]*?batch\.json'$/m)?.[0] ?? ''
-  const answer = JSON.parse(execFileSync('bash', ['-c', call], { encoding: 'utf8' }))
-  t.equal(answer.message, 'Orders Created Successfully')
-  t.equal(answer.data.length, 25)
+  const response = JSON.parse(execFileSync('bash', ['-c', call], { encoding: 'utf8' }))
+  t.equal(response.message, 'Orders Created Successfully')
+  t.equal(response.data.length, 25)
 
   const list = npm('orders', ['token', 'list', '--json'])
   await list.ended
@@ -94,11 +94,11 @@ t.test('npm start, the printed call, a crash, a second start', async t => {
     /queued\n(.*(accepted|sent)\n)*(.*(delivered|read)\n)+$/,
     'the message of its first order was followed until it was delivered',
   )
-  t.notMatch(demo.output(), answer.data[0], 'the waybills of the first start are not given again')
+  t.notMatch(demo.output(), response.data[0], 'the waybills of the first start are not given again')
 
   second.child.kill('SIGTERM')
   t.same(await second.ended, [0, null])
-  t.notOk(await answers(`${orders}/health/live`), 'nothing is left running')
+  t.notOk(await responds(`${orders}/health/live`), 'nothing is left running')
 })
 
 t.test('a taken port is named with its setting, and nothing is left running', async t => {
@@ -113,7 +113,7 @@ t.test('a taken port is named with its setting, and nothing is left running', as
     t.equal(status, 1)
     t.match(run.output(), new RegExp(`Port ${port} .*Set ${setting}`))
   }
-  t.notOk(await answers(`http://127.0.0.1:${settings.EMBEDDED_POSTGRES_PORT}`), 'no Postgres is left running')
+  t.notOk(await responds(`http://127.0.0.1:${settings.EMBEDDED_POSTGRES_PORT}`), 'no Postgres is left running')
 })
 
 t.test('demo without a running stack says what to do', async t => {

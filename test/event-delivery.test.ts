@@ -8,7 +8,7 @@ import type { TenantFile } from '../services/orders/provisioning/tenant-file.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
 import { batch, order, tenantFile } from '../services/orders/test/tenant.ts'
 
-/** Both applications on databases of their own; orders tells the notifier over HTTP. */
+/** Both applications on databases of their own; orders delivers to the notifier over HTTP. */
 const buildBoth = async (t: Test, file?: TenantFile, rules?: unknown[]) => {
   const notifier = await buildNotifier(t)
   await giveRules(notifier.pool, rules)
@@ -17,16 +17,16 @@ const buildBoth = async (t: Test, file?: TenantFile, rules?: unknown[]) => {
   const orders = await buildOrders(t, { ...(file && { file }), notifier: client, serviceToken })
   const { token: staff } = await createTokenFor(orders.pool, { tenant: 'demo', staff: 'Ruwan' })
   const move = async (waybill_numbers: string[], status_key: string, note: string) => {
-    const answer = await orders.app.inject({
+    const response = await orders.app.inject({
       method: 'POST',
       url: '/api/staff/order/status',
       headers: { authorization: `Bearer ${staff}`, 'x-tenant': 'demo' },
       payload: { waybill_numbers, status_key, note },
     })
-    if (answer.statusCode !== 200) throw new Error(answer.payload)
+    if (response.statusCode !== 200) throw new Error(response.payload)
   }
-  const isTold = async () => (await orders.rows('select count(*)::int from outbox'))[0].count === 0
-  return { notifier, orders, move, isTold }
+  const isDelivered = async () => (await orders.rows('select count(*)::int from outbox'))[0].count === 0
+  return { notifier, orders, move, isDelivered }
 }
 
 /** As many UTF-16 units as orders takes; each is six bytes in JSON. */
@@ -46,8 +46,8 @@ const longNames = (): TenantFile => {
   return { ...file, statuses }
 }
 
-t.test('the largest events that there can be are all taken', async t => {
-  const { orders, notifier, move, isTold } = await buildBoth(t, longNames(), [
+t.test('the largest events that there can be are all accepted', async t => {
+  const { orders, notifier, move, isDelivered } = await buildBoth(t, longNames(), [
     { on: 'order.created', template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}', '{{note}}'] },
     { on: key, template: 'order_delivered', language: 'en_US', body: ['{{description}}', '{{delivery_charge}}'] },
   ])
@@ -68,7 +68,7 @@ t.test('the largest events that there can be are all taken', async t => {
   t.equal(waybills[0]?.length, 50)
   await move(waybills, key, longest(1000))
   orders.relay.start()
-  await until('all is told', isTold, 60)
+  await until('all are delivered', isDelivered, 60)
   t.same(await notifier.rows('select type, count(*)::int from events group by type order by type'), [
     { type: 'order.created', count: 1000 },
     { type: 'order.status_changed', count: 1000 },
@@ -77,8 +77,8 @@ t.test('the largest events that there can be are all taken', async t => {
   t.same(await notifier.rows(counts), [{ count: 2000, failed: 0 }])
 })
 
-t.test('odd texts of an order keep no event from being taken', async t => {
-  const { orders, notifier, move, isTold } = await buildBoth(t)
+t.test('odd texts of an order keep no event from being accepted', async t => {
+  const { orders, notifier, move, isDelivered } = await buildBoth(t)
   const texts = ['\u0001\u007f\u0085', '\u2028 \u2029', '\ufeff\u202eabc', '😀'.repeat(127), 'නිමාලි'.repeat(42)]
   const odd = [
     '{{cod}} {{nothing}}',
@@ -102,7 +102,7 @@ t.test('odd texts of an order keep no event from being taken', async t => {
   t.same(booked.body.errors, undefined)
   for (const [index, text] of odd.entries()) await move([booked.body.data[index]], 'key_2', text)
   orders.relay.start()
-  await until('all is told', isTold, 60)
+  await until('all are delivered', isDelivered, 60)
   t.same(await notifier.rows('select type, count(*)::int from events group by type order by type'), [
     { type: 'order.created', count: odd.length + phones.length + 1 },
     { type: 'order.status_changed', count: odd.length },
