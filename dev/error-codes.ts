@@ -1,10 +1,4 @@
-// node dev/error-codes.ts: generates docs/error-codes.md from the notifier's table.
-import { writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
 import { type ErrorEntry, errorTable } from '../services/notifier/messaging-api/errors.ts'
-import { root } from './settings.ts'
-
-export const errorCodesPath = join(root, 'docs/error-codes.md')
 
 const classes: Record<ErrorEntry['class'], string> = {
   retry: 'sent again by the schedule',
@@ -17,7 +11,7 @@ const classes: Record<ErrorEntry['class'], string> = {
 const nameOf = ({ code, lastCode, subcode }: ErrorEntry): string =>
   `${code}${lastCode === undefined ? '' : ` to ${lastCode}`}${subcode === undefined ? '' : ` with subcode ${subcode}`}`
 
-/** The page, in Markdown. */
+/** docs/error-codes.md, from the notifier's table. */
 export const errorCodesPage = (): string => {
   const lines = errorTable.map(
     entry => `| ${nameOf(entry)} | ${classes[entry.class]} | ${entry.meaning} | ${entry.advice} |`,
@@ -25,7 +19,7 @@ export const errorCodesPage = (): string => {
   return `# Error codes of the messaging API
 
 How the notifier treats each code, in a response or in a webhook. This page is generated from
-\`services/notifier/messaging-api/errors.ts\` by \`node_modules/.bin/node dev/error-codes.ts\`.
+\`services/notifier/messaging-api/errors.ts\` by \`node_modules/.bin/node dev/openapi.ts\`.
 
 | code | what becomes of the message | meaning | what to do |
 |---|---|---|---|
@@ -36,5 +30,3 @@ responses of 401 or 403 in a row pause the channel. A 408, 502, 504 or 520 and a
 gateway may have stopped waiting for an API that accepted it. Anything else fails the message.
 `
 }
-
-if (import.meta.main) await writeFile(errorCodesPath, errorCodesPage())

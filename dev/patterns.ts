@@ -2,8 +2,8 @@
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { registerHooks, stripTypeScriptTypes } from 'node:module'
 import { dirname, join, relative } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
-import { type Node, type Program, parse } from 'acorn'
+import { pathToFileURL } from 'node:url'
+import { type Node, parse } from 'acorn'
 import { simple } from 'acorn-walk'
 import { checkSync } from 'recheck'
 
@@ -12,23 +12,26 @@ interface Pattern {
   readonly flags: string
 }
 
-/** An expression that evaluates to a pattern: RegExp's first argument, or a property `pattern`. */
-interface Computed {
+/** An expression with a pattern: a literal, RegExp's first argument, or the property `pattern` of an object. */
+interface Spot {
   readonly node: Node
+  /** Of a literal. */
+  readonly pattern?: Pattern
+  /** Not a property, or with `maxLength` beside it. */
   readonly isBounded: boolean
 }
 
 const nameOf = (node: Node): string | undefined => ('name' in node ? String(node.name) : undefined)
 
-const patternsIn = (program: Program) => {
-  const literals: { node: Node; pattern: Pattern }[] = []
-  const computed: Computed[] = []
+const findSpots = (code: string): Spot[] => {
+  const spots: Spot[] = []
   const ofCall = ({ callee, arguments: [node] }: { callee: Node; arguments: Node[] }) => {
-    if (node && nameOf(callee) === 'RegExp') computed.push({ node, isBounded: true })
+    if (node && nameOf(callee) === 'RegExp') spots.push({ node, isBounded: true })
   }
-  simple(program, {
+  simple(parse(code, { ecmaVersion: 'latest', sourceType: 'module', locations: true }), {
     Literal(node) {
-      if (node.regex) literals.push({ node, pattern: { source: node.regex.pattern, flags: node.regex.flags } })
+      const { regex } = node
+      if (regex) spots.push({ node, pattern: { source: regex.pattern, flags: regex.flags }, isBounded: true })
     },
     NewExpression: ofCall,
     CallExpression: ofCall,
@@ -37,30 +40,11 @@ const patternsIn = (program: Program) => {
         properties.flatMap(each => (each.type === 'Property' ? [[nameOf(each.key), each.value]] : [])),
       )
       const node = values.get('pattern')
-      if (node) computed.push({ node, isBounded: values.has('maxLength') })
+      if (node) spots.push({ node, isBounded: values.has('maxLength') })
     },
   })
-  return { literals, computed }
+  return spots
 }
-
-const read = (file: string) => {
-  const code = stripTypeScriptTypes(readFileSync(file, 'utf8'))
-  return { code, ...patternsIn(parse(code, { ecmaVersion: 'latest', sourceType: 'module', locations: true })) }
-}
-
-/** The file's code with each computed pattern wrapped in a call of `notePattern`. */
-const instrument = (file: string, root: string): string => {
-  const { code, computed } = read(file)
-  return computed
-    .flatMap(({ node, isBounded }) => [
-      { at: node.start, text: `notePattern(${JSON.stringify(placeOf(root, file, node))}, ${isBounded}, ` },
-      { at: node.end, text: ')' },
-    ])
-    .sort((a, b) => b.at - a.at)
-    .reduce((edited, { at, text }) => edited.slice(0, at) + text + edited.slice(at), code)
-}
-
-const placeOf = (root: string, file: string, node: Node): string => `${relative(root, file)}:${node.loc?.start.line}`
 
 /** Programs are read but not imported: that would run them. */
 const isProgram = (file: string): boolean => /\/(main|admin)\.ts$/.test(file)
@@ -70,43 +54,54 @@ const isProgram = (file: string): boolean => /\/(main|admin)\.ts$/.test(file)
  * computed ones and those of schemas by the values they have when their files are imported.
  */
 export const findSlowPatterns = async (root: string, folders: readonly string[]): Promise<string[]> => {
-  const files = globSync(
-    folders.map(folder => `${folder}/**/*.ts`),
-    { cwd: root },
-  )
-    .filter(file => !/node_modules|\.test\.ts$|\/test\//.test(file))
-    .map(file => join(root, file))
+  const found = folders.flatMap(folder => globSync(`${folder}/**/*.ts`, { cwd: root }))
+  const files = found.filter(file => !/node_modules|\.test\.ts$|\/test\//.test(file)).map(file => join(root, file))
   const problems = new Set<string>()
+  const unchecked = new Set<string>()
   const verdictOf = readVerdicts()
-  const check = (where: string, pattern: Pattern) => {
+  const check = (where: string, pattern: Pattern): void => {
     const verdict = verdictOf(pattern)
     if (verdict) problems.add(`${where} /${pattern.source}/${pattern.flags} ${verdict}`)
   }
-  const late = new Set<string>()
-  const note = (where: string, isBounded: boolean, value: unknown) => {
-    late.delete(where)
+  const note = (where: string, isBounded: boolean, value: unknown): unknown => {
+    unchecked.delete(where)
     if (typeof value === 'string') check(where, { source: value, flags: '' })
     if (typeof value === 'string' && !isBounded) problems.add(`${where} has a pattern and no maxLength`)
     return value
   }
-  for (const file of files) {
-    const { literals, computed } = read(file)
-    for (const { node, pattern } of literals) check(placeOf(root, file, node), pattern)
-    for (const { node, isBounded } of computed)
-      if ('value' in node) note(placeOf(root, file, node), isBounded, node.value)
-      else late.add(placeOf(root, file, node))
+  /** Checks the file's literals. Returns its code with each computed pattern wrapped in a call of `notePattern`. */
+  const instrument = (file: string): string => {
+    const code = stripTypeScriptTypes(readFileSync(file, 'utf8'))
+    const edits: { at: number; text: string }[] = []
+    for (const { node, pattern, isBounded } of findSpots(code)) {
+      const where = `${relative(root, file)}:${node.loc?.start.line}`
+      if (pattern) check(where, pattern)
+      else if ('value' in node) note(where, isBounded, node.value)
+      else {
+        unchecked.add(where)
+        edits.push({ at: node.start, text: `notePattern(${JSON.stringify(where)}, ${isBounded}, ` })
+        edits.push({ at: node.end, text: ')' })
+      }
+    }
+    return edits
+      .sort((a, b) => b.at - a.at)
+      .reduce((text, edit) => text.slice(0, edit.at) + edit.text + text.slice(edit.at), code)
   }
   Object.assign(globalThis, { notePattern: note })
-  const ours = new Set(files.map(file => pathToFileURL(file).href))
+  const ours = new Map(files.map(file => [pathToFileURL(file).href, file]))
   registerHooks({
-    load: (url, context, next) =>
-      ours.has(url)
-        ? { format: 'module', source: instrument(fileURLToPath(url), root), shortCircuit: true }
-        : next(url, context),
+    load: (url, context, next) => {
+      const file = ours.get(url)
+      return file === undefined
+        ? next(url, context)
+        : { format: 'module', source: instrument(file), shortCircuit: true }
+    },
   })
-  for (const url of ours) if (!isProgram(url)) await import(url)
+  for (const [url, file] of ours)
+    if (isProgram(file)) instrument(file)
+    else await import(url)
   verdictOf.save()
-  for (const where of late) problems.add(`${where} makes a pattern when it runs: it cannot be checked`)
+  for (const where of unchecked) problems.add(`${where} makes a pattern when it runs: it cannot be checked`)
   return [...problems]
 }
 
