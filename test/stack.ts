@@ -20,8 +20,6 @@ export interface StackOptions {
   simulator?: Environment
   /** Instead of a clone. */
   ordersDatabase?: TestDatabase
-  /** Where a service finds Postgres, else where it is. */
-  databasePorts?: { orders: number; notifier: number }
 }
 
 /** Both services and the simulator on databases of their own, with each other's addresses, ready. Gone when the test ends. */
@@ -30,25 +28,20 @@ export const startStack = async (t: Teardown, more: StackOptions = {}): Promise<
     orders: more.ordersDatabase ?? (await cloneDatabase(t, 'orders')),
     notifier: await cloneDatabase(t, 'notifier'),
   }
-  const urlOf = (name: 'orders' | 'notifier'): string => {
-    const url = new URL(databases[name].url)
-    if (more.databasePorts) url.port = String(more.databasePorts[name])
-    return url.href
-  }
   const [ordersPort, notifierPort, simulatorPort] = [await freePort(), await freePort(), await freePort()]
   const common = { ...secrets, SERVICE_TOKEN: randomBytes(16).toString('hex'), RATE_LIMIT_PER_MINUTE: '1000000' }
   const ports = { ORDERS_PORT: String(ordersPort), NOTIFIER_PORT: String(notifierPort) }
   const orders = new ServiceProcess('services/orders/main.ts', addressOf('127.0.0.1', ordersPort), {
     ...common,
     ...ports,
-    ORDERS_DATABASE_URL: urlOf('orders'),
+    ORDERS_DATABASE_URL: databases.orders.url,
     ORDERS_MIGRATE_DATABASE_URL: databases.orders.ownerUrl,
     ...more.orders,
   })
   const notifier = new ServiceProcess('services/notifier/main.ts', addressOf('127.0.0.1', notifierPort), {
     ...common,
     ...ports,
-    NOTIFIER_DATABASE_URL: urlOf('notifier'),
+    NOTIFIER_DATABASE_URL: databases.notifier.url,
     NOTIFIER_MIGRATE_DATABASE_URL: databases.notifier.ownerUrl,
     CREDENTIALS_KEYS: `test:${randomBytes(32).toString('base64')}`,
     MESSAGING_API_URL: `http://127.0.0.1:${simulatorPort}`,

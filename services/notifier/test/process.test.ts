@@ -4,7 +4,9 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
+import { startProxy } from '../../../dev/tcp-proxy.ts'
 import { cloneDatabase } from '../../../dev/test-database.ts'
+import { eventually } from '../../../test/courier.ts'
 
 const key = `k1:${randomBytes(32).toString('base64')}`
 
@@ -89,6 +91,47 @@ t.test('it becomes ready, serves its metrics, and ends on SIGTERM', async t => {
   child.kill('SIGTERM')
   t.same(await ended, [0, null])
 })
+
+for (const trouble of ['cut', 'black_hole'] as const)
+  t.test(
+    `without Postgres (${trouble}) the process lives, is not ready, responds 503 and recovers by itself`,
+    async t => {
+      const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
+      const address = new URL(url)
+      const proxy = await startProxy({ host: address.hostname, port: Number(address.port) })
+      t.teardown(proxy.close)
+      address.port = String(proxy.port)
+      const { child } = launch(t, {
+        NOTIFIER_DATABASE_URL: address.href,
+        NOTIFIER_MIGRATE_DATABASE_URL: ownerUrl,
+        CREDENTIALS_KEYS: key,
+        NOTIFIER_PORT: '0',
+      })
+      const service = await listening(child)
+      const headers = { 'x-tenant': 'demo', authorization: `Bearer courier_${'x'.repeat(43)}` }
+      const get = (path: string) => fetch(`${service}${path}`, { headers })
+      if (trouble === 'cut') await proxy.cut()
+      else proxy.trouble = { kind: trouble }
+      for (let n = 0; n < 2; n++) {
+        const started = performance.now()
+        const { status, headers } = await get('/api/messages')
+        t.strictSame([status, headers.get('retry-after')], [503, '1'])
+        t.ok(performance.now() - started < (trouble === 'cut' ? 3_000 : 5_500))
+      }
+      t.equal((await get('/health/ready')).status, 503)
+      t.equal((await get('/health/live')).status, 200)
+      if (trouble === 'cut') await proxy.restore()
+      else proxy.trouble = undefined
+      await eventually(
+        'it is ready',
+        () => get('/health/ready'),
+        ({ ok }) => ok,
+        5,
+      )
+      t.equal((await get('/api/messages')).status, 401)
+      t.equal(child.exitCode, null)
+    },
+  )
 
 t.test('the limits of an address are those that are set', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'notifier')

@@ -209,34 +209,40 @@ t.test('the notifier gets a batch at once, and the rest when the process starts 
   await waitUntil('all are delivered', () => receiver.events.size === 3)
 })
 
-t.test('without Postgres the process lives, is not ready, responds 503 and recovers by itself', async t => {
-  const { proxy, get, bulk, child } = await start(t)
-  const response = {
-    message: 'The service is unavailable for a moment. Nothing was changed; repeat the call.',
-    code: 'unavailable',
-  }
-  t.equal((await bulk()).status, 200)
-  await proxy.cut()
-  for (const token of [undefined, `courier_${'x'.repeat(43)}`]) {
-    const started = performance.now()
-    const { status, headers, body } = await bulk(batch(), token)
-    t.strictSame([status, headers.get('retry-after'), body], [503, '1', response])
-    t.ok(performance.now() - started < 5_000)
-  }
-  const ready = await get('/health/ready')
-  t.strictSame(
-    [ready.status, await ready.json()],
-    [503, { message: 'The database cannot be reached.', code: 'unavailable' }],
-  )
-  t.equal((await get('/health/live')).status, 200)
-  const metrics = await get('/metrics')
-  t.equal(metrics.status, 200)
-  t.notMatch(await metrics.text(), /^outbox_(depth|age_seconds) /m)
-  await proxy.restore()
-  await waitUntil('it is ready', async () => (await get('/health/ready')).ok, 5)
-  t.equal((await bulk()).status, 200)
-  t.equal(child.exitCode, null)
-})
+for (const [how, seconds] of [
+  ['refuses connections', 3],
+  ['is silent', 5.5],
+] as const)
+  t.test(`while Postgres ${how} the process lives, is not ready, responds 503 and recovers by itself`, async t => {
+    const { proxy, get, bulk, child } = await start(t)
+    const response = {
+      message: 'The service is unavailable for a moment. Nothing was changed; repeat the call.',
+      code: 'unavailable',
+    }
+    t.equal((await bulk()).status, 200)
+    if (how === 'is silent') proxy.trouble = { kind: 'black_hole' }
+    else await proxy.cut()
+    for (const token of [undefined, `courier_${'x'.repeat(43)}`]) {
+      const started = performance.now()
+      const { status, headers, body } = await bulk(batch(), token)
+      t.strictSame([status, headers.get('retry-after'), body], [503, '1', response])
+      t.ok(performance.now() - started < seconds * 1_000)
+    }
+    const ready = await get('/health/ready')
+    t.strictSame(
+      [ready.status, await ready.json()],
+      [503, { message: 'The database cannot be reached.', code: 'unavailable' }],
+    )
+    t.equal((await get('/health/live')).status, 200)
+    const metrics = await get('/metrics')
+    t.equal(metrics.status, 200)
+    t.notMatch(await metrics.text(), /^outbox_(depth|age_seconds) /m)
+    if (how === 'is silent') proxy.trouble = undefined
+    else await proxy.restore()
+    await waitUntil('it is ready', async () => (await get('/health/ready')).ok, 5)
+    t.equal((await bulk()).status, 200)
+    t.equal(child.exitCode, null)
+  })
 
 t.test('a connection that is cut under a running request costs that request alone', async t => {
   const { proxy, get, bulk, child, owner } = await start(t)
