@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
-import { migrate } from '@courier/shared/postgres/database.ts'
+import { migrate } from '@courier/shared/postgres/migrate.ts'
 import { createDatabaseWithRoles, onServer } from './databases.ts'
 import { embeddedPassword, root } from './settings.ts'
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { migrate } from '@courier/shared/postgres/database.ts'
+import { migrate } from '@courier/shared/postgres/migrate.ts'
 import { createDatabaseWithRoles, onServer } from '../dev/databases.ts'
 import { embeddedPassword, root } from '../dev/settings.ts'
 import type { Broken, TrustOptions, TrustPromise } from './promise.ts'

@@ -9,7 +9,8 @@ import { cloneDatabase } from '../../dev/test-database.ts'
 import type { Tables, Tx } from '../../services/orders/database/tables.ts'
 import { build } from '../../services/orders/test/build.ts'
 import { tenantFile } from '../../services/orders/test/tenant.ts'
-import { bypassesRowSecurity, createPool, inTenant, isUnavailable, migrate, readInTenant } from './database.ts'
+import { bypassesRowSecurity, createPool, inTenant, isUnavailable, readInTenant } from './database.ts'
+import { migrate } from './migrate.ts'
 
 const migrations = fileURLToPath(new URL('../../services/orders/database/migrations', import.meta.url))
 

@@ -1,8 +1,5 @@
-import { readdir, readFile } from 'node:fs/promises'
 import type { Socket } from 'node:net'
-import { join } from 'node:path'
 import { Kysely, PostgresDialect, sql } from 'kysely'
-import { Migrator } from 'kysely/migration'
 import pg from 'pg'
 import { inTenantShare } from './tenant-share.ts'
 
@@ -31,11 +28,11 @@ export const createPool = ({ url, name, connections, ...options }: PoolOptions):
     idle_in_transaction_session_timeout: Math.max(10_000, statementMilliseconds),
     pipeline: true,
   })
-  return listen(pool, onIdleError)
+  return withErrorListeners(pool, onIdleError)
 }
 
 /** A connection that dies emits an error, a busy one in addition to rejecting its queries: unhandled, it ends the process. */
-const listen = (pool: pg.Pool, onIdleError: (error: Error) => void): pg.Pool => {
+export const withErrorListeners = (pool: pg.Pool, onIdleError: (error: Error) => void): pg.Pool => {
   pool.on('error', onIdleError)
   pool.on('connect', client => client.on('error', () => {}))
   return pool
@@ -201,37 +198,6 @@ export const findTenantIds = async (pool: pg.Pool): Promise<string[]> => {
   const db: Kysely<{ tenants: { tenant_id: string } }> = createDatabase(pool)
   const rows = await db.selectFrom('tenants').select('tenant_id').orderBy('tenant_id').execute()
   return rows.map(row => row.tenant_id)
-}
-
-/**
- * Applies the `NNNN-name.sql` files of `folder` that this database does not have yet, in order, under one lock: processes that
- * start together wait for each other. The files grant `appRole` its rights. Returns the names of the files applied.
- */
-export const migrate = async (url: string, folder: string, appRole: string): Promise<string[]> => {
-  const options = { connectionString: url, max: 1, application_name: 'migrate', connectionTimeoutMillis: 5_000 }
-  const pool = listen(new pg.Pool(options), () => {})
-  const db = createDatabase<unknown>(pool)
-  try {
-    const migrator = new Migrator({ db, provider: { getMigrations: () => readMigrations(folder, appRole) } })
-    const { error, results = [] } = await migrator.migrateToLatest()
-    if (error) throw error
-    return results.map(result => result.migrationName)
-  } finally {
-    await db.destroy()
-  }
-}
-
-const readMigrations = async (folder: string, appRole: string) => {
-  const files = (await readdir(folder)).filter(file => file.endsWith('.sql')).sort()
-  const migrations = files.map(async file => {
-    const text = await readFile(join(folder, file), 'utf8')
-    const up = async (db: Kysely<unknown>): Promise<void> => {
-      await sql`select set_config('app.role', ${appRole}, true)`.execute(db)
-      await sql.raw(text).execute(db)
-    }
-    return [file.replace(/\.sql$/, ''), { up }] as const
-  })
-  return Object.fromEntries(await Promise.all(migrations))
 }
 
 const unavailableCodes =

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { migrate } from '@courier/shared/postgres/database.ts'
+import { migrate } from '@courier/shared/postgres/migrate.ts'
 
 export interface DatabaseSettings {
   ORDERS_DATABASE_URL: string

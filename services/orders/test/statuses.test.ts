@@ -1,7 +1,7 @@
 import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { migrate } from '@courier/shared/postgres/database.ts'
+import { migrate } from '@courier/shared/postgres/migrate.ts'
 import pg from 'pg'
 import t, { type Test } from 'tap'
 import { cloneDatabase } from '../../../dev/test-database.ts'
