@@ -1,7 +1,6 @@
-import { createHmac } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { messageTo, phoneNumberId } from '../services/notifier/test/fixture.ts'
-import { envelope, inbound, status } from '../services/notifier/test/webhooks-fixture.ts'
+import { envelope, inbound, sign, status } from '../services/notifier/test/webhooks-fixture.ts'
 import type { Observed } from './canary-service.ts'
 import type { Canaries } from './canary-set.ts'
 import { control } from './courier.ts'
@@ -116,10 +115,8 @@ const sendWebhooks = async (notifier: Observed, canaries: Canaries): Promise<voi
     { statuses: [status({ recipient_id: `94${recipient}`, status: 'delivered' })] },
   ]
   const [written = '', ...others] = fields.map(each => JSON.stringify(envelope(each, phoneNumberId)))
-  const post = (body: string, secret: string) => {
-    const signature = `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
-    return notifier.send('POST', '/webhooks/messaging', body, { 'x-hub-signature-256': signature })
-  }
+  const post = (body: string, secret: string) =>
+    notifier.send('POST', '/webhooks/messaging', body, { 'x-hub-signature-256': sign(body, secret) })
   for (const document of [written, ...others]) {
     await post(document, appSecret)
     await post(document, strangeToken)

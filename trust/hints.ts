@@ -1,6 +1,5 @@
-import { createHmac } from 'node:crypto'
 import { phoneNumberId } from '../services/notifier/test/fixture.ts'
-import { change, envelope, inbound, status } from '../services/notifier/test/webhooks-fixture.ts'
+import { change, envelope, inbound, sign, status } from '../services/notifier/test/webhooks-fixture.ts'
 import { appSecret, verifyToken } from './targets.ts'
 
 /** What the document cannot say of an operation and a fuzzer needs to get past its first checks. */
@@ -13,35 +12,26 @@ export interface Hints {
   readonly headersOf?: (body: Buffer) => Record<string, string>
 }
 
-const sign = (body: Buffer) => ({
-  'x-hub-signature-256': `sha256=${createHmac('sha256', appSecret).update(body).digest('hex')}`,
-})
-
 /** Not the recipient of the documented example: it is not to opt out. */
 const from = '94770000202'
 
+const templatePaused = {
+  event: 'PAUSED',
+  message_template_id: 1689556908129832,
+  message_template_name: 'order_cancelled',
+  message_template_language: 'en-US',
+}
+
 const webhooks = [
-  envelope({ statuses: [status({ id: 'wamid.1', biz_opaque_callback_data: 'msg_1' })] }, phoneNumberId),
-  envelope({ messages: [inbound({ from })] }, phoneNumberId),
-  envelope({ messages: [inbound({ from, type: 'button', button: { text: 'STOP', payload: 'x' } })] }, phoneNumberId),
-  envelope(
+  ...[
+    { statuses: [status({ id: 'wamid.1', biz_opaque_callback_data: 'msg_1' })] },
+    { messages: [inbound({ from })] },
+    { messages: [inbound({ from, type: 'button', button: { text: 'STOP', payload: 'x' } })] },
     { statuses: [status({ status: 'failed', errors: [{ code: 131026, title: 'Undeliverable' }] })] },
-    phoneNumberId,
-  ),
+  ].map(fields => envelope(fields, phoneNumberId)),
   {
     object: 'whatsapp_business_account',
-    entry: [
-      change(
-        {
-          event: 'PAUSED',
-          message_template_id: 1689556908129832,
-          message_template_name: 'order_cancelled',
-          message_template_language: 'en-US',
-        },
-        'message_template_status_update',
-        '102290129340398',
-      ),
-    ],
+    entry: [change(templatePaused, 'message_template_status_update', '102290129340398')],
   },
 ]
 
@@ -50,6 +40,9 @@ export const hints: Readonly<Record<string, Hints>> = {
   'GET /webhooks/messaging': {
     queries: [`hub.mode=subscribe&hub.verify_token=${verifyToken}&hub.challenge=1158201444`],
   },
-  'POST /webhooks/messaging': { bodies: webhooks, headersOf: sign },
+  'POST /webhooks/messaging': {
+    bodies: webhooks,
+    headersOf: body => ({ 'x-hub-signature-256': sign(body, appSecret) }),
+  },
   'POST /api/channels/{phone_number_id}/register': { bodies: [{ pin: '123456', certificate: 'demo-certificate' }] },
 }

@@ -1,7 +1,6 @@
-import { createHmac } from 'node:crypto'
 import fc from 'fast-check'
 import { phoneNumberId } from '../services/notifier/test/fixture.ts'
-import { envelope, inbound, status } from '../services/notifier/test/webhooks-fixture.ts'
+import { envelope, inbound, sign, status } from '../services/notifier/test/webhooks-fixture.ts'
 import type { TrustPromise } from './promise.ts'
 import { printOf } from './table-prints.ts'
 import { appSecret, rivalSecret, startTargets, verifyToken } from './targets.ts'
@@ -10,9 +9,6 @@ interface Forgery {
   body: Buffer
   signature: string | undefined
 }
-
-const sign = (body: Buffer, secret: string): string =>
-  `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`
 
 const flip = (bytes: Buffer, n: number): Buffer => {
   const flipped = Buffer.from(bytes)
@@ -41,22 +37,13 @@ const rewritten = (body: Buffer, n: number): Buffer => {
 }
 
 const wrongSecrets = [
-  '',
-  appSecret.slice(0, -1),
-  appSecret.toUpperCase(),
-  `${appSecret} `,
-  rivalSecret,
-  verifyToken,
-  phoneNumberId,
-  'demo',
+  ...['', appSecret.slice(0, -1), appSecret.toUpperCase(), `${appSecret} `],
+  ...[rivalSecret, verifyToken, phoneNumberId, 'demo'],
 ]
 
 /** Ways to forge a request, by name. */
 const forgeries: Record<string, (body: Buffer, n: number) => Forgery> = {
-  'flipped bit of the signature': (body, n) => ({
-    body,
-    signature: flipText(sign(body, appSecret), n),
-  }),
+  'flipped bit of the signature': (body, n) => ({ body, signature: flipText(sign(body, appSecret), n) }),
   'flipped bit of the body': (body, n) => ({ body: flip(body, n), signature: sign(body, appSecret) }),
   'no signature': (body, n) => ({ body, signature: [undefined, '', 'sha256=', 'sha256'][n % 4] }),
   'truncated signature': (body, n) => ({ body, signature: sign(body, appSecret).slice(0, n % 71) }),
@@ -71,13 +58,10 @@ const forgeries: Record<string, (body: Buffer, n: number) => Forgery> = {
 /** Requests that write something when they are accepted. */
 const bodiesFor = (id: string): Buffer[] =>
   [
-    envelope(
-      { statuses: [status({ id: 'wamid.forged', status: 'delivered', biz_opaque_callback_data: id })] },
-      phoneNumberId,
-    ),
-    envelope({ messages: [inbound({ from: '94770000303' })] }, phoneNumberId),
-    envelope({ messages: [inbound({ from: '94770000304', text: { body: 'STOP' } })] }, phoneNumberId),
-  ].map(document => Buffer.from(JSON.stringify(document)))
+    { statuses: [status({ id: 'wamid.forged', status: 'delivered', biz_opaque_callback_data: id })] },
+    { messages: [inbound({ from: '94770000303' })] },
+    { messages: [inbound({ from: '94770000304', text: { body: 'STOP' } })] },
+  ].map(fields => Buffer.from(JSON.stringify(envelope(fields, phoneNumberId))))
 
 export const promise: TrustPromise = {
   promise: 'A webhook that the app secret did not sign is refused and writes nothing',
@@ -107,10 +91,10 @@ export const promise: TrustPromise = {
     const after = await print()
     const writes = after === before ? 0 : 1
     broken.require(writes === 0, 'a forged request wrote something')
-    // What was forged is taken, and written, once it is signed rightly.
+    // What was forged is accepted and stored once it is signed rightly.
     for (const body of bodies)
       broken.require((await post({ body, signature: sign(body, appSecret) })) === 200, 'a right signature was refused')
-    broken.require((await print()) !== before, 'a rightly signed call wrote nothing: this test could not fail')
+    broken.require((await print()) !== before, 'a rightly signed request wrote nothing: this test could not fail')
     return { forgeries: tried, 'not refused': broken.count, writes }
   },
 }

@@ -1,4 +1,3 @@
-import { createHmac } from 'node:crypto'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -9,7 +8,7 @@ import { applyFile } from '../provisioning/apply.ts'
 import { checkFile } from '../provisioning/check-file.ts'
 import { addTenant, messageTo, until } from './fixture.ts'
 import { build } from './portal.ts'
-import { envelope, inbound } from './webhooks-fixture.ts'
+import { envelope, inbound, sign } from './webhooks-fixture.ts'
 
 const number = '306540352242922'
 /** That of the simulator's templates. */
@@ -47,7 +46,7 @@ const twoTenants = async (t: Test) => {
     (await call('POST', '/api/messages', messageTo('0770000101', { channel: number }), headers[name])).body.data.id
   const webhook = async (secret: string, from: string) => {
     const payload = JSON.stringify(envelope({ messages: [inbound({ from })] }, number))
-    const signature = `sha256=${createHmac('sha256', secret).update(payload).digest('hex')}`
+    const signature = sign(payload, secret)
     const signed = { 'x-hub-signature-256': signature, 'content-type': 'application/json' }
     return (await app.inject({ method: 'POST', url: '/webhooks/messaging', headers: signed, payload })).statusCode
   }
