@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -25,6 +25,7 @@ export class ServiceProcess {
   readonly #output: StdioOptions
   #child: ChildProcess | undefined
 
+  /** `file` is seen from the root of the repository. */
   constructor(
     file: string,
     url: string,
@@ -33,7 +34,7 @@ export class ServiceProcess {
   ) {
     this.url = url
     this.environment = { LOG_LEVEL: 'info', HOST: '127.0.0.1', ...environment }
-    this.#command = [...flags, join(root, file)]
+    this.#command = [...flags, resolve(root, file)]
     this.#output = isShown ? 'inherit' : ['ignore', 'pipe', 'pipe']
   }
 
@@ -82,13 +83,14 @@ export class ServiceProcess {
 
 const run = promisify(execFile)
 
-/** Runs an operator's command of a service, with `input` on its standard input. Returns what it printed as JSON. */
+/** Runs an operator's command of a service, of the code in `folder`, with `input` as standard input. Returns what it printed as JSON. */
 export const runAdmin = async (
   service: 'orders' | 'notifier',
   words: readonly string[],
-  { env = process.env, input = '' }: { env?: NodeJS.ProcessEnv; input?: string } = {},
+  { env = process.env, input = '', folder = root }: { env?: NodeJS.ProcessEnv; input?: string; folder?: string } = {},
 ): Promise<unknown> => {
-  const running = run(process.execPath, [join(root, 'services', service, 'admin.ts'), ...words, '--json'], { env })
+  const file = resolve(folder, 'services', service, 'admin.ts')
+  const running = run(process.execPath, [file, ...words, '--json'], { env })
   running.child.stdin?.end(input)
   return JSON.parse((await running).stdout)
 }
