@@ -24,7 +24,10 @@ t.test('this code is measured beside that of another commit', async t => {
   const rows = JSON.parse((await bench('bulk', 'read', 'notifier', '--against', 'HEAD', ...short)).stdout)
   t.equal(rows.length, 5)
   for (const row of rows) t.ok(row['ratio to HEAD'] > 0 && row['HEAD Postgres us'] > 0, row.what)
-  await t.rejects(bench('bulk', '--against', 'no-such-commit'), { code: 1, stderr: /invalid reference: no-such-commit/ })
+  await t.rejects(bench('bulk', '--against', 'no-such-commit'), {
+    code: 1,
+    stderr: /invalid reference: no-such-commit/,
+  })
 })
 
 t.test('a wrong name or option measures nothing and says what there is', async t => {
