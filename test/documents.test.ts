@@ -129,9 +129,7 @@ for (const [name, document] of documents)
             ...(status === '405' ? ['Allow'] : []),
             ...(isRepeatable && /^2/.test(status) ? ['Idempotency-Replayed'] : []),
             ...(path.startsWith('/api/') ? limits : []),
-            ...(['409', '429'].includes(status) || (status === '503' && path !== '/health/ready')
-              ? ['Retry-After']
-              : []),
+            ...(['409', '429', '503'].includes(status) ? ['Retry-After'] : []),
             'X-Request-Id',
           ]
           t.same(namesOf(response), isUnread ? [] : expected, `${operation.operationId} ${status}`)
