@@ -20,19 +20,27 @@ export interface BulkCalls {
   isKeyed: boolean
 }
 
-/** Batches of the example's orders in turn; as many as it takes for each of its orders to occur. */
-export const makeBodies = async (batch: number): Promise<string[]> => {
+/** No order of so many is like another: what looks alike costs a warning. */
+const exampleOrders = 25
+const differentOrders = 50_000
+
+/** Batches of the example's orders, each order with a phone and a number of its own. */
+export const makeBodies = async (batch: number, count = Math.ceil(differentOrders / batch)): Promise<string[]> => {
   const example = JSON.parse(await readFile(join(root, 'examples/batch.json'), 'utf8'))
-  const orders: unknown[] = example.order_data
-  const count = Math.ceil(orders.length / batch)
+  const orders: Record<string, unknown>[] = example.order_data
+  const orderAt = (place: number) => ({
+    ...orders[place % orders.length],
+    order_no: `LS-${100_000 + place}`,
+    customer_phone: `07712${String(place).padStart(5, '0')}`,
+  })
   return Array.from({ length: count }, (_, body) => {
-    const order_data = Array.from({ length: batch }, (_, index) => orders[(body * batch + index) % orders.length])
+    const order_data = Array.from({ length: batch }, (_, index) => orderAt(body * batch + index))
     return JSON.stringify({ ...example, order_data })
   })
 }
 
 /** The waybills of each batch. */
-export const postEach = async (url: string, { headers }: Ground, bodies: string[]): Promise<string[][]> => {
+export const postEach = async (url: string, headers: Record<string, string>, bodies: string[]): Promise<string[][]> => {
   const batches: string[][] = []
   for (const body of bodies) {
     const answer = await fetch(url + bulkPath, { method: 'POST', headers, body })
@@ -43,16 +51,17 @@ export const postEach = async (url: string, { headers }: Ground, bodies: string[
   return batches
 }
 
-/** Posts each body once, and reads back what became of them. */
-export const floorRowsOf = async (url: string, ground: Ground, { bodies, isKeyed }: BulkCalls): Promise<FloorRows> => {
-  const waybills = await postEach(url, ground, bodies)
+/** Posts the example's orders once, and reads back what became of them. */
+export const floorRowsOf = async (url: string, ground: Ground, calls: BulkCalls): Promise<FloorRows> => {
+  const { batch, bodies, isKeyed } = calls
+  const waybills = await postEach(url, ground.headers, bodies.slice(0, Math.ceil(exampleOrders / batch)))
   const tables = isKeyed ? [...ground.tablesBeside, 'idempotency_keys'] : ground.tablesBeside
   return readFloorRows(ground.superuser, waybills, tables)
 }
 
 /** The calls as a load on tables as they are. */
 export const bulkLoad = (
-  { headers, superuser }: Ground,
+  { headers, superuser }: Pick<Ground, 'headers' | 'superuser'>,
   url: string,
   load: Load,
   { bodies, isKeyed }: BulkCalls,
@@ -62,9 +71,11 @@ export const bulkLoad = (
   return { load, url, superuser, task: { work: { kind: 'calls', headers, calls, isKeyed }, connections } }
 }
 
+export type EmptiedGround = Pick<Ground, 'headers' | 'superuser' | 'tablesBeside'>
+
 /** Calls of the service on tables that are empty at first. */
 export const measureBulk =
-  (ground: Ground, url: string, load: Load, calls: BulkCalls, connections: number): Measure =>
+  (ground: EmptiedGround, url: string, load: Load, calls: BulkCalls, connections: number): Measure =>
   async (seconds, requestsPerSecond) => {
     await emptyTables(ground)
     const measured = await measureLoad(bulkLoad(ground, url, load, calls, connections))(seconds, requestsPerSecond)
@@ -87,12 +98,12 @@ export const measureFloor =
     return measured
   }
 
-const emptyTables = ({ superuser, tablesBeside }: Ground) =>
+const emptyTables = ({ superuser, tablesBeside }: EmptiedGround) =>
   superuser.query(`truncate ${['orders', 'idempotency_keys', ...tablesBeside].join(', ')}`)
 
 /** Throws unless the tables have a row for every order that counts. */
 const expectRows = async (
-  { superuser }: Ground,
+  { superuser }: Pick<Ground, 'superuser'>,
   tables: string[],
   { requestMilliseconds }: Measurement,
   batch: number,

@@ -50,9 +50,9 @@ const measureStarted = async (ground: Ground, load: Load, seconds: number): Prom
   await using ofRound = new AsyncDisposableStack()
   const { url, readySeconds } = await ground.startOrders(ofRound)
   const idle = await residentMegabytes(url)
-  const calls = { batch, bodies: await makeBodies(batch), isKeyed: false }
+  const calls = { batch, bodies: await makeBodies(batch, 1), isKeyed: false }
   const start = performance.now()
-  await postEach(url, ground, calls.bodies)
+  await postEach(url, ground.headers, calls.bodies)
   const firstSeconds = (performance.now() - start) / 1000
   const loaded = await residentMegabytes(url)
   const running = measureLoad(bulkLoad(ground, url, load, calls, connections))(seconds)

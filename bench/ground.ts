@@ -53,7 +53,7 @@ export const startGround = async (
   }
 }
 
-const limits = {
+export const limits = {
   // A notifier that is away is no news here.
   LOG_LEVEL: 'error',
   RATE_LIMIT_PER_MINUTE: '1000000000',

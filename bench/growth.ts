@@ -51,7 +51,7 @@ const warmUpSeconds = 1.5
 const startSide = async (options: BenchOptions, cleanUps: AsyncDisposableStack): Promise<Side> => {
   const ground = await startGround(cleanUps)
   const { url } = await ground.startOrders(cleanUps, options.profileFolder)
-  const [waybills = []] = await postEach(url, ground, await makeBodies(ordersAtFirst))
+  const [waybills = []] = await postEach(url, ground.headers, await makeBodies(ordersAtFirst, 1))
   return { ground, url, waybill: waybills[0] ?? '' }
 }
 

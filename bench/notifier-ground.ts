@@ -63,7 +63,8 @@ const provide = async (pool: pg.Pool, credentialsKeys: string, tenant: Tenant): 
   })
 }
 
-const startSimulator = async (cleanUps: AsyncDisposableStack): Promise<string> => {
+/** Its URL. It accepts as much as comes, and sends no webhooks. */
+export const startSimulator = async (cleanUps: AsyncDisposableStack): Promise<string> => {
   const environment = {
     DEMO_ACCESS_TOKEN: accessToken,
     SIMULATOR_THROUGHPUT_PER_SECOND: '0',
@@ -75,5 +76,5 @@ const startSimulator = async (cleanUps: AsyncDisposableStack): Promise<string> =
   return url
 }
 
-export const setAnswerLatency = ({ apiUrl }: NotifierGround, milliseconds: number): Promise<void> =>
+export const setAnswerLatency = (apiUrl: string, milliseconds: number): Promise<void> =>
   control(apiUrl, '/behaviour', { answer_latency_ms: milliseconds }, 'PUT')

@@ -19,7 +19,7 @@ export const notifier: Bench = {
     const floor = startTaskProcess<NotifierFloorTask, Measurement>('notifier-floor.ts', cleanUps)
     const speed: TableRow[] = []
     for (const latency of answerLatencies) {
-      await setAnswerLatency(ground, latency)
+      await setAnswerLatency(ground.apiUrl, latency)
       for (const window of options.connections ?? [64]) {
         const cell = { ground, queue, floor, window, pace: { perSecond: 500, messages: 0 } }
         const name = `notifier: responses after ${latency} ms, window ${window}`

@@ -17,7 +17,7 @@ export const read: Bench = {
     const bare = (await startBareFastify(cleanUps)).url
     const load: Load = startTaskProcess('load.ts', cleanUps)
     const floor: Floor = startTaskProcess('floor.ts', cleanUps)
-    const [waybills = []] = await postEach(url, ground, await makeBodies(ordersToRead))
+    const [waybills = []] = await postEach(url, ground.headers, await makeBodies(ordersToRead, 1))
     const table: TableRow[] = []
     for (const { what, paths, select } of readings(ground.tenant, waybills)) {
       const answer = await sampleAnswer(url + paths[0], ground)

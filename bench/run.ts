@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { print, printJson, printTable } from '@courier/shared/cli/command-line.ts'
 import { runTool } from '../dev/tool.ts'
+import { compareWithCommit } from './against.ts'
 import type { Bench, BenchOptions, TableRow } from './bench.ts'
 import { bulk } from './bulk.ts'
 import { footprint } from './footprint.ts'
@@ -22,6 +23,7 @@ ${Object.entries(benches)
   --batch N,N           only these batch sizes
   --connections N,N     only these numbers of connections; notifier: of messages on their way at once
   --million N           growth: how many million orders are filled in (default 20)
+  --against COMMIT      bulk, read, notifier: the services beside those of that commit, in turn
   --profile FOLDER      writes a CPU profile of the service into FOLDER (slows it)
   --json                prints JSON
 
@@ -33,7 +35,15 @@ another. A short run: --rounds 1 --seconds 1 --batch 1000 --connections 4 --mill
 
 const readArguments = () => {
   const text = { type: 'string' } as const
-  const texts = { rounds: text, seconds: text, batch: text, connections: text, million: text, profile: text }
+  const texts = {
+    rounds: text,
+    seconds: text,
+    batch: text,
+    connections: text,
+    million: text,
+    profile: text,
+    against: text,
+  }
   const flag = { type: 'boolean', default: false } as const
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -80,8 +90,12 @@ const printTables = (whole: TableRow[]): void => {
 }
 
 await runTool(async cleanUps => {
-  const { names, options, json, help: isHelp } = readArguments()
+  const { names, options, json, against, help: isHelp } = readArguments()
   if (isHelp) return print(help)
+  if (against !== undefined) {
+    const rows = await compareWithCommit(against, names, options, cleanUps)
+    return json ? printJson(rows) : printTable(rows, '')
+  }
   const tables: Record<string, TableRow[]> = {}
   for (const name of names) {
     const ofBench = cleanUps.use(new AsyncDisposableStack())

@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, type StdioOptions, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { join } from 'node:path'
+import { resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { setTimeout as delay } from 'node:timers/promises'
 import { promisify } from 'node:util'
@@ -25,6 +25,7 @@ export class ServiceProcess {
   readonly #output: StdioOptions
   #child: ChildProcess | undefined
 
+  /** `file` is seen from the root of the repository. */
   constructor(
     file: string,
     url: string,
@@ -33,7 +34,7 @@ export class ServiceProcess {
   ) {
     this.url = url
     this.environment = { LOG_LEVEL: 'info', HOST: '127.0.0.1', ...environment }
-    this.#command = [...flags, join(root, file)]
+    this.#command = [...flags, resolve(root, file)]
     this.#output = isShown ? 'inherit' : ['ignore', 'pipe', 'pipe']
   }
 
@@ -82,12 +83,13 @@ export class ServiceProcess {
 
 const run = promisify(execFile)
 
-/** Runs an operator's command of a service. Returns what it printed as JSON. */
+/** Runs an operator's command of a service, of the code in `folder`. Returns what it printed as JSON. */
 export const runAdmin = async (
   service: 'orders' | 'notifier',
   words: readonly string[],
   env: NodeJS.ProcessEnv = process.env,
+  folder = root,
 ): Promise<unknown> => {
-  const file = join(root, 'services', service, 'admin.ts')
+  const file = resolve(folder, 'services', service, 'admin.ts')
   return JSON.parse((await run(process.execPath, [file, ...words, '--json'], { env })).stdout)
 }

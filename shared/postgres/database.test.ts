@@ -76,6 +76,23 @@ t.test('a transaction begins in the same write as its first query; a read takes 
   t.equal(await writesOf(() => readInTenant(pool, 'demo', { text: 'select $1::integer', values: [1] })), 1)
 })
 
+t.test('a statement that is planned once is never planned for its values', async t => {
+  const { pool } = await buildTwo(t, 1)
+  const text = 'select * from unnest($1::text[]) as name join states using (name) where tenant_id = $2'
+  const query = (name: string) => (tx: Tx) => tx.client.query({ name, text, values: [['Colombo'], 'demo'] })
+  for (let times = 0; times < 3; times++) {
+    await inTenant(pool, 'demo', query('once'), { isPlannedOnce: true })
+    await inTenant(pool, 'demo', query('as_it_likes'))
+  }
+  const plans = await inTenant(pool, 'demo', (tx: Tx) =>
+    tx.client.query('select name, custom_plans::integer from pg_prepared_statements order by name'),
+  )
+  t.strictSame(plans.rows, [
+    { name: 'as_it_likes', custom_plans: 3 },
+    { name: 'once', custom_plans: 0 },
+  ])
+})
+
 t.test('nothing is committed when the action throws or keeps says no', async t => {
   const { pool, rows } = await buildTwo(t, 1)
   const failure = new Error('the action failed')
@@ -92,9 +109,11 @@ t.test('nothing is committed when the action throws or keeps says no', async t =
       await addState(tx, 91)
       return 'tried'
     },
-    given => {
-      asked.push(given)
-      return false
+    {
+      keeps: given => {
+        asked.push(given)
+        return false
+      },
     },
   )
   t.equal(result, 'tried')

@@ -57,17 +57,29 @@ export type TenantTransaction<Tables> = Kysely<Tables> & { readonly client: pg.P
 // biome-ignore lint/suspicious/noExplicitAny: the tables differ
 export type AnyTransaction = TenantTransaction<any>
 
+interface TransactionOptions<Result> {
+  /** Commits when true, rolls back when false. */
+  readonly keeps?: (result: Result) => boolean
+  /**
+   * Prepared statements are planned once, for any values. Left to itself Postgres plans one whose arrays are short at each
+   * execution: it thinks little of the time that this takes.
+   */
+  readonly isPlannedOnce?: boolean
+}
+
 /**
- * Runs `action` in a transaction in which row-level security shows only the rows of `tenant`. Commits when `keeps(result)`
- * is true; rolls back when it is false or `action` throws. Throws CommitInDoubt when the connection ends during commit.
+ * Runs `action` in a transaction in which row-level security shows only the rows of `tenant`. Rolls back when `action` throws.
+ * Throws CommitInDoubt when the connection ends during commit.
  */
 export const inTenant = <Tables, Result>(
   pool: pg.Pool,
   tenant: string,
   action: (tx: TenantTransaction<Tables>) => Promise<Result>,
-  keeps?: (result: Result) => boolean,
-): Promise<Result> =>
-  inTenantShare(pool, tenant, () => inTransaction(pool, `begin; ${asTenant(tenant)}`, action, keeps))
+  { keeps, isPlannedOnce = false }: TransactionOptions<Result> = {},
+): Promise<Result> => {
+  const plan = isPlannedOnce ? `, set_config('plan_cache_mode', 'force_generic_plan', true)` : ''
+  return inTenantShare(pool, tenant, () => inTransaction(pool, `begin; ${asTenant(tenant)}${plan}`, action, keeps))
+}
 
 /**
  * What inTenant and inAllTenants share. `beginning` starts the transaction and sets what it may see; it is sent together with

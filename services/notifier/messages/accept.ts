@@ -56,7 +56,7 @@ export const acceptMessages = (
       const messages = named.map(({ id, message }) => ({ id, status: firstStatus(message) }))
       return { kind: 'accepted', messages, replayed: false }
     },
-    ({ kind }) => kind === 'accepted',
+    { keeps: ({ kind }) => kind === 'accepted' },
   )
 
 /** The result stored for this key; undefined when the key is new. */

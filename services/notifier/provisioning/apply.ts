@@ -34,7 +34,7 @@ export const applyFile = async (
       if (changes.length > 0) await audit(tx, tenant.id, by, 'tenant.applied', tenant.id)
       return { kind: 'applied', changes, warnings: rules.warnings ?? [] }
     },
-    ({ kind }) => kind === 'applied' && !dryRun,
+    { keeps: ({ kind }) => kind === 'applied' && !dryRun },
   )
 }
 

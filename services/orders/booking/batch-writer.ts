@@ -67,7 +67,7 @@ const writeAll = async (
         if (alike?.size) await storeNewWarnings(tx, tenant, batches, warnings ?? [])
         return warnings
       },
-      written => written !== undefined,
+      { keeps: written => written !== undefined, isPlannedOnce: true },
     )
   } catch (error) {
     if (error instanceof CommitInDoubt || isUnavailable(error)) throw error

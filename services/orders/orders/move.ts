@@ -52,7 +52,7 @@ export const moveOrders = (pool: pg.Pool, move: Move): Promise<Moved> =>
       if (key) await insertKey(tx, tenant, key, waybills)
       return { kind: 'moved', waybills, replayed: false }
     },
-    ({ kind }) => kind === 'moved',
+    { keeps: ({ kind }) => kind === 'moved', isPlannedOnce: true },
   )
 
 /** A lock that is not free within two seconds ends the request with 503. */

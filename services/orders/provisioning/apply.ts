@@ -42,7 +42,7 @@ export const applyTenant = async (
       }
       return { kind: 'applied', changes, warnings: isWhole(file) ? await findWarnings(tx, file) : [] }
     },
-    ({ kind }) => kind === 'applied' && !dryRun,
+    { keeps: ({ kind }) => kind === 'applied' && !dryRun },
   )
   if (!dryRun && endsTokens(result)) await delay(forgottenMilliseconds)
   return result
