@@ -19,6 +19,17 @@ t.test('the bulk bench measures the service and its floors', async t => {
       t.ok(Number.isFinite(row[figure]) && row[figure] > 0, `${figure} is ${row[figure]}`)
 })
 
+t.test('this code is measured beside that of another commit', async t => {
+  const short = ['--rounds', '1', '--seconds', '0.2', '--batch', '1', '--connections', '2', '--json']
+  const rows = JSON.parse((await bench('bulk', 'read', 'notifier', '--against', 'HEAD', ...short)).stdout)
+  t.equal(rows.length, 5)
+  for (const row of rows) t.ok(row['ratio to HEAD'] > 0 && row['HEAD Postgres us'] > 0, row.what)
+  await t.rejects(bench('bulk', '--against', 'no-such-commit'), {
+    code: 1,
+    stderr: /invalid reference: no-such-commit/,
+  })
+})
+
 t.test('a wrong name or option measures nothing and says what there is', async t => {
   await t.rejects(bench('bulky'), { code: 1, stderr: /there is no bench bulky; there are: bulk, / })
   await t.rejects(bench('bulk', '--rounds', '0'), { code: 1, stderr: /--rounds must be a whole number from 1, not 0/ })

@@ -39,7 +39,7 @@ const isBodyless = ({ method }: FastifyRequest): boolean => method === 'GET' || 
 
 /**
  * Bounds the bytes that all bodies hold until their responses are sent. A body counts with the bytes received, not with those
- * it announces: a client that sends slowly takes no room from others.
+ * it announces, unless it is small: a client that sends slowly takes no room from others.
  */
 export const limitBytesInFlight = (app: FastifyInstance, limits: BytesInFlight, registry: Registry): void => {
   const ofAddresses = new Map<string, number>()
@@ -73,6 +73,11 @@ export const limitBytesInFlight = (app: FastifyInstance, limits: BytesInFlight, 
     if (refusal) {
       reply.header('connection', 'close')
       return done(refusal)
+    }
+    if (length > 0 && length <= smallBodyBytes) {
+      add(address, length)
+      reply.raw.once('close', () => add(address, -length))
+      return done(null, payload)
     }
     let held = 0
     const release = (): void => {

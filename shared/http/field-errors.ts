@@ -33,15 +33,23 @@ export const isBlank = (value: unknown): boolean =>
 /** Counting errors ends here: an answer to a broken body must not cost more than reading it. */
 const maxCounted = 5_000
 
-/** Sentences by field path: the first `maxSentences` are kept, the rest is counted. */
+const noPaths: ReadonlySet<string> = new Set()
+
+/** Sentences by field path: the first `maxSentences` are kept, the rest is counted. Costs nothing while it is empty. */
 export class ErrorList {
-  readonly #kept = new Map<string, string[]>()
-  readonly paths = new Set<string>()
+  #kept: Map<string, string[]> | undefined
+  #paths: Set<string> | undefined
   count = 0
 
+  get paths(): ReadonlySet<string> {
+    return this.#paths ?? noPaths
+  }
+
   add(path: string, sentence: string): void {
-    this.paths.add(path)
+    this.#paths ??= new Set()
+    this.#paths.add(path)
     if (++this.count > maxSentences) return
+    this.#kept ??= new Map()
     const sentences = this.#kept.get(path)
     if (sentences) sentences.push(sentence)
     else this.#kept.set(path, [sentence])
@@ -63,7 +71,7 @@ export class ErrorList {
   }
 
   get errors(): FieldErrors {
-    return Object.fromEntries(this.#kept)
+    return this.#kept ? Object.fromEntries(this.#kept) : {}
   }
 
   /** How many were not kept. */

@@ -25,7 +25,7 @@ import { type ApiDescription, docs } from './docs.ts'
 import { handleErrors, routerOptions, sendError } from './error-handler.ts'
 import { httpError } from './errors.ts'
 import { health } from './health.ts'
-import { logRequests, serveMetrics } from './observability.ts'
+import { observeRequests, serveMetrics } from './observability.ts'
 import { refuseOddPaths } from './paths.ts'
 import { namePublicUrl } from './public-url.ts'
 import { validator } from './validator.ts'
@@ -102,7 +102,7 @@ export const createServer = async (options: ServerOptions) => {
   // First, so that every error has its headers; its own route is none that a 405 names.
   await allowOrigins(app, options.corsOrigins)
   handleErrors(app)
-  logRequests(app)
+  observeRequests(app, options.registry)
   const countRequest = options.addressLimits ? limitAddresses(app, options.addressLimits) : passUncounted
   refuseOddPaths(app)
   refuseLargeBodies(app)

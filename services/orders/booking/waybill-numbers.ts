@@ -52,8 +52,9 @@ export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
         if (stock.end - stock.next >= fresh) {
           const first = stock.next
           stock.next += fresh
-          const numbers = Array.from({ length: fresh }, (_, index) => format.waybill(first + index))
-          return [...stock.spare.splice(0, count - fresh), ...numbers]
+          const numbers = stock.spare.splice(0, count - fresh)
+          for (let index = 0; index < fresh; index++) numbers.push(format.waybill(first + index))
+          return numbers
         }
         stock.refill ??= refill(stock, tenant, format, fresh).finally(() => {
           stock.refill = undefined
@@ -101,6 +102,10 @@ export const numberOrders = async (
   { tenant, waybills: { format } }: Catalogue,
   collided: boolean,
 ): Promise<NumberedOrders | undefined> => {
+  if (!collided && orders.every(({ waybill }) => waybill === undefined)) {
+    const fresh = await numbers.reserve(tenant, format, orders.length)
+    return fresh && { waybills: fresh, fresh }
+  }
   const own = new Set(orders.flatMap(({ waybill }) => waybill ?? []))
   const fresh: string[] = []
   for (let stride = 1; fresh.length < orders.length - own.size; stride *= 2) {
