@@ -44,14 +44,7 @@ const discardBytes = 16_777_216
  * Closes a connection only when the client has written the body that was refused: closed over unread bytes it is reset, and a
  * client that writes everything before it reads never sees the response.
  */
-export const discardRefusedBodies = (app: FastifyInstance): void => {
-  app.addHook('onSend', (request, reply, payload, done) => {
-    if (!request.raw.complete && reply.getHeader('connection') === 'close') discardRest(request.raw)
-    done(null, payload)
-  })
-}
-
-const discardRest = (request: IncomingMessage): void => {
+export const discardRefusedBody = (request: IncomingMessage): void => {
   const { socket } = request
   const { destroySoon } = socket
   // Node calls it after the last response of a connection.

@@ -14,12 +14,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import { type AddressLimits, limitAddresses } from './addresses.ts'
 import { type BytesInFlight, limitBytesInFlight, refuseLargeBodies, smallBodyBytes } from './bodies.ts'
-import {
-  discardRefusedBodies,
-  drainConnectionsOnClose,
-  ignoreExpectHeader,
-  refuseBrokenRequest,
-} from './connections.ts'
+import { drainConnectionsOnClose, ignoreExpectHeader, refuseBrokenRequest } from './connections.ts'
 import { allowOrigins } from './cors.ts'
 import { type ApiDescription, docs } from './docs.ts'
 import { handleErrors, routerOptions, sendError } from './error-handler.ts'
@@ -110,7 +105,6 @@ export const createServer = async (options: ServerOptions) => {
   namePublicUrl(app, options.publicUrl, isTrusted)
   ignoreExpectHeader(app)
   drainConnectionsOnClose(app)
-  discardRefusedBodies(app)
   await app.register(sensible)
   await app.register(helmet, helmetOptions)
   await docs(app, options.api, options.publicUrl)
