@@ -125,6 +125,17 @@ else {
       health: '/health/ready',
     })
     t.equal((await fetch(`${urls.notifier}/docs/assets/x.css`)).status, 404)
+    for (const path of ['/', '/docs', '/docs/']) {
+      const page = await fetch(urls.notifier + path, { headers: { accept: 'text/html' } })
+      const links = [...(await page.text()).matchAll(/<a href="([^"]+)"/g)].map(
+        ([, link = '']) => new URL(link, page.url),
+      )
+      t.strictSame(
+        [...new Set(links.map(({ pathname }) => pathname))],
+        ['/docs/staff', '/docs/internal', '/openapi.json', '/health/ready'],
+        path,
+      )
+    }
   })
 }
 

@@ -41,16 +41,14 @@ type Content = Record<
 
 export interface OpenApi {
   paths: Record<string, Record<string, DocumentedOperation>>
-  components?: { schemas?: Record<string, JsonSchema>; responses?: Record<string, JsonSchema> }
+  components?: Record<'schemas' | 'responses' | 'headers', Record<string, JsonSchema>>
 }
 
 /** Every operation of a document. */
 export const operationsOf = (document: OpenApi): Operation[] => {
   const ajv = new Ajv2020({ strict: false, validateFormats: false })
-  const paths = inlined(document.paths, {
-    ...document.components?.schemas,
-    ...document.components?.responses,
-  }) as OpenApi['paths']
+  const { schemas, responses, headers } = document.components ?? {}
+  const paths = inlined(document.paths, { ...schemas, ...responses, ...headers }) as OpenApi['paths']
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => read(ajv, path, method.toUpperCase(), operation)),
   )

@@ -29,26 +29,15 @@ const createMemory = ({ name, names }: Target) => {
 }
 type Memory = ReturnType<typeof createMemory>
 
-/**
- * An odd path may name nothing at all, and a head or a body may be too large to be read: then the response is that of no
- * operation. A body that fills the sockets' buffers may also meet a closed connection, when it is refused before it is read; a
- * process that died would fail the next requests too.
- */
+/** An odd path may name nothing at all: then the response is that of no operation. */
 const errorOf = (operation: Operation, request: DrawnRequest, response: Response): string | undefined => {
   const namesNothing =
     /"message":"(There is nothing at this address|The address is malformed|The [A-Z]+ method is not supported)/.test(
       response.text,
     )
-  const isLargeBody = Buffer.byteLength(request.body ?? '') > operation.maxBodyBytes
-  const isLargeHead = headOf(request).length > 12_000
-  const { status } = response
-  if (status === 0 && Buffer.byteLength(request.body ?? '') > 65_536) return undefined
-  const isOfNone =
-    (request.isOddPath && namesNothing) || (status === 431 && isLargeHead) || (status === 413 && isLargeBody)
+  const isOfNone = request.isOddPath && namesNothing
   return isOfNone && isPlainRefusal(response) ? undefined : deviation(operation, response)
 }
-
-const headOf = ({ path, headers }: DrawnRequest): string => path + Object.entries(headers).join()
 
 /** Sends `count` requests to one operation; the smallest that shows an error is named. Returns how many had a response, and how many succeeded. */
 const fuzzOperation = async (

@@ -5,7 +5,7 @@ url=${COURIER_URL:-http://127.0.0.1:3000}/api/public/merchant
 tenant=${COURIER_TENANT:-demo}
 batch=$1
 # The same file gets the same key: a second run books nothing.
-key=$(cksum < "$batch" | tr ' ' '-')
+key=curl-$(cksum < "$batch" | tr ' ' '-')
 
 # The first value of a field in JSON; a program of more than a few lines wants jq.
 field() { sed -n "s/.*\"$1\":\"\{0,1\}\([^\",}]*\).*/\1/p" | head -n 1; }

@@ -51,7 +51,7 @@ $text = file_get_contents($argv[1]);
 $batch = json_decode($text, true, 512, JSON_THROW_ON_ERROR);
 $batch['general_data']['origin_city_id'] = (string) $city['id'];
 // The same file gets the same key: a second run books nothing.
-[$status, $body] = call('POST', "$base/order/bulk", [...$headers, 'Idempotency-Key: ' . hash('sha256', $text)], $batch);
+[$status, $body] = call('POST', "$base/order/bulk", [...$headers, 'Idempotency-Key: php-' . hash('sha256', $text)], $batch);
 if ($status !== 200) fail($body);
 $waybill = $body['data'][0];
 echo "First waybill: $waybill", PHP_EOL;

@@ -46,7 +46,7 @@ with open(sys.argv[1], "rb") as file:
 batch = json.loads(text)
 batch["general_data"]["origin_city_id"] = str(cities[0]["id"])
 # The same file gets the same key: a second run books nothing.
-booked = call("POST", "/order/bulk", batch, **{"Idempotency-Key": hashlib.sha256(text).hexdigest()})
+booked = call("POST", "/order/bulk", batch, **{"Idempotency-Key": "python-" + hashlib.sha256(text).hexdigest()})
 waybill = booked["data"][0]
 print("First waybill:", waybill)
 

@@ -39,7 +39,7 @@ const text = await readFile(process.argv[2] ?? '', 'utf8')
 const batch: components['schemas']['Batch'] = JSON.parse(text)
 batch.general_data.origin_city_id = String(city.id)
 // The same file gets the same key: a second run books nothing.
-const key = createHash('sha256').update(text).digest('hex')
+const key = `typescript-${createHash('sha256').update(text).digest('hex')}`
 const booked = await courier.POST('/api/public/merchant/order/bulk', {
   params: { header: { ...header, 'Idempotency-Key': key } },
   body: batch,

@@ -1,4 +1,5 @@
-import { createInterface } from 'node:readline/promises'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
 import { Writable } from 'node:stream'
 import { UsageError } from './command-line.ts'
 
@@ -7,16 +8,17 @@ import { UsageError } from './command-line.ts'
  * read the words of a command. Throws UsageError where neither is possible.
  */
 export const readSecret = async (variable: string, what: string): Promise<string> => {
-  const given = process.env[variable]
-  if (given) return given
+  const fromEnvironment = process.env[variable]
+  if (fromEnvironment) return fromEnvironment
   if (!process.stdin.isTTY) throw new UsageError(`set ${variable} to the ${what}, or run this at a terminal`)
-  process.stderr.write(`${what}: `)
   const silent = new Writable({ write: (_chunk, _encoding, done) => done() })
+  // It turns the terminal's echo off: the prompt comes after it, so that no key is shown.
   const lines = createInterface({ input: process.stdin, output: silent, terminal: true })
-  try {
-    return await lines.question('')
-  } finally {
-    lines.close()
-    process.stderr.write('\n')
-  }
+  process.stderr.write(`${what}: `)
+  // Ctrl-C and Ctrl-D close it.
+  const given = await Promise.race([once(lines, 'line').then(([line]) => line as string), once(lines, 'close')])
+  lines.close()
+  process.stderr.write('\n')
+  if (typeof given !== 'string' || given === '') throw new UsageError(`no ${what} was given`)
+  return given
 }

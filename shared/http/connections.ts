@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { ErrorCode } from './errors.ts'
@@ -33,6 +34,32 @@ export const drainConnectionsOnClose = (app: FastifyInstance): void => {
     if (isClosing && !app.server.listening) reply.header('connection', 'close')
     done(null, payload)
   })
+}
+
+/** How long the rest of a refused body is discarded, and how much of it. */
+const discardMilliseconds = 5_000
+const discardBytes = 16_777_216
+
+/**
+ * Closes a connection only when the client has written the body that was refused: closed over unread bytes it is reset, and a
+ * client that writes everything before it reads never sees the response.
+ */
+export const discardRefusedBody = (request: IncomingMessage): void => {
+  const { socket } = request
+  const { destroySoon } = socket
+  // Node calls it after the last response of a connection.
+  socket.destroySoon = () => {
+    if (request.complete) return destroySoon.call(socket)
+    let left = discardBytes
+    socket.end()
+    // What follows is no request: the parser gets nothing more.
+    socket.removeAllListeners('data').on('data', ({ length }) => {
+      left -= length
+      if (left < 0) socket.destroy()
+    })
+    socket.resume()
+    setTimeout(() => socket.destroy(), discardMilliseconds).unref()
+  }
 }
 
 const brokenRequests: Record<string, [status: string, code: ErrorCode]> = {

@@ -53,7 +53,7 @@ export interface Page {
 export const pageOf = ({ title, description, audiences, audience, base, url }: Page): string => {
   const linkTo = (each: Audience) =>
     `<a href="${base}${each.name}"${each === audience ? ' aria-current="page"' : ''}>${each.title}</a>`
-  const body = audience ? referenceOf(audience, url) : listOf(audiences, description, linkTo)
+  const body = audience ? referenceOf(audience, url) : listOf(audiences, description, linkTo, `${base}..`)
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -74,10 +74,17 @@ ${audience ? `<script src="${base}assets/swagger-ui-bundle.js"></script>\n<scrip
 `
 }
 
-const listOf = (audiences: readonly Audience[], description: string, linkTo: (each: Audience) => string): string =>
+const listOf = (
+  audiences: readonly Audience[],
+  description: string,
+  linkTo: (each: Audience) => string,
+  root: string,
+): string =>
   `<h1>Documentation</h1>
 <p>${escapeHtml(description)}</p>
-<ul>${audiences.map(each => `<li>${linkTo(each)}: ${escapeHtml(each.description)}</li>`).join('\n')}</ul>`
+<ul>${audiences.map(each => `<li>${linkTo(each)}: ${escapeHtml(each.description)}</li>`).join('\n')}</ul>
+<p>For programs: <a href="${root}/openapi.json">openapi.json</a> describes all requests,
+<a href="${root}/health/ready">health/ready</a> tells whether the service works.</p>`
 
 const referenceOf = (audience: Audience, url: string): string => {
   const { description, quickStart } = audience

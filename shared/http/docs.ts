@@ -2,6 +2,7 @@ import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { smallBodyBytes } from './bodies.ts'
 import { type Audience, assets, pageOf, readAsset } from './docs-page.ts'
+import { errorResponses } from './errors.ts'
 import { completeDocument, type DocumentOptions, type OpenApi, partOf } from './openapi.ts'
 import { notFound } from './paths.ts'
 
@@ -31,7 +32,12 @@ export const docs = async (app: FastifyInstance, api: ApiDescription, url?: stri
     stripBasePath: false,
     transform: ({ schema, url, route }) => ({
       url,
-      schema: schema?.body ? { ...schema, 'x-max-body-bytes': route.bodyLimit ?? smallBodyBytes } : schema,
+      schema: {
+        ...schema,
+        ...(schema?.body !== undefined && { 'x-max-body-bytes': route.bodyLimit ?? smallBodyBytes }),
+        // Of the head or the size of any request.
+        response: { ...errorResponses(408, 413, 431), ...(schema?.response as object) },
+      },
     }),
   })
   let complete: OpenApi | undefined

@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
 import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
+import { discardRefusedBody } from './connections.ts'
 import { bodyOf, type HttpError, httpError, isHttpError } from './errors.ts'
 import { notFound } from './paths.ts'
 
@@ -40,6 +41,7 @@ export const sendError = (request: FastifyRequest, reply: FastifyReply, error: H
   if (headers) reply.headers(headers)
   if (retryAfterSeconds !== undefined) reply.header('retry-after', retryAfterSeconds)
   reply.code(error.statusCode)
+  if (!request.raw.complete && reply.getHeader('connection') === 'close') discardRefusedBody(request.raw)
   if (!request.headers.accept?.includes(problemType)) return reply.send(bodyOf(error))
   const { message: title, code, ...details } = bodyOf(error)
   const problem = { type: `urn:courier:error:${code}`, title, status: error.statusCode, code, ...details }

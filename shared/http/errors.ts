@@ -119,11 +119,13 @@ const meanings: Record<number, string> = {
   403: 'The verify token is unknown, or the mode is not `subscribe`.',
   404: 'It does not exist.',
   405: 'The path does not support the method: the Allow header lists those it supports.',
+  408: 'The request arrived too slowly.',
   409: 'A request with the same Idempotency-Key is running: repeat after Retry-After seconds for its response.',
-  413: 'The body is too large.',
+  413: 'The body is too large, or its JSON has too many values or levels.',
   415: 'The body must be application/json.',
   422: 'The given data was invalid: `errors` lists every error, and nothing was created.',
   429: 'Too many requests: repeat after Retry-After seconds.',
+  431: 'The head of the request is larger than 16 KiB.',
   503: 'The service is temporarily unavailable. With Retry-After nothing was changed; without it the outcome is unknown.',
 }
 
@@ -133,6 +135,7 @@ const examples: Record<number, ErrorBody> = {
   403: { message: 'Forbidden.', code: 'forbidden' },
   404: { message: 'There is nothing at this address.', code: 'route_not_found' },
   405: { message: 'The GET method is not supported here; use POST.', code: 'method_not_allowed' },
+  408: { message: 'Request Timeout.', code: 'request_timeout' },
   409: {
     message: 'A call with this Idempotency-Key is running. Repeat it for its answer.',
     code: 'idempotency_key_running',
@@ -140,6 +143,7 @@ const examples: Record<number, ErrorBody> = {
   413: { message: 'The body is too large. Send it in smaller parts.', code: 'payload_too_large' },
   415: { message: 'Send the body as application/json.', code: 'unsupported_media_type' },
   429: { message: 'Too Many Attempts.', code: 'rate_limited' },
+  431: { message: 'Request Header Fields Too Large.', code: 'headers_too_large' },
   503: {
     message: 'The service is unavailable for a moment. Nothing was changed; repeat the call.',
     code: 'unavailable',

@@ -60,6 +60,12 @@ export class ErrorList {
     if (!this.paths.has(path)) this.add(path, sentence)
   }
 
+  /** The sentences of `errors` at paths that have none yet. */
+  addAll(errors: FieldErrors, prefix: string): void {
+    for (const [path, sentences] of Object.entries(errors))
+      if (!this.paths.has(prefix + path)) for (const sentence of sentences) this.add(prefix + path, sentence)
+  }
+
   get isFull(): boolean {
     return this.count >= maxCounted
   }
@@ -70,7 +76,7 @@ export class ErrorList {
 
   /** How many were not kept. */
   get more(): number {
-    return Math.max(0, this.count - maxSentences)
+    return Math.max(0, Math.min(this.count, maxCounted) - maxSentences)
   }
 }
 

@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
+import { headersOf, responseHeaders } from './response-headers.ts'
 
 /** A schema of OpenAPI 3.1: JSON Schema. */
 export interface Schema {
@@ -40,6 +41,7 @@ export interface Operation {
 
 interface Response {
   description?: string
+  headers?: Record<string, { $ref: string }>
   content?: Content
   $ref?: string
 }
@@ -52,7 +54,12 @@ export interface OpenApi {
   tags: { name: string; description: string }[]
   paths: Paths
   webhooks?: Paths
-  components: { schemas?: Record<string, Schema>; responses?: Record<string, Response>; securitySchemes: object }
+  components: {
+    schemas?: Record<string, Schema>
+    responses?: Record<string, Response>
+    headers?: Record<string, object>
+    securitySchemes: object
+  }
 }
 
 /** What a document says beyond the routes' schemas. */
@@ -70,6 +77,7 @@ export const completeDocument = (generated: object, { webhooks }: DocumentOption
   const components = new Components()
   for (const operation of operationsOf(document)) complete(operation, components)
   document.components.schemas = components.sorted()
+  addHeaders(document)
   shareErrors(document)
   const used = new Set(operationsOf(document).flatMap(({ tags = [] }) => tags))
   document.tags = document.tags.filter(({ name }) => used.has(name))
@@ -122,13 +130,29 @@ const complete = (operation: Operation, components: Components): void => {
   }
 }
 
-/** Names the error responses that operations have in common: `Error404`. */
+const addHeaders = ({ paths, components }: OpenApi): void => {
+  for (const [path, operations] of Object.entries(paths))
+    for (const operation of Object.values(operations))
+      for (const [status, response] of Object.entries(operation.responses)) {
+        const headers = headersOf(path, operation, status)
+        if (Object.keys(headers).length > 0) response.headers = headers
+      }
+  const used = new Set(JSON.stringify(paths).match(/(?<=#\/components\/headers\/)[^"]+/g))
+  components.headers = Object.fromEntries(Object.entries(responseHeaders).filter(([name]) => used.has(name)))
+}
+
+/** Names the error responses that operations have in common, `Error404`: of several with a status the most frequent. */
 const shareErrors = (document: OpenApi): void => {
+  const errors = operationsOf(document).flatMap(({ responses }) =>
+    Object.entries(responses)
+      .filter(([, { content }]) => content?.['application/json']?.schema?.$ref === refTo('Error'))
+      .map(([status, response]) => ({ status, response, responses, text: JSON.stringify(response) })),
+  )
+  const byText = Map.groupBy(errors, ({ status, text }) => status + text)
   const shared: Record<string, Response> = {}
-  for (const { responses } of operationsOf(document))
-    for (const [status, response] of Object.entries(responses)) {
+  for (const same of [...byText.values()].sort((a, b) => b.length - a.length))
+    for (const { status, response, responses } of same) {
       const name = `Error${status}`
-      if (response.content?.['application/json']?.schema?.$ref !== refTo('Error')) continue
       shared[name] ??= response
       if (isDeepStrictEqual(shared[name], response)) responses[status] = { $ref: `#/components/responses/${name}` }
     }
@@ -207,14 +231,15 @@ const mapInner = (schema: Schema, change: (inner: Schema) => Schema): Schema => 
 const literalsOf = (schema: Schema): unknown => schema.enum ?? ('const' in schema ? [schema.const] : undefined)
 
 /** The components that the operations refer to, directly or through others. */
-const reachable = ({ paths, webhooks, components: { schemas = {}, responses = {} } }: OpenApi) => {
+const reachable = ({ paths, webhooks, components: { schemas = {}, responses = {}, headers = {} } }: OpenApi) => {
   const found = new Set<string>()
   const visit = (json: string): void => {
     for (const [, name = ''] of json.matchAll(/"#\/components\/\w+\/([^"]+)"/g))
-      if (!found.has(name)) visit(JSON.stringify(found.add(name) && (schemas[name] ?? responses[name])))
+      if (!found.has(name))
+        visit(JSON.stringify(found.add(name) && (schemas[name] ?? responses[name] ?? headers[name])))
   }
   visit(JSON.stringify([paths, webhooks]))
   const used = <Part>(parts: Record<string, Part>): Record<string, Part> =>
     Object.fromEntries(Object.entries(parts).filter(([name]) => found.has(name)))
-  return { schemas: used(schemas), responses: used(responses) }
+  return { schemas: used(schemas), responses: used(responses), headers: used(headers) }
 }

@@ -22,9 +22,15 @@ const compile =
 /** Checks queries, parameters and bodies as received: nothing is coerced, nothing removed. */
 export const validator = compile(false)
 
+const strict = compile(true)
+
+/** Of a route, among those that refuse unknown query fields, that checks its body itself. */
+export const strictExceptBody = (context: { httpPart?: string }): ReturnType<typeof strict> =>
+  context.httpPart === 'body' ? () => true : strict(context as Parameters<typeof strict>[0])
+
 /** Makes the routes of `app` refuse query fields that they do not know. */
 export const refuseUnknownFields = (app: FastifyInstance): void => {
-  app.setValidatorCompiler(compile(true))
+  app.setValidatorCompiler(strict)
   app.addHook('onRoute', route => {
     const { querystring = Type.Object({}), response = {} } = route.schema ?? {}
     route.schema = { ...route.schema, querystring, response: { ...errorResponses(422), ...(response as object) } }

@@ -78,7 +78,7 @@ t.test("a tenant called '*', 'on' or '' sees and adds no row", async t => {
   }
 })
 
-t.test('processes of the previous release still see all tenants as *', async t => {
+t.test('until 0.3.0 processes of 0.1.0 see all tenants as *', async t => {
   const pool = await buildTwo(t)
   const rows = await inTenant(pool, 'demo', async (tx: Tx) => {
     await tx.client.query(`select set_config('app.tenant', '*', true)`)

@@ -170,7 +170,7 @@ export const openSnapshot = async <Tables>(
   }
 }
 
-/** The policies still take '*' as all tenants, for processes of the previous release: from here it names no tenant. */
+/** Until 0.3.0 the policies take '*' as all tenants, for processes of 0.1.0: from here it names no tenant. */
 const asTenant = (tenant: string): string =>
   `select set_config('app.tenant', ${pg.escapeLiteral(tenant === '*' ? '' : tenant)}, true)`
 

@@ -99,7 +99,7 @@ t.test('another keyring with the same key id does not open it', async t => {
   refuses(t, 'not_opened', () => open(readKeyring(`k1:${newKey()}`), ref, keyId, sealed))
 })
 
-t.test('a wrong setting says which key is wrong and how, and shows none', async t => {
+t.test('a wrong setting says which keys are wrong and how, and shows none', async t => {
   const key = newKey()
   const wrong: [string, string][] = [
     ['', 'key 1 of CREDENTIALS_KEYS is empty'],
@@ -112,6 +112,11 @@ t.test('a wrong setting says which key is wrong and how, and shows none', async 
     [`k1:${key},k1:${newKey()}`, 'key 2 of CREDENTIALS_KEYS has an id that an earlier one has'],
     [`k1:${key.slice(0, -1)}!`, 'key 1 of CREDENTIALS_KEYS is not base64'],
     [`k1:${key} ${key}`, 'key 1 of CREDENTIALS_KEYS is not base64'],
+    [
+      `${key},k1:${key},,k1:${key}`,
+      'key 1 of CREDENTIALS_KEYS has no id: write id:key\n' +
+        'key 3 of CREDENTIALS_KEYS is empty\nkey 4 of CREDENTIALS_KEYS has an id that an earlier one has',
+    ],
   ]
   for (const [setting, sentence] of wrong) {
     const { message, stack } = refuses(t, 'bad_keyring', () => readKeyring(setting))

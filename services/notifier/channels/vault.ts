@@ -41,15 +41,20 @@ const tagBytes = 16
 
 /**
  * Reads CREDENTIALS_KEYS: `id:key` pairs separated by commas, the newest first, each key 32 bytes in base64.
- * Throws VaultError that says which pair is wrong and how.
+ * Throws VaultError that says which pairs are wrong and how, one per line.
  */
 export const readKeyring = (setting: string): Keyring => {
   const keys = new Map<string, KeyObject>()
+  const problems: string[] = []
   for (const [index, pair] of setting.split(',').entries()) {
-    const [id, key] = readPair(pair.trim(), index + 1)
-    if (keys.has(id)) throw badKeyring(index + 1, 'has an id that an earlier one has')
-    keys.set(id, key)
+    const read = readPair(pair.trim())
+    // By its position: what stands before the colon may be a key too, written where its id belongs.
+    const add = (problem: string) => problems.push(`key ${index + 1} of CREDENTIALS_KEYS ${problem}`)
+    if (read.problem !== undefined) add(read.problem)
+    else if (keys.has(read.id)) add('has an id that an earlier one has')
+    else keys.set(read.id, read.key)
   }
+  if (problems.length > 0) throw new VaultError('bad_keyring', problems.join('\n'))
   const [newest = ''] = keys.keys()
   return { newest, keys }
 }
@@ -65,18 +70,20 @@ export const keyringProblem = (setting: string): string | undefined => {
   }
 }
 
-const readPair = (pair: string, number: number): [string, KeyObject] => {
-  if (pair === '') throw badKeyring(number, 'is empty')
+type Pair = { problem: string } | { problem?: undefined; id: string; key: KeyObject }
+
+const readPair = (pair: string): Pair => {
+  if (pair === '') return { problem: 'is empty' }
   const colon = pair.indexOf(':')
-  if (colon === -1) throw badKeyring(number, 'has no id: write id:key')
+  if (colon === -1) return { problem: 'has no id: write id:key' }
   const id = pair.slice(0, colon)
   if (!/^[A-Za-z0-9_.-]{1,32}$/.test(id))
-    throw badKeyring(number, 'has a wrong id: 1 to 32 letters, digits, dots, hyphens and underscores')
+    return { problem: 'has a wrong id: 1 to 32 letters, digits, dots, hyphens and underscores' }
   const key = Buffer.from(pair.slice(colon + 1), 'base64')
   // Buffer.from skips what is not base64: a key is valid only when encoding it again gives the same text.
-  if (plain(key.toString('base64')) !== plain(pair.slice(colon + 1))) throw badKeyring(number, 'is not base64')
-  if (key.length !== keyBytes) throw badKeyring(number, `has ${key.length} bytes instead of ${keyBytes}`)
-  return [id, createSecretKey(key)]
+  if (plain(key.toString('base64')) !== plain(pair.slice(colon + 1))) return { problem: 'is not base64' }
+  if (key.length !== keyBytes) return { problem: `has ${key.length} bytes instead of ${keyBytes}` }
+  return { id, key: createSecretKey(key) }
 }
 
 const plain = (base64: string): string =>
@@ -84,10 +91,6 @@ const plain = (base64: string): string =>
     .replaceAll('-', '+')
     .replaceAll('_', '/')
     .replace(/={1,2}$/, '')
-
-/** Names the key by its position: what stands before the colon may be a key too, written where its id belongs. */
-const badKeyring = (number: number, problem: string): VaultError =>
-  new VaultError('bad_keyring', `key ${number} of CREDENTIALS_KEYS ${problem}`)
 
 /** Seals with the newest key under a random IV: two seals of one text differ. */
 export const seal = ({ newest, keys }: Keyring, ref: SecretRef, text: string): Sealed => {

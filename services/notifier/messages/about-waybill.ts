@@ -1,6 +1,5 @@
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
-import { badText, isBadText, isBlank, required } from '@courier/shared/http/field-errors.ts'
+import { badText, type ErrorList, isBadText, isBlank, required } from '@courier/shared/http/field-errors.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
@@ -20,30 +19,31 @@ export interface WaybillDependencies {
 
 /**
  * As `acceptMessages`, for messages about a waybill: orders is read for those that omit their recipient or name
- * fields of the order in their texts, before the transaction. A repeated request does not read orders again.
+ * fields of the order in their texts, before the transaction. A repeated request does not read orders again. While orders
+ * is unavailable the errors found so far are returned, if there are any.
  */
 export const acceptBodies = async (
   { pool, orders, product }: WaybillDependencies,
   tenant: string,
-  bodies: readonly MessageBody[],
+  bodies: readonly (MessageBody | undefined)[],
+  errors: ErrorList,
   pathOf: PathOf,
   key?: IdempotencyKey,
   by?: Actor,
 ): Promise<Acceptance | { kind: 'orders_away' }> => {
-  const errors = checkBodies(bodies, pathOf, product)
-  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  const asking = bodies.filter(needsOrder)
+  checkBodies(bodies, errors, pathOf, product)
+  const asking = bodies.filter(body => body !== undefined).filter(needsOrder)
   const earlier = key && asking.length > 0 ? await findAcceptance(pool, tenant, key) : undefined
   if (earlier) return earlier
   const found = await findOrders(
     orders,
     tenant,
-    asking.map(({ waybill_number }) => waybill_number as string),
+    asking.flatMap(({ waybill_number: waybill }) =>
+      isBlank(waybill) || isBadText(waybill as string) ? [] : `${waybill}`,
+    ),
   )
-  if (!found) return { kind: 'orders_away' }
-  const { requests, unknown } = fillBodies(bodies, found, pathOf)
-  if (Object.keys(unknown).length > 0) return { kind: 'refused', errors: unknown }
-  return acceptMessages(pool, tenant, requests, pathOf, key, by)
+  if (!found) return errors.count > 0 ? { kind: 'refused', errors } : { kind: 'orders_away' }
+  return acceptMessages(pool, tenant, fillBodies(bodies, found, errors, pathOf), errors, pathOf, key, by)
 }
 
 const parametersOf = ({ template }: MessageBody) =>
@@ -56,36 +56,47 @@ const needsOrder = (body: MessageBody): boolean =>
 
 const needsWaybill = 'The waybill number field is required: a text names a field of its order.'
 
-const checkBodies = (bodies: readonly MessageBody[], pathOf: PathOf, product: string | undefined): FieldErrors => {
-  const errors: FieldErrors = {}
+const checkBodies = (
+  bodies: readonly (MessageBody | undefined)[],
+  errors: ErrorList,
+  pathOf: PathOf,
+  product: string | undefined,
+): void => {
   for (const [index, body] of bodies.entries()) {
+    if (errors.isFull) return
+    if (!body) continue
     const prefix = pathOf(index)
     for (const { text, path } of parametersOf(body)) {
       const error = placeholderError(text)
-      if (error) errors[prefix + path] = [error]
+      if (error) errors.add(prefix + path, error)
     }
     const { waybill_number: waybill, messaging_product: given } = body
     if (product !== undefined && !isBlank(given) && given !== product)
-      errors[`${prefix}messaging_product`] = [`The messaging product field must be ${product}.`]
-    if (isBadText(waybill ?? '')) errors[`${prefix}waybill_number`] = [badText('waybill_number')]
+      errors.add(`${prefix}messaging_product`, `The messaging product field must be ${product}.`)
+    if (isBadText(waybill ?? '')) errors.add(`${prefix}waybill_number`, badText('waybill_number'))
     if (!isBlank(waybill)) continue
-    if (isBlank(body.to)) errors[`${prefix}to`] = [required('to')]
-    else if (needsOrder(body)) errors[`${prefix}waybill_number`] = [needsWaybill]
+    if (isBlank(body.to)) errors.add(`${prefix}to`, required('to'))
+    else if (needsOrder(body)) errors.add(`${prefix}waybill_number`, needsWaybill)
   }
-  return errors
 }
 
-const fillBodies = (bodies: readonly MessageBody[], found: ReadonlyMap<string, OrderSnapshot>, pathOf: PathOf) => {
-  const unknown: FieldErrors = {}
-  const requests: MessageRequest[] = []
-  for (const [index, body] of bodies.entries()) {
+const unknownWaybill = 'The requested waybill does not exist in the system.'
+
+/** The messages with what their orders say; one whose order is not known is left as it is, or out where it has no recipient. */
+const fillBodies = (
+  bodies: readonly (MessageBody | undefined)[],
+  found: ReadonlyMap<string, OrderSnapshot>,
+  errors: ErrorList,
+  pathOf: PathOf,
+): (MessageRequest | undefined)[] =>
+  bodies.map((body, index) => {
+    if (!body) return undefined
     const order = found.get(body.waybill_number ?? '')
-    if (order) requests.push(fillBody(body, order))
-    else if (!needsOrder(body)) requests.push({ ...body, to: body.to ?? '' })
-    else unknown[`${pathOf(index)}waybill_number`] = ['The requested waybill does not exist in the system.']
-  }
-  return { requests, unknown }
-}
+    if (order) return fillBody(body, order)
+    if (needsOrder(body) && !isBlank(body.waybill_number))
+      errors.addFirst(`${pathOf(index)}waybill_number`, unknownWaybill)
+    return isBlank(body.to) ? undefined : { ...body, to: body.to as string }
+  })
 
 const fillBody = (body: MessageBody, order: OrderSnapshot): MessageRequest => ({
   ...body,

@@ -1,4 +1,4 @@
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import type { ErrorList } from '@courier/shared/http/field-errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/postgres/idempotency.ts'
@@ -17,7 +17,7 @@ import type { Accepted, MessageRequest } from './schema.ts'
 
 export type Acceptance =
   | { kind: 'accepted'; messages: Accepted[]; replayed: boolean }
-  | { kind: 'refused'; errors: FieldErrors }
+  | { kind: 'refused'; errors: ErrorList }
   | { kind: 'running' }
   | { kind: 'other_body' }
 
@@ -25,13 +25,15 @@ export type Acceptance =
 export type PathOf = (index: number) => string
 
 /**
- * Queues all messages, or none and returns every error; committed when it returns. The conversations of the
- * recipients stay locked until then: a message held until the customer writes cannot miss what arrives meanwhile.
+ * Queues all messages, or none and returns every error, after the `errors` that are known; undefined stands for a message that
+ * has some of these. Committed when it returns. The conversations of the recipients stay locked until then: a message held
+ * until the customer writes cannot miss what arrives meanwhile.
  */
 export const acceptMessages = (
   pool: pg.Pool,
   tenant: string,
-  requests: readonly MessageRequest[],
+  requests: readonly (MessageRequest | undefined)[],
+  errors: ErrorList,
   pathOf: PathOf,
   key?: IdempotencyKey,
   by?: Actor,
@@ -42,9 +44,10 @@ export const acceptMessages = (
     async tx => {
       const earlier = key && (await claimAcceptance(tx, tenant, key))
       if (earlier) return earlier
-      const context = await readContext(tx, tenant, requests)
-      const { checked, errors } = checkAll(requests, context, pathOf)
-      if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+      const readable = requests.filter(request => request !== undefined)
+      const context = await readContext(tx, tenant, readable)
+      const checked = checkAll(requests, context, errors, pathOf)
+      if (errors.count > 0) return { kind: 'refused', errors }
       const ids = newMessageIds(checked.length, new Date())
       const named = checked.map((message, index) => ({ id: ids[index] as string, message }))
       await insertMessages(tx, tenant, named)
@@ -67,16 +70,21 @@ const claimAcceptance = async (tx: Tx, tenant: string, key: IdempotencyKey): Pro
   return { kind: 'accepted', messages: await findStatuses(tx, tenant, claim.result), replayed: true }
 }
 
-const checkAll = (requests: readonly MessageRequest[], context: SendingContext, pathOf: PathOf) => {
-  const errors: FieldErrors = {}
+const checkAll = (
+  requests: readonly (MessageRequest | undefined)[],
+  context: SendingContext,
+  errors: ErrorList,
+  pathOf: PathOf,
+): CheckedMessage[] => {
   const checked: CheckedMessage[] = []
   const now = new Date()
   for (const [index, request] of requests.entries()) {
-    const result = checkMessage(request, context, now)
-    if (result.kind === 'checked') checked.push(result.message)
-    else for (const [path, sentences] of Object.entries(result.errors)) errors[pathOf(index) + path] = sentences
+    if (errors.isFull) break
+    const result = request && checkMessage(request, context, now)
+    if (result?.kind === 'checked') checked.push(result.message)
+    else if (result) errors.addAll(result.errors, pathOf(index))
   }
-  return { checked, errors }
+  return checked
 }
 
 /** Reads the data that the messages are checked against, with one query per sending number. */

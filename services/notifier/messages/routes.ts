@@ -1,5 +1,7 @@
 import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
+import { ErrorList } from '@courier/shared/http/field-errors.ts'
 import { IdempotentHeaders, idempotencyKeyOf, keyRefused, markReplayed } from '@courier/shared/http/idempotency.ts'
+import { strictExceptBody } from '@courier/shared/http/validator.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
@@ -14,6 +16,7 @@ import { acceptBodies } from './about-waybill.ts'
 import type { PathOf } from './accept.ts'
 import { MessagesQuery, messageId } from './filters.ts'
 import { cancelMessage, findMessage, findTimelines, listMessages, resendMessage } from './queries.ts'
+import { messagesReader, type ReadMessages } from './read-messages.ts'
 import { Accepted, MessageBodies, MessageBody } from './schema.ts'
 import { exampleMessage, Message, messageView, Page } from './view.ts'
 
@@ -64,13 +67,13 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
   const accept = async (
     request: FastifyRequest,
     reply: FastifyReply,
-    bodies: readonly MessageBody[],
+    { bodies, errors }: ReadMessages,
     scope: string,
     pathOf: PathOf,
   ) => {
     const { tenant, actor } = request.staff
     const key = idempotencyKeyOf(request, scope)
-    const messages = readResult(await acceptBodies(options, tenant, bodies, pathOf, key, actor), reply)
+    const messages = readResult(await acceptBodies(options, tenant, bodies, errors, pathOf, key, actor), reply)
     onQueued()
     request.log.info({ messages: messages.length }, 'messages.queued')
     reply.code(202)
@@ -93,15 +96,25 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
       },
     },
     async (request, reply) => {
-      const [data] = await accept(request, reply, [request.body], 'messages', () => '')
+      const [data] = await accept(
+        request,
+        reply,
+        { bodies: [request.body], errors: new ErrorList() },
+        'messages',
+        () => '',
+      )
       return { message: 'The message is queued.', data: data as Static<typeof Accepted> }
     },
   )
+
+  const readMessages = messagesReader(maxMessages)
 
   app.post(
     '/api/messages/bulk',
     {
       bodyLimit: limitOf(maxMessages),
+      // readMessages checks the body: one response lists every error.
+      validatorCompiler: strictExceptBody,
       schema: {
         ...post,
         operationId: 'sendMessages',
@@ -111,7 +124,13 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
       },
     },
     async (request, reply) => {
-      const data = await accept(request, reply, request.body.messages, 'messages/bulk', index => `messages.${index}.`)
+      const data = await accept(
+        request,
+        reply,
+        readMessages(request.body),
+        'messages/bulk',
+        index => `messages.${index}.`,
+      )
       return { message: `${data.length} messages are queued.`, data }
     },
   )
@@ -213,7 +232,7 @@ const readResult = (
       markReplayed(reply, result.replayed)
       return result.messages
     case 'refused':
-      throw invalid(result.errors)
+      throw invalid(result.errors.errors, undefined, result.errors.more)
     case 'orders_away':
       throw httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
     case 'running':

@@ -1,7 +1,7 @@
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { requireTenant } from '@courier/shared/cli/token-commands.ts'
 import type { FieldErrors } from '@courier/shared/http/errors.ts'
-import { validationErrors } from '@courier/shared/http/field-errors.ts'
+import { ErrorList, validationErrors } from '@courier/shared/http/field-errors.ts'
 import { type Actor, operator } from '@courier/shared/postgres/audit.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { acceptBodies, type WaybillDependencies } from './about-waybill.ts'
@@ -33,8 +33,8 @@ export const sendMessage = async (
   const body = bodyOf(request)
   if (!check.Check(body)) return { kind: 'refused', errors: validationErrors(check, body) }
   await requireTenant(dependencies.pool, request.tenant)
-  const result = await acceptBodies(dependencies, request.tenant, [body], () => '', undefined, by)
-  if (result.kind === 'refused') return result
+  const result = await acceptBodies(dependencies, request.tenant, [body], new ErrorList(), () => '', undefined, by)
+  if (result.kind === 'refused') return { kind: 'refused', errors: result.errors.errors }
   const message = result.kind === 'accepted' ? result.messages[0] : undefined
   if (!message)
     throw new UsageError('orders cannot be asked about the waybill: start it, or look at ORDERS_URL and SERVICE_TOKEN')

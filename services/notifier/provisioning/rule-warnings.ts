@@ -13,7 +13,7 @@ export const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[]
   for (const [index, rule] of rules.entries()) {
     const path = `rules.${index}`
     if (!isUsualEvent(rule.event))
-      warnings.push(`${path}.on: ${rule.event} is none of the standard statuses; the tenant's own set must have it`)
+      warnings.push(`${path}.on: ${rule.event} is none of the standard statuses, key_1 to key_21. ${ownSet}`)
     for (const part of ['header', 'body'] as const)
       for (const [place, text] of rule[part].entries())
         if (isOpenPlaceholder(text)) warnings.push(`${path}.${part}.${place}: {{ and }} are not in pairs`)
@@ -24,6 +24,10 @@ export const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[]
   }
   return warnings
 }
+
+/** The notifier does not know it: orders has it. */
+const ownSet =
+  "It makes messages only if the tenant's own set has it: GET /api/public/merchant/order/status-list of orders lists that set."
 
 const isUsualEvent = (event: string): boolean => event.startsWith('order.') || /^key_([1-9]|1[0-9]|2[01])$/.test(event)
 

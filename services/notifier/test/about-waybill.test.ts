@@ -132,6 +132,49 @@ t.test('a bulk request with unknown waybills queues nothing and names each', asy
   t.same(await stored(), [])
 })
 
+t.test('one response lists the errors of shape, of texts, of orders and of data; nothing is queued', async t => {
+  const { call, stored, state } = await prepare(t)
+  const messages = [
+    about('DM00000001', { sent_at: 'now' }),
+    saying(['a', '{{phone}}'], { to: 'nobody', messaging_product: 'telegram' }),
+    about('DM404', { to: '0770000101', channel: 'another' }),
+    about('DM405'),
+    about('DM00000001', { send_at: '2020-01-01T00:00:00Z' }),
+    about('DM00000001'),
+  ]
+  const refused = async () => (await call('POST', '/api/messages/bulk', { messages, message: [] })).body.errors
+  const known = {
+    message: [/Did you mean messages/],
+    'messages.0.sent_at': [/Did you mean send_at/],
+    'messages.1.template.components.0.parameters.1.text': [/no field \{\{phone\}\}/],
+    'messages.1.messaging_product': [/must be whatsapp/],
+    'messages.1.waybill_number': [/a text names a field/],
+  }
+  const all = {
+    ...known,
+    'messages.1.to': [/must be a phone number/],
+    'messages.2.waybill_number': [/does not exist/],
+    'messages.2.channel': [/is invalid/],
+    'messages.3.waybill_number': [/does not exist/],
+    'messages.4.send_at': [/5 minutes to 35 days/],
+  }
+  const errors = await refused()
+  t.match(errors, all)
+  t.same(Object.keys(errors).sort(), Object.keys(all).sort())
+  t.notOk(state.asked.includes(''))
+  state.isBroken = true
+  t.same(Object.keys(await refused()).sort(), Object.keys(known).sort(), 'without orders, what is known')
+  t.same(await stored(), [])
+})
+
+t.test('a response to 2,000 errors of messages lists 1,000 of them and how many more there are', async t => {
+  const { call } = await prepare(t)
+  const [shape, data] = [{ colour: 'red', sent_at: 'now' }, saying(['a', 'b'], { to: '1', channel: 'another' })]
+  const messages = [...Array(500).fill({ ...data, ...shape }), ...Array(500).fill(data)]
+  const { status, body } = await call('POST', '/api/messages/bulk', { messages })
+  t.same([status, Object.values(body.errors).flat().length, body.more_errors], [422, 1000, 1000])
+})
+
 t.test('once orders does not respond no further waybill is requested', async t => {
   const { client, state } = await standIn(t, {})
   state.isBroken = true

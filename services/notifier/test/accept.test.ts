@@ -1,3 +1,4 @@
+import { ErrorList } from '@courier/shared/http/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { fingerprint } from '@courier/shared/postgres/idempotency.ts'
 import t from 'tap'
@@ -19,11 +20,18 @@ const keyOf = (key: string, body: string) => ({
 const inHours = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString()
 
 const submit = ({ pool }: Fixture, requests: MessageRequest[], key?: ReturnType<typeof keyOf>) =>
-  acceptMessages(pool, 'demo', requests, index => (requests.length > 1 ? `messages.${index}.` : ''), key)
+  acceptMessages(
+    pool,
+    'demo',
+    requests,
+    new ErrorList(),
+    index => (requests.length > 1 ? `messages.${index}.` : ''),
+    key,
+  )
 
 const validationErrors = async (fixture: Fixture, ...requests: MessageRequest[]) => {
   const result = await submit(fixture, requests)
-  return result.kind === 'refused' ? result.errors : result.kind
+  return result.kind === 'refused' ? result.errors.errors : result.kind
 }
 
 const write = ({ pool }: Fixture, hoursAgo: number, keyword?: 'stop') =>

@@ -79,6 +79,24 @@ t.test('odd input is refused with 4xx', async t => {
   }
 })
 
+t.test('HEAD has the head of GET, without a body', async t => {
+  const { app, call, token } = await build(t)
+  const { id } = (await call('POST', '/api/messages', messageTo('0770000101'))).body.data
+  const { paths } = (await app.inject('/openapi.json')).json()
+  const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo' }
+  const gets = Object.entries<object>(paths).flatMap(([path, methods]) => ('get' in methods ? [path] : []))
+  t.ok(gets.length > 8)
+  for (const path of gets) {
+    const url = path.replace(/\{\w+\}/g, path.includes('messages') ? id : '0770000101')
+    const [get, head] = await Promise.all([app.inject({ url, headers }), app.inject({ method: 'HEAD', url, headers })])
+    t.same(
+      [head.statusCode, head.headers['content-type'], head.body],
+      [get.statusCode, get.headers['content-type'], ''],
+      url,
+    )
+  }
+})
+
 t.test('requests without a token are refused, and too many requests', async t => {
   const { call } = await build(t, 3)
   for (const headers of [{ authorization: 'Bearer courier_x' }, { 'x-tenant': 'other' }])

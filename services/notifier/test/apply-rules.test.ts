@@ -58,7 +58,7 @@ t.test('apply warns of rules whose messages could not be sent, and stores them',
   }
   t.same(await apply(rule('key_13')), [], 'a catalogue that was never synced says nothing')
   t.match(await apply(rule('vans'), rule('key_3', { body: ['{{customer_name', 'x'] })), [
-    /rules\.0\.on: vans is none of the standard statuses/,
+    /rules\.0\.on: vans is none of the standard statuses, key_1 to key_21\. .* GET \S+\/status-list of orders lists that set\.$/,
     /rules\.1\.body\.0: \{\{ and \}\} are not in pairs/,
   ])
   await inTenant(pool, 'demo', (tx: Tx) =>

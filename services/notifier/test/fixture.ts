@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { ErrorList } from '@courier/shared/http/field-errors.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
@@ -74,7 +75,7 @@ export const createFixture = async (t: Teardown, options: FixtureOptions = {}) =
     await pool.end()
   })
   const accept = async (...requests: MessageRequest[]) => {
-    const result = await acceptMessages(pool, 'demo', requests, index => `messages.${index}.`)
+    const result = await acceptMessages(pool, 'demo', requests, new ErrorList(), index => `messages.${index}.`)
     if (options.isRunning !== false) queue.wake()
     if (result.kind !== 'accepted') throw new Error(JSON.stringify(result))
     return result.messages.map(({ id }) => id)

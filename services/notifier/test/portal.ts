@@ -63,5 +63,5 @@ export const build = async (
     })
     return { status: response.statusCode, headers: response.headers, body: response.json() }
   }
-  return { ...fixture, app, queue, call }
+  return { ...fixture, app, queue, call, token }
 }

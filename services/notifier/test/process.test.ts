@@ -50,10 +50,15 @@ t.test('wrong settings are named before it listens, and no secret with them', as
       [/MESSAGING_API_URL must be https/],
     ],
     [
-      { CREDENTIALS_KEYS: 'k1:s3cret', MESSAGING_API_URL: 'http://u:s3cret@graph.example.com', NOTIFIER_PORT: 'http' },
+      {
+        CREDENTIALS_KEYS: 'k1:s3cret,s3cret',
+        MESSAGING_API_URL: 'http://u:s3cret@graph.example.com',
+        NOTIFIER_PORT: 'http',
+      },
       [
         /NOTIFIER_DATABASE_URL is missing/,
         /key 1 of CREDENTIALS_KEYS is not base64/,
+        /key 2 of CREDENTIALS_KEYS has no id/,
         /MESSAGING_API_URL must have no user name/,
         /NOTIFIER_PORT must be/,
       ],

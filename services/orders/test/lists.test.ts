@@ -1,5 +1,6 @@
 import t from 'tap'
 import { createTokenFor } from '../access/token-commands.ts'
+import { refNo } from '../catalogue/city-list.ts'
 import { build } from './build.ts'
 import { tenantFile } from './tenant.ts'
 
@@ -112,6 +113,10 @@ t.test('a city has its state, and its zone in the rate card of the merchant', as
   t.strictSame(zones.slice(0, 5), ['metro', 'metro', 'outstation', 'outstation', 'north'])
   const ofBooks = await request('/city?per_page=1', undefined, { token: booksToken })
   t.strictSame(ofBooks.body.data, [{ ...kotte, zone_id: null, zone: null }], 'a merchant without a card has no zones')
+})
+
+t.test('reference numbers have at least four digits', async t => {
+  t.strictSame([refNo('CT', 260), refNo('ST', 1), refNo('CT', 12_345)], ['CT-0260', 'ST-0001', 'CT-12345'])
 })
 
 t.test('pages follow each other and lead through the whole list', async t => {

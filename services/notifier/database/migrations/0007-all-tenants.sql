@@ -1,6 +1,5 @@
 -- Work for all tenants sets app.all_tenants = 'on' for its transaction. '*' as the tenant, which meant the same, is still
--- accepted: processes of the release before this one run beside this schema while they are replaced. The next release
--- drops it.
+-- accepted: processes of 0.1.0 run beside this schema while they are replaced. A migration of 0.3.0 drops it.
 do $$
 declare
   name text;
