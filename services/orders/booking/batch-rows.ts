@@ -51,6 +51,10 @@ export const orderColumns: readonly Column[] = [
   { name: 'remark', type: 'text', read: row => row.priced.order.remark },
   // Hundredths: Postgres moves the decimal point.
   { name: 'delivery_charge', type: 'numeric', read: row => `${row.priced.charge}e-2` },
+]
+
+/** What the orders of a batch have in common. */
+export const batchColumns: readonly Column[] = [
   { name: 'merchant_id', type: 'bigint', read: row => row.of.merchantId },
   { name: 'business_id', type: 'integer', read: row => row.of.batch.businessId },
   { name: 'origin_city_id', type: 'integer', read: row => row.of.batch.origin.id },
@@ -59,10 +63,18 @@ export const orderColumns: readonly Column[] = [
 /** The parameters of a statement by name. */
 export type NamedValues = Record<string, string | null>
 
-/** An array for every column. */
+/**
+ * An array for every column; of one batch alone `all_<name>` has what its orders have in common: an array of a thousand times
+ * the same would take Postgres longer.
+ */
 export const orderParameters = (batches: readonly NewBatch[]): NamedValues => {
   const rows = toRows(batches)
-  return Object.fromEntries(orderColumns.map(column => [column.name, arrayOf(rows, column)]))
+  const parameters: NamedValues = {}
+  for (const column of orderColumns) parameters[column.name] = arrayOf(rows, column)
+  for (const column of batchColumns)
+    if (batches.length > 1) parameters[column.name] = arrayOf(rows, column)
+    else parameters[`all_${column.name}`] = String(column.read(rows[0] as Row))
+  return parameters
 }
 
 /** Sorted by waybill: batches with the same waybills lock them in the same order, so none deadlocks. */
