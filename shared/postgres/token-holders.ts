@@ -46,12 +46,12 @@ export const rememberCallers = <Caller extends { readonly expiresAt: Date | null
   const keyOf = (tenant: string, hash: string): string => `${hash} ${tenant}`
 
   const find = async (tenant: string, token: string, flood = false): Promise<Caller | undefined> => {
-    if (!mayBeToken(token)) return undefined
     const hash = hashToken(token).toString('base64')
     const key = keyOf(tenant, hash)
     const start = performance.now()
     let caller = callers.get(key)
     if (!caller) {
+      if (!mayBeToken(token)) return undefined
       caller = await (flood ? lookUpInFlood({ tenant, hash }) : lookUp(tenant, hash))
       if (caller) callers.set(key, caller, { start })
     }
