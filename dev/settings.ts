@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { loadConfigOrExit, PositiveInteger, PostgresUrl } from '@courier/shared/config.ts'
+import { demonstration } from '@courier/shared/demonstration.ts'
 import { Type } from '@sinclair/typebox'
 
 export const root = resolve(import.meta.dirname, '..')
@@ -15,7 +16,7 @@ export const keepCompiled = (): void => {
 }
 
 /** The demo password of the embedded Postgres, which listens only on loopback. */
-export const embeddedPassword = 'courier'
+export const embeddedPassword = demonstration.password
 
 const Settings = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on' }),

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { demonstration } from '@courier/shared/demonstration.ts'
 import { closeOtherDatabases, createDatabaseWithRoles } from './databases.ts'
 import { loadDemo, readDemoMerchant } from './demo-data.ts'
 import { addressOf, refuseTakenPort } from './ports.ts'
@@ -51,8 +52,8 @@ const isStart = (pid: number): boolean => {
 const demoEnvironment = (): Record<string, string> => ({
   MESSAGING_API_URL: addressOf(settings.HOST, settings.SIMULATOR_PORT),
   WEBHOOK_URL: `${addressOf(settings.HOST, settings.NOTIFIER_PORT)}/webhooks/messaging`,
-  DEMO_ACCESS_TOKEN: 'demo-access-token',
-  DEMO_APP_SECRET: 'demo-app-secret',
+  DEMO_ACCESS_TOKEN: demonstration.accessToken,
+  DEMO_APP_SECRET: demonstration.appSecret,
   ...Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined)),
 })
 

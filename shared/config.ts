@@ -115,7 +115,8 @@ export const ServiceUrl = (description: string) =>
 
 /**
  * Reads the variables that `schema` names. An empty variable counts as missing. A property may bring `problem`, which
- * returns the sentence that says what is wrong with a value, without a secret.
+ * returns the sentence that says what is wrong with a value, without a secret; the schema `problems`, which returns names
+ * with sentences about all values together.
  * Throws a ConfigError that lists all bad and missing variables.
  */
 export const loadConfig = <S extends TObject>(
@@ -140,6 +141,8 @@ export const loadConfig = <S extends TObject>(
     const problem = errors.has(name) || given[name] === undefined ? undefined : property.problem?.(given[name])
     if (problem !== undefined) errors.set(name, problem)
   }
+  const problems: [string, string][] = schema.problems?.(given) ?? []
+  for (const [name, problem] of problems) if (!errors.has(name)) errors.set(name, problem)
   if (errors.size > 0) throw new ConfigError([...errors.values()].join('\n'))
   return given as Static<S>
 }

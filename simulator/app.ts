@@ -1,3 +1,4 @@
+import { demonstration } from '@courier/shared/demonstration.ts'
 import { docs } from '@courier/shared/http/docs.ts'
 import { handleErrors } from '@courier/shared/http/error-handler.ts'
 import { health } from '@courier/shared/http/health.ts'
@@ -32,7 +33,7 @@ const api = {
 /** The HTTP application, in reading order, and the functions behind its control. */
 export const createSimulator = async (options: SimulatorOptions = {}) => {
   const logger = (options.logger ?? pino({ level: 'silent' })) as FastifyBaseLogger
-  const { accessToken = 'demo-access-token', appSecret = 'demo-app-secret' } = options
+  const { accessToken = demonstration.accessToken, appSecret = demonstration.appSecret } = options
   const world = createWorld({ secrets: { accessToken, appSecret }, behaviour: options.behaviour ?? {}, logger })
   const control = createControl(world)
 

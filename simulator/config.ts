@@ -1,4 +1,5 @@
 import { LogLevel, Port } from '@courier/shared/config.ts'
+import { demonstration } from '@courier/shared/demonstration.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { Behaviour, defaultBehaviour } from './basics/behaviour.ts'
 
@@ -16,7 +17,7 @@ export const Settings = Type.Object({
   SIMULATOR_PORT: Port(3002, 'the port of the simulator'),
   LOG_LEVEL: LogLevel,
   DEMO_ACCESS_TOKEN: Type.String({
-    default: 'demo-access-token',
+    default: demonstration.accessToken,
     maxLength: 512,
     pattern: '^[\\x21-\\x7e]{1,512}$',
     description: 'the access token of the demo account',
@@ -24,7 +25,7 @@ export const Settings = Type.Object({
     must: 'be 1 to 512 printable ASCII characters without blanks',
   }),
   DEMO_APP_SECRET: Type.String({
-    default: 'demo-app-secret',
+    default: demonstration.appSecret,
     description: 'the secret that signs the webhooks of the demo account',
     secret: true,
   }),

@@ -7,6 +7,7 @@ import {
   ServiceToken,
   ServiceUrl,
 } from '@courier/shared/config.ts'
+import { demonstrationProblems, demonstrationSettings } from '@courier/shared/demonstration.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { keyringProblem } from './channels/vault.ts'
 import { baseUrlProblem } from './messaging-api/base-url.ts'
@@ -44,11 +45,14 @@ export const credentialSettings = {
 }
 
 /** Every environment variable that the process reads. */
-export const Settings = Type.Object({
+const properties = {
   ...databaseSettings,
   ...credentialSettings,
   ...orderSettings,
   ...requestSettings,
+  ...demonstrationSettings,
+  DEMO_ACCESS_TOKEN: Type.Optional(Type.String({ secret: true, description: 'the access token of the demo account' })),
+  DEMO_APP_SECRET: Type.Optional(Type.String({ secret: true, description: 'the app secret of the demo account' })),
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
   NOTIFIER_PORT: Port(3001, 'the port of the notifier'),
   LOG_LEVEL: LogLevel,
@@ -78,5 +82,6 @@ export const Settings = Type.Object({
     description: 'seconds between two messages to one recipient; 0 for none',
     must: 'be a whole number, 0 to 3600',
   }),
-})
+}
+export const Settings = Type.Object(properties, { problems: demonstrationProblems })
 export type Settings = Static<typeof Settings>

@@ -1,4 +1,5 @@
 import { edgeOf, loadConfigOrExit } from '@courier/shared/config.ts'
+import { warnOfDemonstration } from '@courier/shared/demonstration.ts'
 import { runService } from '@courier/shared/http/run-service.ts'
 import { createLogger } from '@courier/shared/log.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
@@ -14,6 +15,7 @@ import { createOrdersClient } from './orders-client/http-client.ts'
 const settings = loadConfigOrExit(Settings, process.env)
 const keyring = readKeyring(settings.CREDENTIALS_KEYS)
 const logger = createLogger('notifier', settings.LOG_LEVEL)
+warnOfDemonstration(settings, logger)
 const pool = createPool({
   url: settings.NOTIFIER_DATABASE_URL,
   name: 'notifier',

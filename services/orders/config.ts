@@ -7,6 +7,7 @@ import {
   ServiceToken,
   ServiceUrl,
 } from '@courier/shared/config.ts'
+import { demonstrationProblems, demonstrationSettings } from '@courier/shared/demonstration.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
 /** The settings of the operator's commands. */
@@ -18,15 +19,19 @@ export const databaseSettings = {
 }
 
 /** Every environment variable that the process reads. */
-export const Settings = Type.Object({
+const properties = {
   ...databaseSettings,
   ...requestSettings,
+  ...demonstrationSettings,
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
   ORDERS_PORT: Port(3000, 'the port of orders'),
   SERVICE_TOKEN: ServiceToken,
   NOTIFIER_URL: ServiceUrl('the address of the notifier; without it NOTIFIER_PORT on this machine'),
   NOTIFIER_PORT: Port(3001, 'the port of the notifier on this machine'),
   LOG_LEVEL: LogLevel,
+  MESSAGING_API_URL: Type.Optional(
+    Type.String({ description: "the notifier's: demonstration secrets are refused unless it is the simulator" }),
+  ),
   DATABASE_CONNECTIONS: PositiveInteger(10, 'maximum connections to Postgres of the process', 1000),
   MAX_ORDERS_PER_BATCH: PositiveInteger(1000, 'maximum orders of one bulk request', 100_000),
   LOGIN_TOKEN_DAYS: PositiveInteger(30, 'days that a token created by a login is valid', 3650),
@@ -36,5 +41,6 @@ export const Settings = Type.Object({
     60,
     'maximum requests without a token per minute from one network address',
   ),
-})
+}
+export const Settings = Type.Object(properties, { problems: demonstrationProblems })
 export type Settings = Static<typeof Settings>

@@ -1,4 +1,5 @@
 import { edgeOf, loadConfigOrExit } from '@courier/shared/config.ts'
+import { warnOfDemonstration } from '@courier/shared/demonstration.ts'
 import { runService } from '@courier/shared/http/run-service.ts'
 import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { createLogger } from '@courier/shared/log.ts'
@@ -10,6 +11,7 @@ import { createOrdersHousekeeping } from './housekeeping.ts'
 
 const settings = loadConfigOrExit(Settings, process.env)
 const logger = createLogger('orders', settings.LOG_LEVEL)
+warnOfDemonstration(settings, logger)
 
 const pool = createPool({
   url: settings.ORDERS_DATABASE_URL,

@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { root } from './settings.ts'
+
+const usage = `usage: npm run secrets [-- FILE]
+
+Writes FILE (.env without it): .env.example with a new strong secret for each empty setting, readable by you alone.
+docker-compose reads .env. A file that exists is not changed: its secrets may be in use.
+`
+
+const makeSecret = (name: string): string =>
+  name === 'CREDENTIALS_KEYS' ? `k1:${randomBytes(32).toString('base64')}` : randomBytes(32).toString('hex')
+
+const write = (file: string): void => {
+  const example = readFileSync(join(root, '.env.example'), 'utf8')
+  const text = example.replace(/^([A-Z_]+)=$/gm, (line, name: string) => line + makeSecret(name))
+  writeFileSync(file, text, { flag: 'wx', mode: 0o600 })
+  process.stdout.write(`${file} is written. A database that docker-compose has made keeps its old passwords:
+change them with alter role, or delete all its data with docker-compose down -v.\n`)
+}
+
+const fail = (message: string): void => {
+  process.stderr.write(`${message}\n`)
+  process.exitCode = 1
+}
+
+const run = (): void => {
+  const { values, positionals } = parseArgs({ options: { help: { type: 'boolean' } }, allowPositionals: true })
+  if (values.help) return void process.stdout.write(usage)
+  if (positionals.length > 1) return fail(usage)
+  const file = resolve(positionals[0] ?? join(root, '.env'))
+  try {
+    write(file)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
+    fail(`${file} exists and is not changed. Move it away, or name another file.`)
+  }
+}
+
+try {
+  run()
+} catch (error) {
+  fail((error as Error).message)
+}

@@ -1,0 +1,95 @@
+import { Type } from '@sinclair/typebox'
+
+/** Every secret that docker-compose.yml and `npm start` have as a default. They are public: they protect nothing. */
+export const demonstration = {
+  password: 'courier',
+  serviceToken: 'courier-demonstration-service-token',
+  credentialsKey: 'demo:ZGVtb25zdHJhdGlvbi1rZXktb2YtMzItYnl0ZXMhISE=',
+  accessToken: 'demo-access-token',
+  appSecret: 'demo-app-secret',
+} as const
+
+/** Where demonstration secrets are allowed. */
+export const demonstrationSettings = {
+  DEMO: Type.String({
+    default: 'false',
+    maxLength: 5,
+    pattern: '^(true|false)$',
+    description: 'true allows demonstration secrets with NODE_ENV=production, as docker-compose.yml does',
+    must: 'be true or false',
+  }),
+  NODE_ENV: Type.Optional(Type.String({ description: 'production refuses demonstration secrets' })),
+}
+
+interface Settings {
+  readonly [name: string]: unknown
+  readonly NODE_ENV?: string
+  readonly DEMO?: string
+  readonly MESSAGING_API_URL?: string
+}
+
+const secretsOf: Readonly<Record<string, string>> = {
+  SERVICE_TOKEN: demonstration.serviceToken,
+  DEMO_ACCESS_TOKEN: demonstration.accessToken,
+  DEMO_APP_SECRET: demonstration.appSecret,
+}
+
+/** The names of the settings that hold a demonstration secret. */
+export const findDemonstrationSecrets = (settings: Settings): string[] =>
+  Object.entries(settings).flatMap(([name, value]) => {
+    if (typeof value !== 'string') return []
+    if (name === 'CREDENTIALS_KEYS') return hasDemonstrationKey(value) ? [name] : []
+    if (name.endsWith('_DATABASE_URL')) return hasDemonstrationPassword(value, settings.NODE_ENV) ? [name] : []
+    return secretsOf[name] === value ? [name] : []
+  })
+
+/** Under any id, also as an older key: what it sealed is open to everybody. */
+const hasDemonstrationKey = (keys: string): boolean => {
+  const keyOf = (pair: string) => Buffer.from(pair.slice(pair.indexOf(':') + 1).trim(), 'base64').toString('hex')
+  return keys.split(',').some(pair => keyOf(pair) === keyOf(demonstration.credentialsKey))
+}
+
+/** The embedded Postgres of development has it too, and listens on this machine alone. */
+const hasDemonstrationPassword = (url: string, nodeEnvironment: string | undefined): boolean => {
+  if (!URL.canParse(url)) return false
+  const { hostname, password, searchParams } = new URL(url)
+  const isEmbedded = isLoopback(hostname) && nodeEnvironment !== 'production'
+  return !isEmbedded && (searchParams.get('password') ?? password) === demonstration.password
+}
+
+const isLoopback = (hostname: string): boolean => /^(localhost|\[::1\]|127(\.\d+){3})$/.test(hostname)
+
+/** For the option `problems` of a schema of settings: a sentence for each demonstration secret where none is allowed. */
+export const demonstrationProblems = (settings: Settings): [string, string][] => {
+  const reason = reasonToRefuse(settings)
+  if (reason === undefined) return []
+  return findDemonstrationSecrets(settings).map(name => [name, `${name} ${sentenceOf(name)} ${reason}: ${wayOut}`])
+}
+
+const wayOut = 'set a secret of your own (npm run secrets writes a .env for docker-compose)'
+
+const sentenceOf = (name: string): string => {
+  if (!name.endsWith('_DATABASE_URL')) return 'is the public demonstration secret, refused with'
+  const password = name.replace('_MIGRATE_DATABASE_URL', '_OWNER_PASSWORD').replace('_DATABASE_URL', '_PASSWORD')
+  return `has the public demonstration password (${password} of docker-compose), refused with`
+}
+
+const reasonToRefuse = ({ MESSAGING_API_URL: url, NODE_ENV, DEMO }: Settings): string | undefined => {
+  if (url !== undefined && !isSimulator(url)) return 'a MESSAGING_API_URL that is not the simulator'
+  return NODE_ENV === 'production' && DEMO !== 'true' ? 'NODE_ENV=production without DEMO=true' : undefined
+}
+
+/** On this machine, or the service of docker-compose.yml. */
+const isSimulator = (url: string): boolean => {
+  const hostname = URL.canParse(url) ? new URL(url).hostname : ''
+  return hostname === 'simulator' || isLoopback(hostname)
+}
+
+/** One line with the names, where they are allowed. */
+export const warnOfDemonstration = (
+  settings: Settings,
+  logger: { warn: (fields: object, text: string) => void },
+): void => {
+  const found = findDemonstrationSecrets(settings)
+  if (found.length > 0) logger.warn({ settings: found }, 'settings.demonstration_secrets: for the simulator alone')
+}

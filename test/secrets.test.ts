@@ -1,0 +1,144 @@
+import { spawnSync } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { ConfigError, loadConfig } from '@courier/shared/config.ts'
+import { demonstration, findDemonstrationSecrets } from '@courier/shared/demonstration.ts'
+import t from 'tap'
+import { root } from '../dev/settings.ts'
+import { Settings as NotifierSettings } from '../services/notifier/config.ts'
+import { Settings as OrdersSettings } from '../services/orders/config.ts'
+
+type Variables = Record<string, string>
+const schemas = { orders: OrdersSettings, notifier: NotifierSettings }
+const composeText = readFileSync(join(root, 'docker-compose.yml'), 'utf8')
+/** By service, the lines below `environment:`. */
+const environments = Object.fromEntries(
+  [...composeText.matchAll(/^ {2}(\w+):\n(?:(?: {4}.*)?\n)*? {4}environment:\n((?: {6}.*\n)+)/gm)].map(
+    ([, service = '', lines = '']) => [
+      service,
+      [...lines.matchAll(/^ +(\w+): (.*)$/gm)].map(([, name = '', value = '']): [string, string] => [name, value]),
+    ],
+  ),
+)
+
+/** The environment that compose gives to a service of the image, with these variables in .env. */
+const environmentOf = (name: string, variables: Variables = {}): Variables => ({
+  NODE_ENV: 'production',
+  ...Object.fromEntries(
+    (environments[name] ?? []).map(([setting, value]) => [
+      setting,
+      value.replace(/\$\{(\w+):-([^}]*)\}/g, (_, variable, fallback) => variables[variable] || fallback),
+    ]),
+  ),
+})
+
+const load = (name: keyof typeof schemas, environment: Variables) => loadConfig(schemas[name], environment)
+
+const errorsOf = (name: keyof typeof schemas, environment: Variables): string[] => {
+  try {
+    load(name, environment)
+    return []
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error
+    return error.message.split('\n')
+  }
+}
+
+const secretsOf = {
+  orders: ['ORDERS_DATABASE_URL', 'ORDERS_MIGRATE_DATABASE_URL', 'SERVICE_TOKEN'],
+  notifier: [
+    'CREDENTIALS_KEYS',
+    'DEMO_ACCESS_TOKEN',
+    'DEMO_APP_SECRET',
+    'NOTIFIER_DATABASE_URL',
+    'NOTIFIER_MIGRATE_DATABASE_URL',
+    'SERVICE_TOKEN',
+  ],
+}
+
+const runSecrets = (...words: string[]) =>
+  spawnSync(process.execPath, [join(root, 'dev/secrets.ts'), ...words], { encoding: 'utf8' })
+
+t.test('every constant of docker-compose.yml that could be a secret is a demonstration secret', async t => {
+  const defaults = [...composeText.matchAll(/\$\{(\w+):-([^}]*)\}/g)].map(([, name, value]) => ({ name, value }))
+  const secret = defaults.filter(({ value = '' }) => !/^(\d*|true|info|https?:\/\/.*)$/.test(value))
+  t.strictSame(new Set(secret.map(each => each.value)), new Set(Object.values(demonstration)))
+  t.strictSame(Object.keys(environments), ['postgres', 'orders', 'notifier', 'simulator'])
+  for (const environment of Object.values(environments))
+    for (const [name, value] of environment) if (/PASSWORD|TOKEN|SECRET|KEYS/.test(name)) t.match(value, /^\$\{/, name)
+})
+
+for (const name of ['orders', 'notifier'] as const) {
+  t.test(`compose without a .env starts ${name}, whose demonstration secrets are found`, async t => {
+    t.strictSame(findDemonstrationSecrets(load(name, environmentOf(name))).sort(), secretsOf[name])
+  })
+
+  t.test(
+    `${name} refuses every demonstration secret at once, beside other wrong settings, without a value`,
+    async t => {
+      for (const variables of [{ DEMO: 'false' }, { MESSAGING_API_URL: 'https://graph.facebook.com' }]) {
+        const errors = errorsOf(name, { ...environmentOf(name, variables), LOG_LEVEL: 'loud' })
+        const named = errors.filter(line => line.includes('demonstration') && line.includes('npm run secrets'))
+        t.strictSame(named.map(line => line.split(' ')[0]).sort(), secretsOf[name])
+        t.match(errors.join('\n'), /^LOG_LEVEL must be /m)
+        t.notMatch(errors.join('\n'), /courier@|demo-access-token|demo-app-secret|ZGVtb25|courier-demonstration/)
+      }
+    },
+  )
+
+  t.test(
+    `the process of ${name} does not start with refused ones, and warns once of those that are allowed`,
+    async t => {
+      const run = (variables: Variables) => {
+        // Nothing listens there: a process with accepted settings ends too.
+        const unreachable = [`${name.toUpperCase()}_DATABASE_URL`, `${name.toUpperCase()}_MIGRATE_DATABASE_URL`].map(
+          setting => [setting, `postgres://${name}:courier@127.0.0.1:1/none`],
+        )
+        const env = { ...process.env, ...environmentOf(name, variables), ...Object.fromEntries(unreachable) }
+        return spawnSync(process.execPath, [`services/${name}/main.ts`], { cwd: root, env, encoding: 'utf8' })
+      }
+      const refused = run({ DEMO: 'false' })
+      t.equal(refused.status, 1)
+      t.match(refused.stderr, /^The settings are wrong, nothing was started:/)
+      for (const setting of secretsOf[name]) t.match(refused.stderr, new RegExp(`^  ${setting} .*demonstration`, 'm'))
+      const warnings = run({}).stdout.match(/^.*settings\.demonstration_secrets.*$/gm) ?? []
+      t.equal(warnings.length, 1)
+      t.strictSame(JSON.parse(warnings[0] ?? '{}').settings.sort(), secretsOf[name])
+    },
+  )
+
+  t.test(`${name} accepts what npm run secrets writes, with the real messaging API`, async t => {
+    const file = join(t.testdir({}), '.env')
+    t.equal(runSecrets(file).status, 0)
+    t.equal(statSync(file).mode & 0o777, 0o600)
+    const lines = readFileSync(file, 'utf8').split('\n')
+    const set = lines.filter(line => line && !line.startsWith('#')).map(line => line.split(/=(.*)/s).slice(0, 2))
+    const variables = { ...Object.fromEntries(set), MESSAGING_API_URL: 'https://graph.facebook.com' }
+    const environment = environmentOf(name, variables)
+    t.strictSame(errorsOf(name, environment), [])
+    t.strictSame(findDemonstrationSecrets(environment), [])
+  })
+}
+
+t.test('the demonstration key is found under any id and as an older key', async t => {
+  const key = demonstration.credentialsKey.split(':')[1]
+  const own = `k1:${Buffer.alloc(32, 1).toString('base64')}`
+  t.strictSame(findDemonstrationSecrets({ CREDENTIALS_KEYS: `${own},k0:${key}` }), ['CREDENTIALS_KEYS'])
+  t.strictSame(findDemonstrationSecrets({ CREDENTIALS_KEYS: own }), [])
+})
+
+t.test("the password of npm start's Postgres counts on this machine in production alone", async t => {
+  const ORDERS_DATABASE_URL = 'postgres://orders:courier@127.0.0.1:54329/orders'
+  t.strictSame(findDemonstrationSecrets({ ORDERS_DATABASE_URL }), [])
+  t.strictSame(findDemonstrationSecrets({ ORDERS_DATABASE_URL, NODE_ENV: 'production' }), ['ORDERS_DATABASE_URL'])
+})
+
+t.test('npm run secrets changes no file that exists, and has help', async t => {
+  const file = join(t.testdir({ '.env': 'SERVICE_TOKEN=in-use' }), '.env')
+  const { status, stderr } = runSecrets(file)
+  t.equal(status, 1)
+  t.match(stderr, /exists and is not changed/)
+  t.equal(readFileSync(file, 'utf8'), 'SERVICE_TOKEN=in-use')
+  t.match(runSecrets('--help').stdout, /^usage: npm run secrets/)
+  t.equal(runSecrets('--hepl').status, 1)
+})
