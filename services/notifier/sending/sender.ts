@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { createTokenKeeper } from '../channels/secrets.ts'
+import type { AccessTokens, createTokenKeeper } from '../channels/secrets.ts'
 import { VaultError } from '../channels/vault.ts'
 import { classify } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
@@ -65,26 +65,44 @@ const withoutToken: Refused = {
   servedVersion: null,
 }
 
-/** The first send tries a new token; when the API refuses it, the send is repeated with the old one, which is safe. */
-const write = async (
-  { api, tokens, logger }: SenderOptions,
-  message: ClaimedMessage,
-): Promise<Accepted | Failed | 'unopened'> => {
-  const { tenant, phoneNumberId, recipient, template, id } = message
-  const found = await tokens.find(tenant, phoneNumberId).catch((err: Error) => {
-    logger.error({ err, tenant, phone_number_id: phoneNumberId }, 'credential.not_read')
-    return err
-  })
+/** A refusal that would pause the channel counts only with the tokens stored by then: another process may have new ones. */
+const write = async (options: SenderOptions, message: ClaimedMessage): Promise<Accepted | Failed | 'unopened'> => {
+  const { tenant, phoneNumberId } = message
+  const { tokens, logger } = options
+  const find = () =>
+    tokens.find(tenant, phoneNumberId).catch((err: Error) => {
+      logger.error({ err, tenant, phone_number_id: phoneNumberId }, 'credential.not_read')
+      return err
+    })
+  const found = await find()
   if (found instanceof VaultError) return 'unopened'
+  const result = await sendWith(options, message, found)
+  if (found instanceof Error || !isPausing(result)) return result
+  tokens.forget(tenant, phoneNumberId)
+  const stored = await find()
+  if (stored instanceof VaultError) return 'unopened'
+  const isNew = !(stored instanceof Error) && (stored.current !== found.current || stored.next !== found.next)
+  return isNew ? sendWith(options, message, stored) : result
+}
+
+const isPausing = (result: Accepted | Failed): boolean =>
+  result.kind === 'refused' && classify(result).class === 'pause_channel'
+
+/** The first send tries a new token; when the API refuses it, the send is repeated with the old one, which is safe. */
+const sendWith = async (
+  { api, tokens, logger }: SenderOptions,
+  { tenant, phoneNumberId, recipient, template, id }: ClaimedMessage,
+  found: AccessTokens | Error,
+): Promise<Accepted | Failed> => {
   if (found instanceof Error) return { kind: 'not_written', reason: 'the access token could not be read' }
   const { current, next } = found
   const send = (accessToken: string) =>
     api.sendTemplate({ accessToken }, phoneNumberId, { to: recipient, template, callbackData: id })
   if (!next) return current ? send(current) : withoutToken
   const result = await send(next)
-  const isRefused = result.kind === 'refused' && classify(result).class === 'pause_channel'
-  if (isRefused && current) {
-    logger.warn({ tenant, phone_number_id: phoneNumberId, code: result.code }, 'credential.new_token_refused')
+  if (isPausing(result) && current) {
+    const code = 'code' in result ? result.code : null
+    logger.warn({ tenant, phone_number_id: phoneNumberId, code }, 'credential.new_token_refused')
     return send(current)
   }
   if (result.kind === 'accepted')
