@@ -4,9 +4,11 @@ import t, { type Test } from 'tap'
 import { freePort } from '../../../dev/ports.ts'
 import { ServiceProcess } from '../../../dev/service-process.ts'
 import { eventually } from '../../../test/courier.ts'
+import { rotateKeys } from '../channels/rotate.ts'
 import { storeSecret } from '../channels/secrets.ts'
 import { readKeyring } from '../channels/vault.ts'
 import type { Tx } from '../database/tables.ts'
+import { commands } from './command-line.ts'
 import { addTenant, createFixture, messageTo, phoneNumberId, until } from './fixture.ts'
 import { build } from './portal.ts'
 import { envelope, sign, status } from './webhooks-fixture.ts'
@@ -88,11 +90,46 @@ t.test('a new token under a new key takes the place of one whose key is lost, an
 })
 
 t.test('a wrong key under a known id seals nothing', async t => {
-  const { call, rows } = await build(t, undefined, undefined, {}, { keyring: readKeyring(keyOf('test')) })
+  const wrong = keyOf('test')
+  const {
+    url: NOTIFIER_DATABASE_URL,
+    call,
+    rows,
+  } = await build(
+    t,
+    undefined,
+    undefined,
+    {},
+    {
+      keyring: readKeyring(wrong),
+    },
+  )
+  const { notifier } = await commands(t, {
+    NOTIFIER_DATABASE_URL,
+    CREDENTIALS_KEYS: wrong,
+    ACCESS_TOKEN: 'demo-access-token',
+  })
   const before = await rows('select * from secrets')
   for (const url of [channel, '/api/channels/222'])
     t.match(await call('PUT', url, { access_token: 'demo-access-token' }), { status: 503 })
+  const added = await notifier('channel', 'add', '--tenant', 'demo', '--number', '222')
+  t.not(added.status, 0)
+  t.match(added.stderr, /key test of CREDENTIALS_KEYS is not the one that sealed/)
+  t.notOk(added.stderr.includes(wrong.slice(5)))
   t.same(await rows('select * from secrets'), before)
+})
+
+t.test('a process that lacks the key of a rotation stops sending, and harms no message', async t => {
+  const { app, pool, keyring, call, queue, rows } = await build(t)
+  queue.start()
+  t.equal((await app.inject('/health/ready')).statusCode, 200)
+  const fresh = readKeyring(keyOf('fresh'))
+  await rotateKeys(pool, { newest: 'fresh', keys: new Map([...fresh.keys, ...keyring.keys]) })
+  await call('POST', '/api/messages', messageTo('0770000101'))
+  await until('it is not ready', async () => (await app.inject('/health/ready')).statusCode === 503)
+  await until('the message is queued', async () => (await rows(readMessages))[0].status === 'queued')
+  t.same(await rows(readMessages), [untouched])
+  t.same(await rows(readChannel), [{ state: 'active', paused_reason: null }])
 })
 
 t.test('a damaged secret stops its own channel alone, and its messages wait unharmed', async t => {
