@@ -111,6 +111,9 @@ const placesIn = (value: unknown): [container: Record<string, unknown>, key: str
   ])
 }
 
+/** Of a mutated value. */
+const maxPlaces = 50_000
+
 const mutate = (value: unknown, { at, kind, value: drawn, name }: Mutation): unknown => {
   const odd = structuredClone(drawn)
   const places = placesIn(value)
@@ -124,7 +127,11 @@ const mutate = (value: unknown, { at, kind, value: drawn, name }: Mutation): unk
     Object.defineProperty(container, field, { value: content, enumerable: true, configurable: true, writable: true })
   if (kind === 'add' && !Array.isArray(container)) put(name, odd)
   if (kind === 'rename' && !Array.isArray(container)) put(name, container[key])
-  if (kind === 'repeat') container[key] = Array.from({ length: 1 + (at % 1_200) }, () => container[key])
+  if (kind === 'repeat') {
+    // What was repeated before is not repeated as often again.
+    const most = Math.ceil(maxPlaces / (placesIn(container[key]).length + 1))
+    container[key] = Array.from({ length: 1 + (at % Math.min(most, 1_200)) }, () => container[key])
+  }
   return value
 }
 

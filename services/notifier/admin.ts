@@ -15,6 +15,7 @@ import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import type pg from 'pg'
 import { createTokenFor, listTokens, revokeTokenById, type TokenRequest } from './access/token-commands.ts'
+import { findUnopened, refuseWrongNewest } from './channels/check-keys.ts'
 import { rotateKeys } from './channels/rotate.ts'
 import { type Keyring, readKeyring, VaultError } from './channels/vault.ts'
 import { credentialSettings, databaseSettings, orderSettings, ordersUrl } from './config.ts'
@@ -37,7 +38,10 @@ const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => 
   )
   try {
     const keyring = readKeyring(CREDENTIALS_KEYS)
-    return await withPool(pool => action(pool, keyring))
+    return await withPool(async pool => {
+      refuseWrongNewest(await findUnopened(pool, keyring), keyring)
+      return action(pool, keyring)
+    })
   } catch (error) {
     throw error instanceof VaultError ? new UsageError(error.message) : error
   }

@@ -10,6 +10,7 @@ import { findLiveTokens, type LiveToken } from '@courier/shared/postgres/tokens.
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, Registry } from 'prom-client'
+import { createKeyCheck } from './channels/check-keys.ts'
 import { channels } from './channels/routes.ts'
 import { appSecretsOf, createTokenKeeper } from './channels/secrets.ts'
 import { createSyncChannel } from './channels/sync-templates.ts'
@@ -87,7 +88,8 @@ const sendSeconds = 16
 /** The HTTP application, in reading order, and the queue behind it. */
 export const createNotifier = async ({ pool, logger, keyring, ...options }: NotifierOptions) => {
   const registry = new Registry()
-  const isReady = () => checkReachable(pool)
+  const keys = createKeyCheck(pool, keyring, logger)
+  const isReady = () => checkReachable(pool).then(keys.ready)
   const app = await createServer({ ...options, api, logger, registry, isReady })
   watchPool(pool, registry)
   watchMessages(pool, registry)
@@ -107,15 +109,23 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
 
   const tokens = createTokenKeeper(pool, keyring)
   const effects = createEffects(pool, logger)
-  const sendOne = createSender({ api: options.api, tokens, effects, logger })
+  const sendOne = createSender({ api: options.api, tokens, effects, logger, onUnopened: keys.doubt })
   const counted = countSends(registry)
   const send = (message: ClaimedMessage) => sendOne(message).then(counted)
-  const queue = new Queue({ pool, logger, send, window: options.window, pairSeconds: options.pairSeconds, sendSeconds })
+  const queue = new Queue({
+    pool,
+    logger,
+    send,
+    window: options.window,
+    pairSeconds: options.pairSeconds,
+    sendSeconds,
+    mayClaim: keys.mayUse,
+  })
   const wake = () => queue.wake()
 
   await app.register(webhooks, {
     pool,
-    appSecretsOf: appSecretsOf(keyring),
+    appSecretsOf: (...of) => appSecretsOf(keyring)(...of).catch(keys.refuse),
     strangersPerMinute: options.addressLimits?.refusals,
     onReleased: wake,
     onFact: (kind, count) => facts.inc({ kind }, count),
@@ -132,6 +142,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
   await app.register(async staff => {
     acceptJson(staff)
     refuseUnknownFields(staff)
+    staff.setErrorHandler(keys.refuse)
     staff.addHook('onRequest', requireStaff(createStaffReader(pool)))
     staff.addHook('onRequest', limitRequests(new Limit('staff', options.requestsPerMinute), staffIn))
     const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes } = options
@@ -144,7 +155,14 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
       maxBodyBytes,
     })
     await staff.register(timeline, { pool, orders })
-    await staff.register(channels, { pool, keyring, api: options.api, tokens, onResumed: wake })
+    await staff.register(channels, {
+      pool,
+      keyring,
+      api: options.api,
+      tokens,
+      beforeSealing: keys.refuseWrongNewest,
+      onResumed: wake,
+    })
     const syncChannel = createSyncChannel(pool, tokens, options.api)
     await staff.register(templates, { pool, syncChannel })
     await staff.register(conversations, { pool })

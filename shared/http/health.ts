@@ -1,10 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { errorResponses, httpError } from './errors.ts'
+import { errorResponses, httpError, isHttpError } from './errors.ts'
 
 const Healthy = Type.Object({ status: Type.Literal('ok') }, { title: 'Healthy', examples: [{ status: 'ok' }] })
 
-/** `isReady` rejects while the process cannot do its work; it must settle within seconds. */
+/** `isReady` rejects while the process cannot do its work, an HttpError says why; it must settle within seconds. */
 export const health: FastifyPluginAsyncTypebox<{ isReady: () => Promise<unknown> }> = async (app, { isReady }) => {
   let closing = false
   app.addHook('preClose', async () => {
@@ -37,6 +37,7 @@ export const health: FastifyPluginAsyncTypebox<{ isReady: () => Promise<unknown>
     async request => {
       if (closing) throw httpError('unavailable', 'Shutting down.', { retryAfterSeconds: 1 })
       await isReady().catch(error => {
+        if (isHttpError(error)) throw error
         request.log.warn({ err: error }, 'health.not_ready')
         throw httpError('unavailable', 'The database cannot be reached.', { retryAfterSeconds: 1 })
       })

@@ -12,6 +12,7 @@ const allowed: Readonly<Record<string, string>> = {
   'services/notifier/sending/': 'the queue and its metrics: it is fair between the numbers of all tenants',
   'services/notifier/webhooks/': 'a webhook names a number; its signature says whose it is',
   'services/notifier/channels/rotate.ts': 'the operator seals all credentials with a new key',
+  'services/notifier/channels/check-keys.ts': 'the keys open the credentials of all tenants, or nothing is sent',
   'services/notifier/channels/prove.ts': 'a number belongs to the one tenant that proved it',
   'services/orders/outbox/': 'the relay and its metrics: which tenants have events waiting',
 }

@@ -16,6 +16,8 @@ import { Channel, exampleChannel, noWebhooks, readChannel, showChannels } from '
 export interface ChannelsOptions extends ChannelDependencies {
   /** Called when a channel may send, again or for the first time. */
   readonly onResumed: () => void
+  /** Rejects while no secret may be stored. */
+  readonly beforeSealing: () => Promise<void>
 }
 
 const tags = ['channels']
@@ -61,7 +63,7 @@ const RegistrationBody = Type.Object(
 
 /** The numbers that messages are sent from, and their credentials: secrets go in, and never come out. */
 export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, options) => {
-  const { pool, onResumed } = options
+  const { pool, onResumed, beforeSealing } = options
   const failures = (...statuses: number[]) => errorResponses(400, 401, ...statuses, 413, 415, 429, 503)
 
   const show = async (tenant: string, id: string): Promise<Static<typeof Channel>> => {
@@ -108,6 +110,7 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
     async request => {
       const { tenant, actor } = request.staff
       const { phone_number_id: id } = request.params
+      await beforeSealing()
       const result = await putChannel(options, tenant, id, request.body, actor)
       if (result.kind === 'refused') throw invalid(result.errors)
       const { isNew, changed } = result
@@ -141,6 +144,7 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
       const { tenant, actor } = request.staff
       const { phone_number_id: id } = request.params
       const { pin, certificate } = request.body
+      await beforeSealing()
       const result = await registerNumber(options, tenant, id, { pin, certificate }, actor)
       if (result.kind !== 'registered') throw registrationError(result)
       request.log.info({ phone_number_id: id }, 'channel.registered')

@@ -2,18 +2,23 @@ import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { type Keyring, last4, open, type SecretKind, type SecretRef, seal } from './vault.ts'
+import { type Keyring, last4, open, type SecretKind, type SecretRef, seal, VaultError } from './vault.ts'
 
 export type Slot = 'current' | 'next'
 
 /**
  * Seals and stores a secret. A secret that is there already stays as `current` until this one, as `next`, has worked; the
  * secret that is `current` calls a rotation off. A `next` app secret counts as working when a newer one is stored: no request
- * tests it.
+ * tests it. Secrets that cannot be opened give way at once.
  */
 export const storeSecret = async (tx: Tx, keyring: Keyring, ref: SecretRef, text: string): Promise<StoredAs> => {
   const { tenant, phoneNumberId, kind } = ref
-  const known = await findSecrets(tx, keyring, tenant, phoneNumberId, kind)
+  const known = await findSecrets(tx, keyring, tenant, phoneNumberId, kind).catch(unlessUnopened)
+  if (!known) {
+    await removeSecret(tx, ref, 'next')
+    await putSecret(tx, keyring, ref, 'current', text)
+    return 'changed'
+  }
   if ((known.get('next') ?? known.get('current')) === text) return 'unchanged'
   if (known.get('current') === text) {
     await removeSecret(tx, ref, 'next')
@@ -22,6 +27,10 @@ export const storeSecret = async (tx: Tx, keyring: Keyring, ref: SecretRef, text
   if (kind === 'app_secret') await promoteNext(tx, tenant, phoneNumberId, kind)
   await putSecret(tx, keyring, ref, known.has('current') && kind !== 'pin' ? 'next' : 'current', text)
   return known.size === 0 ? 'added' : 'changed'
+}
+
+const unlessUnopened = (error: unknown): undefined => {
+  if (!(error instanceof VaultError)) throw error
 }
 
 export type StoredAs = 'unchanged' | 'added' | 'changed'

@@ -18,6 +18,8 @@ export interface QueueOptions {
   readonly pairSeconds: number
   /** A send ends within this time, with a response or without. */
   readonly sendSeconds: number
+  /** While it resolves to false, nothing is claimed. */
+  readonly mayClaim?: (() => Promise<boolean>) | undefined
 }
 
 /** A number may send a twentieth of a second's worth at once: its messages are claimed more often than that. */
@@ -135,6 +137,7 @@ export class Queue {
     const room = this.#roomToClaim(performance.now())
     if (room === 0) return
     const hasMore = await this.#guard('queue.claim_failed', async () => {
+      if ((await this.#options.mayClaim?.()) === false) return false
       const { messages, hasMore } = await claimMessages(pool, { room, claimSeconds, pairSeconds })
       const now = new Date()
       const blocked: Blocked[] = []

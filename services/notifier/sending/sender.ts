@@ -1,5 +1,5 @@
 import type { Logger } from 'pino'
-import type { createTokenKeeper } from '../channels/secrets.ts'
+import type { AccessTokens, createTokenKeeper } from '../channels/secrets.ts'
 import { VaultError } from '../channels/vault.ts'
 import { classify } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
@@ -14,6 +14,8 @@ export interface SenderOptions {
   readonly tokens: ReturnType<typeof createTokenKeeper>
   readonly effects: ReturnType<typeof createEffects>
   readonly logger: Logger
+  /** Called when a stored access token could not be opened. */
+  readonly onUnopened?: () => void
 }
 
 /** Sends one claimed message and returns its outcome. Never rejects: a bug of ours leaves the message `unknown`. */
@@ -23,6 +25,7 @@ export const createSender = (options: SenderOptions) => {
   return async (message: ClaimedMessage): Promise<Outcome> => {
     try {
       const result = await write(options, message)
+      if (result === 'unopened') return await wait(options, message)
       if ('servedVersion' in result) logVersion(result.servedVersion)
       const { outcome, effects: following } = decide(message, result, new Date(), Math.random)
       const hasResponse = result.kind === 'accepted' || result.kind === 'refused'
@@ -38,6 +41,18 @@ export const createSender = (options: SenderOptions) => {
   }
 }
 
+const restSeconds = 30
+
+/** Without its key a message waits as it was; the number rests, so that its messages are not claimed again and again. */
+const wait = async (options: SenderOptions, message: ClaimedMessage): Promise<Outcome> => {
+  const { effects, logger, onUnopened } = options
+  onUnopened?.()
+  await effects
+    .carryOut(message, [{ kind: 'rest_channel', code: null, seconds: restSeconds }], false)
+    .catch(err => logger.error({ err }, 'message.effect_failed'))
+  return { message, status: 'queued', isAttempt: false, dueAt: new Date() }
+}
+
 /** The API's response to a request without a token: the channel is paused, no attempt is used up. */
 const withoutToken: Refused = {
   kind: 'refused',
@@ -50,23 +65,44 @@ const withoutToken: Refused = {
   servedVersion: null,
 }
 
+/** A refusal that would pause the channel counts only with the tokens stored by then: another process may have new ones. */
+const write = async (options: SenderOptions, message: ClaimedMessage): Promise<Accepted | Failed | 'unopened'> => {
+  const { tenant, phoneNumberId } = message
+  const { tokens, logger } = options
+  const find = () =>
+    tokens.find(tenant, phoneNumberId).catch((err: Error) => {
+      logger.error({ err, tenant, phone_number_id: phoneNumberId }, 'credential.not_read')
+      return err
+    })
+  const found = await find()
+  if (found instanceof VaultError) return 'unopened'
+  const result = await sendWith(options, message, found)
+  if (found instanceof Error || !isPausing(result)) return result
+  tokens.forget(tenant, phoneNumberId)
+  const stored = await find()
+  if (stored instanceof VaultError) return 'unopened'
+  const isNew = !(stored instanceof Error) && (stored.current !== found.current || stored.next !== found.next)
+  return isNew ? sendWith(options, message, stored) : result
+}
+
+const isPausing = (result: Accepted | Failed): boolean =>
+  result.kind === 'refused' && classify(result).class === 'pause_channel'
+
 /** The first send tries a new token; when the API refuses it, the send is repeated with the old one, which is safe. */
-const write = async ({ api, tokens, logger }: SenderOptions, message: ClaimedMessage): Promise<Accepted | Failed> => {
-  const { tenant, phoneNumberId, recipient, template, id } = message
-  const found = await tokens.find(tenant, phoneNumberId).catch((err: Error) => {
-    logger.error({ err, tenant, phone_number_id: phoneNumberId }, 'credential.not_read')
-    return err
-  })
-  if (found instanceof VaultError) return withoutToken
+const sendWith = async (
+  { api, tokens, logger }: SenderOptions,
+  { tenant, phoneNumberId, recipient, template, id }: ClaimedMessage,
+  found: AccessTokens | Error,
+): Promise<Accepted | Failed> => {
   if (found instanceof Error) return { kind: 'not_written', reason: 'the access token could not be read' }
   const { current, next } = found
   const send = (accessToken: string) =>
     api.sendTemplate({ accessToken }, phoneNumberId, { to: recipient, template, callbackData: id })
   if (!next) return current ? send(current) : withoutToken
   const result = await send(next)
-  const isRefused = result.kind === 'refused' && classify(result).class === 'pause_channel'
-  if (isRefused && current) {
-    logger.warn({ tenant, phone_number_id: phoneNumberId, code: result.code }, 'credential.new_token_refused')
+  if (isPausing(result) && current) {
+    const code = 'code' in result ? result.code : null
+    logger.warn({ tenant, phone_number_id: phoneNumberId, code }, 'credential.new_token_refused')
     return send(current)
   }
   if (result.kind === 'accepted')

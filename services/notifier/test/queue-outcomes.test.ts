@@ -1,6 +1,9 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { createSimulator } from '../../../simulator/app.ts'
-import { createFixture, messageTo, until } from './fixture.ts'
+import { storeSecret } from '../channels/secrets.ts'
+import type { Tx } from '../database/tables.ts'
+import { buildQueue, createFixture, messageTo, phoneNumberId, until } from './fixture.ts'
 
 type Fixture = Awaited<ReturnType<typeof createFixture>>
 
@@ -114,6 +117,26 @@ t.test('190 pauses the number; its messages stay queued without an attempt and a
     async () => (await fixture.rows(`select from messages where status = 'accepted'`)).length === 50,
   )
   t.equal(fixture.control.messages().length, 50)
+})
+
+t.test('a new token counts at once in every process: the old one, refused, pauses nothing', async t => {
+  const fixture = await createFixture(t)
+  const other = buildQueue(fixture.pool, fixture.keyring, fixture.baseUrl, {})
+  t.teardown(() => other.api.close())
+  await other.tokens.find('demo', phoneNumberId)
+  fixture.control.putToken({ access_token: 'new-token' })
+  fixture.control.putToken({ access_token: 'demo-access-token', revoked: true })
+  const ref = { tenant: 'demo', phoneNumberId, kind: 'access_token' } as const
+  await inTenant(fixture.pool, 'demo', (tx: Tx) => storeSecret(tx, fixture.keyring, ref, 'new-token'))
+  await fixture.queue.stop()
+  const queue = other.createQueue()
+  queue.start()
+  t.teardown(() => queue.stop())
+  const [id] = await fixture.accept(messageTo('0771000001'))
+  await settled(fixture, id, is('accepted'))
+  t.match(await fixture.rows('select state, attempts from channels join messages using (tenant_id)'), [
+    { state: 'active', attempts: 0 },
+  ])
 })
 
 t.test('three denials in a row without a known code pause the number, fewer do not', async t => {

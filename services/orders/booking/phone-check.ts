@@ -15,13 +15,9 @@ const digitsOf = (text: string): string => text.replace(/\D/g, '')
 const holdsSeveral = (phone: string): boolean =>
   phone.split(separator).filter(part => digitsOf(part).length >= minDigits).length > 1
 
-/**
- * Whether it is spelt as numbers of that country usually are: the parser takes a hundred times as long for the same verdict.
- */
-export const isUsualPhone = (phone: string, country: string): boolean => {
-  const spelling = spellingOf(country)
-  return spelling.test(phone) || spelling.test(phone.replace(/[ ().-]/g, ''))
-}
+/** Whether it is spelt as numbers of that country usually are. */
+export const isUsualPhone = (phone: string, country: string): boolean =>
+  isPlain(phone, country) || isPlain(phone.replace(/[ ().-]/g, ''), country)
 
 /** What is wrong with a phone number of a recipient in `country`; undefined for one that a message can reach. Costly. */
 export const phoneProblem = (phone: string, country: string): string | undefined => {
@@ -34,30 +30,40 @@ export const phoneProblem = (phone: string, country: string): string | undefined
 const isValid = (phone: string, country?: string): boolean =>
   parsePhoneNumberFromString(phone, country as CountryCode | undefined)?.isValid() ?? false
 
-const spellings = new Map<string, RegExp>()
-/** Matches nothing. */
-const none = /^(?!)/
+/** The usual spellings of a country's numbers, by length: the parser takes a hundred times as long for the same verdict. */
+const isPlain = (phone: string, country: string): boolean => {
+  const { prefixes, lengths } = spellingOf(country)
+  return (
+    /^\+?[0-9]+$/.test(phone) &&
+    prefixes.some(
+      prefix =>
+        phone.startsWith(prefix) && phone[prefix.length] !== '0' && lengths.includes(phone.length - prefix.length),
+    )
+  )
+}
 
-const spellingOf = (country: string): RegExp => {
+interface Spelling {
+  readonly prefixes: readonly string[]
+  readonly lengths: readonly number[]
+}
+const spellings = new Map<string, Spelling>()
+
+const spellingOf = (country: string): Spelling => {
   const known = spellings.get(country)
   if (known) return known
-  const spelling = isSupportedCountry(country) ? readSpelling(country) : none
+  const spelling = isSupportedCountry(country) ? readSpelling(country) : { prefixes: [], lengths: [] }
   spellings.set(country, spelling)
   return spelling
 }
 
-/** A prefix, then as many digits as the country's numbers have. */
-const readSpelling = (country: CountryCode): RegExp => {
+const readSpelling = (country: CountryCode): Spelling => {
   const metadata = new Metadata()
   metadata.selectNumberingPlan(country)
   const lengths = metadata.numberingPlan?.possibleLengths() ?? []
-  if (lengths.length === 0) return none
   const code = getCountryCallingCode(country)
   const isPrefix = (prefix: string): boolean =>
     lengths.every(
       length => parsePhoneNumberFromString(prefix + '7'.repeat(length), country)?.nationalNumber.length === length,
     )
-  const prefixes = ['', '0', code, `\\+${code}`, `00${code}`].filter(prefix => isPrefix(prefix.replace('\\', '')))
-  const numbers = lengths.map(length => `[1-9]\\d{${length - 1}}`)
-  return new RegExp(`^(?:${prefixes.join('|')})(?:${numbers.join('|')})$`)
+  return { prefixes: ['', '0', code, `+${code}`, `00${code}`].filter(isPrefix), lengths }
 }

@@ -1,0 +1,117 @@
+import { httpError } from '@courier/shared/http/errors.ts'
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { Tx } from '../database/tables.ts'
+import { type Keyring, open, VaultError } from './vault.ts'
+
+/** A key id whose sealed secrets CREDENTIALS_KEYS cannot open, all or some. */
+export interface UnopenedKey {
+  readonly key_id: string
+  /** Wrong: it opens none of them. Damaged: it opens others. */
+  readonly problem: 'missing' | 'wrong' | 'damaged'
+  readonly secrets: number
+  /** `tenant phone_number_id`, the first hundred. */
+  readonly channels: readonly string[]
+}
+
+const maxListed = 100
+
+/** Tries every stored secret: some thousand take milliseconds. */
+export const findUnopened = async (pool: pg.Pool, keyring: Keyring): Promise<UnopenedKey[]> => {
+  const rows = await inAllTenants(pool, (tx: Tx) =>
+    tx
+      .selectFrom('secrets')
+      .select(['tenant_id', 'phone_number_id', 'kind', 'key_id', 'sealed'])
+      .orderBy('key_id')
+      .orderBy('tenant_id')
+      .orderBy('phone_number_id')
+      .execute(),
+  )
+  return [...Map.groupBy(rows, row => row.key_id)].flatMap(([key_id, ofKey]) => {
+    const unopened = ofKey.filter(({ tenant_id: tenant, phone_number_id: phoneNumberId, kind, sealed }) => {
+      return !canOpen(() => open(keyring, { tenant, phoneNumberId, kind }, key_id, sealed))
+    })
+    if (unopened.length === 0) return []
+    const channels = [...new Set(unopened.map(row => `${row.tenant_id} ${row.phone_number_id}`))].slice(0, maxListed)
+    const problem = !keyring.keys.has(key_id) ? 'missing' : unopened.length === ofKey.length ? 'wrong' : 'damaged'
+    return [{ key_id, problem, secrets: unopened.length, channels }]
+  })
+}
+
+const canOpen = (action: () => string): boolean => {
+  try {
+    action()
+    return true
+  } catch (error) {
+    if (error instanceof VaultError) return false
+    throw error
+  }
+}
+
+/** Throws VaultError: what a wrong key sealed would be lost when the right one is back. */
+export const refuseWrongNewest = (keys: readonly UnopenedKey[], { newest }: Keyring): void => {
+  if (keys.some(({ key_id, problem }) => key_id === newest && problem === 'wrong'))
+    throw new VaultError(
+      'bad_keyring',
+      `key ${newest} of CREDENTIALS_KEYS is not the one that sealed what is stored: correct it, or give a new key a new id`,
+    )
+}
+
+const repeatMilliseconds = 5_000
+
+export type KeyCheck = ReturnType<typeof createKeyCheck>
+
+/** Whether the keys open what is stored: asked before the first message, repeated while they do not, logged when it changes. */
+export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) => {
+  let known: UnopenedKey[] | undefined
+  let checkedAt = 0
+  let logged = '[]'
+  let running: Promise<UnopenedKey[]> | undefined
+
+  const check = async (): Promise<UnopenedKey[]> => {
+    const keys = await findUnopened(pool, keyring)
+    const text = JSON.stringify(keys)
+    if (text !== logged && keys.length > 0) logger.error({ keys }, 'credentials.not_opened')
+    else if (text !== logged) logger.info('credentials.opened')
+    logged = text
+    checkedAt = performance.now()
+    known = keys
+    return keys
+  }
+  const current = async (): Promise<UnopenedKey[]> => {
+    const isDue = !known || (known.length > 0 && performance.now() - checkedAt > repeatMilliseconds)
+    if (!isDue) return known ?? []
+    running ??= check().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+  /** A damaged secret stops its own channel alone: no key would open it. */
+  const mayUse = async (): Promise<boolean> => (await current()).every(({ problem }) => problem === 'damaged')
+  /** A secret could not be opened: the next question checks again. */
+  const doubt = (): void => {
+    known = undefined
+  }
+  return {
+    mayUse,
+    /** Rejects while a key is missing or wrong. */
+    ready: async (): Promise<void> => {
+      if (!(await mayUse())) throw keysNeeded()
+    },
+    /** Before secrets are sealed. */
+    refuseWrongNewest: async (): Promise<void> => refuseWrongNewest(await current(), keyring),
+    doubt,
+    /** What the vault could not open is 503 to the caller; other errors stay as they are. */
+    refuse: (error: unknown): never => {
+      if (!(error instanceof VaultError)) throw error
+      doubt()
+      throw keysNeeded()
+    },
+  }
+}
+
+const keysNeeded = () =>
+  httpError('unavailable', 'CREDENTIALS_KEYS does not open what is stored; the log of the notifier names the keys.', {
+    retryAfterSeconds: 5,
+  })
