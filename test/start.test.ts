@@ -122,7 +122,7 @@ t.test(
     })
     t.ok(await isReady(first), first.output())
     const response = await fetch(`${orders}/api/public/merchant/order`)
-    t.equal(response.status, 401)
+    t.equal(response.status, 400)
 
     const started = performance.now()
     const second = npm('start')
@@ -146,7 +146,6 @@ t.test('a DATA_DIR that cannot be used is named with the way out, and nothing is
   for (const [folder, reason] of [
     [file, 'is, or is below, a file'],
     [join(file, 'below'), 'is, or is below, a file'],
-    ['/proc/courier', 'cannot be written|is not writable'],
   ] as const) {
     const run = npm('start', [], { DATA_DIR: folder })
     t.same(await run.ended, [1, null])
