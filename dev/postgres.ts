@@ -1,13 +1,22 @@
-import { execFile } from 'node:child_process'
+import { type SpawnOptions, spawn } from 'node:child_process'
 import { createHash, randomUUID } from 'node:crypto'
+import { once } from 'node:events'
 import { chown, cp, mkdir, open, readFile, rename, rm, stat, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
-import { promisify } from 'node:util'
 import { refuseTakenPort } from './ports.ts'
 import { embeddedPassword } from './settings.ts'
 
-const run = promisify(execFile)
+/** Runs a program in a group of its own: the signal that stops ours would leave its work half done. Returns what it printed. */
+const run = async (program: string, args: string[], options: SpawnOptions = {}): Promise<string> => {
+  const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
+  const ended = once(child, 'close')
+  const [output, errors] = await Promise.all([child.stdout, child.stderr].map(stream => (stream ? text(stream) : '')))
+  const [status] = await ended
+  if (status !== 0) throw new Error(`${program} failed: ${errors || output}`)
+  return output ?? ''
+}
 
 export interface EmbeddedPostgres {
   /** For the superuser, database postgres. */
@@ -40,7 +49,8 @@ interface Account {
 export const startPostgres = async ({ folder, port, settings = {} }: EmbeddedOptions): Promise<EmbeddedPostgres> => {
   const account = process.getuid?.() === 0 ? await findAccount() : undefined
   const programs = await findPrograms()
-  const home = account && !(await isOpenTo(programs, folder)) ? await moveOut(programs, folder) : { programs, folder }
+  const closed = account && (await findClosed(programs, folder))
+  const home = closed ? await moveOut(programs, folder, closed) : { programs, folder }
   await mkdir(home.folder, { recursive: true })
   if (account) await chown(home.folder, account.uid, account.gid)
   const cluster = join(home.folder, 'cluster')
@@ -77,8 +87,7 @@ const killPostgres = async (cluster: string): Promise<void> => {
   const first = Number((await pidFileOf(cluster))[0])
   // Zero and below would be whole groups of processes.
   if (!(first > 1)) throw new Error(`Postgres does not run in ${cluster}`)
-  const { stdout } = await run('ps', ['-eo', 'pid=,ppid='])
-  const all = stdout.split('\n').map(line => line.trim().split(/\s+/).map(Number))
+  const all = (await run('ps', ['-eo', 'pid=,ppid='])).split('\n').map(line => line.trim().split(/\s+/).map(Number))
   const pids = [first, ...all.flatMap(([pid, parent]) => (pid !== undefined && parent === first ? [pid] : []))]
   const signal = (pid: number, name: 'SIGKILL' | 0): boolean => {
     try {
@@ -99,8 +108,8 @@ const findPrograms = async (): Promise<string> => {
 
 const findAccount = async (): Promise<Account> => {
   const ids = async (): Promise<Account> => ({
-    uid: Number((await run('id', ['-u', 'postgres'])).stdout),
-    gid: Number((await run('id', ['-g', 'postgres'])).stdout),
+    uid: Number(await run('id', ['-u', 'postgres'])),
+    gid: Number(await run('id', ['-g', 'postgres'])),
   })
   return ids().catch(async () => {
     await run('useradd', ['--system', '--user-group', '--no-create-home', 'postgres'])
@@ -108,18 +117,18 @@ const findAccount = async (): Promise<Account> => {
   })
 }
 
-/** Whether other users may enter every folder above the paths. */
-const isOpenTo = async (...paths: string[]): Promise<boolean> => {
+/** The first folder above the paths, or one of them, that other users may not enter. */
+const findClosed = async (...paths: string[]): Promise<string | undefined> => {
   for (const path of paths)
     for (let folder = path; folder !== dirname(folder); folder = dirname(folder)) {
       const mode = (await stat(folder).catch(() => undefined))?.mode
-      if (mode !== undefined && (mode & 0o001) === 0) return false
+      if (mode !== undefined && (mode & 0o001) === 0) return folder
     }
-  return true
+  return undefined
 }
 
 /** For a folder such as /root, which the user `postgres` cannot enter: puts the data and a copy of the programs elsewhere. */
-const moveOut = async (programs: string, folder: string) => {
+const moveOut = async (programs: string, folder: string, closed: string) => {
   const elsewhere = (path: string): string =>
     join('/var/tmp', `courier-${createHash('sha256').update(path).digest('hex').slice(0, 12)}`)
   const { mtimeMs } = await stat(join(programs, 'bin/postgres'))
@@ -128,7 +137,10 @@ const moveOut = async (programs: string, folder: string) => {
     await cp(programs, `${copy}.new`, { recursive: true, verbatimSymlinks: true })
     await rename(`${copy}.new`, copy)
   }
-  process.stderr.write(`The user postgres cannot enter ${folder}: its data is in ${elsewhere(folder)}.\n`)
+  process.stderr.write(
+    `The user postgres, which runs Postgres for root, cannot enter ${closed}: the data of ${folder} is in ${elsewhere(folder)}.
+To have it in the folder itself, let others enter (chmod o+x ${closed}), or start as an ordinary user.\n`,
+  )
   return { programs: copy, folder: elsewhere(folder) }
 }
 

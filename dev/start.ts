@@ -1,8 +1,12 @@
-import { spawnSync } from 'node:child_process'
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
+import './running.mjs'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+<<<<<<< HEAD
 import { demonstration } from '@courier/shared/demonstration.ts'
+=======
+import { prepareDataFolder } from './data-folder.ts'
+>>>>>>> start
 import { closeOtherDatabases, createDatabaseWithRoles } from './databases.ts'
 import { loadDemo, readDemoMerchant } from './demo-data.ts'
 import { addressOf, refuseTakenPort } from './ports.ts'
@@ -27,33 +31,33 @@ const stopAll = async (): Promise<void> => {
   for (let cleanUp = cleanUps.pop(); cleanUp; cleanUp = cleanUps.pop()) await cleanUp()
 }
 
-/** Allows one start per data folder: a second one would stop the first one's Postgres when it ends. */
-const lockFolder = async (): Promise<void> => {
-  const path = join(settings.dataFolder, 'start.pid')
-  await mkdir(settings.dataFolder, { recursive: true })
-  const pid = Number(await readFile(path, 'utf8').catch(() => '0'))
-  if (pid > 0 && isStart(pid))
-    throw new Error(
-      `npm start is already running for ${settings.dataFolder} (process ${pid}). Stop it, or set DATA_DIR.`,
-    )
-  await writeFile(path, String(process.pid))
-  cleanUps.push(() => rm(path, { force: true }))
+const addresses = {
+  orders: addressOf(settings.HOST, settings.ORDERS_PORT),
+  notifier: addressOf(settings.HOST, settings.NOTIFIER_PORT),
+  simulator: addressOf(settings.HOST, settings.SIMULATOR_PORT),
 }
 
-const isStart = (pid: number): boolean => {
-  try {
-    return spawnSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).stdout.includes('dev/start.ts')
-  } catch {
-    return false
-  }
+/** Lets dev/running.mjs refuse a second start on the data folder: it would stop the first one's Postgres when it ends. */
+const lockFolder = async (): Promise<void> => {
+  const path = join(settings.dataFolder, 'start.pid')
+  const where = Object.entries(addresses).map(([name, url]) => `  ${name.padEnd(12)}${url}`)
+  await writeFile(path, [process.pid, ...where].join('\n'))
+  cleanUps.push(() => rm(path, { force: true }))
 }
 
 /** The simulator as the messaging API, with the secrets of its demo account. What is already set wins. */
 const demoEnvironment = (): Record<string, string> => ({
+<<<<<<< HEAD
   MESSAGING_API_URL: addressOf(settings.HOST, settings.SIMULATOR_PORT),
   WEBHOOK_URL: `${addressOf(settings.HOST, settings.NOTIFIER_PORT)}/webhooks/messaging`,
   DEMO_ACCESS_TOKEN: demonstration.accessToken,
   DEMO_APP_SECRET: demonstration.appSecret,
+=======
+  MESSAGING_API_URL: addresses.simulator,
+  WEBHOOK_URL: `${addresses.notifier}/webhooks/messaging`,
+  DEMO_ACCESS_TOKEN: 'demo-access-token',
+  DEMO_APP_SECRET: 'demo-app-secret',
+>>>>>>> start
   ...Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined)),
 })
 
@@ -65,15 +69,16 @@ const syncTemplates = async (notifier: string, token: string): Promise<void> => 
 
 const startEmbeddedPostgres = async (): Promise<void> => {
   const folder = join(settings.dataFolder, 'postgres')
-  const postgres = await startPostgres({ folder, port: settings.EMBEDDED_POSTGRES_PORT })
-  cleanUps.push(postgres.stop)
+  const starting = startPostgres({ folder, port: settings.EMBEDDED_POSTGRES_PORT })
+  cleanUps.push(async () => (await starting.catch(() => undefined))?.stop())
+  const postgres = await starting
   for (const name of embeddedDatabases) await createDatabaseWithRoles(postgres.url, name)
   await closeOtherDatabases(postgres.url)
 }
 
-const startService = async (name: string, folder: string, port: number): Promise<string> => {
+const startService = async (name: keyof typeof addresses, folder: string): Promise<string> => {
   const options = { flags: serviceFlags, isShown: true }
-  const url = addressOf(settings.HOST, port)
+  const url = addresses[name]
   const service = new ServiceProcess(join(folder, 'main.ts'), url, process.env as Environment, options)
   service.start()
   cleanUps.push(() => service.stop('SIGTERM'))
@@ -97,16 +102,19 @@ const stop = async (status: number): Promise<void> => {
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => stop(0))
 
 try {
+  await prepareDataFolder(settings.dataFolder)
+  await lockFolder()
   for (const setting of ['ORDERS_PORT', 'NOTIFIER_PORT', 'SIMULATOR_PORT'] as const)
     await refuseTakenPort(settings[setting], settings.HOST, setting)
-  await lockFolder()
+  // A terminal stays quiet once everything is ready.
+  if (process.stdout.isTTY) process.env.LOG_LEVEL ||= 'warn'
   const embedded = embeddedEnvironment(settings.EMBEDDED_POSTGRES_PORT)
   if (Object.keys(embedded).length > 0) await startEmbeddedPostgres()
   Object.assign(process.env, demoEnvironment(), embedded, secretsEnvironment(settings.dataFolder))
   const [orders, notifier, simulator] = await Promise.all([
-    startService('orders', 'services/orders', settings.ORDERS_PORT),
-    startService('notifier', 'services/notifier', settings.NOTIFIER_PORT),
-    startService('simulator', 'simulator', settings.SIMULATOR_PORT),
+    startService('orders', 'services/orders'),
+    startService('notifier', 'services/notifier'),
+    startService('simulator', 'simulator'),
   ])
   const { email, password } = await readDemoMerchant()
   const { merchant, staff, portal } = await loadDemo(settings.dataFolder)
@@ -131,6 +139,6 @@ curl -sS ${orders}/api/public/merchant/order/bulk \\
 courier is ready
 `)
 } catch (error) {
-  process.stderr.write(`${(error as Error).message}\n`)
+  if (!isStopping) process.stderr.write(`${(error as Error).message}\n`)
   await stop(1)
 }

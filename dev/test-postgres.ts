@@ -20,7 +20,11 @@ export const startTestPostgres = async (): Promise<{ url: string; folder: string
   }
   if (process.env.ORDERS_DATABASE_URL) return { url: process.env.ORDERS_DATABASE_URL, folder, stop: removeFolder }
   const settings = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' }
-  const postgres = await startPostgres({ folder: whole, port: await freePort(), settings })
+  const starting = startPostgres({ folder: whole, port: await freePort(), settings })
+  const postgres = await starting.catch(async error => {
+    await removeFolder()
+    throw error
+  })
   const stop = async (): Promise<void> => {
     endLeftovers(folder)
     await postgres.remove()

@@ -1,10 +1,11 @@
-import { spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync } from 'node:fs'
+import { globSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
+import { root } from './settings.ts'
 
 const start = (tmpdir: string, ...args: string[]) => {
   const { ORDERS_DATABASE_URL: _, ...env } = process.env
@@ -43,4 +44,34 @@ t.test('SIGTERM leaves no Postgres and no folder, also when another follows', as
   child.kill('SIGTERM')
   t.same(await ended, [1, null])
   t.same(readdirSync(join(folder, 'run')), [])
+})
+
+t.test('npm test leaves nothing when its group gets SIGTERM, at any moment', async t => {
+  const { ORDERS_DATABASE_URL: _, ...env } = process.env
+  const moments = ['courier-test-*', 'courier-test-*/cluster.new', 'courier-test-*/cluster/postmaster.pid', 'file-runs']
+  for (const moment of moments) {
+    const folder = t.testdir({ run: {}, 'endless.ts': `setInterval(() => {}, 1_000)`, 'good.ts': '' })
+    const run = join(folder, 'run')
+    const child = spawn('npm', ['test', '--', join(folder, 'good.ts'), join(folder, 'endless.ts')], {
+      cwd: root,
+      env: { ...env, TMPDIR: run },
+      detached: true,
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const stop = () => process.kill(-(child.pid ?? 0), 'SIGTERM')
+    process.once('SIGTERM', stop)
+    const ended = once(child, 'exit')
+    let output = ''
+    child.stdout.on('data', text => (output += text))
+    const isThere = () =>
+      moment === 'file-runs' ? /^\[1\/2\]/m.test(output) : globSync(moment, { cwd: run }).length > 0
+    for (let tries = 0; tries < 3_000 && !isThere(); tries++) await delay(10)
+    stop()
+    await ended
+    process.off('SIGTERM', stop)
+    // npm may end before what it started.
+    for (let tries = 0; tries < 300 && readdirSync(run).length > 0; tries++) await delay(50)
+    t.same(readdirSync(run), [], `stopped at ${moment}`)
+    t.notMatch(execFileSync('ps', ['-eo', 'args='], { encoding: 'utf8' }), run)
+  }
 })

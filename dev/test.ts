@@ -137,9 +137,12 @@ const durations = readDurations()
 const results: Result[] = []
 try {
   const postgres = await starting
-  await makeTemplates(postgres.url)
+  if (!isStopping) await makeTemplates(postgres.url)
   const env = { ...process.env, TEST_POSTGRES_URL: postgres.url, TAP_TIMEOUT: '240', TMPDIR: postgres.folder }
   results.push(...(await runAll(chooseFiles(durations), env)))
+} catch (error) {
+  // Of the Postgres that is being stopped; an end by this error would leave it there.
+  if (!isStopping) throw error
 } finally {
   if (!isStopping) await stopPostgres()
 }

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { PassThrough } from 'node:stream'
+import { promisify } from 'node:util'
 import pg from 'pg'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -79,6 +81,34 @@ t.test('a data exception is logged without the value in its message', async t =>
       stack: /log\.test\.ts/,
     })
   }
+})
+
+/** What a service's logger writes at the level. */
+const printed = async (level: string, isForPeople: boolean): Promise<string> => {
+  const program = `
+    const { createLogger } = await import('${new URL('log.ts', import.meta.url)}')
+    const logger = createLogger('orders', '${level}', ${isForPeople})
+    logger.child({ request_id: '1' }).info({ status: 200 }, 'request.completed')
+    logger.info('batch.booked')`
+  return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])).stdout
+}
+
+t.test('a terminal gets readable lines that name the service, those of requests only at debug', async t => {
+  const atInfo = await printed('info', true)
+  t.match(atInfo, /orders: batch\.booked/)
+  t.notMatch(atInfo, /request\.completed/)
+  t.match(await printed('debug', true), /orders: request\.completed[\s\S]*orders: batch\.booked/)
+})
+
+t.test('everything else gets JSON, with a line for each request', async t => {
+  const lines = (await printed('info', false)).trim().split('\n')
+  t.match(
+    lines.map(line => JSON.parse(line)),
+    [
+      { level: 30, service: 'orders', request_id: '1', status: 200, msg: 'request.completed' },
+      { level: 30, service: 'orders', msg: 'batch.booked' },
+    ],
+  )
 })
 
 t.test('a value that looks like a stack is not logged', async t => {

@@ -1,12 +1,30 @@
-import { type Logger, pino } from 'pino'
+import { type Logger, type LoggerOptions, pino } from 'pino'
 import pretty from 'pino-pretty'
 
-/** Logs JSON lines to standard output, readable lines to a terminal. */
-export const createLogger = (service: string, level: string): Logger =>
-  pino(
-    { level, base: { service }, serializers: { err: describeError } },
-    ...(process.stdout.isTTY ? [pretty({ ignore: 'pid,hostname,service', translateTime: 'HH:MM:ss.l' })] : []),
-  )
+/**
+ * Logs JSON lines to standard output. To a terminal, except in production, it logs readable lines that begin with the
+ * service, and those of requests only at level debug.
+ */
+export const createLogger = (
+  service: string,
+  level: string,
+  isForPeople = process.stdout.isTTY && process.env.NODE_ENV !== 'production',
+): Logger => {
+  const options: LoggerOptions = { level, base: { service }, serializers: { err: describeError } }
+  return isForPeople ? pino({ ...options, hooks: withoutRequests }, pretty(readable)) : pino(options)
+}
+
+const readable = {
+  ignore: 'pid,hostname,service',
+  translateTime: 'HH:MM:ss.l',
+  messageFormat: '{service}: {msg}',
+}
+
+const withoutRequests: NonNullable<LoggerOptions['hooks']> = {
+  logMethod(args, log) {
+    if (args[1] !== 'request.completed' || this.isLevelEnabled('debug')) log.apply(this, args)
+  },
+}
 
 /**
  * An error as it may be logged, with its causes. Postgres puts values of rows into `detail`, `where` and, for data exceptions

@@ -1,6 +1,7 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -27,8 +28,8 @@ const prepare = async (t: Test) => {
     SIMULATOR_DELAY_FACTOR: '0.1',
     EMBEDDED_POSTGRES_PORT: String(await freePort()),
   }
-  const npm = (script: string, words: string[] = [], changed: Record<string, string> = {}): Run => {
-    const child = spawn('npm', ['run', '-s', script, '--', ...words], {
+  const launch = (program: string, words: string[], changed: Record<string, string> = {}): Run => {
+    const child = spawn(program, words, {
       cwd: root,
       env: { ...environment, ...settings, ...changed },
       detached: true,
@@ -44,13 +45,15 @@ const prepare = async (t: Test) => {
     child.stderr.on('data', chunk => (text += chunk))
     return { child, output: () => text, ended: once(child, 'exit') }
   }
+  const npm = (script: string, words: string[] = [], changed: Record<string, string> = {}): Run =>
+    launch('npm', ['run', '-s', script, '--', ...words], changed)
   t.teardown(() => rm(folder, { recursive: true, force: true }))
-  return { npm, settings, orders: `http://127.0.0.1:${settings.ORDERS_PORT}` }
+  return { launch, npm, settings, orders: `http://127.0.0.1:${settings.ORDERS_PORT}` }
 }
 
 const isReady = async ({ output, child }: Run): Promise<boolean> => {
   for (let tries = 0; tries < 600 && child.exitCode === null; tries++) {
-    if (/^courier is ready$/m.test(output())) return true
+    if (/^courier is ready\r?$/m.test(output())) return true
     await new Promise(resolve => setTimeout(resolve, 100))
   }
   return false
@@ -99,6 +102,56 @@ t.test('npm start, the printed request, a crash, a second start', async t => {
   second.child.kill('SIGTERM')
   t.same(await second.ended, [0, null])
   t.notOk(await responds(`${orders}/health/live`), 'nothing is left running')
+})
+
+/** util-linux gives a program a terminal. */
+const skip = process.platform === 'linux' && existsSync('/usr/bin/script') ? false : 'needs script of util-linux'
+
+t.test(
+  'on a terminal nothing follows its last line; a second start says where it runs and how to stop it',
+  {
+    skip,
+  },
+  async t => {
+    const { launch, npm, settings, orders } = await prepare(t)
+    const first = launch('script', ['-qefc', 'npm run -s start', '/dev/null'], { LOG_LEVEL: '' })
+    t.teardown(async () => {
+      const pid = await readFile(join(settings.DATA_DIR, 'start.pid'), 'utf8').catch(() => '')
+      if (Number.parseInt(pid, 10) > 1) process.kill(Number.parseInt(pid, 10), 'SIGTERM')
+      await first.ended
+    })
+    t.ok(await isReady(first), first.output())
+    const response = await fetch(`${orders}/api/public/merchant/order`)
+    t.equal(response.status, 400)
+
+    const started = performance.now()
+    const second = npm('start')
+    t.same(await second.ended, [1, null])
+    t.ok(performance.now() - started < 5_000, 'at once')
+    t.match(second.output(), `npm start is already running on ${settings.DATA_DIR}`)
+    t.match(second.output(), orders)
+    const command = second.output().match(/kill \d+$/m)?.[0] ?? 'false'
+    t.match(first.output(), /courier is ready\s*$/)
+    execFileSync('bash', ['-c', command])
+    await first.ended
+    t.match(first.output(), /courier is ready\s*$/)
+    t.notOk(await responds(`${orders}/health/live`), 'the printed command stopped it')
+  },
+)
+
+t.test('a DATA_DIR that cannot be used is named with the way out, and nothing is started', async t => {
+  const { npm, settings } = await prepare(t)
+  const file = join(settings.DATA_DIR, 'file')
+  await writeFile(file, '')
+  for (const [folder, reason] of [
+    [file, 'is, or is below, a file'],
+    [join(file, 'below'), 'is, or is below, a file'],
+  ] as const) {
+    const run = npm('start', [], { DATA_DIR: folder })
+    t.same(await run.ended, [1, null])
+    t.match(run.output(), new RegExp(`^DATA_DIR ${folder} (${reason}).* Set DATA_DIR to a folder`))
+  }
+  t.same(await readdir(settings.DATA_DIR), ['file'])
 })
 
 t.test('a taken port is named with its setting, and nothing is left running', async t => {

@@ -1,0 +1,52 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { freePort } from './ports.ts'
+import { root } from './settings.ts'
+
+/** Installs one small package through the registry at the port, into a folder of its own and without npm's cache. */
+const install = async (t: Test, port: number) => {
+  const folder = t.testdir({})
+  mkdirSync(join(folder, 'dev'))
+  for (const file of ['install.mjs', 'install-scripts.mjs']) cpSync(join(root, 'dev', file), join(folder, 'dev', file))
+  const dependencies = { 'is-number': '7.0.0' }
+  const resolved = 'https://registry.npmjs.org/is-number/-/is-number-7.0.0.tgz'
+  const packages = { '': { dependencies }, 'node_modules/is-number': { version: '7.0.0', resolved } }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'one', dependencies }))
+  writeFileSync(join(folder, 'package-lock.json'), JSON.stringify({ name: 'one', lockfileVersion: 3, packages }))
+  const { HTTPS_PROXY: _, https_proxy: __, npm_config_https_proxy: ___, ...env } = process.env
+  const child = spawn(process.execPath, [join(folder, 'dev/install.mjs')], {
+    env: { ...env, npm_config_registry: `http://127.0.0.1:${port}/`, npm_config_cache: join(folder, 'cache') },
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const started = performance.now()
+  const output = text(child.stderr)
+  const [status] = await once(child, 'exit')
+  return { status, seconds: (performance.now() - started) / 1000, output: await output }
+}
+
+t.test('without a registry installing says so within 15 seconds', async t => {
+  const port = await freePort()
+  const { status, seconds, output } = await install(t, port)
+  t.equal(status, 1)
+  t.ok(seconds < 15, `${seconds} s`)
+  t.match(output, `http://127.0.0.1:${port}/ cannot be reached (ECONNREFUSED)`)
+  t.match(output, /Check the network/)
+})
+
+t.test('a registry that never answers too, and a line says what goes on', async t => {
+  const server = createServer(socket => t.teardown(() => socket.destroy())).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { port } = server.address() as { port: number }
+  const { status, seconds, output } = await install(t, port)
+  t.equal(status, 1)
+  t.ok(seconds < 15, `${seconds} s`)
+  t.match(output, `http://127.0.0.1:${port}/ cannot be reached (no answer)`)
+  t.match(output, /npm ci: 0 packages, 5 s/)
+})
