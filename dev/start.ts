@@ -2,11 +2,8 @@ import './running.mjs'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-<<<<<<< HEAD
 import { demonstration } from '@courier/shared/demonstration.ts'
-=======
 import { prepareDataFolder } from './data-folder.ts'
->>>>>>> start
 import { closeOtherDatabases, createDatabaseWithRoles } from './databases.ts'
 import { loadDemo, readDemoMerchant } from './demo-data.ts'
 import { addressOf, refuseTakenPort } from './ports.ts'
@@ -47,17 +44,10 @@ const lockFolder = async (): Promise<void> => {
 
 /** The simulator as the messaging API, with the secrets of its demo account. What is already set wins. */
 const demoEnvironment = (): Record<string, string> => ({
-<<<<<<< HEAD
-  MESSAGING_API_URL: addressOf(settings.HOST, settings.SIMULATOR_PORT),
-  WEBHOOK_URL: `${addressOf(settings.HOST, settings.NOTIFIER_PORT)}/webhooks/messaging`,
-  DEMO_ACCESS_TOKEN: demonstration.accessToken,
-  DEMO_APP_SECRET: demonstration.appSecret,
-=======
   MESSAGING_API_URL: addresses.simulator,
   WEBHOOK_URL: `${addresses.notifier}/webhooks/messaging`,
-  DEMO_ACCESS_TOKEN: 'demo-access-token',
-  DEMO_APP_SECRET: 'demo-app-secret',
->>>>>>> start
+  DEMO_ACCESS_TOKEN: demonstration.accessToken,
+  DEMO_APP_SECRET: demonstration.appSecret,
   ...Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined)),
 })
 
