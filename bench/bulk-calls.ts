@@ -21,8 +21,8 @@ export interface BulkCalls {
 }
 
 /** No order of so many is like another: what looks alike costs a warning. */
-const exampleOrders = 25
 const differentOrders = 50_000
+const exampleOrders = 25
 
 /** Batches of the example's orders, each order with a phone and a number of its own. */
 export const makeBodies = async (batch: number, count = Math.ceil(differentOrders / batch)): Promise<string[]> => {

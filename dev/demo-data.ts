@@ -3,6 +3,9 @@ import { join } from 'node:path'
 import { runAdmin } from './service-process.ts'
 import { root } from './settings.ts'
 
+/** The addresses of a running stack. */
+export type Addresses = Readonly<Record<'orders' | 'notifier' | 'simulator', string>>
+
 interface Token {
   id: string
   token: string
@@ -45,8 +48,14 @@ const provide = async <Name extends keyof Tokens>(
   return tokens as Record<Name, Token>
 }
 
-/** Applies the example files once, and stores the demo's tokens in the data folder. */
-export const loadDemo = async (dataFolder: string): Promise<Tokens> => {
+const syncTemplates = async (notifier: string, token: string): Promise<void> => {
+  const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
+  const response = await fetch(`${notifier}/api/templates/sync`, { method: 'POST', headers, body: '{}' })
+  if (!response.ok) throw new Error(`The demo templates were not synced: ${await response.text()}`)
+}
+
+/** Applies the example files once, stores the demo's tokens in the data folder, and syncs the templates of the notifier there. */
+export const loadDemo = async (dataFolder: string, notifier: string): Promise<Tokens> => {
   const kept = await readTokens(dataFolder)
   const { email } = await readDemoMerchant()
   const staff = ['--staff', 'Demo portal']
@@ -57,5 +66,35 @@ export const loadDemo = async (dataFolder: string): Promise<Tokens> => {
   const tokens = { ...ofOrders, ...ofNotifier }
   await mkdir(dataFolder, { recursive: true })
   await writeFile(tokensPath(dataFolder), JSON.stringify(tokens), { mode: 0o600 })
+  await syncTemplates(notifier, tokens.portal.token)
   return tokens
+}
+
+/** Prints addresses, tokens and a request to paste, whose lines end with `lineEnd`. */
+export const printDemo = async (
+  { orders, notifier, simulator }: Addresses,
+  { merchant, staff, portal }: Tokens,
+  { batch, lineEnd }: { batch: string; lineEnd: string },
+): Promise<void> => {
+  const { email, password } = await readDemoMerchant()
+  const request = [
+    `curl -sS ${orders}/api/public/merchant/order/bulk`,
+    `-H 'Authorization: Bearer ${merchant.token}' -H 'X-tenant: demo'`,
+    `-H 'Content-Type: application/json' --data '@${batch}'`,
+  ]
+  process.stdout.write(`
+orders      ${orders}   try it: ${orders}/docs
+notifier    ${notifier}   try it: ${notifier}/docs
+simulator   ${simulator}   the customers' phones
+merchant    ${email}   password ${password}
+token       ${merchant.token}
+staff       ${staff.token}   of orders
+            ${portal.token}   of the notifier
+
+Send a batch of 25 orders:
+
+${request.join(lineEnd)}
+
+courier is ready
+`)
 }

@@ -1,8 +1,9 @@
-// npm run demo, while `npm start` runs: logs in, posts a batch, prints the waybills and follows the message to the first
+// npm run demo, while `npm start` or docker-compose runs: logs in, posts a batch, prints the waybills and follows the message to the first
 // customer until it is delivered.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
+import { findContainer, runInContainer } from './compose.ts'
 import { readDemoMerchant, readTokens } from './demo-data.ts'
 import { addressOf } from './ports.ts'
 import { readDevSettings, root } from './settings.ts'
@@ -15,9 +16,11 @@ const print = (line: string): void => {
   process.stdout.write(`${line}\n`)
 }
 
+const container = findContainer('simulator')
+if (container !== undefined) process.exit(runInContainer(container, ['dev/demo.ts']))
 const settings = readDevSettings()
-const orders = `${addressOf(settings.HOST, settings.ORDERS_PORT)}/api/public/merchant`
-const notifier = addressOf(settings.HOST, settings.NOTIFIER_PORT)
+const orders = `${settings.ORDERS_URL ?? addressOf(settings.HOST, settings.ORDERS_PORT)}/api/public/merchant`
+const notifier = settings.NOTIFIER_URL ?? addressOf(settings.HOST, settings.NOTIFIER_PORT)
 
 /** The response body of a request for tenant demo; exits with the error when it is refused. */
 const request = async <Body>(url: string, token?: string, body?: unknown): Promise<Body> => {
@@ -28,7 +31,7 @@ const request = async <Body>(url: string, token?: string, body?: unknown): Promi
   }
   const init = body ? { method: 'POST', body: JSON.stringify(body) } : {}
   const response = await fetch(url, { headers, ...init }).catch(() =>
-    fail(`Nothing listens at ${url}: run npm start in another terminal first.`),
+    fail(`Nothing listens at ${url}: run npm start or docker-compose up in another terminal first.`),
   )
   const text = await response.text()
   if (!response.ok) fail(`${url} responded ${response.status}: ${text}`)
@@ -59,7 +62,9 @@ interface Message {
 
 /** Follows the message that a rule of examples/demo-notifier.json creates for the new order. */
 const followMessage = async (waybill: string): Promise<void> => {
-  const { portal } = (await readTokens(settings.dataFolder)) ?? fail('There is no staff token: run npm start first.')
+  const { portal } =
+    (await readTokens(settings.dataFolder)) ??
+    fail('There is no staff token: run npm start or docker-compose up first.')
   const { token } = portal
   let printed = 0
   for (let tries = 0; tries < 600; tries++) {

@@ -4,12 +4,12 @@
  */
 export const layers: Readonly<Record<string, { readonly folders: string; readonly packages: string }>> = {
   'services/orders': {
-    folders: '. provisioning booking outbox orders catalogue access database',
+    folders: '. restoring provisioning booking outbox orders catalogue access database',
     packages: 'shared',
   },
   'services/notifier': {
     folders:
-      '. provisioning timeline events webhooks sending messages channels conversations templates access orders-client database messaging-api',
+      '. restoring provisioning timeline events webhooks sending messages channels conversations templates access orders-client database messaging-api',
     packages: 'shared',
   },
   shared: { folders: 'cli http postgres contract .', packages: '' },

@@ -1,11 +1,34 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { execFile } from 'node:child_process'
+import { chmod, chown, mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { createDatabaseWithRoles } from './databases.ts'
+import { promisify } from 'node:util'
+import { createDatabaseWithRoles, onServer } from './databases.ts'
 import { freePort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { embeddedPassword } from './settings.ts'
 import type { Teardown } from './test-database.ts'
+
+const run = promisify(execFile)
+
+/** Copies a running cluster as pg_basebackup does, which is not among the embedded programs. Returns the cluster's folder. */
+const copyCluster = (url: string, copy: string): Promise<string> =>
+  onServer(url, async client => {
+    const { rows } = await client.query('show data_directory')
+    const cluster: string = rows[0].data_directory
+    const { uid, gid } = await stat(cluster)
+    const copyAll = async (from: string, to: string, isWanted: (name: string) => boolean) =>
+      run('cp', ['-a', ...(await readdir(from)).filter(isWanted).map(name => join(from, name)), to])
+    await client.query(`select pg_backup_start('copy', fast => true)`)
+    await copyAll(cluster, copy, name => !['pg_wal', 'postmaster.pid', 'postmaster.opts'].includes(name))
+    const stopped = await client.query('select labelfile from pg_backup_stop(wait_for_archive => false)')
+    const [label, wal] = [join(copy, 'backup_label'), join(copy, 'pg_wal')]
+    await writeFile(label, stopped.rows[0].labelfile)
+    await mkdir(wal, { mode: 0o700 })
+    for (const path of [label, wal]) await chown(path, uid, gid)
+    await copyAll(join(cluster, 'pg_wal'), wal, name => /^[\dA-F]{24}$/.test(name))
+    return cluster
+  })
 
 /** A Postgres as in production, with fsync, that has the roles and an empty database of a service. Gone after `teardown`. */
 export const startOwnPostgres = async (t: Teardown, name: string, settings: Record<string, string> = {}) => {
@@ -16,13 +39,25 @@ export const startOwnPostgres = async (t: Teardown, name: string, settings: Reco
   let starting = startPostgres(options)
   t.teardown(async () => (await starting.catch(() => undefined))?.remove())
   await createDatabaseWithRoles((await starting).url, name)
+  const start = async (): Promise<void> => {
+    starting = startPostgres(options)
+    await starting
+  }
   return {
     /** Its address for a role, such as `<name>_owner` or postgres. */
     addressAs: (role: string): string => `postgres://${role}:${embeddedPassword}@127.0.0.1:${options.port}/${name}`,
     kill: async () => (await starting).kill(),
-    start: async (): Promise<void> => {
-      starting = startPostgres(options)
-      await starting
+    start,
+    /** Takes a physical backup. What it returns ends Postgres as a power cut would, and starts it with that backup. */
+    backUp: async (): Promise<() => Promise<void>> => {
+      const copy = await mkdtemp(join(folder, 'copy-'))
+      const cluster = await copyCluster((await starting).url, copy)
+      return async () => {
+        await (await starting).kill()
+        for (const name of await readdir(cluster)) await rm(join(cluster, name), { recursive: true })
+        await run('cp', ['-a', ...(await readdir(copy)).map(name => join(copy, name)), cluster])
+        await start()
+      }
     },
   }
 }

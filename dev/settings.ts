@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { loadConfigOrExit, PositiveInteger, PostgresUrl } from '@courier/shared/config.ts'
+import { loadConfigOrExit, PositiveInteger, PostgresUrl, ServiceUrl } from '@courier/shared/config.ts'
 import { demonstration } from '@courier/shared/demonstration.ts'
 import { Type } from '@sinclair/typebox'
 
@@ -22,6 +22,8 @@ const Settings = Type.Object({
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on' }),
   ORDERS_PORT: PositiveInteger(3000, 'the port of orders', 65535),
   NOTIFIER_PORT: PositiveInteger(3001, 'the port of the notifier', 65535),
+  ORDERS_URL: ServiceUrl('the address of orders; without it HOST and ORDERS_PORT'),
+  NOTIFIER_URL: ServiceUrl('the address of the notifier; without it HOST and NOTIFIER_PORT'),
   SIMULATOR_PORT: PositiveInteger(3002, 'the port of the simulator', 65535),
   EMBEDDED_POSTGRES_PORT: PositiveInteger(54329, 'the port of the embedded Postgres', 65535),
   DATA_DIR: Type.String({ default: '.data', description: 'where the embedded Postgres keeps its data' }),
@@ -34,6 +36,9 @@ export const readDevSettings = () => {
   return { ...settings, dataFolder: resolve(root, settings.DATA_DIR) }
 }
 
+/** Whether the environment sets it, or names a file with it. */
+export const isSet = (name: string): boolean => Boolean(process.env[name] || process.env[`${name}_FILE`])
+
 /** The databases of the embedded Postgres: each has a role that owns the tables and one that reads and writes them. */
 export const embeddedDatabases = ['orders', 'notifier'] as const
 
@@ -43,7 +48,7 @@ export const embeddedEnvironment = (port: number): Record<string, string> => {
   const environment: Record<string, string> = {}
   for (const name of embeddedDatabases) {
     const setting = name.toUpperCase()
-    if (process.env[`${setting}_DATABASE_URL`]) continue
+    if (isSet(`${setting}_DATABASE_URL`)) continue
     environment[`${setting}_DATABASE_URL`] = url(name, name)
     environment[`${setting}_MIGRATE_DATABASE_URL`] = url(`${name}_owner`, name)
   }
@@ -53,14 +58,16 @@ export const embeddedEnvironment = (port: number): Record<string, string> => {
 /**
  * The demo's credentials key and service token: generated once, stored in the data folder. What is already set wins.
  */
-export const secretsEnvironment = (dataFolder: string): Record<string, string> => ({
-  CREDENTIALS_KEYS: keptSecret(dataFolder, 'CREDENTIALS_KEYS', () => `demo:${randomBytes(32).toString('base64')}`),
-  SERVICE_TOKEN: keptSecret(dataFolder, 'SERVICE_TOKEN', () => randomBytes(32).toString('hex')),
-})
+export const secretsEnvironment = (dataFolder: string): Record<string, string> => {
+  const makers = {
+    CREDENTIALS_KEYS: () => `demo:${randomBytes(32).toString('base64')}`,
+    SERVICE_TOKEN: () => randomBytes(32).toString('hex'),
+  }
+  const missing = Object.entries(makers).filter(([name]) => !isSet(name))
+  return Object.fromEntries(missing.map(([name, make]) => [name, keptSecret(dataFolder, name, make)]))
+}
 
 const keptSecret = (dataFolder: string, name: string, make: () => string): string => {
-  const given = process.env[name]
-  if (given) return given
   const path = join(dataFolder, name.toLowerCase().replace('_', '-'))
   mkdirSync(dataFolder, { recursive: true })
   if (!existsSync(path)) writeFileSync(path, make(), { mode: 0o600 })

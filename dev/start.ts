@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { demonstration } from '@courier/shared/demonstration.ts'
 import { prepareDataFolder } from './data-folder.ts'
 import { closeOtherDatabases, createDatabaseWithRoles } from './databases.ts'
-import { loadDemo, readDemoMerchant } from './demo-data.ts'
+import { type Addresses, loadDemo, printDemo } from './demo-data.ts'
 import { addressOf, refuseTakenPort } from './ports.ts'
 import { startPostgres } from './postgres.ts'
 import { type Environment, ServiceProcess } from './service-process.ts'
@@ -28,7 +28,7 @@ const stopAll = async (): Promise<void> => {
   for (let cleanUp = cleanUps.pop(); cleanUp; cleanUp = cleanUps.pop()) await cleanUp()
 }
 
-const addresses = {
+const addresses: Addresses = {
   orders: addressOf(settings.HOST, settings.ORDERS_PORT),
   notifier: addressOf(settings.HOST, settings.NOTIFIER_PORT),
   simulator: addressOf(settings.HOST, settings.SIMULATOR_PORT),
@@ -51,12 +51,6 @@ const demoEnvironment = (): Record<string, string> => ({
   ...Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined)),
 })
 
-const syncTemplates = async (notifier: string, token: string): Promise<void> => {
-  const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
-  const response = await fetch(`${notifier}/api/templates/sync`, { method: 'POST', headers, body: '{}' })
-  if (!response.ok) throw new Error(`The demo templates were not synced: ${await response.text()}`)
-}
-
 const startEmbeddedPostgres = async (): Promise<void> => {
   const folder = join(settings.dataFolder, 'postgres')
   const starting = startPostgres({ folder, port: settings.EMBEDDED_POSTGRES_PORT })
@@ -66,10 +60,9 @@ const startEmbeddedPostgres = async (): Promise<void> => {
   await closeOtherDatabases(postgres.url)
 }
 
-const startService = async (name: keyof typeof addresses, folder: string): Promise<string> => {
+const startService = async (name: keyof Addresses, folder: string): Promise<void> => {
   const options = { flags: serviceFlags, isShown: true }
-  const url = addresses[name]
-  const service = new ServiceProcess(join(folder, 'main.ts'), url, process.env as Environment, options)
+  const service = new ServiceProcess(join(folder, 'main.ts'), addresses[name], process.env as Environment, options)
   service.start()
   cleanUps.push(() => service.stop('SIGTERM'))
   service.ended().then(status => {
@@ -77,7 +70,6 @@ const startService = async (name: keyof typeof addresses, folder: string): Promi
     return stop(1)
   })
   await service.ready()
-  return url
 }
 
 let isStopping = false
@@ -101,33 +93,15 @@ try {
   const embedded = embeddedEnvironment(settings.EMBEDDED_POSTGRES_PORT)
   if (Object.keys(embedded).length > 0) await startEmbeddedPostgres()
   Object.assign(process.env, demoEnvironment(), embedded, secretsEnvironment(settings.dataFolder))
-  const [orders, notifier, simulator] = await Promise.all([
+  await Promise.all([
     startService('orders', 'services/orders'),
     startService('notifier', 'services/notifier'),
     startService('simulator', 'simulator'),
   ])
-  const { email, password } = await readDemoMerchant()
-  const { merchant, staff, portal } = await loadDemo(settings.dataFolder)
-  await syncTemplates(notifier, portal.token)
+  const tokens = await loadDemo(settings.dataFolder, addresses.notifier)
   // Lets the services log first: the last line says that everything is ready.
   await delay(200)
-  process.stdout.write(`
-orders      ${orders}   try it: ${orders}/docs
-notifier    ${notifier}   try it: ${notifier}/docs
-simulator   ${simulator}   the customers' phones
-merchant    ${email}   password ${password}
-token       ${merchant.token}
-staff       ${staff.token}   of orders
-            ${portal.token}   of the notifier
-
-Send a batch of 25 orders:
-
-curl -sS ${orders}/api/public/merchant/order/bulk \\
-  -H 'Authorization: Bearer ${merchant.token}' -H 'X-tenant: demo' \\
-  -H 'Content-Type: application/json' --data '@${join(root, 'examples/batch.json')}'
-
-courier is ready
-`)
+  await printDemo(addresses, tokens, { batch: join(root, 'examples/batch.json'), lineEnd: ' \\\n  ' })
 } catch (error) {
   if (!isStopping) process.stderr.write(`${(error as Error).message}\n`)
   await stop(1)

@@ -20,8 +20,14 @@ const { values, positionals } = parseArgs({
 const jobs = Number(values.jobs ?? (values.all ? 2 : 3) * Math.min(availableParallelism(), 4))
 
 const folders = '{bench,dev,services,shared,simulator,test,trust}/**/*.test.ts'
-const onlyInAll =
-  /^trust\/|^bench\/|^test\/compose\.test\.ts$|\/crash\.test\.ts$|orders\/test\/whole-lists\.test\.ts$|^test\/(docs-page|examples)\.test\.ts$/
+/** Long, in need of other programs, or about what seldom changes. */
+const onlyInAll = [
+  /^(trust|bench)\//,
+  /^test\/(compose|docs-page|examples|ops-programs|pgbouncer|restored|simulator-page|start|traces|two-notifiers|upgrade)\.test\.ts$/,
+  /^services\/notifier\/test\/(crash|webhooks-cost|webhooks-load)\.test\.ts$/,
+  /^services\/orders\/test\/(catalogue-memory|login-floods|messaging|token-floods|whole-lists)\.test\.ts$/,
+  /^dev\/(install|test)\.test\.ts$/,
+]
 /** Of a first run: these start before all others. */
 const knownSlow = /\/(admin|login-floods|provisioning|process|start|outbox[a-z-]*|events|login|fair)\.test\.ts$/
 const checks = 'dev/check.ts'
@@ -42,7 +48,7 @@ const chooseFiles = (durations: Record<string, number>): string[] => {
   if (positionals.length > 0) return positionals
   const found = globSync(folders, { cwd: root, exclude: ['**/node_modules/**'] })
   const files = found
-    .filter(file => values.all || !onlyInAll.test(file))
+    .filter(file => values.all || !onlyInAll.some(form => form.test(file)))
     .flatMap(file => (file === shortForms ? promiseNames.map(name => `${file} ${name}`) : file))
     .toSorted()
   const lengthOf = (file: string): number =>

@@ -72,6 +72,24 @@ t.test('the value of a secret is never shown', async t => {
     t.strictSame(errorsOf({ DATABASE_URL: secret }), ['DATABASE_URL must be a postgres:// address (the database)'])
 })
 
+t.test('a secret may be in a file, named by NAME_FILE; its last newline does not count', async t => {
+  const folder = t.testdir({ url: `${url}\n`, empty: '\n', wrong: 'mysql://orders:s3cret@there\n' })
+  const at = (name: string) => ({ DATABASE_URL_FILE: `${folder}/${name}` })
+  t.equal(loadConfig(Settings, at('url')).DATABASE_URL, url)
+  t.equal(loadConfig(Settings, { ...at('url'), DATABASE_URL: ' ' }).DATABASE_URL, url)
+  t.equal(loadConfig(Settings, { DATABASE_URL: url, DATABASE_URL_FILE: '' }).DATABASE_URL, url)
+  t.strictSame(errorsOf({ ...at('url'), DATABASE_URL: url }), [
+    'DATABASE_URL and DATABASE_URL_FILE are both set: set one of them',
+  ])
+  t.strictSame(errorsOf(at('none')), [`DATABASE_URL_FILE cannot be read: ${folder}/none (ENOENT)`])
+  t.strictSame(errorsOf(at('empty')), [`DATABASE_URL_FILE names an empty file: ${folder}/empty`])
+  t.strictSame(errorsOf(at('wrong')), ['DATABASE_URL must be a postgres:// address (the database)'])
+})
+
+t.test('only a secret may be in a file', async t => {
+  t.equal(loadConfig(Settings, { DATABASE_URL: url, HOST_FILE: '/etc/hostname' }).HOST, '127.0.0.1')
+})
+
 t.test('a URL that cannot be parsed is invalid', async t => {
   for (const broken of ['postgres://orders:s3cret@there:port/orders', 'postgres://[orders'])
     t.strictSame(errorsOf({ DATABASE_URL: broken }), ['DATABASE_URL must be a postgres:// address (the database)'])

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import { Type } from '@sinclair/typebox'
 import { schemaErrors } from './schema-errors.ts'
@@ -89,6 +90,20 @@ export const requestSettings = {
   ),
 }
 
+/** Where spans go. Its other variables are read by OpenTelemetry itself. */
+export const tracingSettings = {
+  OTEL_EXPORTER_OTLP_ENDPOINT: Type.Optional(
+    Type.String({
+      maxLength: 2048,
+      pattern: '^https?://[^?#\\s]+$',
+      isUrl: true,
+      secret: true,
+      description: 'the OpenTelemetry collector that spans are sent to, by OTLP over HTTP',
+      must: 'be an http:// or https:// address',
+    }),
+  ),
+}
+
 /** The options of `createServer` that they set. */
 export const edgeOf = (settings: Static<TObject<typeof requestSettings>>) => {
   const inAll = settings.MAX_BYTES_IN_FLIGHT ?? 24 * Math.max(settings.MAX_BODY_BYTES, 5_242_880)
@@ -114,7 +129,8 @@ export const ServiceUrl = (description: string) =>
   )
 
 /**
- * Reads the variables that `schema` names. An empty variable counts as missing. A property may bring `problem`, which
+ * Reads the variables that `schema` names. An empty variable counts as missing. A secret may be in a file instead, which the
+ * variable NAME_FILE names. A property may bring `problem`, which
  * returns the sentence that says what is wrong with a value, without a secret; the schema `problems`, which returns names
  * with sentences about all values together.
  * Throws a ConfigError that lists all bad and missing variables.
@@ -124,12 +140,13 @@ export const loadConfig = <S extends TObject>(
   environment: Record<string, string | undefined>,
 ): Static<S> => {
   const given: Record<string, unknown> = {}
+  const errors = new Map<string, string>()
   for (const [name, property] of Object.entries(schema.properties)) {
-    const text = environment[name]?.trim() || undefined
+    const { text, error } = readText(name, property, environment)
+    if (error !== undefined) errors.set(name, error)
     const value = text === undefined ? property.default : convert(property, text)
     if (value !== undefined) given[name] = value
   }
-  const errors = new Map<string, string>()
   for (const error of schemaErrors(schema, given)) {
     const name = error.path.split('/')[1] ?? ''
     if (!errors.has(name)) errors.set(name, errorOf(name, schema.properties[name] as TSchema, given[name]))
@@ -145,6 +162,24 @@ export const loadConfig = <S extends TObject>(
   for (const [name, problem] of problems) if (!errors.has(name)) errors.set(name, problem)
   if (errors.size > 0) throw new ConfigError([...errors.values()].join('\n'))
   return given as Static<S>
+}
+
+/** The text of a variable, or of the file that NAME_FILE names, without surrounding whitespace. */
+const readText = (
+  name: string,
+  property: TSchema,
+  environment: Record<string, string | undefined>,
+): { text?: string; error?: string } => {
+  const given = environment[name]?.trim()
+  const path = property.secret ? environment[`${name}_FILE`]?.trim() : undefined
+  if (!path) return given ? { text: given } : {}
+  if (given) return { error: `${name} and ${name}_FILE are both set: set one of them` }
+  try {
+    const text = readFileSync(path, 'utf8').trim()
+    return text ? { text } : { error: `${name}_FILE names an empty file: ${path}` }
+  } catch (error) {
+    return { error: `${name}_FILE cannot be read: ${path} (${(error as NodeJS.ErrnoException).code})` }
+  }
 }
 
 /** Only digits make a whole number: `1e3` and `true` stay text and fail. */

@@ -15,7 +15,7 @@ export const demonstrationSettings = {
     default: 'false',
     maxLength: 5,
     pattern: '^(true|false)$',
-    description: 'true allows demonstration secrets with NODE_ENV=production, as docker-compose.yml does',
+    description: 'true allows demonstration secrets with NODE_ENV=production, as docker-compose.override.yml does',
     must: 'be true or false',
   }),
   NODE_ENV: Type.Optional(Type.String({ description: 'production refuses demonstration secrets' })),
@@ -79,7 +79,7 @@ const reasonToRefuse = ({ MESSAGING_API_URL: url, NODE_ENV, DEMO }: Settings): s
   return NODE_ENV === 'production' && DEMO !== 'true' ? 'NODE_ENV=production without DEMO=true' : undefined
 }
 
-/** On this machine, or the service of docker-compose.yml. */
+/** On this machine, or the service of docker-compose.override.yml. */
 const isSimulator = (url: string): boolean => {
   const hostname = URL.canParse(url) ? new URL(url).hostname : ''
   return hostname === 'simulator' || isLoopback(hostname)

@@ -6,6 +6,7 @@ import type { TypeBoxTypeProvider } from '@fastify/type-provider-typebox'
 import Fastify, { type FastifyBaseLogger, LogController } from 'fastify'
 import { type Logger, pino } from 'pino'
 import type { DemoSecrets } from './accounts/accounts.ts'
+import type { ChannelAccount } from './accounts/read-accounts.ts'
 import type { Behaviour } from './basics/behaviour.ts'
 import { createControl } from './control/control.ts'
 import { controlRoutes } from './control/routes.ts'
@@ -20,6 +21,8 @@ export interface SimulatorOptions extends Partial<DemoSecrets> {
   /** Default: silent. */
   logger?: Logger
   behaviour?: Partial<Behaviour>
+  /** Beside the demo's. */
+  accounts?: readonly ChannelAccount[]
 }
 
 const api = {
@@ -34,7 +37,8 @@ const api = {
 export const createSimulator = async (options: SimulatorOptions = {}) => {
   const logger = (options.logger ?? pino({ level: 'silent' })) as FastifyBaseLogger
   const { accessToken = demonstration.accessToken, appSecret = demonstration.appSecret } = options
-  const world = createWorld({ secrets: { accessToken, appSecret }, behaviour: options.behaviour ?? {}, logger })
+  const { behaviour = {}, accounts = [] } = options
+  const world = createWorld({ secrets: { accessToken, appSecret }, accounts, behaviour, logger })
   const control = createControl(world)
 
   const app = Fastify({

@@ -29,6 +29,10 @@ export const Settings = Type.Object({
     description: 'the secret that signs the webhooks of the demo account',
     secret: true,
   }),
+  SIMULATOR_ACCOUNTS: Type.String({
+    default: '',
+    description: "notifier's files of tenants, with commas between: their numbers and tokens work beside the demo's",
+  }),
   WEBHOOK_URL: Type.String({
     default: defaultBehaviour.webhook_url ?? 'none',
     maxLength: 2048,

@@ -1,6 +1,7 @@
-import { loadConfigOrExit } from '@courier/shared/config.ts'
+import { loadConfigOrExit, refuseSettings } from '@courier/shared/config.ts'
 import { createLogger } from '@courier/shared/log.ts'
 import closeWithGrace from 'close-with-grace'
+import { readAccounts } from './accounts/read-accounts.ts'
 import { createSimulator } from './app.ts'
 import { behaviourOf, refusalIn, Settings } from './config.ts'
 
@@ -12,8 +13,12 @@ if (refusal !== undefined) {
 const settings = loadConfigOrExit(Settings, process.env)
 const logger = createLogger('simulator', settings.LOG_LEVEL)
 
+const paths = settings.SIMULATOR_ACCOUNTS.split(',').filter(path => path.trim() !== '')
+const accounts = await readAccounts(paths, process.env).catch((error: Error) => refuseSettings(error.message))
+
 const { app } = await createSimulator({
   logger,
+  accounts,
   accessToken: settings.DEMO_ACCESS_TOKEN,
   appSecret: settings.DEMO_APP_SECRET,
   behaviour: behaviourOf(settings),

@@ -1,5 +1,4 @@
-import { type SpawnSyncReturns, spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { execFileSync, type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
 import { freePort } from '../dev/ports.ts'
@@ -12,104 +11,131 @@ const command = isPlugin ? ['docker', 'compose'] : ['docker-compose']
 
 /** Why the containers cannot run here; false when they can. */
 const missing = (): string | false => {
-  if (docker('info') !== 0) return 'no Docker engine responds'
+  if (docker('info').status !== 0) return 'no Docker engine responds'
   const images = ['node:24-bookworm-slim', 'postgres:18']
-  const absent = images.filter(image => docker('image', 'inspect', image) !== 0 && docker('pull', image) !== 0)
+  const isAbsent = (image: string) =>
+    docker('image', 'inspect', image).status !== 0 && docker('pull', image).status !== 0
+  const absent = images.filter(isAbsent)
   return absent.length > 0 && `these images cannot be had: ${absent.join(', ')}`
 }
-const docker = (...words: string[]): number | null => spawnSync('docker', words).status
+const docker = (...words: string[]) => spawnSync('docker', words, { encoding: 'utf8' })
+
+t.setTimeout(600_000)
 
 t.test('docker-compose up runs the whole system', { skip: missing() }, async t => {
   t.setTimeout(600_000)
   const [port, notifierPort, simulatorPort] = [await freePort(), await freePort(), await freePort()].map(String)
-  const ports = { ORDERS_PORT: port, NOTIFIER_PORT: notifierPort, SIMULATOR_PORT: simulatorPort }
+  const {
+    ORDERS_DATABASE_URL: _,
+    NOTIFIER_DATABASE_URL: __,
+    ...env
+  }: NodeJS.ProcessEnv = {
+    ...process.env,
+    COMPOSE_PROJECT_NAME: project,
+    ORDERS_PORT: port,
+    NOTIFIER_PORT: notifierPort,
+    SIMULATOR_PORT: simulatorPort,
+  }
 
-  const compose = (words: string[], input = ''): SpawnSyncReturns<string> => {
-    const [program = '', ...first] = [...command, '-p', project, ...words]
-    return spawnSync(program, first, {
-      cwd: root,
-      input,
-      encoding: 'utf8',
-      env: { ...process.env, ...ports },
-    })
+  const compose = (words: string[], changed: NodeJS.ProcessEnv = {}): SpawnSyncReturns<string> => {
+    const [program = '', ...first] = [...command, ...words]
+    return spawnSync(program, first, { cwd: root, encoding: 'utf8', env: { ...env, ...changed } })
   }
   /** What the command printed; fails the test with its errors when it failed. */
-  const composed = (words: string[], input = ''): string => {
-    const { status, stdout, stderr } = compose(words, input)
+  const composed = (words: string[], changed: NodeJS.ProcessEnv = {}): string => {
+    const { status, stdout, stderr } = compose(words, changed)
     t.equal(status, 0, `docker-compose ${words.join(' ')}\n${status === 0 ? '' : stderr}`)
     return stdout
   }
   t.teardown(() => compose(['down', '-v', '--remove-orphans']))
 
-  const isReady = async (which = port): Promise<boolean> => {
+  const poll = async (isTrue: () => Promise<boolean> | boolean): Promise<boolean> => {
     for (let tries = 0; tries < 240; tries++) {
-      if (
-        await fetch(`http://127.0.0.1:${which}/health/ready`)
-          .then(response => response.ok)
-          .catch(() => false)
-      )
-        return true
+      if (await isTrue()) return true
       await new Promise(resolve => setTimeout(resolve, 250))
     }
     return false
   }
-  const admin = (words: string[], input = '') =>
-    composed(['exec', '-T', 'orders', 'node', 'services/orders/admin.ts', ...words], input)
-  const countOrders = () =>
-    composed([
-      'exec',
-      '-T',
-      'postgres',
-      'psql',
-      '-U',
-      'postgres',
-      '-d',
-      'orders',
-      '-Atc',
-      'select count(*) from orders',
-    ])
+  const isReady = (which = port): Promise<boolean> =>
+    poll(() =>
+      fetch(`http://127.0.0.1:${which}/health/ready`)
+        .then(response => response.ok)
+        .catch(() => false),
+    )
+  const npm = (script: string, words: string[] = [], input = '') =>
+    spawnSync('npm', ['run', '-s', script, '--', ...words], { cwd: root, encoding: 'utf8', env, input })
+  const run = (script: string, ...words: string[]): string => {
+    const { status, stdout, stderr } = npm(script, words)
+    t.equal(status, 0, `npm run ${script} -- ${words.join(' ')}\n${status === 0 ? '' : stderr}`)
+    return stdout
+  }
+  const query = (statement: string) =>
+    composed(['exec', '-T', 'postgres', 'psql', '-U', 'postgres', '-d', 'orders', '-Atc', statement]).trim()
+  const countOrders = () => query('select count(*) from orders')
+
+  /** What the service `demo` printed each time that it ran, without the name of the service. */
+  const printed = () =>
+    compose(['logs', '--no-color', 'demo'])
+      .stdout.replace(/^\S+ +\| ?/gm, '')
+      .split(/^courier is ready$/m)
+      .slice(0, -1)
+  const findRequest = (text = ''): string => /^curl .*$/m.exec(text)?.[0] ?? 'false'
+  /** Pastes the request. */
+  const paste = (request: string, ...options: string[]): { message: string; data: string[] } =>
+    JSON.parse(execFileSync('bash', ['-c', [request, ...options].join(' ')], { cwd: root, encoding: 'utf8' }))
 
   composed(['up', '--build', '-d'])
-  t.ok(await isReady(), 'orders is ready')
-  admin(['apply', '-'], readFileSync(join(root, 'examples/demo-tenant.json'), 'utf8'))
-  const { token } = JSON.parse(
-    admin(['token', 'create', '--tenant', 'demo', '--merchant', 'shop@example.com', '--json']),
-  )
-  const body = readFileSync(join(root, 'examples/batch.json'))
-  const post = async () => {
-    const response = await fetch(`http://127.0.0.1:${port}/api/public/merchant/order/bulk`, {
-      method: 'POST',
-      headers: {
-        authorization: `Bearer ${token}`,
-        'x-tenant': 'demo',
-        'content-type': 'application/json',
-        'idempotency-key': 'monday',
-      },
-      body,
-    })
-    return { status: response.status, body: (await response.json()) as { data: string[] } }
-  }
+  t.ok(await poll(() => printed().length === 1), 'the demo tenant is loaded')
+  const request = findRequest(printed()[0])
 
-  await t.test('a batch is made, kept over a restart, and made once', async t => {
-    const first = await post()
-    t.equal(first.status, 200)
-    t.equal(first.body.data.length, 25)
-    t.equal(countOrders().trim(), '25')
-    composed(['restart', 'orders'])
+  await t.test('the printed request gets the first response, which a restart keeps', async t => {
+    const first = paste(request, '-H Idempotency-Key:monday')
+    t.equal(first.message, 'Orders Created Successfully')
+    t.equal(first.data.length, 25)
+    t.equal(countOrders(), '25')
+    composed(['restart'])
     t.ok(await isReady(), 'orders is ready again')
-    t.same(await post(), first)
-    t.equal(countOrders().trim(), '25')
+    t.same(paste(request, '-H Idempotency-Key:monday'), first)
+    t.equal(countOrders(), '25')
+    t.ok(await poll(() => printed().length === 2), 'the tokens are printed again')
+    t.equal(findRequest(printed()[1]), request)
+  })
+
+  await t.test('npm run demo and the commands of operators find the containers', async t => {
+    for (const each of [notifierPort, simulatorPort]) t.ok(await isReady(each), 'the service is ready')
+    t.match(run('demo'), /Orders Created Successfully[\s\S]*queued\n[\s\S]*(delivered|read)\n$/)
+    t.match(JSON.parse(run('orders', 'token', 'list', '--json')), [{ email: 'shop@example.com' }, {}])
+    const unchanged = 'Nothing to change: the tenant is as the file says.\n'
+    t.equal(run('orders', 'apply', 'examples/demo-tenant.json'), unchanged)
+    t.equal(run('notifier', 'apply', '--dry-run', 'examples/demo-notifier.json'), unchanged)
+    t.match(npm('orders', ['apply', '-'], '{"tenant"').stderr, /- is not valid JSON/)
+    const { status, stderr } = npm('orders', ['apply', 'none.json'])
+    t.same([status, stderr], [1, 'orders: cannot read none.json: ENOENT\n'])
+    t.equal(npm('orders', ['token', 'revoke', 'none']).status, 1)
   })
 
   await t.test('each container runs as an ordinary user, on a read-only file system, without capabilities', t => {
+    const script = 'id -u; touch /usr/anything 2>/dev/null || echo refused; cat /proc/1/status'
     for (const name of ['postgres', 'orders', 'notifier', 'simulator']) {
-      t.not(composed(['exec', '-T', name, 'id', '-u']).trim(), '0', `${name}'s user`)
-      t.not(compose(['exec', '-T', name, 'touch', '/usr/anything']).status, 0, `${name} cannot write`)
-      const status = composed(['exec', '-T', name, 'cat', '/proc/1/status'])
-      t.match(status, /^CapEff:\s*0+$/m, `${name} has no capability`)
-      t.match(status, /^CapBnd:\s*0+$/m, `${name} can gain none`)
-      t.match(status, /^NoNewPrivs:\s*1$/m)
+      const [user, written, ...status] = composed(['exec', '-T', name, 'sh', '-c', script]).split('\n')
+      t.not(user, '0', `${name}'s user`)
+      t.equal(written, 'refused', `${name} cannot write`)
+      t.match(status.join('\n'), /^CapEff:\s*0+$/m, `${name} has no capability`)
+      t.match(status.join('\n'), /^CapBnd:\s*0+$/m, `${name} can gain none`)
+      t.match(status.join('\n'), /^NoNewPrivs:\s*1$/m)
     }
+    t.end()
+  })
+
+  await t.test('production runs two services, from an image without simulator and examples', t => {
+    const file = join(t.testdir({}), '.env')
+    run('secrets', file)
+    const services = composed(['--env-file', file, 'config', '--services'])
+    t.same(services.trim().split('\n').sort(), ['notifier', 'orders', 'postgres'])
+    const search = 'find / -xdev -path "*simulator*" -o -xdev -path "*/app/examples*" -o -xdev -path "*/app/dev*"'
+    const found = (image: string) => docker('run', '--rm', '--entrypoint', 'sh', image, '-c', search).stdout
+    t.equal(found('courier'), '')
+    t.match(found('courier-demo'), '/app/simulator/main.ts')
     t.end()
   })
 
@@ -126,21 +152,28 @@ t.test('docker-compose up runs the whole system', { skip: missing() }, async t =
   })
 
   await t.test('a parcel travels from the merchant to the customer, and everybody sees it', async t => {
-    for (const each of [notifierPort, simulatorPort]) t.ok(await isReady(each), 'the service is ready')
-    const notifier = (words: string[], input = '') =>
-      composed(['exec', '-T', 'notifier', 'node', 'services/notifier/admin.ts', ...words], input)
-    notifier(['apply', '-'], readFileSync(join(root, 'examples/demo-notifier.json'), 'utf8'))
     const create = ['token', 'create', '--tenant', 'demo', '--staff', 'Ruwan', '--json']
     await testJourney(t, {
       orders: `http://127.0.0.1:${port}`,
       notifier: `http://127.0.0.1:${notifierPort}`,
       simulator: `http://127.0.0.1:${simulatorPort}`,
-      ordersStaff: JSON.parse(admin(create)).token,
-      notifierStaff: JSON.parse(notifier(create)).token,
+      ordersStaff: JSON.parse(run('orders', ...create)).token,
+      notifierStaff: JSON.parse(run('notifier', ...create)).token,
     })
     t.notMatch(
       compose(['logs', 'notifier', 'orders']).stdout,
       /demo-access-token|demo-app-secret|lanka-shoes-demo|0000177|Nimali/,
     )
+  })
+
+  await t.test('two processes of orders start on one new database, and both respond', async t => {
+    composed(['down', '-v'])
+    const range = { ORDERS_PORT: '42310-42311' }
+    composed(['up', '-d', '--scale', 'orders=2'], range)
+    for (const each of ['42310', '42311']) t.ok(await isReady(each), `the process at ${each} is ready`)
+    t.ok(await poll(() => printed().length === 1), 'the demo tenant is loaded')
+    const first = findRequest(printed()[0])
+    for (const each of ['42310', '42311'])
+      t.equal(paste(first.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${each}`)).data.length, 25)
   })
 })

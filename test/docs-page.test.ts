@@ -1,50 +1,15 @@
-import { existsSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { type Browser, chromium, type Page } from 'playwright-core'
 import t from 'tap'
 import { build as buildNotifier } from '../services/notifier/test/portal.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
+import { findBarriers, launchBrowser, openPage, widthOf } from './browser.ts'
 
-interface AxeResult {
-  violations: { id: string; impact: string; nodes: { html: string }[] }[]
-}
-
-const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', process.env.CHROME]
-  .filter(path => path !== undefined)
-  .find(path => existsSync(path))
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-
-if (!executablePath) t.pass('', { skip: 'no Chromium here: name one in CHROME' })
-else {
-  const browser: Browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
-  t.teardown(() => browser.close())
+const browser = await launchBrowser(t)
+if (browser) {
   const { app: orders, token, rows } = await buildOrders(t)
   const { app: notifier } = await buildNotifier(t)
   const urls = {
     orders: await orders.listen({ host: '127.0.0.1', port: 0 }),
     notifier: await notifier.listen({ host: '127.0.0.1', port: 0 }),
-  }
-
-  /** A page whose every problem ends up in `problems`; it reaches no other host. */
-  const open = async (t: Tap, url: string, width = 1280) => {
-    const problems: string[] = []
-    const page: Page = await browser.newPage({ viewport: { width, height: 844 } })
-    t.teardown(() => page.close())
-    page.on('pageerror', error => problems.push(error.message))
-    page.on('console', message => message.type() === 'error' && problems.push(message.text()))
-    page.on('request', request => {
-      if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== new URL(url).origin)
-        problems.push(`asks ${request.url()}`)
-    })
-    await page.goto(url)
-    return { page, problems }
-  }
-
-  const seriousOn = async (page: Page): Promise<string[]> => {
-    await page.evaluate(axe)
-    const { violations } = await page.evaluate<AxeResult>('axe.run()')
-    const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    return serious.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
   }
 
   // The other pages differ in their operations alone.
@@ -56,11 +21,11 @@ else {
   for (const url of pages)
     for (const width of [1280, 390])
       t.test(`${new URL(url).pathname} of port ${new URL(url).port} at ${width} pixels`, async t => {
-        const { page, problems } = await open(t, url, width)
+        const { page, problems } = await openPage(t, browser, url, width)
         const isList = url.endsWith(`${new URL(url).host}/`)
         if (!isList) await page.locator('.opblock-summary').first().waitFor()
-        t.strictSame(await seriousOn(page), [], 'axe finds nothing serious')
-        const widest = await page.evaluate<number>('document.documentElement.scrollWidth')
+        t.strictSame(await findBarriers(page), [], 'axe finds nothing serious')
+        const widest = await widthOf(page)
         t.ok(widest <= width, `${widest} fits`)
         const screenshots = process.env.SCREENSHOTS
         const name = `${new URL(url).port === new URL(urls.orders).port ? 'orders' : 'notifier'}${new URL(url).pathname.replaceAll('/', '-')}-${width}`
@@ -68,14 +33,14 @@ else {
         if (!isList) {
           await page.locator('.opblock-summary').first().click()
           await page.locator('.opblock-body').first().waitFor()
-          t.strictSame(await seriousOn(page), [], 'nor in an open request')
+          t.strictSame(await findBarriers(page), [], 'nor in an open request')
           if (screenshots) await page.screenshot({ path: `${screenshots}/${name}-open.png`, fullPage: true })
         }
         t.strictSame(problems, [])
       })
 
   t.test('Authorize asks for one token, in the field that has the focus', async t => {
-    const { page } = await open(t, `${urls.orders}/docs/merchants`)
+    const { page } = await openPage(t, browser, `${urls.orders}/docs/merchants`)
     await page.locator('.btn.authorize').click()
     t.equal(await page.locator('.dialog-ux input').count(), 1)
     await page.locator('.dialog-ux input:focus').waitFor()
@@ -85,7 +50,7 @@ else {
   })
 
   t.test('a request that books is sent only after a question', async t => {
-    const { page } = await open(t, `${urls.orders}/docs/merchants`)
+    const { page } = await openPage(t, browser, `${urls.orders}/docs/merchants`)
     await page.locator('.btn.authorize').click()
     await page.locator('.dialog-ux input').fill(token)
     await page.keyboard.press('Enter')
@@ -138,5 +103,3 @@ else {
     }
   })
 }
-
-type Tap = { teardown(end: () => unknown): void }

@@ -1,8 +1,9 @@
 import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import t, { type Test } from 'tap'
+import { applyFile } from '../services/notifier/provisioning/apply.ts'
 import { until } from '../services/notifier/test/fixture.ts'
 import { build as buildNotifier, serviceToken } from '../services/notifier/test/portal.ts'
-import { giveRules } from '../services/notifier/test/rules-of-demo.ts'
+import { checkDemo, giveRules } from '../services/notifier/test/rules-of-demo.ts'
 import { createTokenFor } from '../services/orders/access/token-commands.ts'
 import type { TenantFile } from '../services/orders/provisioning/tenant-file.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
@@ -108,3 +109,36 @@ t.test('odd texts of an order keep no event from being accepted', async t => {
     { type: 'order.status_changed', count: odd.length },
   ])
 })
+
+t.test(
+  'events of a company wait until its notifier file is applied, and those of the last 24 hours become messages',
+  async t => {
+    const { orders, notifier, move, isDelivered } = await buildBoth(t)
+    await orders.apply(tenantFile({ id: 'late', waybills: { mode: 'auto', format: 'LT######' } }))
+    const late = { tenant: 'late', token: await orders.tokenOf('shop@example.com', 'late') }
+    const book = async (options = {}): Promise<string> => (await orders.bulk(batch([order()]), options)).body.data[0]
+    const old = await book(late)
+    await orders.rows(`update outbox set happened_at = now() - interval '25 hours'`)
+    const waybill = await book(late)
+    orders.relay.start()
+    const own = await book()
+    await move([own], 'key_2', 'meanwhile')
+    const left = `select tenant_id, cardinality(waybill_numbers) as events from outbox`
+    const waiting = [1, 2].map(() => ({ tenant_id: 'late', events: 1 }))
+    const isWaiting = async () => JSON.stringify(await orders.rows(left)) === JSON.stringify(waiting)
+    await until('only those of the other company are delivered', isWaiting)
+    t.match(await notifier.rows('select distinct tenant_id from events'), [{ tenant_id: 'demo' }])
+
+    const checked = checkDemo([{ on: 'order.created', template: 'order_created', language: 'en_US' }])
+    if (checked.kind === 'refused') throw new Error(JSON.stringify(checked.errors))
+    const channels = checked.file.channels.map(channel => ({ ...channel, phoneNumberId: '200' }))
+    const file = { ...checked.file, tenant: { ...checked.file.tenant, id: 'late' }, channels }
+    t.equal((await applyFile(notifier.pool, notifier.keyring, file, false)).kind, 'applied')
+    await until('all are delivered', isDelivered)
+    const events = `select waybill_number from events where tenant_id = 'late' order by taken_at, event_id`
+    t.same(new Set((await notifier.rows(events)).map(row => row.waybill_number)), new Set([old, waybill]))
+    t.same(await notifier.rows(`select waybill_number from messages where tenant_id = 'late'`), [
+      { waybill_number: waybill },
+    ])
+  },
+)

@@ -10,22 +10,24 @@ import { Settings as OrdersSettings } from '../services/orders/config.ts'
 
 type Variables = Record<string, string>
 const schemas = { orders: OrdersSettings, notifier: NotifierSettings }
-const composeText = readFileSync(join(root, 'docker-compose.yml'), 'utf8')
-/** By service, the lines below `environment:`. */
-const environments = Object.fromEntries(
-  [...composeText.matchAll(/^ {2}(\w+):\n(?:(?: {4}.*)?\n)*? {4}environment:\n((?: {6}.*\n)+)/gm)].map(
-    ([, service = '', lines = '']) => [
-      service,
-      [...lines.matchAll(/^ +(\w+): (.*)$/gm)].map(([, name = '', value = '']): [string, string] => [name, value]),
-    ],
-  ),
-)
+const base = readFileSync(join(root, 'docker-compose.yml'), 'utf8')
+const composeText = base + readFileSync(join(root, 'docker-compose.override.yml'), 'utf8')
+/** By service, the lines below `environment:`, of a later file after those of an earlier one. */
+const readEnvironments = (text: string): Record<string, [string, string][]> => {
+  const found = [...text.matchAll(/^ {2}(\w+):\n(?:(?: {4}.*)?\n)*? {4}environment:\n((?: {6}.*\n)+)/gm)]
+  const lines = found.flatMap(([, service = '', block = '']) =>
+    [...block.matchAll(/^ +(\w+): (.*)$/gm)].map(([, name = '', value = '']) => ({ service, name, value })),
+  )
+  const byService = Map.groupBy(lines, ({ service }) => service)
+  return Object.fromEntries([...byService].map(([key, of]) => [key, of.map(({ name, value }) => [name, value])]))
+}
+const environments = readEnvironments(composeText)
 
-/** The environment that compose gives to a service of the image, with these variables in .env. */
-const environmentOf = (name: string, variables: Variables = {}): Variables => ({
+/** The environment that compose gives to a service of the image, with these variables in .env, by both files or those of `from`. */
+const environmentOf = (name: string, variables: Variables = {}, from = environments): Variables => ({
   NODE_ENV: 'production',
   ...Object.fromEntries(
-    (environments[name] ?? []).map(([setting, value]) => [
+    (from[name] ?? []).map(([setting, value]) => [
       setting,
       value.replace(/\$\{(\w+):-([^}]*)\}/g, (_, variable, fallback) => variables[variable] || fallback),
     ]),
@@ -61,9 +63,9 @@ const runSecrets = (...words: string[]) =>
 
 t.test('every constant of docker-compose.yml that could be a secret is a demonstration secret', async t => {
   const defaults = [...composeText.matchAll(/\$\{(\w+):-([^}]*)\}/g)].map(([, name, value]) => ({ name, value }))
-  const secret = defaults.filter(({ value = '' }) => !/^(\d*|true|info|https?:\/\/.*)$/.test(value))
+  const secret = defaults.filter(({ value = '' }) => !/^(\d*|true|false|info|https?:\/\/.*)$/.test(value))
   t.strictSame(new Set(secret.map(each => each.value)), new Set(Object.values(demonstration)))
-  t.strictSame(Object.keys(environments), ['postgres', 'orders', 'notifier', 'simulator'])
+  t.strictSame(Object.keys(environments), ['postgres', 'orders', 'notifier', 'simulator', 'demo'])
   for (const environment of Object.values(environments))
     for (const [name, value] of environment) if (/PASSWORD|TOKEN|SECRET|KEYS/.test(name)) t.match(value, /^\$\{/, name)
 })
@@ -85,6 +87,12 @@ for (const name of ['orders', 'notifier'] as const) {
       }
     },
   )
+
+  t.test(`docker-compose.yml alone, without a .env, starts no ${name}`, async t => {
+    const errors = errorsOf(name, environmentOf(name, {}, readEnvironments(base)))
+    t.ok(errors.length > 0)
+    for (const error of errors) t.match(error, /demonstration .*npm run secrets/)
+  })
 
   t.test(
     `the process of ${name} does not start with refused ones, and warns once of those that are allowed`,
@@ -113,8 +121,10 @@ for (const name of ['orders', 'notifier'] as const) {
     t.equal(statSync(file).mode & 0o777, 0o600)
     const lines = readFileSync(file, 'utf8').split('\n')
     const set = lines.filter(line => line && !line.startsWith('#')).map(line => line.split(/=(.*)/s).slice(0, 2))
-    const variables = { ...Object.fromEntries(set), MESSAGING_API_URL: 'https://graph.facebook.com' }
-    const environment = environmentOf(name, variables)
+    const variables: Variables = Object.fromEntries(set)
+    t.equal(variables.COMPOSE_FILE, 'docker-compose.yml')
+    const environment = environmentOf(name, variables, readEnvironments(base))
+    t.equal(environment.MESSAGING_API_URL, '')
     t.strictSame(errorsOf(name, environment), [])
     t.strictSame(findDemonstrationSecrets(environment), [])
   })

@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
 import { addressOf, freePort } from '../dev/ports.ts'
 import { type Environment, runAdmin, ServiceProcess } from '../dev/service-process.ts'
+import { root } from '../dev/settings.ts'
 import { cloneDatabase, type Teardown, type TestDatabase } from '../dev/test-database.ts'
+import type { Courier } from './courier.ts'
 
 export interface Stack {
   orders: ServiceProcess
@@ -14,19 +17,30 @@ export interface Stack {
 
 const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
 
+/** Applies the demo's files to both services. Returns where they are, with a token of staff for each. */
+export const applyDemo = async ({ admin, orders, notifier, simulator }: Stack): Promise<Courier> => {
+  await admin('orders', 'apply', join(root, 'examples/demo-tenant.json'))
+  await admin('notifier', 'apply', join(root, 'examples/demo-notifier.json'))
+  const staffOf = async (service: 'orders' | 'notifier') =>
+    ((await admin(service, 'token', 'create', '--tenant', 'demo', '--staff', 'Ruwan')) as { token: string }).token
+  const tokens = { ordersStaff: await staffOf('orders'), notifierStaff: await staffOf('notifier') }
+  return { orders: orders.url, notifier: notifier.url, simulator: simulator.url, ...tokens }
+}
+
 export interface StackOptions {
   orders?: Environment
   notifier?: Environment
   simulator?: Environment
-  /** Instead of a clone. */
+  /** Instead of clones. */
   ordersDatabase?: TestDatabase
+  notifierDatabase?: TestDatabase
 }
 
 /** Both services and the simulator on databases of their own, with each other's addresses, ready. Gone when the test ends. */
 export const startStack = async (t: Teardown, more: StackOptions = {}): Promise<Stack> => {
   const databases = {
     orders: more.ordersDatabase ?? (await cloneDatabase(t, 'orders')),
-    notifier: await cloneDatabase(t, 'notifier'),
+    notifier: more.notifierDatabase ?? (await cloneDatabase(t, 'notifier')),
   }
   const [ordersPort, notifierPort, simulatorPort] = [await freePort(), await freePort(), await freePort()]
   const common = { ...secrets, SERVICE_TOKEN: randomBytes(16).toString('hex'), RATE_LIMIT_PER_MINUTE: '1000000' }

@@ -62,9 +62,9 @@ const clientsOf = async ({ name, createToken, revokeToken }: Target, merchant: H
 
 /** Requests an operation about demo's things. */
 const sendAs = ({ send, names }: Target, operation: Operation, headers: Headers) =>
-  send(
-    requestOf(operation, { headers, isRight: true }, { path: names, body: JSON.stringify(rightBodies(operation)[0]) }),
-  )
+  send(requestOf(operation, { headers, isRight: true }, { path: names, body: bodyOf(operation) }))
+
+const bodyOf = (operation: Operation): string | undefined => JSON.stringify(rightBodies(operation)[0])
 
 const isRefusal = (operation: Operation, name: string, { status, text }: { status: number; text: string }): boolean =>
   name === 'no tenant' && !isInternal(operation)
@@ -86,7 +86,8 @@ const tryAll = async (target: Target, { refused, elsewhere }: Clients, broken: B
   let requests = 0
   for (const operation of operations.filter(({ needsToken }) => needsToken)) {
     const where = `${service} ${operation.id}`
-    const shows = (text: string) => marks.find(mark => text.includes(mark) && !operation.path.includes(mark))
+    const asked = operation.path + bodyOf(operation)
+    const shows = (text: string) => marks.find(mark => text.includes(mark) && !asked.includes(mark))
     for (const [name, client] of Object.entries({ ...refused, ...wrongKind(target, operation) })) {
       const response = await sendAs(target, operation, client)
       const isRefused = isRefusal(operation, name, response)

@@ -59,7 +59,9 @@ const fuzzOperation = async (
     if (error) throw new Error(error.slice(0, 300))
   }
   const requests = requestsOf(operation, target.headersFor(operation), known)
-  const result = await fc.check(fc.asyncProperty(requests, attempt), { numRuns: count, seed })
+  // Making a failing input smaller has no end of its own.
+  const options = { numRuns: count, seed, interruptAfterTimeLimit: 120_000 }
+  const result = await fc.check(fc.asyncProperty(requests, attempt), options)
   if (result.failed)
     broken.add(`${target.name} ${operation.id} ${result.errorInstance}: ${show(result.counterexample?.[0])}`)
   return counts
@@ -82,6 +84,7 @@ export const promise: TrustPromise = {
     for (const target of targets) {
       const memory = createMemory(target)
       for (const [index, operation] of target.operations.entries()) {
+        if (!operation.id.includes(process.env.FUZZ_ONLY ?? '')) continue
         const counts = await fuzzOperation(target, memory, operation, each, seed + index, broken)
         report(`${target.name} ${operation.id}: ${counts.sent} inputs, ${counts.succeeded} succeeded`)
         sent += counts.sent

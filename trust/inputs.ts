@@ -102,17 +102,20 @@ const mutation: fc.Arbitrary<Mutation> = fc.record({
 })
 
 /** Where in a value something can be changed: its containers with their keys, outer ones first. */
-const placesIn = (value: unknown): [container: Record<string, unknown>, key: string][] => {
-  if (typeof value !== 'object' || value === null) return []
+const placesIn = (value: unknown, places: Place[] = []): Place[] => {
+  if (typeof value !== 'object' || value === null) return places
   const container = value as Record<string, unknown>
-  return Object.keys(container).flatMap(key => [
-    [container, key] as [typeof container, string],
-    ...placesIn(container[key]),
-  ])
+  for (const key of Object.keys(container)) {
+    places.push([container, key])
+    placesIn(container[key], places)
+  }
+  return places
 }
+type Place = [container: Record<string, unknown>, key: string]
 
-/** Of a mutated value. */
+/** Of a mutated value. The characters are more than any operation accepts. */
 const maxPlaces = 50_000
+const maxCharacters = 8_000_000
 
 const mutate = (value: unknown, { at, kind, value: drawn, name }: Mutation): unknown => {
   const odd = structuredClone(drawn)
@@ -129,8 +132,11 @@ const mutate = (value: unknown, { at, kind, value: drawn, name }: Mutation): unk
   if (kind === 'rename' && !Array.isArray(container)) put(name, container[key])
   if (kind === 'repeat') {
     // What was repeated before is not repeated as often again.
-    const most = Math.ceil(maxPlaces / (placesIn(container[key]).length + 1))
-    container[key] = Array.from({ length: 1 + (at % Math.min(most, 1_200)) }, () => container[key])
+    const repeated = container[key]
+    const characters = JSON.stringify(repeated)?.length ?? 1
+    const most = Math.ceil(Math.min(maxPlaces / (placesIn(repeated).length + 1), maxCharacters / characters))
+    // Copies: what is changed next is changed in one of them.
+    container[key] = Array.from({ length: 1 + (at % Math.min(most, 1_200)) }, () => structuredClone(repeated))
   }
   return value
 }

@@ -71,7 +71,8 @@ const createSender = (url: string): Target['send'] => {
       const started = performance.now()
       let text = ''
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
-      const sent = request(url + path, { method, agent, headers: { ...headers, ...length } }, response => {
+      // The path as it is: a URL would resolve its `%2e%2e`.
+      const sent = request(url, { path, method, agent, headers: { ...headers, ...length } }, response => {
         const { statusCode: status = 0, headers } = response
         response.setEncoding('utf8').on('data', part => (text += part))
         response.on('close', () => resolve({ status, headers, text, ms: performance.now() - started }))

@@ -293,9 +293,29 @@ export interface paths {
         put?: never;
         /**
          * Accept events of orders, each id once
-         * @description An event for which no message can be created is accepted too; GET /api/timeline shows why.
+         * @description An event for which no message can be created is accepted too; GET /api/timeline shows why. Events of a tenant that is unknown here are refused with `unknown_tenant`; they may be repeated later.
          */
         post: operations["acceptEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/internal/events/{tenant}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * The events that the notifier has processed
+         * @description For orders after a backup was restored. Kept for 30 days.
+         */
+        get: operations["listKnownEvents"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -448,6 +468,8 @@ export interface components {
         };
         EventsAccepted: {
             data: {
+                /** @description New events that are older than 24 hours: they create no messages. */
+                expired: number;
                 /** @description Events that were accepted before: they create no messages. */
                 repeated: number;
                 /** @description Events that are new. */
@@ -458,6 +480,15 @@ export interface components {
         Healthy: {
             /** @enum {string} */
             status: "ok";
+        };
+        KnownEvents: {
+            data: {
+                happened_at: string;
+                status_key: string;
+                waybill_number: string;
+            }[];
+            in_doubt_before: string | null;
+            next: string | null;
         };
         Message: {
             channel?: string | null;
@@ -490,6 +521,7 @@ export interface components {
             message: string;
         };
         MessageList: {
+            /** @description May be short, or empty, before the end. */
             data: components["schemas"]["MessageWithTimeline"][];
             next_cursor: string | null;
         };
@@ -550,6 +582,8 @@ export interface components {
             happened_at: string;
             id: string;
             order: components["schemas"]["OrderSnapshot"];
+            /** @description The trace that the event belongs to, as W3C's header of that name. */
+            traceparent?: string;
             /** @enum {string} */
             type: "order.created" | "order.status_changed";
         };
@@ -2250,7 +2284,8 @@ export interface operations {
                      *       "message": "The events are taken.",
                      *       "data": {
                      *         "taken": 1,
-                     *         "repeated": 0
+                     *         "repeated": 0,
+                     *         "expired": 0
                      *       }
                      *     }
                      */
@@ -2289,6 +2324,22 @@ export interface operations {
                     "application/json": components["schemas"]["Error"];
                 };
             };
+            /** @description It does not exist. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "There is nothing at this address.",
+                     *       "code": "route_not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             408: components["responses"]["Error408"];
             /** @description The body is too large, or its JSON has too many values or levels. */
             413: {
@@ -2317,6 +2368,159 @@ export interface operations {
                      * @example {
                      *       "message": "Send the body as application/json.",
                      *       "code": "unsupported_media_type"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The given data was invalid: `errors` lists every error, and nothing was created. */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The given data was invalid.",
+                     *       "code": "validation_failed",
+                     *       "errors": {
+                     *         "order_data.0.destination_city_name": [
+                     *           "The selected destination city name is invalid."
+                     *         ]
+                     *       },
+                     *       "suggestions": {
+                     *         "order_data.0.destination_city_name": [
+                     *           {
+                     *             "id": 2100,
+                     *             "name": "Galle",
+                     *             "state": "Galle"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests: repeat after Retry-After seconds. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too Many Attempts.",
+                     *       "code": "rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            431: components["responses"]["Error431"];
+            /** @description The service is temporarily unavailable. With Retry-After nothing was changed; without it the outcome is unknown. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The service is unavailable for a moment. Nothing was changed; repeat the call.",
+                     *       "code": "unavailable"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    listKnownEvents: {
+        parameters: {
+            query: {
+                after?: string;
+                since: string;
+            };
+            header?: never;
+            path: {
+                tenant: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "waybill_number": "DM00000001",
+                     *           "status_key": "key_2",
+                     *           "happened_at": "2026-02-19T19:06:23.000Z"
+                     *         }
+                     *       ],
+                     *       "next": null,
+                     *       "in_doubt_before": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["KnownEvents"];
+                };
+            };
+            /** @description The token is unknown, expired or revoked, or belongs to another tenant. Message: "Unauthenticated." */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Unauthenticated.",
+                     *       "code": "unauthenticated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description It does not exist. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "There is nothing at this address.",
+                     *       "code": "route_not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            408: components["responses"]["Error408"];
+            /** @description The body is too large, or its JSON has too many values or levels. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The body is too large. Send it in smaller parts.",
+                     *       "code": "payload_too_large"
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];

@@ -202,6 +202,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/public/merchant/order/lookup": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The status of up to 500 orders
+         * @description By waybill numbers or by your own order numbers. Those that you do not have are listed as missing.
+         */
+        post: operations["lookUpOrders"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/public/merchant/order/single": {
         parameters: {
             query?: never;
@@ -651,6 +671,30 @@ export interface components {
             token: string;
             user: components["schemas"]["User"];
         };
+        LookedUp: {
+            /** @description In the order of the numbers; several orders of one number: the newest first. */
+            data: {
+                /** @description Whole units of the currency. */
+                cod: number;
+                /** @description ISO 8601, UTC. */
+                created_at: string;
+                currency: string;
+                /** @description ISO 8601, UTC, with six decimals. */
+                date_time: string;
+                delivery_charge: number;
+                order_no: string | null;
+                status: components["schemas"]["StatusLabel"];
+                waybill_number: string;
+            }[];
+            /** @description The numbers of which the merchant has no order. */
+            missing: string[];
+        };
+        LookUp: {
+            /** @description The merchant's own numbers; of each the newest 10 orders. */
+            order_nos?: string[];
+            /** @description These, or order_nos. */
+            waybill_numbers?: string[];
+        };
         MovedOrders: {
             /** @description The waybill numbers, as in the request. */
             data: string[];
@@ -761,6 +805,8 @@ export interface components {
             happened_at: string;
             id: string;
             order: components["schemas"]["OrderSnapshot"];
+            /** @description The trace that the event belongs to, as W3C's header of that name. */
+            traceparent?: string;
             /** @enum {string} */
             type: "order.created" | "order.status_changed";
         };
@@ -2202,6 +2248,80 @@ export interface operations {
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    lookUpOrders: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "waybill_numbers": [
+                 *         "DM00000001",
+                 *         "DM00000009"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["LookUp"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "waybill_number": "DM00000001",
+                     *           "order_no": "LS-1001",
+                     *           "status": {
+                     *             "key": "key_2",
+                     *             "name": "CONFIRMED",
+                     *             "color": "primary"
+                     *           },
+                     *           "date_time": "2026-02-19T19:06:23.000000Z",
+                     *           "cod": 4500,
+                     *           "delivery_charge": 540,
+                     *           "currency": "LKR",
+                     *           "created_at": "2026-02-19T19:06:23.000000Z"
+                     *         }
+                     *       ],
+                     *       "missing": [
+                     *         "DM00000009"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LookedUp"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             422: components["responses"]["Error422"];

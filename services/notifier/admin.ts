@@ -1,13 +1,23 @@
+import { addArchive } from '@courier/shared/cli/archive.ts'
 import { printApplied } from '@courier/shared/cli/changes.ts'
 import {
   print,
   printFieldErrors,
   printJson,
+  printTable,
   readJson,
   runCommand,
   UsageError,
 } from '@courier/shared/cli/command-line.ts'
-import { addAudit, addMigrate, addTokenCommands, poolOf, printToken } from '@courier/shared/cli/operator-commands.ts'
+import {
+  addAudit,
+  addMigrate,
+  addTokenCommands,
+  poolOf,
+  printToken,
+  readPastTime,
+  requireStopped,
+} from '@courier/shared/cli/operator-commands.ts'
 import { readSecret } from '@courier/shared/cli/secret.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { createLogger } from '@courier/shared/log.ts'
@@ -20,15 +30,17 @@ import { rotateKeys } from './channels/rotate.ts'
 import { type Keyring, readKeyring, VaultError } from './channels/vault.ts'
 import { credentialSettings, databaseSettings, orderSettings, ordersUrl } from './config.ts'
 import { migrateNotifier } from './database/migrate.ts'
+import { takeMessages } from './messages/archive.ts'
 import { type SendRequest, sendMessage } from './messages/send-command.ts'
-import { createOrdersClient } from './orders-client/http-client.ts'
+import type { createOrdersClient } from './orders-client/http-client.ts'
 import { addChannel, type ChannelRequest } from './provisioning/add-channel.ts'
 import { applyFile } from './provisioning/apply.ts'
 import { checkFile } from './provisioning/check-file.ts'
+import { markRestored } from './restoring/restored.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
-const withPool = poolOf('notifier admin', () => settings().NOTIFIER_DATABASE_URL)
+const withPool = poolOf('notifier admin', () => ({ url: settings().NOTIFIER_DATABASE_URL }))
 
 /** As `withPool`, for a command that needs the keys. */
 const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => Promise<Result>): Promise<Result> => {
@@ -48,11 +60,13 @@ const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => 
 }
 
 /** As `withPool`, for a command that reads from orders. */
-const withOrders = (
+const withOrders = async (
   action: (pool: pg.Pool, orders: ReturnType<typeof createOrdersClient>) => Promise<void>,
 ): Promise<void> => {
   const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...orderSettings }), process.env)
   const logger = createLogger('notifier admin', 'silent')
+  // Here alone: undici would be a sixth of the start of every command.
+  const { createOrdersClient } = await import('./orders-client/http-client.ts')
   const orders = createOrdersClient({ url: ordersUrl(known), serviceToken: known.SERVICE_TOKEN, logger })
   return withPool(pool => action(pool, orders)).finally(() => orders.close())
 }
@@ -158,6 +172,37 @@ program
     })
   })
 
+program
+  .command('restored')
+  .description('after an older backup was restored: what may have been sent becomes unknown; before the service starts')
+  .option('--until <iso>', 'when the lost database was last in use; without it now')
+  .option('--dry-run', 'print the same, write nothing')
+  .option('--json', 'print JSON', false)
+  .action(async ({ until, dryRun = false, json }) => {
+    const lostAt = until === undefined ? new Date() : readPastTime('--until', until)
+    const tenants = await withPool(async pool => {
+      await requireStopped(pool, 'notifier')
+      return markRestored(pool, lostAt, dryRun)
+    })
+    if (json) return printJson({ dry_run: dryRun, until: lostAt, tenants })
+    printTable(
+      tenants.map(tenant => ({ ...tenant })),
+      'There are no tenants.',
+    )
+    print(
+      dryRun
+        ? 'Nothing was written: this was a dry run.'
+        : 'queued, held and sending are unknown now: only staff sends them again. scheduled stay queued. Go on with docs/backup.md.',
+    )
+  })
+
 addAudit(program, withPool)
+
+const asOwner = () => {
+  const known = settings()
+  const { NOTIFIER_MIGRATE_DATABASE_URL: url = known.NOTIFIER_DATABASE_URL } = known
+  return { url }
+}
+addArchive(program, poolOf('notifier admin', asOwner), { messages: takeMessages })
 
 await runCommand(() => program.parseAsync(), { program: 'notifier', databaseSetting: 'NOTIFIER_DATABASE_URL' })

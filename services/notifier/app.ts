@@ -29,7 +29,7 @@ import { createSender } from './sending/sender.ts'
 import { templates } from './templates/routes.ts'
 import { timeline } from './timeline/routes.ts'
 import { webhooks } from './webhooks/routes.ts'
-import { reactToFailures } from './webhooks/settle-messages.ts'
+import { logTraced, reactToFailures } from './webhooks/settle-messages.ts'
 
 export interface NotifierOptions extends Edge {
   pool: pg.Pool
@@ -109,7 +109,14 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
 
   const tokens = createTokenKeeper(pool, keyring)
   const effects = createEffects(pool, logger)
-  const sendOne = createSender({ api: options.api, tokens, effects, logger, onUnopened: keys.doubt })
+  const sendOne = createSender({
+    api: options.api,
+    tokens,
+    effects,
+    logger,
+    tracer: options.tracer,
+    onUnopened: keys.doubt,
+  })
   const counted = countSends(registry)
   const send = (message: ClaimedMessage) => sendOne(message).then(counted)
   const queue = new Queue({
@@ -130,11 +137,14 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     onReleased: wake,
     onFact: (kind, count) => facts.inc({ kind }, count),
     onFailures: reactToFailures(logger),
+    onTraced: logTraced(logger),
+    tracer: options.tracer,
   })
 
   await app.register(events, {
     pool,
     serviceToken: options.serviceToken,
+    tracer: options.tracer,
     onQueued: wake,
     onProcessed: (outcome, count) => eventOutcomes.inc({ outcome }, count),
   })

@@ -6,13 +6,14 @@ import {
   requestSettings,
   ServiceToken,
   ServiceUrl,
+  tracingSettings,
 } from '@courier/shared/config.ts'
 import { demonstrationProblems, demonstrationSettings } from '@courier/shared/demonstration.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { keyringProblem } from './channels/vault.ts'
 import { baseUrlProblem } from './messaging-api/base-url.ts'
 
-/** Where plain http is allowed beside loopback: the service of docker-compose.yml. */
+/** Where plain http is allowed beside loopback: the service of docker-compose.override.yml. */
 const plainHttpHosts = ['simulator']
 
 /** Settings of the operator's commands. */
@@ -50,6 +51,7 @@ const properties = {
   ...credentialSettings,
   ...orderSettings,
   ...requestSettings,
+  ...tracingSettings,
   ...demonstrationSettings,
   DEMO_ACCESS_TOKEN: Type.Optional(Type.String({ secret: true, description: 'the access token of the demo account' })),
   DEMO_APP_SECRET: Type.Optional(Type.String({ secret: true, description: 'the app secret of the demo account' })),

@@ -1,6 +1,6 @@
 import { edgeOf, loadConfigOrExit } from '@courier/shared/config.ts'
 import { warnOfDemonstration } from '@courier/shared/demonstration.ts'
-import { runService } from '@courier/shared/http/run-service.ts'
+import { runService, startTracer } from '@courier/shared/http/run-service.ts'
 import { createLogger } from '@courier/shared/log.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { createNotifier } from './app.ts'
@@ -16,6 +16,7 @@ const settings = loadConfigOrExit(Settings, process.env)
 const keyring = readKeyring(settings.CREDENTIALS_KEYS)
 const logger = createLogger('notifier', settings.LOG_LEVEL)
 warnOfDemonstration(settings, logger)
+const tracer = await startTracer('notifier', settings.OTEL_EXPORTER_OTLP_ENDPOINT, logger)
 const pool = createPool({
   url: settings.NOTIFIER_DATABASE_URL,
   name: 'notifier',
@@ -42,6 +43,7 @@ const { app, queue } = await createNotifier({
   maxBodyBytes: settings.MAX_BODY_BYTES,
   requestsPerMinute: settings.RATE_LIMIT_PER_MINUTE,
   ...edgeOf(settings),
+  tracer,
 })
 
 await runService({
@@ -49,7 +51,7 @@ await runService({
   pool,
   logger,
   workers: [queue, keepProving({ pool, keyring, api }, logger), createNotifierHousekeeping(pool, logger)],
-  clients: [api, orders],
+  clients: [api, orders, tracer],
   migrate: () => migrateNotifier(settings),
   host: settings.HOST,
   port: settings.NOTIFIER_PORT,

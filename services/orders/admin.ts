@@ -1,13 +1,23 @@
+import { addArchive } from '@courier/shared/cli/archive.ts'
 import { printApplied } from '@courier/shared/cli/changes.ts'
-import { readJson, runCommand } from '@courier/shared/cli/command-line.ts'
-import { addAudit, addMigrate, addTokenCommands, poolOf, printToken } from '@courier/shared/cli/operator-commands.ts'
+import { readJson, runCommand, UsageError } from '@courier/shared/cli/command-line.ts'
+import {
+  addAudit,
+  addMigrate,
+  addTokenCommands,
+  poolOf,
+  printToken,
+  readPastTime,
+  requireStopped,
+} from '@courier/shared/cli/operator-commands.ts'
 import { readSecret } from '@courier/shared/cli/secret.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import { createTokenFor, listTokens, revokeTokenById, type TokenRequest } from './access/token-commands.ts'
-import { databaseSettings } from './config.ts'
+import { databaseOf, databaseSettings, notifierSettings, notifierUrl } from './config.ts'
 import { migrateOrders } from './database/migrate.ts'
+import { takeTimelines } from './orders/archive.ts'
 import { applyTenant } from './provisioning/apply.ts'
 import { checkFile } from './provisioning/check-file.ts'
 import {
@@ -17,10 +27,12 @@ import {
   type MerchantRequest,
   type NewMerchant,
 } from './provisioning/merchant-commands.ts'
+import { printRestored } from './restoring/print.ts'
+import { recover } from './restoring/restored.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
-const withPool = poolOf('orders admin', () => settings().ORDERS_DATABASE_URL)
+const withPool = poolOf('orders admin', () => databaseOf(settings()))
 
 const program = new Command('orders').description("The operator's commands of the orders service.")
 
@@ -95,6 +107,36 @@ token
 
 addTokenCommands(token, 'orders', withPool, { list: listTokens, revoke: revokeTokenById })
 
+program
+  .command('restored')
+  .description(
+    'after an older backup of orders or the notifier was restored: no waybill twice, no event lost; prints what to check',
+  )
+  .requiredOption('--since <iso>', 'the time to which the database was restored; the older one of two')
+  .option('--skip <numbers>', 'waybill numbers to leave out; 0 if only the database of the notifier was restored')
+  .option('--dry-run', 'print the same, write nothing')
+  .option('--json', 'print JSON', false)
+  .action(async ({ since, skip, dryRun = false, json }) => {
+    if (skip !== undefined && !/^\d{1,12}$/.test(skip)) throw new UsageError('--skip must be a whole number')
+    const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...notifierSettings }), process.env)
+    const options = { since: readPastTime('--since', since), skip: skip && Number(skip), isDryRun: dryRun }
+    // Here alone: undici would be a sixth of the start of every command.
+    const { createServiceClient } = await import('@courier/shared/http/service-client.ts')
+    const notifier = createServiceClient({ baseUrl: notifierUrl(known), serviceToken: known.SERVICE_TOKEN })
+    const tenants = await withPool(async pool => {
+      if (options.skip !== 0) await requireStopped(pool, 'orders')
+      return recover(pool, { ...options, notifier })
+    }).finally(() => notifier.close())
+    printRestored(tenants, { dryRun, json })
+  })
+
 addAudit(program, withPool)
+
+const asOwner = () => {
+  const known = settings()
+  const { ORDERS_MIGRATE_DATABASE_URL: url = known.ORDERS_DATABASE_URL } = known
+  return { ...databaseOf(known), url }
+}
+addArchive(program, poolOf('orders admin', asOwner), { timelines: takeTimelines })
 
 await runCommand(() => program.parseAsync(), { program: 'orders', databaseSetting: 'ORDERS_DATABASE_URL' })

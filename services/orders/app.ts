@@ -22,9 +22,12 @@ import { createFindHabits } from './booking/habits.ts'
 import { booking } from './booking/routes.ts'
 import { createWaybillNumbers } from './booking/waybill-numbers.ts'
 import { createCatalogues } from './catalogue/catalogue.ts'
+import { createLists } from './catalogue/lists.ts'
+import { countLoads, watchCatalogues } from './catalogue/metrics.ts'
 import { catalogueLists, catalogueRows } from './catalogue/routes.ts'
 import { createOrderFinder } from './orders/find-order.ts'
 import { internal } from './orders/internal-routes.ts'
+import { lookingUp } from './orders/look-up-routes.ts'
 import { cancelling, staffMoves } from './orders/move-routes.ts'
 import { merchantOrders, orderStatus, staffOrders } from './orders/order-routes.ts'
 import { statusList } from './orders/status-routes.ts'
@@ -46,6 +49,8 @@ export interface OrdersOptions extends Edge {
   requestsPerMinute: number
   /** Of one network address without a token. */
   publicRequestsPerMinute: number
+  /** Of the catalogues in memory, with the lists made of them. */
+  catalogueBytes: number
   login: LoginLimits
 }
 
@@ -125,13 +130,16 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   watchPool(pool, registry)
   watchOutbox(pool, registry)
-  const relay = new Relay({ pool, logger, notifier, ...countDeliveries(registry) })
+  const relay = new Relay({ pool, logger, notifier, tracer: limits.tracer, ...countDeliveries(registry) })
   const findCaller = createTokenReader(pool)
   const findOrder = createOrderFinder(pool)
   const openWholeList = createWholeLists(pool)
-  const catalogues = createCatalogues(pool)
+  const listBytes = Math.floor(limits.catalogueBytes / 4)
+  const listsOf = createLists(listBytes)
+  const catalogues = createCatalogues(pool, limits.catalogueBytes - listBytes, countLoads(registry))
+  watchCatalogues(catalogues, registry)
   const numbers = createWaybillNumbers(pool)
-  const writeBatch = createBatchWriter(pool)
+  const writeBatch = createBatchWriter(pool, limits.tracer)
   const suspicions = { findAlike: createFindAlike(pool), findHabits: createFindHabits(pool) }
 
   const onMoved = (tenant: string) => relay.wake(tenant)
@@ -147,8 +155,8 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       merchants.addHook('onRequest', limitRequests(new Limit('merchant', limits.requestsPerMinute), merchantIn))
       await merchants.register(user, { pool })
       await merchants.register(logout, { pool, findCaller })
-      await merchants.register(catalogueLists, { pool, catalogues })
-      await merchants.register(catalogueRows, { pool, catalogues })
+      await merchants.register(catalogueLists, { pool, catalogues, listsOf })
+      await merchants.register(catalogueRows, { pool, catalogues, listsOf })
       await merchants.register(booking, {
         dependencies: { pool, catalogues, numbers, writeBatch, ...suspicions },
         maxOrdersPerBatch: limits.maxOrdersPerBatch,
@@ -160,6 +168,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       })
       await merchants.register(merchantOrders, { pool, findOrder, openWholeList })
       await merchants.register(orderStatus, { findOrder })
+      await merchants.register(lookingUp, { pool })
       await merchants.register(cancelling, { pool, onMoved })
       await merchants.register(statusList, { pool })
       await merchants.register(tracking, { findOrder })

@@ -6,6 +6,7 @@ import {
   requestSettings,
   ServiceToken,
   ServiceUrl,
+  tracingSettings,
 } from '@courier/shared/config.ts'
 import { demonstrationProblems, demonstrationSettings } from '@courier/shared/demonstration.ts'
 import { type Static, Type } from '@sinclair/typebox'
@@ -16,24 +17,59 @@ export const databaseSettings = {
   ORDERS_MIGRATE_DATABASE_URL: Type.Optional(
     PostgresUrl('the same database as the role that owns the tables; without it ORDERS_DATABASE_URL is used'),
   ),
+  CITUS: Type.String({
+    default: 'false',
+    maxLength: 5,
+    pattern: '^(true|false)$',
+    description: 'whether Citus distributes the tables (docs/scaling.md#citus)',
+    must: 'be true or false',
+  }),
 }
+
+/** For createPool. */
+export const databaseOf = ({ ORDERS_DATABASE_URL, CITUS }: { ORDERS_DATABASE_URL: string; CITUS: string }) => ({
+  url: ORDERS_DATABASE_URL,
+  isCitus: CITUS === 'true',
+})
+
+/** How the notifier is reached. */
+export const notifierSettings = {
+  SERVICE_TOKEN: ServiceToken,
+  NOTIFIER_URL: ServiceUrl('the address of the notifier; without it NOTIFIER_PORT on this machine'),
+  NOTIFIER_PORT: Port(3001, 'the port of the notifier on this machine'),
+}
+
+/** The address of the notifier. */
+export const notifierUrl = ({
+  NOTIFIER_URL,
+  NOTIFIER_PORT,
+}: {
+  NOTIFIER_URL?: string
+  NOTIFIER_PORT: number
+}): string => NOTIFIER_URL ?? `http://127.0.0.1:${NOTIFIER_PORT}`
 
 /** Every environment variable that the process reads. */
 const properties = {
   ...databaseSettings,
+  ...notifierSettings,
   ...requestSettings,
+  ...tracingSettings,
   ...demonstrationSettings,
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
   ORDERS_PORT: Port(3000, 'the port of orders'),
-  SERVICE_TOKEN: ServiceToken,
-  NOTIFIER_URL: ServiceUrl('the address of the notifier; without it NOTIFIER_PORT on this machine'),
-  NOTIFIER_PORT: Port(3001, 'the port of the notifier on this machine'),
   LOG_LEVEL: LogLevel,
   MESSAGING_API_URL: Type.Optional(
     Type.String({ description: "the notifier's: demonstration secrets are refused unless it is the simulator" }),
   ),
   DATABASE_CONNECTIONS: PositiveInteger(10, 'maximum connections to Postgres of the process', 1000),
   MAX_ORDERS_PER_BATCH: PositiveInteger(1000, 'maximum orders of one bulk request', 100_000),
+  CATALOGUE_MEMORY_BYTES: Type.Integer({
+    minimum: 2 ** 20,
+    maximum: 2 ** 40,
+    default: 2 ** 28,
+    description: 'maximum bytes of the catalogues that the process keeps in memory',
+    must: `be a whole number of bytes, ${2 ** 20} to ${2 ** 40}`,
+  }),
   LOGIN_TOKEN_DAYS: PositiveInteger(30, 'days that a token created by a login is valid', 3650),
   LOGIN_TRIES_PER_EMAIL: PositiveInteger(5, 'maximum wrong logins per minute for one e-mail address from one network'),
   LOGIN_TRIES_PER_ADDRESS: PositiveInteger(30, 'maximum wrong logins per minute from one network'),

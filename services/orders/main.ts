@@ -1,26 +1,27 @@
 import { edgeOf, loadConfigOrExit } from '@courier/shared/config.ts'
 import { warnOfDemonstration } from '@courier/shared/demonstration.ts'
-import { runService } from '@courier/shared/http/run-service.ts'
+import { runService, startTracer } from '@courier/shared/http/run-service.ts'
 import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { createLogger } from '@courier/shared/log.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { createOrders } from './app.ts'
-import { Settings } from './config.ts'
+import { databaseOf, notifierUrl, Settings } from './config.ts'
 import { migrateOrders } from './database/migrate.ts'
 import { createOrdersHousekeeping } from './housekeeping.ts'
 
 const settings = loadConfigOrExit(Settings, process.env)
 const logger = createLogger('orders', settings.LOG_LEVEL)
 warnOfDemonstration(settings, logger)
+const tracer = await startTracer('orders', settings.OTEL_EXPORTER_OTLP_ENDPOINT, logger)
 
 const pool = createPool({
-  url: settings.ORDERS_DATABASE_URL,
+  ...databaseOf(settings),
   name: 'orders',
   connections: settings.DATABASE_CONNECTIONS,
   onIdleError: err => logger.warn({ err }, 'database.connection_lost'),
 })
 const notifier = createServiceClient({
-  baseUrl: settings.NOTIFIER_URL ?? `http://127.0.0.1:${settings.NOTIFIER_PORT}`,
+  baseUrl: notifierUrl(settings),
   serviceToken: settings.SERVICE_TOKEN,
 })
 const { app, relay } = await createOrders({
@@ -32,7 +33,9 @@ const { app, relay } = await createOrders({
   maxBodyBytes: settings.MAX_BODY_BYTES,
   requestsPerMinute: settings.RATE_LIMIT_PER_MINUTE,
   publicRequestsPerMinute: settings.PUBLIC_RATE_LIMIT_PER_MINUTE,
+  catalogueBytes: settings.CATALOGUE_MEMORY_BYTES,
   ...edgeOf(settings),
+  tracer,
   login: {
     tokenDays: settings.LOGIN_TOKEN_DAYS,
     triesPerEmail: settings.LOGIN_TRIES_PER_EMAIL,
@@ -45,7 +48,7 @@ await runService({
   pool,
   logger,
   workers: [relay, createOrdersHousekeeping(pool, logger)],
-  clients: [notifier],
+  clients: [notifier, tracer],
   migrate: () => migrateOrders(settings),
   host: settings.HOST,
   port: settings.ORDERS_PORT,

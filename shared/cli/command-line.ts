@@ -84,7 +84,9 @@ type Failure = Error & { code?: string; severity?: string }
 const adviceFor = (error: Failure, program: string, databaseSetting: string): string | undefined => {
   if (error instanceof UsageError) return error.message
   if (isUnavailable(error))
-    return `Postgres cannot be reached. Start it (npm start) or set ${databaseSetting}: ${error.message || error.code}`
+    return `Postgres cannot be reached. Start it (npm start, docker-compose up) or set ${databaseSetting}: ${error.message || error.code}`
   if (error.code === '42P01') return `the database has no tables yet: run ${program} migrate first`
+  if (error.code === '42501')
+    return `${error.message}: set ${databaseSetting.replace('_', '_MIGRATE_')} to the role that owns the tables`
   return error.severity && /^(28|3D)/.test(error.code ?? '') ? error.message : undefined
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type pg from 'pg'
 import { listAudit } from '../postgres/audit.ts'
-import { createPool } from '../postgres/database.ts'
+import { createPool, type PoolOptions } from '../postgres/database.ts'
 import { print, printJson, printTable, readTime, UsageError } from './command-line.ts'
 import { requireTenant } from './token-commands.ts'
 
@@ -12,9 +12,9 @@ export type WithPool = <Result>(action: (pool: pg.Pool) => Promise<Result>) => P
 const statementSeconds = 600
 
 export const poolOf =
-  (name: string, url: () => string): WithPool =>
+  (name: string, options: () => Pick<PoolOptions, 'url' | 'isCitus'>): WithPool =>
   async action => {
-    const pool = createPool({ url: url(), name, connections: 2, statementSeconds })
+    const pool = createPool({ ...options(), name, connections: 2, statementSeconds })
     try {
       return await action(pool)
     } finally {
@@ -74,6 +74,23 @@ export const addTokenCommands = (
       if (json) printJson({ id, tenant, revoked: true })
       else print(`${id} of tenant ${tenant} is revoked.`)
     })
+}
+
+/** The time that an option gives. Throws UsageError for anything but a past time. */
+export const readPastTime = (option: string, text: string): Date => {
+  const time = readTime(text)
+  if (!time || time.getTime() > Date.now())
+    throw new UsageError(`${option} must be a past time such as 2027-01-31T09:00:00Z, not ${text}`)
+  return time
+}
+
+/** Throws UsageError while a process of `service` is connected to the database. */
+export const requireStopped = async (pool: pg.Pool, service: string): Promise<void> => {
+  const { rowCount } = await pool.query(
+    'select from pg_stat_activity where datname = current_database() and application_name = $1',
+    [service],
+  )
+  if (rowCount) throw new UsageError(`${service} runs on this database: stop all its processes first`)
 }
 
 export const addAudit = (program: Command, withPool: WithPool) =>

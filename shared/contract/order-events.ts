@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import { traceparentLength, traceparentPattern } from '../traces.ts'
 
 const nullable = Type.Union([Type.String(), Type.Null()])
 
@@ -59,14 +60,27 @@ export type OrderEventType = (typeof orderEventTypes)[number]
 
 const utcTime = '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?Z$'
 
+// Not `format`: the validator knows no formats and would refuse every text.
+export const UtcTime = Type.String({
+  maxLength: 30,
+  pattern: utcTime,
+  must: 'be a time such as 2027-01-31T09:00:00.000Z',
+})
+
 /** Delivered at least once, each time with the same `id`. The order's status and note are those of the event. */
 export const OrderEvent = Type.Object(
   {
     id: Type.String({ minLength: 1, maxLength: 200 }),
     type: Type.Union(orderEventTypes.map(type => Type.Literal(type))),
-    // Not `format`: the validator knows no formats and would refuse every text.
-    happened_at: Type.String({ maxLength: 30, pattern: utcTime, must: 'be a time such as 2027-01-31T09:00:00.000Z' }),
+    happened_at: UtcTime,
     order: OrderSnapshot,
+    traceparent: Type.Optional(
+      Type.String({
+        maxLength: traceparentLength,
+        pattern: traceparentPattern,
+        description: "The trace that the event belongs to, as W3C's header of that name.",
+      }),
+    ),
   },
   { title: 'OrderEvent' },
 )
@@ -100,3 +114,30 @@ export const OrderEvents = Type.Object(
   },
 )
 export type OrderEvents = Static<typeof OrderEvents>
+
+export const knownEventsPerPage = 2000
+
+/** The response of `GET /internal/events/{tenant}`: events that the notifier processed, in the order in which it did. */
+export const KnownEvents = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({ waybill_number: Type.String(), status_key: Type.String(), happened_at: Type.String() }),
+      { maxItems: knownEventsPerPage },
+    ),
+    /** `after` of the next request; null at the end. */
+    next: nullable,
+    /** Earlier events that the notifier lacks make messages in doubt. null: its database was never restored. */
+    in_doubt_before: nullable,
+  },
+  {
+    title: 'KnownEvents',
+    examples: [
+      {
+        data: [{ waybill_number: 'DM00000001', status_key: 'key_2', happened_at: '2026-02-19T19:06:23.000Z' }],
+        next: null,
+        in_doubt_before: null,
+      },
+    ],
+  },
+)
+export type KnownEvents = Static<typeof KnownEvents>

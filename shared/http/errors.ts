@@ -9,6 +9,7 @@ export const statusOf = {
   forbidden: 403,
   not_found: 404,
   route_not_found: 404,
+  unknown_tenant: 404,
   method_not_allowed: 405,
   request_timeout: 408,
   idempotency_key_running: 409,

@@ -1,8 +1,18 @@
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { collectDefaultMetrics, Histogram, type Registry } from 'prom-client'
+import { readTraceparent, type Span, type Tracer, traceIdOf } from '../traces.ts'
 
-/** Logs one line per request, without its query and body (those may name a person), and counts its duration by route. */
-export const observeRequests = (app: FastifyInstance, registry: Registry): void => {
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The trace that the request belongs to, for what follows from it. */
+    traceparent: string | undefined
+    span: Span | undefined
+  }
+}
+
+/** Logs one line per request, without its query and body (those may name a person), and counts its duration by route. Takes up its trace. */
+export const observeRequests = (app: FastifyInstance, registry: Registry, tracer?: Tracer): void => {
+  for (const name of ['traceparent', 'span']) app.decorateRequest(name)
   const duration = new Histogram({
     name: 'http_request_duration_seconds',
     help: 'Time from receiving a request to the end of its response.',
@@ -12,18 +22,35 @@ export const observeRequests = (app: FastifyInstance, registry: Registry): void 
   })
   app.addHook('onRequest', (request, reply, done) => {
     reply.header('x-request-id', request.id)
+    if (tracer || request.headers.traceparent) takeUpTrace(request, reply, tracer)
     done()
   })
   app.addHook('onResponse', (request, reply, done) => {
     const { method } = request
-    const route = request.routeOptions.url ?? 'none'
+    const route = routeOf(request)
     const status = reply.statusCode
     const milliseconds = reply.elapsedTime
     duration.observe({ method, route, status }, milliseconds / 1000)
-    const level = route.startsWith('/health') || route === '/metrics' ? 'debug' : 'info'
-    request.log[level]({ method, route, status, duration_ms: Math.round(milliseconds) }, 'request.completed')
+    request.span?.end(status >= 500, { 'http.response.status_code': status })
+    request.log[isWatched(route) ? 'debug' : 'info'](
+      { method, route, status, duration_ms: Math.round(milliseconds) },
+      'request.completed',
+    )
     done()
   })
+}
+
+const routeOf = (request: FastifyRequest): string => request.routeOptions.url ?? 'none'
+
+const isWatched = (route: string): boolean => route.startsWith('/health') || route === '/metrics'
+
+const takeUpTrace = (request: FastifyRequest, reply: FastifyReply, tracer: Tracer | undefined): void => {
+  const route = routeOf(request)
+  if (isWatched(route)) return
+  const given = readTraceparent(request.headers.traceparent)
+  request.span = tracer?.start(`${request.method} ${route}`, 'server', given)
+  request.traceparent = request.span?.traceparent ?? given
+  if (request.traceparent) request.log = reply.log = request.log.child(traceIdOf(request.traceparent))
 }
 
 const Metrics = {

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { bypassesRowSecurity } from '../postgres/database.ts'
+import type { Tracer } from '../traces.ts'
 
 /** Runs beside the HTTP application. `stop` finishes the work in progress, within the ten seconds of a shutdown. */
 export interface Worker {
@@ -16,7 +17,7 @@ export interface Service {
   readonly logger: Logger
   readonly workers: readonly Worker[]
   /** Clients of other services, closed after the application and the workers. */
-  readonly clients: readonly { close(): Promise<unknown> }[]
+  readonly clients: readonly ({ close(): Promise<unknown> } | undefined)[]
   /** Returns the names of the migrations applied. */
   readonly migrate: () => Promise<readonly string[]>
   readonly host: string
@@ -24,6 +25,14 @@ export interface Service {
   /** Named when the port is taken. */
   readonly portSetting: string
 }
+
+/** undefined without an endpoint: then nothing of OpenTelemetry is loaded. */
+export const startTracer = async (
+  service: string,
+  endpoint: string | undefined,
+  logger: Logger,
+): Promise<Tracer | undefined> =>
+  endpoint === undefined ? undefined : (await import('../otlp.ts')).createTracer(service, endpoint, logger)
 
 /** Runs a service until SIGINT or SIGTERM. Exits with status 1 when it cannot start. */
 export const runService = async (service: Service): Promise<void> => {
@@ -57,7 +66,7 @@ export const stopService = async ({ app, pool, logger, workers, clients }: Servi
   }
   // Each may take five seconds.
   await inParallel([() => app.close(), ...workers.map(worker => () => worker.stop())])
-  await inParallel(clients.map(client => () => client.close()))
+  await inParallel(clients.map(client => () => client?.close()))
   // The last response is logged after it is sent.
   await new Promise(setImmediate)
   await inParallel([() => pool.end()])

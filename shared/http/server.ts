@@ -12,6 +12,7 @@ import Fastify, {
 } from 'fastify'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import type { Tracer } from '../traces.ts'
 import { type AddressLimits, limitAddresses } from './addresses.ts'
 import { type BytesInFlight, limitBytesInFlight, refuseLargeBodies, smallBodyBytes } from './bodies.ts'
 import { drainConnectionsOnClose, ignoreExpectHeader, refuseBrokenRequest } from './connections.ts'
@@ -36,6 +37,7 @@ export interface Edge {
   bytesInFlight?: BytesInFlight | undefined
   /** The origins whose scripts may send requests; see `allowOrigins`. */
   corsOrigins?: string | undefined
+  tracer?: Tracer | undefined
 }
 
 export interface ServerOptions extends Edge {
@@ -97,7 +99,7 @@ export const createServer = async (options: ServerOptions) => {
   // First, so that every error has its headers; its own route is none that a 405 names.
   await allowOrigins(app, options.corsOrigins)
   handleErrors(app)
-  observeRequests(app, options.registry)
+  observeRequests(app, options.registry, options.tracer)
   const countRequest = options.addressLimits ? limitAddresses(app, options.addressLimits) : passUncounted
   refuseOddPaths(app)
   refuseLargeBodies(app)

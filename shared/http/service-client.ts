@@ -24,7 +24,7 @@ export type ServiceResponse =
 
 export interface ServiceClient {
   readonly get: (path: string) => Promise<ServiceResponse>
-  readonly post: (path: string, body: object) => Promise<ServiceResponse>
+  readonly post: (path: string, body: object, traceparent?: string) => Promise<ServiceResponse>
   readonly close: () => Promise<void>
 }
 
@@ -45,11 +45,16 @@ export const createServiceClient = (options: ServiceClientOptions): ServiceClien
   })
   const authorization = `Bearer ${options.serviceToken}`
 
-  const send = async (method: 'GET' | 'POST', path: string, body?: object): Promise<ServiceResponse> => {
+  const send = async (
+    method: 'GET' | 'POST',
+    path: string,
+    body?: object,
+    traceparent?: string,
+  ): Promise<ServiceResponse> => {
     // Outside the circuit, so that the wait for the request that is let through counts too.
     const signal = AbortSignal.timeout(callMilliseconds)
     const json = body && { 'content-type': 'application/json' }
-    const headers = { authorization, accept: 'application/json', ...json }
+    const headers = { authorization, accept: 'application/json', ...json, ...(traceparent && { traceparent }) }
     const text = body ? JSON.stringify(body) : null
     try {
       return await circuit.execute(async () => {
@@ -63,7 +68,7 @@ export const createServiceClient = (options: ServiceClientOptions): ServiceClien
   let closed: Promise<void> | undefined
   return {
     get: path => send('GET', path),
-    post: (path, body) => send('POST', path, body),
+    post: (path, body, traceparent) => send('POST', path, body, traceparent),
     // Pool.close() rejects the second time.
     close: () => {
       closed ??= pool.close()

@@ -8,4 +8,4 @@ import { inTransaction, type TenantTransaction } from './database.ts'
 export const inAllTenants = <Tables, Result>(
   pool: pg.Pool,
   action: (tx: TenantTransaction<Tables>) => Promise<Result>,
-): Promise<Result> => inTransaction(pool, `begin; select set_config('app.all_tenants', 'on', true)`, action)
+): Promise<Result> => inTransaction(pool, { 'app.all_tenants': 'on' }, action)

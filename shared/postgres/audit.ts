@@ -28,11 +28,13 @@ export type Action =
   | `tenant.${'applied'}`
   | `token.${'created' | 'revoked'}`
   | `keys.${'rotated'}`
+  | `database.${'restored'}`
   | `merchant.${'logged_in' | 'logged_out'}`
   | `order.${'status_changed'}`
   | `message.${'accepted' | 'cancelled' | 'resent'}`
   | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed'}`
   | `templates.${'synced'}`
+  | `archive.${'written'}`
 
 /** The table `audit` of both services. */
 export interface AuditTable {
@@ -64,7 +66,7 @@ export const audit = async (
 
 const insertEntries = `
   insert into audit (tenant_id, actor_kind, actor, token_id, action, request_id, object_id)
-  select $1, $2, $3, $4, $5, $6, object_id from unnest($7::text[]) as object_id`
+  select $1, $2, $3, $4, $5, $6, object_id from unnest($7::text[]) as object_id returning tenant_id`
 
 export interface AuditFilter {
   readonly tenant: string

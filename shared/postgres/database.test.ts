@@ -1,5 +1,9 @@
 import { randomBytes } from 'node:crypto'
+import { readdirSync } from 'node:fs'
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { sql } from 'kysely'
@@ -307,6 +311,17 @@ t.test('migrating again does nothing', async t => {
   t.strictSame(await migrate(ownerUrl, migrations, userOf(url)), [])
 })
 
+t.test('a database that a later version has migrated stays as it is; one that lacks a file is refused', async t => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+  const owner = new pg.Client({ connectionString: ownerUrl })
+  await owner.connect()
+  t.teardown(() => owner.end())
+  await owner.query(`insert into kysely_migration values ('9999-of-a-later-version', now()::text)`)
+  t.strictSame(await migrate(ownerUrl, migrations, userOf(url)), [])
+  await owner.query(`update kysely_migration set name = '0001-of-another' where name like '9999%'`)
+  await t.rejects(migrate(ownerUrl, migrations, userOf(url)), { message: /0001-of-another is missing/ })
+})
+
 /** The owner's address of a database without a table. */
 const createEmpty = async (t: Test) => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
@@ -321,21 +336,37 @@ const createEmpty = async (t: Test) => {
   return { href: ownerUrl.replace(/[^/]+$/, name), role: userOf(url) }
 }
 
-t.test(
-  'of processes that migrate an empty database at the same time one applies the files, and all succeed',
-  async t => {
-    const { href, role } = await createEmpty(t)
-    const results = await Promise.all(Array.from({ length: 4 }, () => migrate(href, migrations, role)))
-    const applied = results.filter(names => names.length > 0)
-    t.equal(applied.length, 1)
-    t.match(applied[0], ['0001-directory', '0002-pricing', '0003-access', '0004-booking'])
-    const pool = createPool({ url: href, name: 'check', connections: 1 })
-    t.teardown(() => pool.end())
-    await inTenant<Tables, void>(pool, 'demo', async tx => {
-      t.strictSame(await tx.selectFrom('orders').selectAll().execute(), [])
-    })
-  },
-)
+t.test('processes that migrate an empty database at the same time apply each file once, and all succeed', async t => {
+  const { href, role } = await createEmpty(t)
+  const results = await Promise.all(Array.from({ length: 4 }, () => migrate(href, migrations, role)))
+  const files = readdirSync(migrations).map(file => file.replace('.sql', ''))
+  t.strictSame(results.flat().toSorted(), files.toSorted())
+  const pool = createPool({ url: href, name: 'check', connections: 1 })
+  t.teardown(() => pool.end())
+  await inTenant<Tables, void>(pool, 'demo', async tx => {
+    t.strictSame(await tx.selectFrom('orders').selectAll().execute(), [])
+  })
+})
+
+t.test('a migration waits for a table in use without stopping those who use it', async t => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+  const folder = await mkdtemp(join(tmpdir(), 'courier-migrations-'))
+  t.teardown(() => rm(folder, { recursive: true }))
+  await cp(migrations, folder, { recursive: true })
+  await writeFile(join(folder, '9999-column.sql'), 'alter table outbox add column novelty text;')
+  const [reader, owner] = [new pg.Client(url), new pg.Client(ownerUrl)]
+  await Promise.all([reader.connect(), owner.connect()])
+  t.teardown(() => Promise.all([reader.end(), owner.end()]))
+  await reader.query('begin; select from outbox')
+  const migrating = migrate(ownerUrl, folder, userOf(url))
+  const waiting = `select from pg_locks where relation = 'outbox'::regclass and not granted`
+  while (((await owner.query(waiting)).rowCount ?? 0) === 0);
+  const started = performance.now()
+  await owner.query('select from outbox')
+  t.ok(performance.now() - started < 3_000, 'others read it soon')
+  await reader.query('rollback')
+  t.strictSame(await migrating, ['9999-column'])
+})
 
 t.test('errors that pass by themselves count as unavailable', async t => {
   const coded = (code: string) => Object.assign(new Error('failed'), { code })

@@ -1,25 +1,84 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Kysely, sql } from 'kysely'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Kysely, PostgresAdapter, PostgresDialect, sql } from 'kysely'
 import { Migrator } from 'kysely/migration'
 import pg from 'pg'
-import { createDatabase, withErrorListeners } from './database.ts'
+import { withErrorListeners } from './database.ts'
 
 /**
- * Applies the `NNNN-name.sql` files of `folder` that this database does not have yet, in order, under one lock: processes that
- * start together wait for each other. The files grant `appRole` its rights. Returns the names of the files applied.
+ * Applies the `NNNN-name.sql` files of `folder` that this database does not have yet, in order, each in a transaction and under
+ * one lock: processes that start together share them. A file that meets a table in use does not stop those who use it: it gives
+ * up soon, and is tried again. The files grant `appRole` its rights. Returns the names of the files applied. A database that a
+ * later version has migrated stays as it is: this version runs on it (docs/upgrade.md).
  */
 export const migrate = async (url: string, folder: string, appRole: string): Promise<string[]> => {
   const options = { connectionString: url, max: 1, application_name: 'migrate', connectionTimeoutMillis: 5_000 }
   const pool = withErrorListeners(new pg.Pool(options), () => {})
-  const db = createDatabase<unknown>(pool)
+  const db = new Kysely<unknown>({ dialect: new MigrationDialect({ pool }) })
   try {
-    const migrator = new Migrator({ db, provider: { getMigrations: () => readMigrations(folder, appRole) } })
-    const { error, results = [] } = await migrator.migrateToLatest()
-    if (error) throw error
-    return results.map(result => result.migrationName)
+    const applied: string[] = []
+    for (;;) {
+      const name = await keepTrying(() => applyNext(db, folder, appRole))
+      if (name === undefined) return applied
+      applied.push(name)
+    }
   } finally {
     await db.destroy()
+  }
+}
+
+/** A lock that is not available, or a deadlock. */
+const busyCodes = ['55P03', '40P01']
+const maxTries = 200
+
+const keepTrying = async <Result>(action: () => Promise<Result>): Promise<Result> => {
+  for (let tries = 1; ; tries++, await delay(1_000 * Math.random()))
+    try {
+      return await action()
+    } catch (error) {
+      if (!busyCodes.includes((error as pg.DatabaseError).code ?? '') || tries === maxTries) throw error
+    }
+}
+
+/** Returns the name of the file; undefined when there is none left. */
+const applyNext = (db: Kysely<unknown>, folder: string, appRole: string): Promise<string | undefined> =>
+  db.transaction().execute(async tx => {
+    await sql`select pg_advisory_xact_lock(${sql.lit(kyselyLock)})`.execute(tx)
+    // A file that locks several tables stays below the second after which Postgres looks for deadlocks: it gives way, no request.
+    await sql`set local lock_timeout = '200ms'`.execute(tx)
+    const getMigrations = async () => {
+      const own = await readMigrations(folder, appRole)
+      return { ...own, ...(await findLaterMigrations(tx, Object.keys(own).at(-1) ?? '')) }
+    }
+    const migrator = new Migrator({ db: tx, provider: { getMigrations } })
+    const { error, results } = await migrator.migrateUp()
+    if (error) throw error
+    return results?.[0]?.migrationName
+  })
+
+/** Those that the database has already, after the last of ours: without them Kysely takes it for corrupted. */
+const findLaterMigrations = async (db: Kysely<unknown>, last: string) => {
+  const { rows } = await sql<{ name: string }>`select name from kysely_migration where name > ${last}`.execute(db)
+  const up = async (): Promise<never> => {
+    throw new Error('a migration of a later version is not ours to apply')
+  }
+  return Object.fromEntries(rows.map(({ name }) => [name, { up }]))
+}
+
+/** Without Kysely's own lock, which belongs to the session: behind a transaction pooler it would stay on another's connection. */
+class MigrationAdapter extends PostgresAdapter {
+  override async acquireMigrationLock(): Promise<void> {}
+
+  override async releaseMigrationLock(): Promise<void> {}
+}
+
+/** The key of Kysely's lock, which processes of 0.1.0 take. */
+const kyselyLock = 3853314791062309107n
+
+class MigrationDialect extends PostgresDialect {
+  override createAdapter(): PostgresAdapter {
+    return new MigrationAdapter()
   }
 }
 

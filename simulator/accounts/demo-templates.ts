@@ -18,7 +18,7 @@ const utility = (id: string, name: string, components: TemplateComponent[]): Tem
 export const demoTemplates: Template[] = [
   utility('1387372356726601', 'order_created', [
     { type: 'HEADER', format: 'TEXT', text: 'Parcel {{1}}', example: { header_text: ['DM00000001'] } },
-    body('Hello {{1}}, {{2}} has booked a parcel for you. Please have {{3}} ready for the rider.'),
+    body('Hello {{1}}, {{2}} has booked a parcel for you. To pay the rider: {{3}}.'),
     footer,
     { type: 'BUTTONS', buttons: [{ type: 'QUICK_REPLY', text: 'Stop messages' }] },
   ]),

@@ -1,7 +1,7 @@
 import { invalid } from '@courier/shared/http/errors.ts'
 import { selectedInvalid } from '@courier/shared/http/field-errors.ts'
 import type { PhoneNumber } from '../accounts/account.ts'
-import { demoNumber, demoToken } from '../accounts/accounts.ts'
+import { demoNumber, demoToken, displayNumberOf } from '../accounts/accounts.ts'
 import type { World } from '../world/world.ts'
 import type { NumberChange, TokenChange } from './schema.ts'
 
@@ -14,7 +14,7 @@ export const pickNumber = ({ accounts }: World, id: string | undefined): PhoneNu
 
 /** Adds a number or changes it. A new one is as the demo's, with a phone number of its own, and signs with its id. */
 export const putNumber = ({ accounts }: World, id: string, change: NumberChange): void => {
-  const display_phone_number = `+94 11 ${id.slice(-7).padStart(7, '5')}`
+  const display_phone_number = displayNumberOf(id)
   const before = accounts.numbers.get(id) ?? { ...demoNumber, display_phone_number, app_secret: id }
   accounts.numbers.set(id, { ...before, ...change, phone_number_id: id })
 }

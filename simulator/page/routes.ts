@@ -15,6 +15,7 @@ export const page: FastifyPluginAsync = async app => {
     `style-src ${hashOf(html, 'style')}`,
     `script-src ${hashOf(html, 'script')}`,
     "connect-src 'self'",
+    'img-src data:',
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",

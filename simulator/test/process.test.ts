@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -13,6 +13,16 @@ const start = (t: Test, file: string, environment: Record<string, string>) => {
   for (const stream of [child.stdout, child.stderr]) stream.on('data', chunk => (output += chunk))
   t.teardown(() => child.kill('SIGKILL'))
   return { child, ended: once(child, 'exit').then(([code]) => code as number | null), output: () => output }
+}
+
+/** Where it listens; undefined when it ended. */
+const addressOf = async (child: ChildProcess, output: () => string): Promise<string | undefined> => {
+  let url: string | undefined
+  while (!url && child.exitCode === null) {
+    await new Promise(resolve => setTimeout(resolve, 20))
+    url = /http:\/\/127\.0\.0\.1:\d+/.exec(output())?.[0]
+  }
+  return url
 }
 
 t.test('it refuses to start in production, in a sentence', async t => {
@@ -47,11 +57,7 @@ t.test('it reads its settings and stops on SIGTERM, although responses hang', as
     SIMULATOR_THROUGHPUT_PER_SECOND: '0',
     SIMULATOR_ANSWER_LATENCY_MS: '5',
   })
-  let url: string | undefined
-  while (!url && child.exitCode === null) {
-    await new Promise(resolve => setTimeout(resolve, 20))
-    url = /http:\/\/127\.0\.0\.1:\d+/.exec(output())?.[0]
-  }
+  const url = await addressOf(child, output)
   const response = await fetch(`${url}/debug_token?input_token=of-the-test`, {
     headers: { authorization: 'Bearer of-the-test' },
   })
@@ -82,4 +88,27 @@ t.test('a closed simulator keeps no process alive', async t => {
   const { ended, output } = start(t, 'test/close-and-end.ts', {})
   t.equal(await ended, 0, output())
   t.ok(performance.now() - startedAt < 8000)
+})
+
+t.test('the numbers of tenants work as their files for the notifier say', async t => {
+  const { child, output } = start(t, 'main.ts', {
+    SIMULATOR_PORT: '0',
+    WEBHOOK_URL: 'none',
+    SIMULATOR_ACCOUNTS: join(folder, '../examples/lanka-notifier.json'),
+  })
+  const url = await addressOf(child, output)
+  const ask = (path: string, token: string) =>
+    fetch(`${url}/v17.0/${path}`, { headers: { authorization: `Bearer ${token}` } })
+  const number = await ask('206540352242922', 'lanka-access-token')
+  t.match(await number.json(), { verified_name: 'Lanka Express' })
+  const templates = await ask('202290129340398/message_templates', 'lanka-access-token')
+  t.match(await templates.json(), { data: [{ name: 'order_created' }] })
+  t.equal((await ask('106540352242922', 'lanka-access-token')).status, 400, 'and nothing of the demo')
+})
+
+t.test('a file that says too little about its numbers is named', async t => {
+  const path = join(folder, '../examples/batch.json')
+  const { ended, output } = start(t, 'main.ts', { SIMULATOR_PORT: '0', SIMULATOR_ACCOUNTS: path })
+  t.equal(await ended, 1)
+  t.match(output(), `${path}, of SIMULATOR_ACCOUNTS: /channels Expected required property`)
 })

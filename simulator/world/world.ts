@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import type { FastifyBaseLogger } from 'fastify'
 import { type Accounts, createAccounts, type DemoSecrets } from '../accounts/accounts.ts'
+import type { ChannelAccount } from '../accounts/read-accounts.ts'
 import { type Behaviour, defaultBehaviour } from '../basics/behaviour.ts'
 import { type Clock, createClock } from '../basics/clock.ts'
 import { createLimits, type Limits } from '../messages/limits.ts'
@@ -29,14 +30,15 @@ export interface World {
 
 export interface WorldOptions {
   secrets: DemoSecrets
+  accounts: readonly ChannelAccount[]
   behaviour: Partial<Behaviour>
   logger: FastifyBaseLogger
 }
 
-export const createWorld = ({ secrets, behaviour: changed, logger }: WorldOptions): World => {
+export const createWorld = ({ secrets, accounts: others, behaviour: changed, logger }: WorldOptions): World => {
   const clock = createClock()
   const behaviour = { ...defaultBehaviour, ...changed }
-  const accounts = createAccounts(secrets)
+  const accounts = createAccounts(secrets, others)
   const findNumber = (id: string) => accounts.numbers.get(id)
   return {
     clock,

@@ -38,6 +38,7 @@ export interface Tables {
     stop_words: string[]
     start_words: string[]
     resends_unknown: boolean
+    in_doubt_before: Generated<Date | null>
   }
   channels: {
     tenant_id: string
@@ -117,6 +118,7 @@ export interface Tables {
     status_at: Generated<Date>
     former_ids: Generated<string[]>
     resent_at: Date | null
+    traceparent: string | null
   }
   message_events: {
     tenant_id: string

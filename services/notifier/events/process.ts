@@ -5,43 +5,49 @@ import { normalisePhone } from '../conversations/phone-number.ts'
 import type { EventError, Tx } from '../database/tables.ts'
 import { readContext } from '../messages/accept.ts'
 import { checkMessage, chooseChannel, type SendingContext } from '../messages/check.ts'
-import { insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
+import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { MessageRequest } from '../messages/schema.ts'
-import { findRules, insertEvents, storeEventErrors } from './queries.ts'
+import { findRules, findTenant, insertEvents, storeEventErrors } from './queries.ts'
 import { fires, messageOf, type Rule } from './rules.ts'
 
-/** The outcome of one event. `failed`: a message that a rule requires cannot be sent. */
-export const eventOutcomes = ['queued', 'failed', 'no_rule', 'repeated', 'unknown_tenant'] as const
+/** The outcome of one event. `failed`: a message that a rule requires cannot be sent; `expired`: its messages would come too late. */
+export const eventOutcomes = ['queued', 'failed', 'no_rule', 'expired', 'repeated'] as const
 export type EventOutcome = (typeof eventOutcomes)[number]
 
 /** Events of a request by outcome. */
 export type Processed = Readonly<Record<EventOutcome, number>>
 
-const none: Processed = { queued: 0, failed: 0, no_rule: 0, repeated: 0, unknown_tenant: 0 }
-
 /**
  * Processes each event once and queues the messages that the tenant's rules require, in the order of the events; all
  * committed when it returns. A message that cannot be sent is kept with the reason, for staff to see: the event is
- * acknowledged all the same. Events of an unknown tenant are not stored.
+ * acknowledged all the same. Messages of events from before the database was restored are unknown. undefined: the tenant is
+ * unknown, nothing is stored.
  */
-export const processEvents = (pool: pg.Pool, { tenant, events }: OrderEvents): Promise<Processed> =>
+export const processEvents = (pool: pg.Pool, { tenant, events }: OrderEvents): Promise<Processed | undefined> =>
   inTenant(pool, tenant, async (tx: Tx) => {
-    const known = await tx.selectFrom('tenants').select('tenant_id').where('tenant_id', '=', tenant).executeTakeFirst()
-    if (!known) return { ...none, unknown_tenant: events.length }
+    const known = await findTenant(tx, tenant)
+    if (!known) return undefined
+    const isInDoubt = (event: OrderEvent): boolean =>
+      known.in_doubt_before !== null && new Date(event.happened_at) < known.in_doubt_before
     const unique = events.filter((event, index) => events.findIndex(({ id }) => id === event.id) === index)
     const newIds = await insertEvents(tx, tenant, unique)
     const fresh = unique.filter(({ id }) => newIds.has(id))
-    const wanted = applyRules(await findRules(tx, tenant), fresh)
-    const failed = await queue(tx, tenant, wanted)
+    const timely = fresh.filter(event => isTimely(event) || isInDoubt(event))
+    const wanted = applyRules(await findRules(tx, tenant), timely)
+    const failed = await queue(tx, tenant, wanted, isInDoubt)
     const matched = new Set(wanted.map(({ event }) => event.id))
     return {
-      ...none,
       queued: matched.size - failed.size,
       failed: failed.size,
-      no_rule: fresh.length - matched.size,
+      no_rule: timely.length - matched.size,
+      expired: fresh.length - timely.length,
       repeated: events.length - fresh.length,
     }
   })
+
+/** Not older than a message may get. */
+const isTimely = ({ happened_at }: OrderEvent): boolean =>
+  Date.now() - Date.parse(happened_at) < expiryHours * 3_600_000
 
 /** A message that a rule makes of an event. */
 interface WantedMessage {
@@ -58,7 +64,12 @@ const applyRules = (rules: readonly Rule[], events: readonly OrderEvent[]): Want
 const maxPerStatement = 1000
 
 /** Queues what can be sent and stores the errors of the rest; returns the ids of the events with errors. */
-const queue = async (tx: Tx, tenant: string, wanted: readonly WantedMessage[]): Promise<Set<string>> => {
+const queue = async (
+  tx: Tx,
+  tenant: string,
+  wanted: readonly WantedMessage[],
+  isInDoubt: (event: OrderEvent) => boolean,
+): Promise<Set<string>> => {
   if (wanted.length === 0) return new Set()
   const requests = wanted.map(({ request }) => request)
   const context = await readContext(tx, tenant, requests)
@@ -69,7 +80,13 @@ const queue = async (tx: Tx, tenant: string, wanted: readonly WantedMessage[]): 
   for (const [index, { event, request }] of wanted.entries()) {
     const judged = judge(request, context, new Date())
     if (judged.kind === 'error' || judged.failure !== undefined) failed.add(event.id)
-    if (judged.kind === 'message') messages.push({ id: ids[index] as string, ...judged })
+    if (judged.kind === 'message')
+      messages.push({
+        id: ids[index] as string,
+        ...judged,
+        isInDoubt: isInDoubt(event),
+        traceparent: event.traceparent,
+      })
     else errors.set(event.id, [...(errors.get(event.id) ?? []), judged.error])
   }
   for (let start = 0; start < messages.length; start += maxPerStatement)

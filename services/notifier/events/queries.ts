@@ -3,6 +3,10 @@ import { sql } from 'kysely'
 import type { EventError, Tx } from '../database/tables.ts'
 import type { Rule } from './rules.ts'
 
+/** undefined: the notifier does not know the tenant. */
+export const findTenant = (tx: Tx, tenant: string) =>
+  tx.selectFrom('tenants').select('in_doubt_before').where('tenant_id', '=', tenant).executeTakeFirst()
+
 /** The tenant's rules in their order. */
 export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {
   const rows = await tx.selectFrom('rules').selectAll().where('tenant_id', '=', tenant).orderBy('position').execute()
@@ -61,3 +65,30 @@ export const findFailedEvents = (tx: Tx, tenant: string, waybill: string) =>
     .orderBy('event_id')
     .limit(1000)
     .execute()
+
+/**
+ * Events that happened from `since` on, in the order in which they were processed: those after the event `after`, `limit` at
+ * most. They were processed after they happened, but for the difference of two clocks.
+ */
+export const findKnownEvents = async (
+  tx: Tx,
+  tenant: string,
+  since: Date,
+  after: string | undefined,
+  limit: number,
+): Promise<KnownEvent[]> => {
+  const { rows } = await sql<KnownEvent>`
+    select event_id, waybill_number, status_key, happened_at from events
+    where tenant_id = ${tenant} and happened_at >= ${since} and taken_at >= ${since}::timestamptz - interval '1 hour'
+      and (${after ?? null}::text is null or (taken_at, event_id) > (
+        select taken_at, event_id from events where tenant_id = ${tenant} and event_id = ${after ?? ''}))
+    order by taken_at, event_id limit ${limit}`.execute(tx)
+  return rows
+}
+
+interface KnownEvent {
+  readonly event_id: string
+  readonly waybill_number: string
+  readonly status_key: string
+  readonly happened_at: Date
+}

@@ -1,16 +1,28 @@
-import { maxEventBytesPerRequest, OrderEvents } from '@courier/shared/contract/order-events.ts'
-import { errorResponses, type FieldErrors, invalid } from '@courier/shared/http/errors.ts'
+import {
+  KnownEvents,
+  knownEventsPerPage,
+  maxEventBytesPerRequest,
+  OrderEvents,
+  UtcTime,
+} from '@courier/shared/contract/order-events.ts'
+import { isTenantId } from '@courier/shared/http/authenticate.ts'
+import { errorResponses, type FieldErrors, httpError, invalid } from '@courier/shared/http/errors.ts'
 import { badText, isBadText } from '@courier/shared/http/field-errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
 import { requireService } from '@courier/shared/http/service.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inSpans, type Tracer } from '@courier/shared/traces.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
 import { type EventOutcome, eventOutcomes, processEvents } from './process.ts'
+import { findKnownEvents, findTenant } from './queries.ts'
 
 export interface EventsOptions {
   readonly pool: pg.Pool
   readonly serviceToken: string
+  readonly tracer?: Tracer | undefined
   /** Called when there may be messages to send. */
   readonly onQueued: () => void
   /** Called with the number of events of each outcome. */
@@ -26,18 +38,19 @@ const Taken = Type.Object(
     data: Type.Object({
       taken: Type.Integer({ description: 'Events that are new.' }),
       repeated: Type.Integer({ description: 'Events that were accepted before: they create no messages.' }),
+      expired: Type.Integer({ description: 'New events that are older than 24 hours: they create no messages.' }),
     }),
   },
   {
     title: 'EventsAccepted',
     description: 'Committed: no event need be sent again.',
-    examples: [{ message: 'The events are taken.', data: { taken: 1, repeated: 0 } }],
+    examples: [{ message: 'The events are taken.', data: { taken: 1, repeated: 0, expired: 0 } }],
   },
 )
 
 /** Events from orders. */
 export const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, options) => {
-  const { pool, serviceToken, onQueued, onProcessed } = options
+  const { pool, serviceToken, tracer, onQueued, onProcessed } = options
   acceptJson(app)
   app.addHook('onRequest', requireService(serviceToken))
 
@@ -49,25 +62,66 @@ export const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, opti
         tags: ['events'],
         operationId: 'acceptEvents',
         summary: 'Accept events of orders, each id once',
-        description: 'An event for which no message can be created is accepted too; GET /api/timeline shows why.',
+        description:
+          'An event for which no message can be created is accepted too; GET /api/timeline shows why. ' +
+          'Events of a tenant that is unknown here are refused with `unknown_tenant`; they may be repeated later.',
         security: [{ service: [] }],
         body: OrderEvents,
-        response: { 200: Taken, ...errorResponses(400, 401, 413, 415, 422, 429, 503) },
+        response: { 200: Taken, ...errorResponses(400, 401, 404, 413, 415, 422, 429, 503) },
       },
     },
     async request => {
       refuseBadTexts(request.body)
-      const processed = await processEvents(pool, request.body)
       const { tenant, events } = request.body
+      const processed = await inSpans(tracer, 'events.process', 'consumer', events, traced =>
+        processEvents(pool, { tenant, events: [...traced] }),
+      )
+      if (!processed) throw httpError('unknown_tenant', 'The tenant is unknown: its file has not been applied.')
       for (const outcome of eventOutcomes) if (processed[outcome] > 0) onProcessed(outcome, processed[outcome])
       if (processed.queued + processed.failed > 0) onQueued()
-      const { repeated } = processed
-      if (processed.unknown_tenant > 0)
-        request.log.warn({ tenant, events: processed.unknown_tenant }, 'events.tenant_unknown')
-      else request.log.info({ tenant, ...processed }, 'events.accepted')
-      return { message: 'The events are taken.', data: { taken: events.length - repeated, repeated } }
+      const { repeated, expired } = processed
+      request.log.info({ tenant, ...processed }, 'events.accepted')
+      return { message: 'The events are taken.', data: { taken: events.length - repeated, repeated, expired } }
     },
   )
+
+  app.get(
+    '/internal/events/:tenant',
+    {
+      schema: {
+        tags: ['events'],
+        operationId: 'listKnownEvents',
+        summary: 'The events that the notifier has processed',
+        description: 'For orders after a backup was restored. Kept for 30 days.',
+        security: [{ service: [] }],
+        params: Type.Object({ tenant: Type.String() }),
+        querystring: Type.Object({ since: UtcTime, after: Type.Optional(Type.String({ maxLength: 200 })) }),
+        response: { 200: KnownEvents, ...errorResponses(401, 404, 422, 429, 503) },
+      },
+    },
+    ({ params, query }) => readKnownEvents(pool, params.tenant, new Date(query.since), query.after),
+  )
+}
+
+const readKnownEvents = async (pool: pg.Pool, tenant: string, since: Date, after?: string): Promise<KnownEvents> => {
+  if (after !== undefined && isBadText(after)) throw invalid({ after: [badText('after')] })
+  const known = isTenantId.test(tenant)
+    ? await inTenant(pool, tenant, async (tx: Tx) => ({
+        tenant: await findTenant(tx, tenant),
+        events: await findKnownEvents(tx, tenant, since, after, knownEventsPerPage),
+      }))
+    : undefined
+  if (!known?.tenant) throw httpError('not_found', `There is no tenant ${tenant}.`)
+  const { events } = known
+  const last = events.length === knownEventsPerPage ? events.at(-1)?.event_id : undefined
+  return {
+    data: events.map(({ event_id: _, happened_at, ...event }) => ({
+      ...event,
+      happened_at: happened_at.toISOString(),
+    })),
+    next: last ?? null,
+    in_doubt_before: known.tenant.in_doubt_before?.toISOString() ?? null,
+  }
 }
 
 /** Beyond the schema: Postgres stores neither U+0000 nor lone surrogates. Other fields only fill in message texts. */

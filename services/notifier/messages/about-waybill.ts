@@ -30,6 +30,7 @@ export const acceptBodies = async (
   pathOf: PathOf,
   key?: IdempotencyKey,
   by?: Actor,
+  traceparent?: string,
 ): Promise<Acceptance | { kind: 'orders_away' }> => {
   checkBodies(bodies, errors, pathOf, product)
   const asking = bodies.filter(body => body !== undefined).filter(needsOrder)
@@ -43,7 +44,7 @@ export const acceptBodies = async (
     ),
   )
   if (!found) return errors.count > 0 ? { kind: 'refused', errors } : { kind: 'orders_away' }
-  return acceptMessages(pool, tenant, fillBodies(bodies, found, errors, pathOf), errors, pathOf, key, by)
+  return acceptMessages(pool, tenant, fillBodies(bodies, found, errors, pathOf), errors, pathOf, key, by, traceparent)
 }
 
 const parametersOf = ({ template }: MessageBody) =>

@@ -37,6 +37,7 @@ export const acceptMessages = (
   pathOf: PathOf,
   key?: IdempotencyKey,
   by?: Actor,
+  traceparent?: string,
 ): Promise<Acceptance> =>
   inTenant<Tables, Acceptance>(
     pool,
@@ -49,7 +50,7 @@ export const acceptMessages = (
       const checked = checkAll(requests, context, errors, pathOf)
       if (errors.count > 0) return { kind: 'refused', errors }
       const ids = newMessageIds(checked.length, new Date())
-      const named = checked.map((message, index) => ({ id: ids[index] as string, message }))
+      const named = checked.map((message, index) => ({ id: ids[index] as string, message, traceparent }))
       await insertMessages(tx, tenant, named)
       if (by) await audit(tx, tenant, by, 'message.accepted', ids)
       if (key) await insertKey(tx, tenant, key, ids)

@@ -8,43 +8,57 @@ export interface NewMessage {
   readonly message: CheckedMessage
   /** Why it cannot be sent: it is stored as failed, for staff to see and to resend. */
   readonly failure?: string | undefined
+  /** It may have been sent before the database was restored: it is stored as unknown, and staff may resend it. */
+  readonly isInDoubt?: boolean | undefined
+  readonly traceparent?: string | undefined
 }
 
-/** A message that was not sent after this long expires. */
-const expiryHours = 24
+/** For the timeline of a message that may have been sent before the database was restored. */
+export const restoredDetail = 'the database was restored: it may have been sent before'
+
+/** A message that was not sent after this long expires, and an older event makes none. */
+export const expiryHours = 24
 
 /** The first status of a message. */
 export const firstStatus = ({ isHeld }: CheckedMessage): Accepted['status'] => (isHeld ? 'held' : 'queued')
 
+const statusOf = (message: CheckedMessage, failure: string | undefined, isInDoubt: boolean): MessageStatus => {
+  if (failure !== undefined) return 'failed'
+  return isInDoubt ? 'unknown' : firstStatus(message)
+}
+
 /** Stores messages with their first timeline events, in one statement. */
 export const insertMessages = async (tx: Tx, tenant: string, messages: readonly NewMessage[]): Promise<void> => {
-  const rows = messages.map(({ id, message, failure }) => ({
+  const rows = messages.map(({ id, message, failure, isInDoubt = false, traceparent }) => ({
     message_id: id,
     phone_number_id: message.phoneNumberId,
     recipient: message.recipient,
     template: message.template,
     waybill_number: message.waybillNumber,
-    status: (failure === undefined ? firstStatus(message) : 'failed') satisfies MessageStatus,
+    status: statusOf(message, failure, isInDoubt),
     failure: failure ?? null,
+    detail: failure ?? (isInDoubt ? restoredDetail : null),
     send_at: message.sendAt,
     holds_until_open: message.holdsUntilOpen,
+    traceparent,
   }))
   await tx.client.query({
     name: 'insert_messages',
     text: `
       with given as (
         select * from jsonb_to_recordset($2::jsonb) as given (message_id text, phone_number_id text, recipient text,
-          template jsonb, waybill_number text, status text, failure text, send_at timestamptz,
-          holds_until_open boolean)
+          template jsonb, waybill_number text, status text, failure text, detail text, send_at timestamptz,
+          holds_until_open boolean, traceparent text)
       ), queued as (
         insert into messages (tenant_id, message_id, phone_number_id, recipient, template, waybill_number, status,
-          error_meaning, send_at, holds_until_open, due_at, expires_at)
+          error_meaning, send_at, holds_until_open, due_at, expires_at, traceparent)
         select $1, message_id, phone_number_id, recipient, template, waybill_number, status, failure, send_at, holds_until_open,
-          coalesce(send_at, now()), coalesce(send_at, now()) + make_interval(hours => $3::integer)
+          case status when 'unknown' then 'infinity' else coalesce(send_at, now()) end,
+          coalesce(send_at, now()) + make_interval(hours => $3::integer), traceparent
         from given
       )
       insert into message_events (tenant_id, message_id, status, detail)
-      select $1, message_id, status, failure from given`,
+      select $1, message_id, status, detail from given`,
     values: [tenant, JSON.stringify(rows), expiryHours],
   })
 }

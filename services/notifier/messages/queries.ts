@@ -1,7 +1,7 @@
 import { spanOf } from '@courier/shared/http/dates.ts'
 import { type Action, type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { sql } from 'kysely'
-import type { MessageStatus, Tx } from '../database/tables.ts'
+import { type SelectQueryBuilder, sql } from 'kysely'
+import { type MessageStatus, messageStatuses, type Tables, type Tx } from '../database/tables.ts'
 import type { MessageFilter } from './filters.ts'
 import { idsFrom } from './insert.ts'
 
@@ -20,31 +20,67 @@ const columns = [
   'send_at',
 ] as const
 
-/** Newest first: ids sort by creation time. A page begins after the message `after`. */
-export const listMessages = (
+/** Those that the index of recipients lacks: each step of the queue would add to it. Each has an index of its own. */
+const inQueue = ['queued', 'held', 'sending'] as const satisfies MessageStatus[]
+const outOfQueue = messageStatuses.filter(status => !(inQueue as readonly string[]).includes(status))
+
+/** A page of a filter without an index of its own looks at so many messages at most: as many as are read in a tenth of a second. */
+const maxLookedAt = 100_000
+
+const hasNoIndex = ({ id, to, waybill_number, template, channel, status }: MessageFilter): boolean =>
+  (id ?? to ?? waybill_number) === undefined &&
+  (template !== undefined || channel !== undefined || status === 'accepted' || status === 'sent')
+
+/**
+ * Newest first: ids sort by creation time. A page begins after the message `after`; `next` is that of the next page, null at the
+ * end. A page may have fewer rows than `limit` before the end.
+ */
+export const listMessages = async (
   tx: Tx,
   tenant: string,
   wanted: MessageFilter,
   after: string | undefined,
   limit: number,
-) => {
-  let query = tx.selectFrom('messages').select(columns).where('tenant_id', '=', tenant)
+  lookedAt = maxLookedAt,
+): Promise<{ rows: MessageRow[]; next: string | null }> => {
+  let all = tx.selectFrom('messages').where('tenant_id', '=', tenant).orderBy('message_id', 'desc')
+  const first = wanted.created_from && spanOf(wanted.created_from).first
+  const end = wanted.created_to && new Date(spanOf(wanted.created_to).last.getTime() + 1)
+  if (first) all = all.where('message_id', '>=', idsFrom(hourFrom(first, -1)))
+  if (end) all = all.where('message_id', '<', idsFrom(hourFrom(end, 1)))
+  if (after) all = all.where('message_id', '<', after)
+  const last = hasNoIndex(wanted)
+    ? (
+        await all
+          .select('message_id')
+          .offset(lookedAt - 1)
+          .limit(1)
+          .executeTakeFirst()
+      )?.message_id
+    : undefined
+  let query = all.select(columns).limit(limit)
+  if (last !== undefined) query = query.where('message_id', '>=', last)
+  if (first) query = query.where('created_at', '>=', first)
+  if (end) query = query.where('created_at', '<', end)
   for (const [name, column] of Object.entries(columnOf)) {
     const value = wanted[name as keyof typeof columnOf]
     if (value !== undefined) query = query.where(column, '=', value)
   }
   if (wanted.template !== undefined) query = query.where(sql`template ->> 'name'`, '=', wanted.template)
-  if (wanted.created_from) {
-    const { first } = spanOf(wanted.created_from)
-    query = query.where('created_at', '>=', first).where('message_id', '>=', idsFrom(hourFrom(first, -1)))
-  }
-  if (wanted.created_to) {
-    const { last } = spanOf(wanted.created_to)
-    const next = new Date(last.getTime() + 1)
-    query = query.where('created_at', '<', next).where('message_id', '<', idsFrom(hourFrom(last, 1)))
-  }
-  if (after) query = query.where('message_id', '<', after)
-  return query.orderBy('message_id', 'desc').limit(limit).execute()
+  const rows =
+    wanted.to === undefined || wanted.status !== undefined ? await query.execute() : await ofAll(tx, query, limit)
+  return { rows, next: (rows.length === limit ? rows.at(-1)?.message_id : last) ?? null }
+}
+
+/** Of a recipient, whose index leaves out the queue. */
+const ofAll = async (
+  tx: Tx,
+  query: SelectQueryBuilder<Tables, 'messages', MessageRow>,
+  limit: number,
+): Promise<MessageRow[]> => {
+  const parts = [outOfQueue, ...inQueue.map(status => [status])].map(statuses => query.where('status', 'in', statuses))
+  const page = sql<MessageRow>`${sql.join(parts, sql` union all `)} order by message_id desc limit ${limit}`
+  return (await page.execute(tx)).rows
 }
 
 /** The clock of ids is ours, that of created_at is Postgres'. Ids have an index. */

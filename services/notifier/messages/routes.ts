@@ -73,7 +73,8 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
   ) => {
     const { tenant, actor } = request.staff
     const key = idempotencyKeyOf(request, scope)
-    const messages = readResult(await acceptBodies(options, tenant, bodies, errors, pathOf, key, actor), reply)
+    const accepted = await acceptBodies(options, tenant, bodies, errors, pathOf, key, actor, request.traceparent)
+    const messages = readResult(accepted, reply)
     onQueued()
     request.log.info({ messages: messages.length }, 'messages.queued')
     reply.code(202)
@@ -155,16 +156,15 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
         const recipient = wanted.to && normalisePhone(wanted.to, await findCountry(tx, tenant))
         if (wanted.to && !recipient)
           throw invalid({ [MessagesQuery.fieldOf(request.query, 'to')]: ['The to field must be a phone number.'] })
-        const rows = await listMessages(tx, tenant, { ...wanted, to: recipient }, cursor, Number(limit))
+        const { rows, next } = await listMessages(tx, tenant, { ...wanted, to: recipient }, cursor, Number(limit))
         const timelines = await findTimelines(
           tx,
           tenant,
           rows.map(row => row.message_id),
         )
-        const last = rows.length === Number(limit) ? rows.at(-1) : undefined
         return {
           data: rows.map(row => messageView(row, timelines.get(row.message_id) ?? [])),
-          next_cursor: last?.message_id ?? null,
+          next_cursor: next,
         }
       })
     },

@@ -47,7 +47,10 @@ export const exampleMessage: Static<typeof Message> = {
 }
 
 export const Page = Type.Object(
-  { data: Type.Array(Message), next_cursor: Nullable(Type.String()) },
+  {
+    data: Type.Array(Message, { description: 'May be short, or empty, before the end.' }),
+    next_cursor: Nullable(Type.String({ description: 'Null at the end.' })),
+  },
   { title: 'MessageList', examples: [{ data: [exampleMessage], next_cursor: null }] },
 )
 

@@ -22,6 +22,17 @@ t.test('a template message is the request of docs/contract.md#send, byte for byt
   })
 })
 
+t.test('a message of a trace carries it in the header', async t => {
+  const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+  for (const trace of [{ traceparent }, { traceparent: null }, {}])
+    await clientOf(t, url).sendTemplate(credentials, '106540352242922', { ...message, ...trace })
+  t.strictSame(
+    arrived.map(({ headers }) => headers.get('traceparent')),
+    [traceparent, undefined, undefined],
+  )
+})
+
 t.test('an accepted message gives its id, its state and the version that served it', async t => {
   const responses = [
     taken('wamid.1'),

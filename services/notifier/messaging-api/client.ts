@@ -50,6 +50,7 @@ export interface TemplateMessage {
   readonly template: MessageTemplate
   /** At most 512 characters; status webhooks bring it back. */
   readonly callbackData: string
+  readonly traceparent?: string | null | undefined
 }
 
 export interface Registration {
@@ -81,7 +82,7 @@ export const createMessagingApi = (options: MessagingApiOptions): MessagingApi =
   return {
     product,
     sendTemplate: (credentials, phoneNumberId, message) =>
-      send(call, credentials, `${pathTo(phoneNumberId)}/messages`, templateBody(message, product)),
+      send(call, credentials, `${pathTo(phoneNumberId)}/messages`, templateBody(message, product), message.traceparent),
     register: (credentials, phoneNumberId, { pin, certificate }) =>
       register(call, credentials, `${pathTo(phoneNumberId)}/register`, {
         messaging_product: product,
@@ -117,10 +118,11 @@ const send = async (
   { accessToken }: Credentials,
   path: string,
   body: ReturnType<typeof templateBody>,
+  traceparent: string | null | undefined,
 ): Promise<Accepted | Failed> => {
   const texts = body.template.components.flatMap(({ parameters }) => parameters.map(parameter => parameter.text))
   const carried = [body.to, ...texts]
-  const response = await call({ accessToken, path, body, read: readAcceptance, carried })
+  const response = await call({ accessToken, path, traceparent, body, read: readAcceptance, carried })
   if (response.kind !== 'received') return response
   return { kind: 'accepted', ...response.value, servedVersion: response.servedVersion }
 }
@@ -138,6 +140,7 @@ const register = async (
 interface Call<Value> {
   readonly accessToken: string
   readonly path: string
+  readonly traceparent?: string | null | undefined
   /** Without one it is a GET. */
   readonly body?: object
   readonly read: (body: unknown) => Value | undefined
@@ -153,9 +156,9 @@ const createCaller = (options: MessagingApiOptions): { call: Caller; close: () =
   const prefix = pathname.replace(/(?<!\/)\/+$/, '')
   const pool = createPool(origin, options)
 
-  const call: Caller = async ({ accessToken, path, body, read, carried = [] }) => {
+  const call: Caller = async ({ accessToken, path, traceparent, body, read, carried = [] }) => {
     const exchange = new Exchange(options.requestMilliseconds ?? 15_000)
-    const headers = { authorization: `Bearer ${accessToken}` }
+    const headers = { authorization: `Bearer ${accessToken}`, ...(traceparent && { traceparent }) }
     if (body) {
       const json = { ...headers, 'content-type': 'application/json' }
       pool.dispatch({ method: 'POST', path: prefix + path, headers: json, body: JSON.stringify(body) }, exchange)

@@ -114,7 +114,7 @@ const claimDue = async (
         m.template, m.attempts, m.fence,
         -- A slot that was missed, because the number was paused or busy, is lost.
         old.is_paced and old.due_at > now() - interval '1 second' as "hasRecipientSlot",
-        m.holds_until_open as "holdsUntilOpen", m.waybill_number as "waybillNumber",
+        m.holds_until_open as "holdsUntilOpen", m.waybill_number as "waybillNumber", m.traceparent,
         exists (
           select from channels c join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
           where c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id

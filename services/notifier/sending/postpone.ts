@@ -16,6 +16,7 @@ export interface DueMessage {
   /** The API refused its template; the message waits until the catalogue approves it again. */
   readonly isTemplateHeld: boolean
   readonly waybillNumber: string | null
+  readonly traceparent: string | null
 }
 
 /** A message waits this long at most for those before it: a held template must not silence an order. */

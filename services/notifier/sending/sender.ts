@@ -1,3 +1,4 @@
+import { inSpans, type Tracer, traceIdOf } from '@courier/shared/traces.ts'
 import type { Logger } from 'pino'
 import type { AccessTokens, createTokenKeeper } from '../channels/secrets.ts'
 import { VaultError } from '../channels/vault.ts'
@@ -14,17 +15,20 @@ export interface SenderOptions {
   readonly tokens: ReturnType<typeof createTokenKeeper>
   readonly effects: ReturnType<typeof createEffects>
   readonly logger: Logger
+  readonly tracer?: Tracer | undefined
   /** Called when a stored access token could not be opened. */
   readonly onUnopened?: () => void
 }
 
 /** Sends one claimed message and returns its outcome. Never rejects: a bug of ours leaves the message `unknown`. */
 export const createSender = (options: SenderOptions) => {
-  const { effects, logger } = options
+  const { effects, logger, tracer } = options
   const logVersion = createVersionLogger(logger)
   return async (message: ClaimedMessage): Promise<Outcome> => {
     try {
-      const result = await write(options, message)
+      const result = await inSpans(tracer, 'message.send', 'client', [message], ([traced = message]) =>
+        write(options, traced),
+      )
       if (result === 'unopened') return await wait(options, message)
       if ('servedVersion' in result) logVersion(result.servedVersion)
       const { outcome, effects: following } = decide(message, result, new Date(), Math.random)
@@ -91,13 +95,13 @@ const isPausing = (result: Accepted | Failed): boolean =>
 /** The first send tries a new token; when the API refuses it, the send is repeated with the old one, which is safe. */
 const sendWith = async (
   { api, tokens, logger }: SenderOptions,
-  { tenant, phoneNumberId, recipient, template, id }: ClaimedMessage,
+  { tenant, phoneNumberId, recipient, template, id, traceparent }: ClaimedMessage,
   found: AccessTokens | Error,
 ): Promise<Accepted | Failed> => {
   if (found instanceof Error) return { kind: 'not_written', reason: 'the access token could not be read' }
   const { current, next } = found
   const send = (accessToken: string) =>
-    api.sendTemplate({ accessToken }, phoneNumberId, { to: recipient, template, callbackData: id })
+    api.sendTemplate({ accessToken }, phoneNumberId, { to: recipient, template, callbackData: id, traceparent })
   if (!next) return current ? send(current) : withoutToken
   const result = await send(next)
   if (isPausing(result) && current) {
@@ -111,8 +115,9 @@ const sendWith = async (
 }
 
 const logOutcome = (logger: Logger, outcome: Outcome, result: Accepted | Failed): void => {
-  const { tenant, id, phoneNumberId, attempts } = outcome.message
-  const fact = { tenant, message_id: id, phone_number_id: phoneNumberId, attempts, code: outcome.code }
+  const { tenant, id, phoneNumberId, attempts, traceparent } = outcome.message
+  const ids = { tenant, message_id: id, phone_number_id: phoneNumberId, ...traceIdOf(traceparent) }
+  const fact = { ...ids, attempts, code: outcome.code }
   if (outcome.status === 'accepted') logger.debug(fact, 'message.accepted')
   else logger.warn({ ...fact, response: result.kind, meaning: outcome.meaning }, `message.${outcome.status}`)
 }

@@ -36,3 +36,9 @@ export const commands = async (t: Test, more: Record<string, string> = {}) => {
   }
   return { notifier, save, url }
 }
+
+/** Runs `archive` as the role that owns the tables; returns what it prints. */
+export const archiveWith = async ({ url, ownerUrl }: { url: string; ownerUrl: string }, ...words: string[]) => {
+  const env = { NOTIFIER_DATABASE_URL: url, NOTIFIER_MIGRATE_DATABASE_URL: ownerUrl }
+  return (await run(process.execPath, [admin, 'archive', ...words], { env, timeout: 60_000 })).stdout
+}

@@ -19,6 +19,7 @@ const claimed = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   holdsUntilOpen: false,
   conversation: undefined,
   isTemplateHeld: false,
+  traceparent: null,
   ...more,
 })
 

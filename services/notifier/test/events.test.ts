@@ -44,12 +44,16 @@ const many = (count: number): OrderEvent[] =>
 t.test('an event creates the messages of its rules once, however often it is delivered', async t => {
   const { deliver, queued, counted } = await prepare(t)
   const first = await deliver([orderEvent('a'), orderEvent('b', { waybill_number: 'DM2' }), orderEvent('a')])
-  t.same(first, { status: 200, body: { message: 'The events are taken.', data: { taken: 2, repeated: 1 } } })
+  t.same(first, {
+    status: 200,
+    body: { message: 'The events are taken.', data: { taken: 2, repeated: 1, expired: 0 } },
+  })
   t.same(
     (await deliver([orderEvent('a'), orderEvent('c', { status_key: 'key_9' }, 'order.status_changed')])).body.data,
     {
       taken: 1,
       repeated: 1,
+      expired: 0,
     },
   )
   const messages = await queued()
@@ -65,7 +69,7 @@ t.test('an event creates the messages of its rules once, however often it is del
       { type: 'header', parameters: [{ type: 'text', text: 'DM00000001' }] },
       {
         type: 'body',
-        parameters: ['Nimali Perera', 'Lanka Shoes Online', '4500'].map(text => ({ type: 'text', text })),
+        parameters: ['Nimali Perera', 'Lanka Shoes Online', 'LKR 4500'].map(text => ({ type: 'text', text })),
       },
     ],
   })
@@ -94,7 +98,7 @@ t.test('500 events, delivered concurrently and in different orders, are processe
 t.test('500 events with five rules each are processed in one request', async t => {
   const rules = Array.from({ length: 5 }, (_, n) => ({ on: 'key_1', template: `template_${n}`, language: 'en_US' }))
   const { deliver, rows } = await prepare(t, {}, rules)
-  t.same((await deliver(many(500))).body.data, { taken: 500, repeated: 0 })
+  t.same((await deliver(many(500))).body.data, { taken: 500, repeated: 0, expired: 0 })
   t.match(await rows('select count(*)::int as all, count(distinct template)::int as templates from messages'), [
     { all: 2500, templates: 5 },
   ])
@@ -114,7 +118,7 @@ t.test('events that are half processed when Postgres fails are not stored, and a
   t.equal((await delivering).status, 503)
   await owner.query('rollback')
   t.same(await rows('select 1 from events union all select 1 from messages'), [])
-  t.same((await deliver(many(20))).body.data, { taken: 20, repeated: 0 })
+  t.same((await deliver(many(20))).body.data, { taken: 20, repeated: 0, expired: 0 })
   t.equal((await rows('select 1 from messages')).length, 20)
 })
 
@@ -166,19 +170,31 @@ t.test('where nobody can be written to, or from, the reason stands with the even
   ])
 })
 
-t.test('events of an unknown tenant are acknowledged and dropped, with a warning', async t => {
-  const log: string[] = []
-  const { deliver, rows, counted } = await prepare(t, { log })
+t.test('events of an unknown tenant are refused with a code of their own', async t => {
+  const { deliver, rows } = await prepare(t)
   for (const tenant of ['rival', '*', "demo'; --"])
-    t.same(await deliver([orderEvent('a')], tenant), {
-      status: 200,
-      body: { message: 'The events are taken.', data: { taken: 1, repeated: 0 } },
-    })
+    t.match(await deliver([orderEvent('a')], tenant), { status: 404, body: { code: 'unknown_tenant' } })
   t.same(await rows('select 1 from events'), [])
-  t.equal(await counted('unknown_tenant'), 3)
-  const warned = log.map(line => JSON.parse(line)).filter(({ level }) => level === 40)
-  t.match(warned[0], { msg: 'events.tenant_unknown', tenant: 'rival', events: 1 })
-  t.equal(warned.length, 3)
+})
+
+t.test('an event older than 24 hours is accepted and makes no message', async t => {
+  const { deliver, queued, counted } = await prepare(t)
+  const aged = (id: string, hours: number) => ({
+    ...orderEvent(id, { waybill_number: id }),
+    happened_at: new Date(Date.now() - hours * 3_600_000).toISOString(),
+  })
+  const events = [aged('a', 1_000), aged('b', 24.1), aged('c', 23.9)]
+  t.same((await deliver(events)).body.data, { taken: 3, repeated: 0, expired: 2 })
+  t.same((await deliver(events)).body.data, { taken: 0, repeated: 3, expired: 0 })
+  t.match(await queued(), [{ status: 'queued', waybill_number: 'c' }])
+  t.same([await counted('expired'), await counted('queued')], [2, 1])
+})
+
+t.test('a message belongs to the trace of its event', async t => {
+  const { deliver, rows } = await prepare(t)
+  const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
+  await deliver([{ ...orderEvent('a'), traceparent }, orderEvent('b', { waybill_number: 'DM2' })])
+  t.same(await rows('select traceparent from messages order by message_id'), [{ traceparent }, { traceparent: null }])
 })
 
 t.test('strangers are refused, and bodies that are none of ours', async t => {
@@ -191,6 +207,7 @@ t.test('strangers are refused, and bodies that are none of ours', async t => {
     [[bare], 'events.0.order'],
     [[{ ...orderEvent('a'), type: 'order.lost' }], 'events.0.type'],
     [[{ ...orderEvent('a'), happened_at: 'yesterday' }], 'events.0.happened_at'],
+    [[{ ...orderEvent('a'), traceparent: 'x' }], 'events.0.traceparent'],
     [[orderEvent('a'), orderEvent('a\u0000')], 'events.1.id'],
     [[orderEvent('a', { waybill_number: '\ud800' })], 'events.0.order.waybill_number'],
   ]

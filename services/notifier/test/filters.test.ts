@@ -1,8 +1,12 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
+import type { Tx } from '../database/tables.ts'
+import type { MessageFilter } from '../messages/filters.ts'
+import { listMessages } from '../messages/queries.ts'
 import { messageTo, phoneNumberId } from './fixture.ts'
 import { build } from './portal.ts'
 
-const { call, pool } = await build(t)
+const { call, pool, rows } = await build(t)
 const get = (path: string) => call('GET', path)
 const idOf = async (to: string, more = {}): Promise<string> =>
   (await call('POST', '/api/messages', messageTo(to, more))).body.data.id
@@ -14,6 +18,22 @@ const refusal = async (path: string): Promise<Record<string, string[]>> => {
   const { status, body } = await get(path)
   return status === 422 ? body.errors : { status: [String(status)] }
 }
+
+t.test('a page of a filter without an index ends after the messages that it may look at', async t => {
+  const ids = (await rows('select message_id as id from messages order by message_id desc')).map(({ id }) => id)
+  const read = (wanted: MessageFilter, after?: string, limit = 50) =>
+    inTenant(pool, 'demo', async (tx: Tx) => {
+      const page = await listMessages(tx, 'demo', wanted, after, limit, 1)
+      return [page.rows.map(row => row.message_id), page.next]
+    })
+  t.strictSame(await read({ template: 'order_created' }), [[second], second])
+  t.strictSame(await read({ template: 'order_created' }, second), [[first], first])
+  t.strictSame(await read({ template: 'order_created' }, first), [[], null])
+  t.strictSame(await read({ channel: '1' }), [[], second], 'an empty page leads on')
+  t.strictSame(await read({ channel: phoneNumberId }, undefined, 1), [[second], second])
+  t.strictSame(await read({ waybill_number: 'DM00000001' }), [[first], null], 'others look at all')
+  t.strictSame(ids, [second, first])
+})
 
 t.test('messages filter by the fields of their rows, in either spelling', async t => {
   const today = new Date().toISOString()
@@ -40,6 +60,32 @@ t.test('messages filter by the fields of their rows, in either spelling', async 
       const { status, body } = await get(`/api/messages?${spelling}`)
       t.same([status, body.data?.map((row: { id: string }) => row.id)], [200, ids], spelling)
     }
+})
+
+t.test("a recipient's messages come newest first, whatever their statuses, in pages", async t => {
+  const statuses = ['queued', 'read', 'held', 'unknown', 'sending', 'cancelled', 'accepted']
+  const made: string[] = []
+  for (const status of statuses) {
+    const id = await idOf('0770000103')
+    await rows(`update messages set status = $1, due_at = 'infinity' where message_id = $2`, [status, id])
+    made.unshift(id)
+  }
+  const listed: string[] = []
+  for (let cursor = ''; ; ) {
+    const { data, next_cursor } = (await get(`/api/messages?to=0770000103&limit=3${cursor}`)).body
+    listed.push(...data.map((row: { id: string }) => row.id))
+    if (next_cursor === null) break
+    cursor = `&cursor=${next_cursor}`
+  }
+  t.strictSame(listed, made)
+  for (const [index, status] of statuses.toReversed().entries()) {
+    const { data } = (await get(`/api/messages?to=0770000103&status=${status}`)).body
+    t.strictSame(
+      data.map((row: { id: string }) => row.id),
+      [made[index]],
+      status,
+    )
+  }
 })
 
 t.test('channels and templates filter too', async t => {

@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { OrderEvent, OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import { exampleSnapshot, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { createOrdersClient } from '../orders-client/http-client.ts'
@@ -9,23 +9,8 @@ import { serviceToken } from './portal.ts'
 
 /** An order as orders returns it, with some fields replaced. */
 export const orderFacts = (more: Partial<OrderSnapshot> = {}): OrderSnapshot => ({
-  waybill_number: 'DM00000001',
-  order_no: null,
-  customer_name: 'Nimali Perera',
-  customer_phone: '0770000101',
-  business_name: 'Lanka Shoes Online',
-  merchant_name: 'Lanka Shoes',
-  origin_city: 'Kotte',
-  destination_city: 'Galle',
-  destination_state: 'Galle',
-  cod: 4500,
-  delivery_charge: 540,
-  currency: 'LKR',
-  weight: 1.5,
-  description: null,
-  status_key: 'key_1',
-  status_name: 'DRAFT',
-  note: null,
+  ...exampleSnapshot,
+  ...{ order_no: null, weight: 1.5, description: null, status_key: 'key_1', status_name: 'DRAFT' },
   ...more,
 })
 

@@ -19,6 +19,7 @@ const message: ClaimedMessage = {
   holdsUntilOpen: false,
   conversation: undefined,
   isTemplateHeld: false,
+  traceparent: null,
 }
 const wrote = (hours: number) => ({ lastInboundAt: hoursAgo(hours), optedOutAt: null })
 const optedOut = { lastInboundAt: hoursAgo(1), optedOutAt: hoursAgo(1) }

@@ -1,5 +1,6 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { batchRequests, countWithin } from '@courier/shared/postgres/request-batcher.ts'
+import type { Tracer } from '@courier/shared/traces.ts'
 import type pg from 'pg'
 import { isOpen, keywordIn } from '../conversations/conversation.ts'
 import { findKeywords, type Inbound, type Person, recordInbound, releaseHeld } from '../conversations/queries.ts'
@@ -7,7 +8,7 @@ import type { Tx } from '../database/tables.ts'
 import { reportTemplates } from '../templates/queries.ts'
 import type { InboundFact } from './envelope.ts'
 import { lockMessages, planAnew } from './message-queries.ts'
-import { type ReportedFailure, settleMessages } from './settle-messages.ts'
+import { type ReportedFailure, settleMessages, type TracedStatus } from './settle-messages.ts'
 import { SignedFacts, type SignedWebhook } from './signed-facts.ts'
 
 /** The effect of a transaction, in facts. */
@@ -29,6 +30,9 @@ export interface Applied {
 export interface ApplyOptions {
   /** Called before the commit with messages that failed after they were accepted. */
   readonly onFailures?: ((tx: Tx, failures: readonly ReportedFailure[]) => Promise<void>) | undefined
+  /** Called before the commit. */
+  readonly onTraced?: ((status: TracedStatus) => void) | undefined
+  readonly tracer?: Tracer | undefined
 }
 
 /** This many transactions run at once; the larger number while `manyFacts` wait. */
@@ -108,10 +112,11 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, now: Date, options
           writers,
         )
       : []
-  const { moved, unmatched, failures } = await settleMessages(tx, locked, own.statuses)
+  const { moved, unmatched, failures, traced } = await settleMessages(tx, locked, own.statuses, options.tracer)
   const released = await releaseHeld(tx, writers)
   const templates = own.templates.length > 0 ? await reportTemplates(tx, own.templates) : 0
   if (failures.length > 0) await options.onFailures?.(tx, failures)
+  for (const status of traced) options.onTraced?.(status)
   return {
     statuses: own.statuses.length,
     moved,

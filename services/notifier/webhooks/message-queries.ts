@@ -14,6 +14,7 @@ export interface LockedMessage {
   readonly formerIds: readonly string[]
   readonly templateName: string
   readonly language: string
+  readonly traceparent: string | null
 }
 
 /** Which message a report is about: the one with our id (the callback data), else the one with the API's id. */
@@ -63,7 +64,7 @@ const lock = (wanted: string): string => `
   select m.tenant_id as tenant, m.message_id as "messageId", m.phone_number_id as "phoneNumberId", m.status,
     m.provider_message_id as "providerMessageId",
     m.former_ids as "formerIds", m.template ->> 'name' as "templateName",
-    m.template -> 'language' ->> 'code' as language
+    m.template -> 'language' ->> 'code' as language, m.traceparent
   from messages m join (select distinct tenant_id, message_id from wanted) wanted using (tenant_id, message_id)
   order by m.tenant_id, m.message_id
   for update of m`

@@ -1,3 +1,4 @@
+import { inSpans, type Tracer, traceIdOf } from '@courier/shared/traces.ts'
 import type { Logger } from 'pino'
 import { pauseChannel } from '../channels/queries.ts'
 import type { MessageStatus, Tx } from '../database/tables.ts'
@@ -11,7 +12,7 @@ import {
   type Settlement,
   writeSettlements,
 } from './message-queries.ts'
-import { type Report, settle } from './settle.ts'
+import { type Report, type ReportedStatus, settle } from './settle.ts'
 
 /** A report and the message that it is about. */
 export interface Sighting {
@@ -35,6 +36,13 @@ export interface Settled {
   /** Reports on messages that are not ours. */
   readonly unmatched: number
   readonly failures: ReportedFailure[]
+  /** Messages of a trace that got another status. */
+  readonly traced: TracedStatus[]
+}
+
+export interface TracedStatus {
+  readonly message: LockedMessage
+  readonly status: ReportedStatus
 }
 
 /** Moves locked messages on as far as the reports lead, each with its place in the timeline. */
@@ -42,6 +50,7 @@ export const settleMessages = async (
   tx: Tx,
   locked: readonly LockedMessage[],
   sightings: readonly Sighting[],
+  tracer?: Tracer,
 ): Promise<Settled> => {
   const { matched, unmatched } = match(locked, sightings)
   const reported = [...matched.keys()]
@@ -54,9 +63,12 @@ export const settleMessages = async (
     return { message, steps, providerMessageId }
   })
   const changing = settlements.filter(({ message, steps }) => steps.length > 0 || message.providerMessageId === null)
-  if (changing.length > 0) await writeSettlements(tx, changing)
+  if (changing.length > 0) {
+    const messages = changing.map(({ message }) => message)
+    await inSpans(tracer, 'webhook.settle', 'consumer', messages, () => writeSettlements(tx, changing))
+  }
   const moved = changing.reduce((sum, { steps }) => sum + steps.length, 0)
-  return { moved, unmatched, failures: changing.flatMap(failureOf) }
+  return { moved, unmatched, failures: changing.flatMap(failureOf), traced: changing.flatMap(tracedOf) }
 }
 
 const reached: readonly MessageStatus[] = ['accepted', 'sent', 'delivered', 'read', 'failed']
@@ -102,6 +114,16 @@ const failureOf = ({ message, steps }: Settlement): ReportedFailure[] => {
   const { tenant, phoneNumberId, messageId, templateName, language } = message
   return [{ tenant, phoneNumberId, messageId, code: last.errorCode, templateName, language }]
 }
+
+const tracedOf = ({ message, steps }: Settlement): TracedStatus[] => {
+  const last = steps.at(-1)
+  return last && message.traceparent ? [{ message, status: last.status }] : []
+}
+
+export const logTraced =
+  (logger: Logger) =>
+  ({ message: { tenant, messageId, traceparent }, status }: TracedStatus): void =>
+    logger.debug({ tenant, message_id: messageId, ...traceIdOf(traceparent) }, `message.${status}`)
 
 /**
  * Draws the same consequences from reported failures as from refused sends: a template is held, a channel

@@ -60,15 +60,22 @@ const newest = (tenant: string, condition: string): string => `
   where tenant_id = ${tenant} and ${condition} and created_at > now() - interval '24 hours'
   order by created_at desc limit 20`
 
-/** The columns of Alike, for each row of `wanted`. */
-export const alikeColumns = (tenant: string, cancelled: string): string => `
-    (select waybill_number from (${newest(tenant, 'phone_key = wanted.phone_key')}) recent
+/** The columns of Alike, of `alikeJoins`. */
+export const alikeColumns = 'same_parcel.waybill_number as "sameParcel", same_order_no.waybill_number as "sameOrderNo"'
+
+/** What is looked up for each row of `wanted`. Joined: Citus takes no subquery of another table as a column. */
+export const alikeJoins = (tenant: string, cancelled: string): string => `
+    left join lateral (
+      select waybill_number from (${newest(tenant, 'phone_key = wanted.phone_key')}) recent
       where recent.merchant_id = wanted.merchant_id and recent.cod = wanted.cod
         and recent.destination_city_id = wanted.city_id and recent.status_key <> ${cancelled}
-      order by created_at desc limit 1) as "sameParcel",
-    (select waybill_number from (${newest(tenant, 'order_no = wanted.order_no')}) recent
+      order by created_at desc limit 1
+    ) same_parcel on true
+    left join lateral (
+      select waybill_number from (${newest(tenant, 'order_no = wanted.order_no')}) recent
       where recent.merchant_id = wanted.merchant_id and recent.status_key <> ${cancelled}
-      order by created_at desc limit 1) as "sameOrderNo"`
+      order by created_at desc limit 1
+    ) same_order_no on true`
 
 const finding = `
   with wanted as materialized (
@@ -76,4 +83,4 @@ const finding = `
     from unnest($2::bigint[], $3::text[], $4::integer[], $5::integer[], $6::text[]) with ordinality
       as wanted (merchant_id, phone, cod, city_id, order_no, place)
   )
-  select ${alikeColumns('$1', '$7')} from wanted order by place`
+  select ${alikeColumns} from wanted ${alikeJoins('$1', '$7')} order by place`

@@ -19,6 +19,8 @@ export interface NewBatch {
   readonly warningsOf?: ((alike: readonly (Alike | undefined)[]) => FieldErrors) | undefined
   /** Stored with the waybills in the same transaction. */
   readonly key?: IdempotencyKey | undefined
+  /** Stored with its events. */
+  readonly traceparent?: string | undefined
 }
 
 interface Row {
@@ -60,6 +62,9 @@ export const batchColumns: readonly Column[] = [
   { name: 'origin_city_id', type: 'integer', read: row => row.of.batch.origin.id },
 ]
 
+/** Of the outbox. Of one batch alone it stands there once. */
+const traceparents: Column = { name: 'traceparents', type: 'text', read: row => row.of.traceparent }
+
 /** The parameters of a statement by name. */
 export type NamedValues = Record<string, string | null>
 
@@ -74,6 +79,7 @@ export const orderParameters = (batches: readonly NewBatch[]): NamedValues => {
   for (const column of batchColumns)
     if (batches.length > 1) parameters[column.name] = arrayOf(rows, column)
     else parameters[`all_${column.name}`] = String(column.read(rows[0] as Row))
+  parameters.traceparents = arrayOf(batches.length > 1 ? rows : rows.slice(0, 1), traceparents)
   return parameters
 }
 

@@ -1,6 +1,7 @@
 import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import { CommitInDoubt, inTenant, isUnavailable } from '@courier/shared/postgres/database.ts'
 import { batchRequests, countWithin } from '@courier/shared/postgres/request-batcher.ts'
+import { inSpans, type Tracer } from '@courier/shared/traces.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Alike, NewBatch } from './batch-rows.ts'
@@ -33,7 +34,7 @@ interface Pending {
 }
 
 /** Group commit: small batches of a tenant that arrive while others are written share the next statement. */
-export const createBatchWriter = (pool: pg.Pool): WriteBatch => {
+export const createBatchWriter = (pool: pg.Pool, tracer?: Tracer): WriteBatch => {
   const writeGrouped = batchRequests<Pending, FieldErrors | undefined>({
     run: async (tenant, pending) => {
       const batches = pending.map(({ batch }) => batch)
@@ -44,10 +45,12 @@ export const createBatchWriter = (pool: pg.Pool): WriteBatch => {
     lanes: ({ length }) => (length >= crowdSize ? lanes : 1),
     patience: { milliseconds: patienceMilliseconds, lanes },
   })
-  return async (tenant, version, batch, alone) =>
+  const write: WriteBatch = async (tenant, version, batch, alone) =>
     alone || batch.waybills.length > maxSmallBatch
       ? (await writeAll(pool, tenant, version, [batch]))?.[0]
       : writeGrouped(tenant, { version, batch })
+  return (tenant, version, batch, alone) =>
+    inSpans(tracer, 'batch.write', 'internal', [batch], ([traced = batch]) => write(tenant, version, traced, alone))
 }
 
 /** The warnings of each batch. */

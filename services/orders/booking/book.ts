@@ -27,6 +27,7 @@ export interface Booking {
   readonly merchantId: string
   readonly batch: Batch
   readonly key?: IdempotencyKey | undefined
+  readonly traceparent?: string | undefined
 }
 
 export type Booked =
@@ -52,7 +53,7 @@ const maxAttempts = 20
  */
 export const bookOrders = async (dependencies: BookingDependencies, booking: Booking): Promise<Booked> => {
   const { pool, catalogues, numbers, writeBatch } = dependencies
-  const { tenant, merchantId, batch, key } = booking
+  const { tenant, merchantId, batch, key, traceparent } = booking
   let catalogue = await catalogues.current(tenant)
   for (let attempt = 1; catalogue && attempt <= maxAttempts; attempt++) {
     const isRetry = attempt > 1
@@ -70,6 +71,7 @@ export const bookOrders = async (dependencies: BookingDependencies, booking: Boo
         warnings: suspicions.warnings.errors,
         warningsOf,
         key,
+        traceparent,
       }
       const warnings = await writeBatch(tenant, catalogue.version, batch, isRetry)
       if (warnings) return { kind: 'booked', waybills, warnings, replayed: false }
@@ -114,7 +116,7 @@ export type Quotation =
 /** All checks of `bookOrders`, and the prices. Writes nothing and uses no waybill number. */
 export const quoteOrders = async (
   dependencies: BookingDependencies,
-  { tenant, merchantId, batch }: Omit<Booking, 'key'>,
+  { tenant, merchantId, batch }: Omit<Booking, 'key' | 'traceparent'>,
 ): Promise<Quotation> => {
   const { pool, catalogues } = dependencies
   let catalogue = await catalogues.current(tenant)

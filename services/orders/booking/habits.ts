@@ -16,11 +16,16 @@ const newest = 1_000
 /** Fewer orders say nothing about the next one. */
 const fewest = 100
 const rememberedMilliseconds = 60_000
+/** Of all merchants together: 20 to 40 MB. */
+const maxCityIds = 1_000_000
 
 /** undefined for a merchant with few orders. A process reads them once a minute. */
 export const createFindHabits = (pool: pg.Pool): FindHabits => {
   const cache = new LRUCache<string, Habits>({
     max: 10_000,
+    maxSize: maxCityIds,
+    sizeCalculation: ({ cityIds }) => 1 + cityIds.size,
+    ignoreFetchAbort: true,
     ttl: rememberedMilliseconds,
     fetchMethod: key => {
       const [tenant = '', merchantId = ''] = key.split(' ')

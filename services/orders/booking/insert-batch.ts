@@ -2,7 +2,7 @@ import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type { Tx } from '../database/tables.ts'
 import { cancelledKey } from '../orders/statuses.ts'
-import { alikeColumns, phoneKeyOf } from './alike.ts'
+import { alikeColumns, alikeJoins, phoneKeyOf } from './alike.ts'
 import {
   type Alike,
   arrayLiteral,
@@ -16,10 +16,10 @@ import {
 } from './batch-rows.ts'
 
 /**
- * Writes batches with their first timeline events, a row of the outbox and their idempotency keys, in one statement.
- * Returns earlier orders that look like those written, by the waybill of the new one. undefined: nothing was written, because
- * the catalogue's version has changed or a key is known or in use. Throws 23505 for an existing waybill, or a key that
- * another request writes at the same time.
+ * Writes batches with their first timeline events, a row of the outbox if the tenant has messaging, and their idempotency keys,
+ * in one statement. Returns earlier orders that look like those written, by the waybill of the new one. undefined: nothing was
+ * written, because the catalogue's version has changed or a key is known or in use. Throws 23505 for an existing waybill, or a
+ * key that another request writes at the same time.
  */
 export const insertBatches = async (
   tx: Tx,
@@ -64,33 +64,37 @@ const keyInsertion = `, keyed as (
     from unnest(
       :key_scopes::text[], :key_names::text[], :key_fingerprints::text[], :key_results::text[], :key_warnings::text[]
     ) as keys (scope, idempotency_key, fingerprint, result, warnings)
-    where (select is_current from now)
+    where (select is_current from now) returning tenant_id
   )`
 
-/** `offset 0`: else Postgres has every look-up twice in its plan, for the condition and for the result. */
+/**
+ * `returning`: Citus takes no other insertions from a select. `offset 0`: else Postgres has every look-up twice in its plan, for
+ * the condition and for the result.
+ */
 const statement = (areKeysFree: string, keyInsertion: string): string => `
   with now as (
-    select version = :version::bigint ${areKeysFree} as is_current
+    select version = :version::bigint ${areKeysFree} as is_current, messaging
     from tenants where tenant_id = :tenant
   ), input as (
     select ${input} from unnest(${arrays}) as input (${columnNames})
   ), written as (
     insert into orders (tenant_id, ${columnNames})
-    select :tenant, ${columnNames} from input where (select is_current from now)
+    select :tenant, ${columnNames} from input where (select is_current from now) returning tenant_id
   ), first_events as (
     insert into order_events (tenant_id, waybill_number, status_key)
-    select :tenant, waybill_number, status_key from input where (select is_current from now)
+    select :tenant, waybill_number, status_key from input where (select is_current from now) returning tenant_id
   ), outgoing as (
-    insert into outbox (tenant_id, type, waybill_numbers, status_keys)
-    select :tenant, 'order.created', :waybill_number, :status_key from now where is_current
+    insert into outbox (tenant_id, type, waybill_numbers, status_keys, traceparents)
+    select :tenant, 'order.created', :waybill_number, :status_key, :traceparents::text[] from now where is_current and messaging
+    returning tenant_id
   )${keyInsertion}, wanted as materialized (
     select *, ${phoneKeyOf('customer_phone')} as phone_key, destination_city_id as city_id from input where :looks_up::boolean
   )
-  select is_current, case when is_current then (
-    select json_agg(alike) from (
-      select waybill_number as waybill, ${alikeColumns(':tenant', ':cancelled')} from wanted offset 0
+  select is_current, looked_up.alike from now left join lateral (
+    select json_agg(alike) as alike from (
+      select wanted.waybill_number as waybill, ${alikeColumns} from wanted ${alikeJoins(':tenant', ':cancelled')} offset 0
     ) alike where "sameParcel" is not null or "sameOrderNo" is not null
-  ) end as alike from now`
+  ) looked_up on is_current`
 
 /** Replaces each `:name` by the `$n` of that parameter. */
 const prepare = (name: string, statement: string) => {

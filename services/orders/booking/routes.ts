@@ -102,7 +102,7 @@ const addOperation = (
       const { batch } = read
       if (isTrue(request.query.dry_run)) return quoted(await quoteOrders(dependencies, { ...merchant, batch }))
       const key = idempotencyKeyOf(request, `merchant ${merchant.merchantId} ${name}`)
-      const result = await bookOrders(dependencies, { ...merchant, batch, key })
+      const result = await bookOrders(dependencies, { ...merchant, batch, key, traceparent: request.traceparent })
       if (result.kind === 'booked' && !result.replayed) {
         onBooked(merchant.tenant, result.waybills.length)
         request.log.info({ orders: result.waybills.length }, 'batch.booked')

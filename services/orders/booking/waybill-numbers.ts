@@ -69,9 +69,11 @@ export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
 }
 
 /** Large enough for rare refills, small enough that a restart wastes at most a ten-thousandth of the format. */
-const blockSize = ({ capacity }: WaybillFormat): number => Math.min(10_000, Math.max(1, Math.floor(capacity / 10_000)))
+export const blockSize = ({ capacity }: WaybillFormat): number =>
+  Math.min(10_000, Math.max(1, Math.floor(capacity / 10_000)))
 
-const reserveNumbers = async (tx: Tx, tenant: string, count: number): Promise<number> => {
+/** Returns the first of `count` numbers that nobody else gets. */
+export const reserveNumbers = async (tx: Tx, tenant: string, count: number): Promise<number> => {
   const { next_number } = await tx
     .insertInto('waybill_counters')
     .values({ tenant_id: tenant, next_number: 1 + count })

@@ -37,12 +37,32 @@ export interface Catalogues {
   reload(tenant: string): Promise<Catalogue | undefined>
   /** As the database has it now, for reads outside a transaction. */
   fresh(tenant: string): Promise<Catalogue | undefined>
+  /** In memory, estimated. */
+  bytes(): number
 }
 
-export const createCatalogues = (pool: pg.Pool): Catalogues => {
-  const cache = new LRUCache<string, Catalogue>({ max: 500, fetchMethod: tenant => loadCatalogue(pool, tenant) })
-  const current = (tenant: string) => cache.fetch(tenant)
-  const reload = (tenant: string) => cache.fetch(tenant, { forceRefresh: true })
+/**
+ * Those least recently used leave when all exceed `maxBytes`; one that does so alone stays until another is used. `onLoad` is
+ * called for each that is read.
+ */
+export const createCatalogues = (pool: pg.Pool, maxBytes: number, onLoad = () => {}): Catalogues => {
+  const cache = new LRUCache<string, Catalogue>({
+    maxSize: maxBytes,
+    sizeCalculation: catalogue => Math.min(maxBytes, estimateBytes(catalogue)),
+  })
+  const loading = new Map<string, Promise<Catalogue | undefined>>()
+  const load = async (tenant: string): Promise<Catalogue | undefined> => {
+    onLoad()
+    const catalogue = await loadCatalogue(pool, tenant)
+    if (catalogue) cache.set(tenant, catalogue)
+    return catalogue
+  }
+  const reload = (tenant: string): Promise<Catalogue | undefined> => {
+    const started = loading.get(tenant) ?? load(tenant).finally(() => loading.delete(tenant))
+    loading.set(tenant, started)
+    return started
+  }
+  const current = async (tenant: string) => loading.get(tenant) ?? cache.get(tenant) ?? reload(tenant)
   const version = batchReads(async tenant => new Map([['version', await readVersion(pool, tenant)]]))
   const fresh = async (tenant: string): Promise<Catalogue | undefined> => {
     const [newest = '', cached] = await Promise.all([version(tenant, 'version'), current(tenant)])
@@ -51,7 +71,13 @@ export const createCatalogues = (pool: pg.Pool): Catalogues => {
     while (catalogue && BigInt(catalogue.version) < BigInt(newest)) catalogue = await reload(tenant)
     return catalogue
   }
-  return { current, reload, fresh }
+  return { current, reload, fresh, bytes: () => cache.calculatedSize }
+}
+
+/** In memory, as measured, rounded up. Merchants share cards. */
+export const estimateBytes = ({ cities, rateCards, merchantOfBusiness }: Catalogue): number => {
+  const cards = [...new Set(rateCards.values())].reduce((bytes, card) => bytes + card.estimatedBytes, 0)
+  return 8_000 + cards + cities.estimatedBytes + 100 * (rateCards.size + merchantOfBusiness.size)
 }
 
 const maxAttempts = 5

@@ -52,6 +52,12 @@ export class CityIndex {
     }
   }
 
+  /** In memory, as measured, rounded up. */
+  get estimatedBytes(): number {
+    const named = [...this.states, ...this.cities]
+    return named.reduce((bytes, { name }) => bytes + 320 + 3 * name.length, 1_000)
+  }
+
   /** An id wins over names. `unknown` lists the fields that are wrong. */
   find({ cityId, cityName = '', stateName = '' }: CityReference): FoundCity {
     if (cityId !== undefined) {

@@ -2,8 +2,7 @@ import { listQuery } from '@courier/shared/http/filters.ts'
 import { pageFields } from '@courier/shared/http/pages.ts'
 import { flag, part, whole } from '@courier/shared/http/row-filters.ts'
 import { Type } from '@sinclair/typebox'
-import type { ListedCity } from './city-list.ts'
-import { countryId, type ListedState } from './state-list.ts'
+import { countryId, type ListedCity, type ListedState } from './lists.ts'
 
 interface Row {
   readonly id: number

@@ -50,16 +50,27 @@ export const findRateCards = async (tx: Tx, tenant: string): Promise<Map<string,
     tx.selectFrom('zone_cities').select(['rate_card', 'city_id', 'zone']).where('tenant_id', '=', tenant).execute(),
     tx.selectFrom('rates').selectAll().where('tenant_id', '=', tenant).execute(),
   ])
-  const elsewhere = new Map(zoneRows.filter(row => row.is_elsewhere).map(row => [row.rate_card, row.zone]))
-  const cards = new Map(cardRows.map(row => [row.rate_card, new RateCard(elsewhere.get(row.rate_card))]))
-  for (const row of zoneRows) cards.get(row.rate_card)?.addZone({ id: row.zone_id, name: row.zone })
-  for (const row of cityRows) cards.get(row.rate_card)?.addCity(row.city_id, row.zone)
-  for (const row of rateRows)
-    cards.get(row.rate_card)?.addRate(row.from_zone, row.to_zone, {
-      firstKg: hundredths(row.first_kg),
-      eachExtraKg: hundredths(row.each_extra_kg),
-    })
-  return cards
+  const zones = Map.groupBy(zoneRows, row => row.rate_card)
+  const cities = Map.groupBy(cityRows, row => row.rate_card)
+  const rates = Map.groupBy(rateRows, row => row.rate_card)
+  return new Map(
+    cardRows.map(({ rate_card: name }) => {
+      const ofCard = zones.get(name) ?? []
+      const card = new RateCard({
+        name,
+        zones: ofCard.map(row => ({ id: row.zone_id, name: row.zone })),
+        elsewhere: ofCard.find(row => row.is_elsewhere)?.zone,
+        cities: (cities.get(name) ?? []).map(row => ({ cityId: row.city_id, zone: row.zone })),
+        rates: (rates.get(name) ?? []).map(row => ({
+          from: row.from_zone,
+          to: row.to_zone,
+          firstKg: hundredths(row.first_kg),
+          eachExtraKg: hundredths(row.each_extra_kg),
+        })),
+      })
+      return [name, card]
+    }),
+  )
 }
 
 /** numeric(12,2) as Postgres writes it, "450.00", in hundredths. */

@@ -9,14 +9,14 @@ import type { Merchant } from '../access/merchant.ts'
 import { findBusinessesOf } from '../access/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Catalogue, Catalogues } from './catalogue.ts'
-import { listCities, wholeCityList } from './city-list.ts'
 import { BusinessQuery, businessFilters, CityQuery, cityFilters, StateQuery, stateFilters } from './filters.ts'
+import type { ListsOf } from './lists.ts'
 import { Business, Businesses, ById, Cities, City, State, States } from './schema.ts'
-import { listStates, wholeStateList } from './state-list.ts'
 
 export interface CatalogueOptions {
   pool: pg.Pool
   catalogues: Catalogues
+  listsOf: ListsOf
 }
 
 /** The responses match their schemas as they are; long lists serialize twice as fast without them. */
@@ -26,7 +26,7 @@ const common = { tags: ['merchant'], security: [{ token: [] }] }
 const errors = errorResponses(400, 401, 405, 422, 429, 503)
 
 /** The lists that merchants choose from, by id. Only active rows. */
-export const catalogueLists: FastifyPluginAsyncTypebox<CatalogueOptions> = async (app, { pool, catalogues }) => {
+export const catalogueLists: FastifyPluginAsyncTypebox<CatalogueOptions> = async (app, { pool, ...options }) => {
   app.get(
     '/business',
     {
@@ -57,11 +57,11 @@ export const catalogueLists: FastifyPluginAsyncTypebox<CatalogueOptions> = async
       serializerCompiler,
     },
     async (request, reply) => {
-      const { cities, card } = await placesOf(catalogues, request.merchant)
+      const lists = await findLists(options, request.merchant)
       const isWhole = !wantedPage(request.query)
-      const all = listStates(cities, card, isWhole || includesCities(request.query.include))
+      const all = lists.states(isWhole || includesCities(request.query.include))
       const rows = filterRows(stateFilters, StateQuery.read(request.query), all)
-      if (isWhole && rows === all) return sendJson(reply, wholeStateList(cities, card))
+      if (isWhole && rows === all) return sendJson(reply, lists.statesJson)
       return pageOf(request, request.query, rows)
     },
   )
@@ -79,10 +79,9 @@ export const catalogueLists: FastifyPluginAsyncTypebox<CatalogueOptions> = async
       serializerCompiler,
     },
     async (request, reply) => {
-      const { cities, card } = await placesOf(catalogues, request.merchant)
-      const all = listCities(cities, card)
-      const rows = filterRows(cityFilters, CityQuery.read(request.query), all)
-      if (!wantedPage(request.query) && rows === all) return sendJson(reply, wholeCityList(all))
+      const lists = await findLists(options, request.merchant)
+      const rows = filterRows(cityFilters, CityQuery.read(request.query), lists.cities)
+      if (!wantedPage(request.query) && rows === lists.cities) return sendJson(reply, lists.citiesJson)
       return pageOf(request, request.query, rows)
     },
   )
@@ -96,16 +95,14 @@ const businessesOf = async (pool: pg.Pool, { tenant, merchantId }: Merchant) => 
   return rows.map(({ business_id: id, ...row }) => ({ id, ref_no: String(id), business_name: row.name, ...row }))
 }
 
-/** The cities of the tenant, and the merchant's rate card. */
-const placesOf = async (catalogues: Catalogues, { tenant, merchantId }: Merchant) => {
-  const { cities, rateCards } = await freshCatalogue(catalogues, tenant)
-  return { cities, card: rateCards.get(merchantId) }
-}
+/** The cities and states of the tenant with the merchant's zones. */
+const findLists = async ({ catalogues, listsOf }: Omit<CatalogueOptions, 'pool'>, { tenant, merchantId }: Merchant) =>
+  listsOf(await freshCatalogue(catalogues, tenant), merchantId)
 
 const includesCities = (include = ''): boolean => include.split(',').some(name => name.trim() === 'cities')
 
 /** One of the rows that merchants choose from. */
-export const catalogueRows: FastifyPluginAsyncTypebox<CatalogueOptions> = async (app, { pool, catalogues }) => {
+export const catalogueRows: FastifyPluginAsyncTypebox<CatalogueOptions> = async (app, { pool, ...options }) => {
   const schema = { ...common, params: ById }
   const errors = errorResponses(400, 401, 404, 405, 429, 503)
   app.get(
@@ -132,8 +129,8 @@ export const catalogueRows: FastifyPluginAsyncTypebox<CatalogueOptions> = async 
       serializerCompiler,
     },
     async request => {
-      const { cities, card } = await placesOf(catalogues, request.merchant)
-      return oneOf('state', listStates(cities, card, true), request.params.id)
+      const lists = await findLists(options, request.merchant)
+      return oneOf('state', lists.states(true), request.params.id)
     },
   )
   app.get(
@@ -143,8 +140,8 @@ export const catalogueRows: FastifyPluginAsyncTypebox<CatalogueOptions> = async 
       serializerCompiler,
     },
     async request => {
-      const { cities, card } = await placesOf(catalogues, request.merchant)
-      return oneOf('city', listCities(cities, card), request.params.id)
+      const lists = await findLists(options, request.merchant)
+      return oneOf('city', lists.cities, request.params.id)
     },
   )
 }

@@ -23,6 +23,7 @@ export interface Tables {
     phone_check: CheckColumn
     duplicate_check: CheckColumn
     unusual_check: CheckColumn
+    messaging: Generated<boolean>
     version: ColumnType<string, number | string | undefined, number | string>
   }
   states: { tenant_id: string; state_id: number; name: string; is_active: boolean }
@@ -115,8 +116,15 @@ export interface Tables {
     status_keys: string[]
     note: string | null
     happened_at: Generated<Date>
+    traceparents: string[] | null
   }
-  outbox_leases: { tenant_id: string; holder: string; held_until: Date }
+  outbox_leases: {
+    tenant_id: string
+    holder: string
+    held_until: Date
+    unknown_since: Date | null
+    warned_at: Date | null
+  }
   statuses: {
     tenant_id: string
     status_key: string

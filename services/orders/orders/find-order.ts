@@ -2,7 +2,7 @@ import { readInTenant } from '@courier/shared/postgres/database.ts'
 import { batchReads } from '@courier/shared/postgres/request-batcher.ts'
 import type pg from 'pg'
 
-interface StatusLabel {
+export interface StatusLabel {
   key: string
   name: string
   color: string
@@ -47,7 +47,7 @@ export interface TrackedOrder {
   order: OrderRow
   /** The tenant's name. */
   company: string
-  /** Newest first. */
+  /** Newest first; empty once it is archived. */
   timeline: EventRow[]
 }
 
@@ -55,7 +55,7 @@ export const isoTime = (column: string): string =>
   `to_char(${column} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"')`
 
 /** The name of a status that is no longer in the tenant's set is its key. */
-const label = (key: string, status: string): string =>
+export const label = (key: string, status: string): string =>
   `json_build_object('key', ${key}, 'name', coalesce(${status}.name, ${key}),
     'color', coalesce(${status}.color, 'secondary'))`
 
@@ -69,7 +69,7 @@ export const orderColumns = `
   o.cod, o.weight, o.description, o.remark, o.delivery_charge::float8 as delivery_charge, tenant.currency,
   ${label('o.status_key', 'status')} as status, ${isoTime('o.created_at')} as created_at`
 
-const named = (table: string, alias: string, column: string, key: string): string =>
+export const named = (table: string, alias: string, column: string, key: string): string =>
   `left join ${table} ${alias} on ${alias}.tenant_id = $1 and ${alias}.${column} = ${key}`
 
 /** The joins that `orderColumns` needs; $1 is the tenant. */
@@ -86,9 +86,9 @@ export const orderJoins = [
 
 const statement = `
   select ${orderColumns}, (
-    select json_agg(json_build_object('status', ${label('event.status_key', 'event_status')},
+    select coalesce(json_agg(json_build_object('status', ${label('event.status_key', 'event_status')},
       'happened_at', ${isoTime('event.happened_at')}, 'staff_name', event.staff_name, 'note', event.note)
-      order by event.event_id desc)
+      order by event.event_id desc), '[]')
     from order_events event ${named('statuses', 'event_status', 'status_key', 'event.status_key')}
     where event.tenant_id = $1 and event.waybill_number = o.waybill_number
   ) as timeline, tenant.name as company

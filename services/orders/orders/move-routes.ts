@@ -86,7 +86,7 @@ const move = async (
   request: FastifyRequest,
   reply: FastifyReply,
 ) => {
-  const result = await moveOrders(pool, wanted)
+  const result = await moveOrders(pool, { ...wanted, traceparent: request.traceparent })
   if (result.kind === 'moved' && !result.replayed) {
     onMoved(wanted.tenant)
     request.log.info({ orders: result.waybills.length, status_key: wanted.statusKey }, 'orders.moved')

@@ -17,6 +17,7 @@ export interface Move {
   readonly key?: IdempotencyKey | undefined
   /** For the audit; a merchant's own moves appear only in the timeline. */
   readonly by?: Actor | undefined
+  readonly traceparent?: string | undefined
 }
 
 export type Moved =
@@ -84,8 +85,9 @@ const locking = `
  * Writes a checked move of locked orders. Clock and outbox id are read while the rows are locked, so the events of a
  * waybill never go backwards.
  */
-const writeMoves = (tx: Tx, { tenant, waybills, statusKey, note, mover }: Move) => {
-  const values = [tenant, waybills, statusKey, 'staffName' in mover ? mover.staffName : null, note]
+const writeMoves = (tx: Tx, { tenant, waybills, statusKey, note, mover, traceparent }: Move) => {
+  const staffName = 'staffName' in mover ? mover.staffName : null
+  const values = [tenant, waybills, statusKey, staffName, note, traceparent ? [traceparent] : null]
   return tx.client.query({ name: 'write_moves', text: writing, values })
 }
 
@@ -96,7 +98,8 @@ const writing = `
     update orders set status_key = $3 where tenant_id = $1 and waybill_number = any($2::text[])
   ), events as (
     insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note)
-    select $1, waybill_number, $3, now, $4, $5 from clock, unnest($2::text[]) as waybill_number
+    select $1, waybill_number, $3, now, $4, $5 from clock, unnest($2::text[]) as waybill_number returning tenant_id
   )
-  insert into outbox (tenant_id, type, waybill_numbers, status_keys, note, happened_at)
-  select $1, 'order.status_changed', $2::text[], array_fill($3::text, array[cardinality($2::text[])]), $5, now from clock`
+  insert into outbox (tenant_id, type, waybill_numbers, status_keys, note, happened_at, traceparents)
+  select $1, 'order.status_changed', $2::text[], array_fill($3::text, array[cardinality($2::text[])]), $5, now, $6::text[]
+  from clock, tenants where tenants.tenant_id = $1 and messaging returning outbox.tenant_id`

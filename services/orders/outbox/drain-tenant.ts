@@ -1,26 +1,23 @@
 import { maxEventBytesPerRequest, maxEventsPerRequest, type OrderEvent } from '@courier/shared/contract/order-events.ts'
-import { type ServiceClient, serviceRequestMilliseconds } from '@courier/shared/http/service-client.ts'
+import { serviceRequestMilliseconds } from '@courier/shared/http/service-client.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { Type } from '@sinclair/typebox'
-import { Value } from '@sinclair/typebox/value'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
 import { findOrders } from '../orders/order-snapshot.ts'
 import { findStatuses } from '../orders/status-queries.ts'
-import { eventsOf, type OutboxRow, partsOf, type Slice, slicesOf } from './events.ts'
-import { acquireLease, deleteRows, readOldest, releaseLease } from './queries.ts'
+import { eventsOf, partsOf, type Slice, slicesOf } from './events.ts'
+import { type AcquiredLease, acquireLease, releaseLease, suspend } from './leases.ts'
+import { type PostFailure, type PostOptions, postEvents } from './post-events.ts'
+import { deleteRows, readOldest } from './queries.ts'
 
-export interface DrainOptions {
+export interface DrainOptions extends PostOptions {
   readonly pool: pg.Pool
   readonly logger: Logger
-  readonly notifier: ServiceClient
   /** Identifies this process. */
   readonly holder: string
   /** When a dead process's lease expires; more than twice the timeout of a request to the notifier. */
   readonly leaseSeconds: number
-  /** Called for each request that the notifier acknowledged. */
-  readonly onDelivered: (tenant: string, events: number) => void
   /** True ends the drain after the request in flight. */
   readonly isStopping: () => boolean
 }
@@ -32,9 +29,7 @@ export type DrainResult =
   | { readonly kind: 'done' }
   /** Another process delivers this tenant's events. */
   | { readonly kind: 'leased_elsewhere' }
-  | { readonly kind: 'unreachable'; readonly reason: string }
-  /** The notifier's response was no acknowledgement. */
-  | { readonly kind: 'refused'; readonly status: number }
+  | PostFailure
 
 /**
  * Delivers the tenant's oldest events in order and deletes those that the notifier acknowledged. No other process delivers
@@ -44,20 +39,36 @@ export type DrainResult =
 export const drainTenant = async (options: DrainOptions, tenant: string): Promise<DrainResult> => {
   const { pool, holder } = options
   const lease = createLease(options, tenant)
-  const rows = await inTenant(pool, tenant, async (tx: Tx) =>
-    // The rows are read under the lease: its last holder has deleted what it delivered.
-    (await lease.acquire(tx)) ? readOldest(tx, tenant, maxEventsPerRequest) : undefined,
-  )
-  if (!rows) return { kind: 'leased_elsewhere' }
+  // The rows are read under the lease: its last holder has deleted what it delivered.
+  const slices = await inTenant(pool, tenant, async (tx: Tx) => {
+    const acquired = await lease.acquire(tx)
+    return acquired && readSlices(tx, tenant, acquired)
+  })
+  if (!slices) return { kind: 'leased_elsewhere' }
+  let result: DrainResult | undefined
   try {
-    return await deliverRows(options, tenant, lease, rows)
+    result = await deliverSlices(options, tenant, lease, slices)
+    if (result.kind === 'unknown_tenant') await waitForTenant(options, tenant)
+    return result
   } finally {
-    await inTenant(pool, tenant, (tx: Tx) => releaseLease(tx, tenant, holder))
+    await inTenant(pool, tenant, (tx: Tx) => releaseLease(tx, tenant, holder, result?.kind === 'done'))
   }
 }
 
+/** Of a tenant that the notifier did not know one event alone: it costs little and shows whether that has changed. */
+const readSlices = async (tx: Tx, tenant: string, { isUnknown }: AcquiredLease): Promise<Slice[]> => {
+  const events = isUnknown ? 1 : maxEventsPerRequest
+  const slices = slicesOf(await readOldest(tx, tenant, events), events)
+  return isUnknown ? slices.slice(0, 1) : slices
+}
+
+const waitForTenant = async ({ pool, logger, holder }: DrainOptions, tenant: string): Promise<void> => {
+  const since = await inTenant(pool, tenant, (tx: Tx) => suspend(tx, tenant, holder, Math.random))
+  if (since) logger.warn({ tenant, since }, 'outbox.tenant_unknown')
+}
+
 interface Lease {
-  readonly acquire: (tx: Tx) => Promise<boolean>
+  readonly acquire: (tx: Tx) => Promise<AcquiredLease | undefined>
   /** Renews the lease when less than half is left; false when it is lost. */
   readonly renew: () => Promise<boolean>
 }
@@ -65,24 +76,27 @@ interface Lease {
 /** Expiry counts from before the request, on this machine's clock: never later than in the database. */
 const createLease = ({ pool, holder, leaseSeconds }: DrainOptions, tenant: string): Lease => {
   let expiresAt = 0
-  const acquire = async (tx: Tx): Promise<boolean> => {
+  const acquire = async (tx: Tx): Promise<AcquiredLease | undefined> => {
     const requestedAt = performance.now()
-    const isAcquired = await acquireLease(tx, tenant, holder, leaseSeconds)
-    expiresAt = isAcquired ? requestedAt + leaseSeconds * 1000 : 0
-    return isAcquired
+    const acquired = await acquireLease(tx, tenant, holder, leaseSeconds)
+    expiresAt = acquired ? requestedAt + leaseSeconds * 1000 : 0
+    return acquired
   }
   const isFresh = (): boolean => expiresAt - performance.now() > leaseSeconds * 500
-  return { acquire, renew: async () => isFresh() || ((await inTenant(pool, tenant, acquire)) && isFresh()) }
+  return {
+    acquire,
+    renew: async () => isFresh() || ((await inTenant(pool, tenant, acquire)) !== undefined && isFresh()),
+  }
 }
 
-const deliverRows = async (
+const deliverSlices = async (
   options: DrainOptions,
   tenant: string,
   lease: Lease,
-  rows: readonly OutboxRow[],
+  slices: readonly Slice[],
 ): Promise<DrainResult> => {
   const { pool, logger } = options
-  for (const { updates, finishedRowIds } of slicesOf(rows, maxEventsPerRequest)) {
+  for (const { updates, finishedRowIds } of slices) {
     if (options.isStopping()) break
     const events = await readEvents(pool, tenant, updates)
     const missing = updates.length - events.length
@@ -112,21 +126,5 @@ const deliverEvents = async (
     const failure = part.length > 0 ? await postEvents(options, tenant, part) : undefined
     if (failure) return failure
   }
-  return undefined
-}
-
-/** A server that responds 200 to everything is not the notifier. */
-const Acknowledgement = Type.Object({ data: Type.Object({ taken: Type.Integer(), repeated: Type.Integer() }) })
-
-const postEvents = async (
-  { notifier, onDelivered }: DrainOptions,
-  tenant: string,
-  events: readonly OrderEvent[],
-): Promise<DrainResult | undefined> => {
-  const response = await notifier.post('/internal/events', { tenant, events })
-  if (response.kind === 'unreachable') return response
-  const { status, body } = response
-  if (status !== 200 || !Value.Check(Acknowledgement, body)) return { kind: 'refused', status }
-  onDelivered(tenant, events.length)
   return undefined
 }

@@ -12,6 +12,8 @@ export interface OutboxRow {
   readonly statusKeys: readonly string[]
   readonly note: string | null
   readonly happenedAt: Date
+  /** Of each waybill, or one of all. */
+  readonly traceparents: readonly (string | null)[]
 }
 
 /** The change of one order. */
@@ -19,6 +21,7 @@ interface StatusUpdate {
   readonly row: OutboxRow
   readonly waybill: string
   readonly statusKey: string
+  readonly traceparent: string | null | undefined
 }
 
 export interface Slice {
@@ -30,7 +33,12 @@ export interface Slice {
 /** Cuts the rows, in order, into slices of at most `size` events: small rows share a slice, large ones span several. */
 export const slicesOf = (rows: readonly OutboxRow[], size: number): Slice[] => {
   const updates = rows.flatMap(row =>
-    row.waybills.map((waybill, index) => ({ row, waybill, statusKey: row.statusKeys[index] ?? '' })),
+    row.waybills.map((waybill, index) => ({
+      row,
+      waybill,
+      statusKey: row.statusKeys[index] ?? '',
+      traceparent: row.traceparents[row.traceparents.length === 1 ? 0 : index],
+    })),
   )
   const slices: Slice[] = []
   let finishedRows = 0
@@ -50,7 +58,7 @@ export const eventsOf = (
   orders: ReadonlyMap<string, FoundOrder>,
   statuses: Statuses,
 ): OrderEvent[] =>
-  updates.flatMap(({ row, waybill, statusKey }) => {
+  updates.flatMap(({ row, waybill, statusKey, traceparent }) => {
     const order = orders.get(waybill)
     if (!order) return []
     const status_name = statuses.get(statusKey)?.name ?? statusKey
@@ -59,6 +67,7 @@ export const eventsOf = (
       type: row.type,
       happened_at: row.happenedAt.toISOString(),
       order: { ...order.fields, status_key: statusKey, status_name, note: row.note },
+      ...(traceparent && { traceparent }),
     }
   })
 

@@ -15,8 +15,18 @@ export const watchOutbox = (pool: pg.Pool, registry: Registry): void =>
     },
     {
       name: 'outbox_age_seconds',
-      help: 'Age of the oldest row of the outbox; 0 when it is empty.',
+      help: 'Age of the oldest row of the outbox whose tenant the notifier knows; 0 when there is none.',
       read: size => size.ageSeconds,
+    },
+    {
+      name: 'outbox_unknown_tenants',
+      help: 'Tenants whose rows wait because the notifier does not know the tenant.',
+      read: size => size.unknownTenants,
+    },
+    {
+      name: 'outbox_unknown_age_seconds',
+      help: 'Age of the oldest of those rows; 0 when there is none.',
+      read: size => size.unknownAgeSeconds,
     },
   ])
 

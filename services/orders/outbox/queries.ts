@@ -1,3 +1,4 @@
+import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import type { Tx } from '../database/tables.ts'
 import type { OutboxRow } from './events.ts'
 
@@ -20,35 +21,19 @@ export interface WaitingTenant {
   readonly isLeasedElsewhere: boolean
 }
 
-/** The tenants with rows in the outbox. For `inAllTenants`. */
+/**
+ * The tenants with messaging and rows in the outbox, except those that wait because the notifier does not know them. For
+ * `inAllTenants`.
+ */
 export const findWaiting = (tx: Tx, holder: string): Promise<WaitingTenant[]> =>
   alongTheKey(
     tx,
-    `select t.tenant_id as tenant, exists (
-        select from outbox_leases l where l.tenant_id = t.tenant_id and l.holder <> $1 and l.held_until > now()
-      ) as "isLeasedElsewhere"
-      from tenants t cross join lateral (
+    `select t.tenant_id as tenant, coalesce(l.holder <> $1, false) as "isLeasedElsewhere"
+      from tenants t left join outbox_leases l on l.tenant_id = t.tenant_id and l.held_until > now() cross join lateral (
         select from outbox o where o.tenant_id = t.tenant_id order by o.outbox_id limit 1
-      ) oldest`,
+      ) oldest where t.messaging and l.unknown_since is null`,
     [holder],
   )
-
-/** Acquires or renews the tenant's lease; false when another process holds it. */
-export const acquireLease = async (tx: Tx, tenant: string, holder: string, seconds: number): Promise<boolean> => {
-  const { rowCount } = await tx.client.query({
-    name: 'acquire_lease',
-    text: `
-      insert into outbox_leases as lease (tenant_id, holder, held_until)
-      values ($1, $2, now() + make_interval(secs => $3))
-      on conflict (tenant_id) do update set holder = excluded.holder, held_until = excluded.held_until
-        where lease.holder = excluded.holder or lease.held_until <= now()`,
-    values: [tenant, holder, seconds],
-  })
-  return rowCount === 1
-}
-
-export const releaseLease = (tx: Tx, tenant: string, holder: string) =>
-  tx.deleteFrom('outbox_leases').where('tenant_id', '=', tenant).where('holder', '=', holder).execute()
 
 /**
  * The tenant's oldest rows: as few as have `events` events together, or all. The recursion reads row by row along the
@@ -64,7 +49,7 @@ export const readOldest = async (tx: Tx, tenant: string, events: number): Promis
         from oldest cross join lateral (${row('where tenant_id = $1 and outbox_id > oldest.outbox_id', '')}) following
         where oldest.events < $2
       )
-      select outbox_id, row_key, type, waybill_numbers, status_keys, note, happened_at from oldest order by outbox_id`,
+      select * from oldest order by outbox_id`,
     [tenant, events],
   )
   return rows.map(row => ({
@@ -75,11 +60,12 @@ export const readOldest = async (tx: Tx, tenant: string, events: number): Promis
     statusKeys: row.status_keys,
     note: row.note,
     happenedAt: row.happened_at,
+    traceparents: row.traceparents ?? [],
   }))
 }
 
 const row = (where: string, count = ', cardinality(waybill_numbers) as events'): string => `
-  select outbox_id, row_key, type, waybill_numbers, status_keys, note, happened_at${count}
+  select outbox_id, row_key, type, waybill_numbers, status_keys, note, happened_at, traceparents${count}
   from outbox ${where} order by outbox_id limit 1`
 
 export const deleteRows = (tx: Tx, tenant: string, ids: readonly string[]) =>
@@ -89,21 +75,40 @@ export interface OutboxSize {
   readonly rows: number
   /** Of the oldest row; 0 when there is none. */
   readonly ageSeconds: number
+  /** Tenants with rows that the notifier does not know; the ages are apart. */
+  readonly unknownTenants: number
+  readonly unknownAgeSeconds: number
 }
 
 /** Counting stops here, so that measuring a backlog of any size costs the same. */
 export const maxCountedRows = 100_000
 
-/** Of all tenants; fails after a second. For `inAllTenants`. */
+/** Of all tenants with messaging; fails after a second. For `inAllTenants`. */
 export const measureOutbox = async (tx: Tx): Promise<OutboxSize> => {
   await tx.client.query(`set local statement_timeout = '1s'`)
   const [size] = await alongTheKey(
     tx,
     `select (select count(*)::int from (select from outbox limit ${maxCountedRows}) counted) as rows,
-      coalesce(extract(epoch from clock_timestamp() - min(oldest.happened_at)), 0)::float8 as "ageSeconds"
+      ${ageOf('unknown_since is null')} as "ageSeconds", ${ageOf('unknown_since is not null')} as "unknownAgeSeconds",
+      count(unknown_since)::int as "unknownTenants"
     from tenants t cross join lateral (
       select o.happened_at from outbox o where o.tenant_id = t.tenant_id order by o.outbox_id limit 1
-    ) oldest`,
+    ) oldest left join outbox_leases l on l.tenant_id = t.tenant_id
+    where t.messaging`,
   )
   return size
+}
+
+const ageOf = (where: string): string =>
+  `coalesce(extract(epoch from clock_timestamp() - min(oldest.happened_at) filter (where ${where})), 0)::float8`
+
+/** Deletes up to 10,000 rows of a tenant without messaging; returns how many. */
+export const deleteUnwanted = async (tx: AnyTransaction, tenant: string): Promise<number> => {
+  const { rowCount } = await tx.client.query(
+    `delete from outbox where tenant_id = $1 and outbox_id in (
+      select outbox_id from outbox join tenants using (tenant_id) where tenant_id = $1 and not messaging limit 10000
+    )`,
+    [tenant],
+  )
+  return rowCount ?? 0
 }

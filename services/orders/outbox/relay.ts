@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { ServiceClient } from '@courier/shared/http/service-client.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import type { Tracer } from '@courier/shared/traces.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
@@ -12,6 +13,7 @@ export interface RelayOptions {
   readonly pool: pg.Pool
   readonly logger: Logger
   readonly notifier: ServiceClient
+  readonly tracer?: Tracer | undefined
   /** How many tenants are drained at once. */
   readonly concurrency?: number
   readonly leaseSeconds?: number
@@ -54,6 +56,7 @@ export class Relay {
       pool: options.pool,
       logger: options.logger,
       notifier: options.notifier,
+      tracer: options.tracer,
       holder: randomUUID(),
       leaseSeconds: options.leaseSeconds ?? defaultLeaseSeconds,
       isStopping: () => !this.#isRunning,
@@ -151,7 +154,7 @@ export class Relay {
   #finish(tenant: string, result: DrainResult): void {
     const { logger, onFailed } = this.#options
     if (result.kind === 'leased_elsewhere') return
-    if (result.kind === 'done') return void this.#backoffs.delete(tenant)
+    if (result.kind === 'done' || result.kind === 'unknown_tenant') return void this.#backoffs.delete(tenant)
     const { kind, ...cause } = result
     onFailed?.(kind)
     logger.warn({ tenant, ...cause, retry_ms: this.#backOff(tenant) }, `outbox.${kind}`)

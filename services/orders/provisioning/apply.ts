@@ -99,6 +99,7 @@ const applySettings = async (tx: Tx, { tenant }: TenantFile): Promise<Change[]> 
     phone_check: tenant.checks?.phone ?? null,
     duplicate_check: tenant.checks?.duplicate ?? null,
     unusual_check: tenant.checks?.unusual ?? null,
+    messaging: tenant.messaging ?? true,
   }
   const { changes } = await sync({
     tx,

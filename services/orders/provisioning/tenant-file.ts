@@ -38,6 +38,8 @@ export const TenantSettings = Type.Object(
       strict,
     ),
     secondary_phone: Type.Optional(Type.Boolean()),
+    /** false: the notifier gets no events of the company's orders. */
+    messaging: Type.Optional(Type.Boolean()),
     /** What becomes of what looks wrong but is legal; `warn` where nothing is said. */
     checks: Type.Optional(
       Type.Object(

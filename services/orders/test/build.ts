@@ -40,6 +40,7 @@ export const build = async (
     maxBodyBytes: 5_242_880,
     requestsPerMinute: 1_000_000,
     publicRequestsPerMinute: 1_000_000,
+    catalogueBytes: 2 ** 28,
     login: { tokenDays: 30, triesPerEmail: 5, triesPerAddress: 30 },
     ...limits,
   }

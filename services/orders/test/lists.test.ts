@@ -1,6 +1,6 @@
 import t from 'tap'
 import { createTokenFor } from '../access/token-commands.ts'
-import { refNo } from '../catalogue/city-list.ts'
+import { refNo } from '../catalogue/lists.ts'
 import { build } from './build.ts'
 import { tenantFile } from './tenant.ts'
 

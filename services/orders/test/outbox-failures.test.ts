@@ -28,6 +28,7 @@ t.test('a row ends with the slice that has its last event', async t => {
     statusKeys: Array.from({ length: events }, () => 'key_1'),
     note: null,
     happenedAt: new Date(),
+    traceparents: [],
   })
   const cut = (...sizes: number[]) =>
     slicesOf(

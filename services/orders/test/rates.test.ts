@@ -39,13 +39,21 @@ for (const [weightKg, hundredths] of charges)
   })
 
 t.test('a card finds the rate of the zones of two cities, in that direction', async t => {
-  const card = new RateCard('elsewhere')
-  card.addCity(1, 'metro')
-  card.addCity(2, 'north')
   const [near, far, back] = [1, 2, 3].map(firstKg => ({ firstKg, eachExtraKg: 0 })) as [Rate, Rate, Rate]
-  card.addRate('metro', 'metro', near)
-  card.addRate('metro', 'elsewhere', far)
-  card.addRate('elsewhere', 'metro', back)
+  const card = new RateCard({
+    name: 'standard',
+    zones: ['elsewhere', 'metro', 'north'].map((name, id) => ({ id, name })),
+    elsewhere: 'elsewhere',
+    cities: [
+      { cityId: 2, zone: 'north' },
+      { cityId: 1, zone: 'metro' },
+    ],
+    rates: [
+      { from: 'metro', to: 'metro', ...near },
+      { from: 'metro', to: 'elsewhere', ...far },
+      { from: 'elsewhere', to: 'metro', ...back },
+    ],
+  })
   const found: [from: number, to: number, rate: Rate | undefined][] = [
     [1, 1, near],
     [1, 77, far],
@@ -54,14 +62,17 @@ t.test('a card finds the rate of the zones of two cities, in that direction', as
     [2, 1, undefined],
     [77, 78, undefined],
   ]
-  for (const [from, to, rate] of found) t.equal(card.find(from, to), rate, `${from} to ${to}`)
+  for (const [from, to, rate] of found) t.strictSame(card.find(from, to), rate, `${from} to ${to}`)
 })
 type Rate = Parameters<typeof charge>[0]
 
 t.test('a card without the zone "*" has no rate for a city that no zone names', async t => {
-  const card = new RateCard()
-  card.addCity(1, 'metro')
-  card.addRate('metro', 'metro', { firstKg: 1, eachExtraKg: 1 })
+  const card = new RateCard({
+    name: 'standard',
+    zones: [{ id: 1, name: 'metro' }],
+    cities: [{ cityId: 1, zone: 'metro' }],
+    rates: [{ from: 'metro', to: 'metro', firstKg: 1, eachExtraKg: 1 }],
+  })
   t.strictSame(card.find(1, 1), { firstKg: 1, eachExtraKg: 1 })
   t.equal(card.find(1, 2), undefined)
   t.equal(card.find(2, 1), undefined)

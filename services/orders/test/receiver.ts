@@ -11,8 +11,11 @@ import { serviceToken } from './build.ts'
 
 if (!FormatRegistry.Has('date-time')) FormatRegistry.Set('date-time', text => !Number.isNaN(Date.parse(text)))
 
-/** The reaction to a request: acknowledged, acknowledged with the response lost, a bare status, or no response. */
-export type Reaction = 'acknowledge' | 'lose' | 'hang' | number
+/**
+ * The reaction to a request: acknowledged, acknowledged with the response lost, refused because the tenant is unknown (`drop`: as by
+ * the notifier of 0.1.0), a bare status, or no response.
+ */
+export type Reaction = 'acknowledge' | 'lose' | 'unknown' | 'drop' | 'hang' | number
 
 export interface Receiver {
   readonly url: string
@@ -63,12 +66,16 @@ export const startReceiver = async (t: Test, port = 0): Promise<Receiver> => {
     const reaction = receiver.react(post)
     if (reaction === 'hang') return
     if (typeof reaction === 'number') return void response.writeHead(reaction).end('{"message":"No."}')
+    const respond = (status: number, body: object) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message: '', ...body }))
+    if (reaction === 'unknown') return void respond(404, { code: 'unknown_tenant' })
+    if (reaction === 'drop') return void respond(200, { data: { taken: events.length, repeated: 0 } })
     const fresh = events.filter(({ id }) => !receiver.events.has(id))
     for (const event of fresh) receiver.events.set(event.id, event)
     receiver.posts.push(post)
     if (reaction === 'lose') return void response.destroy()
-    const data = { taken: fresh.length, repeated: events.length - fresh.length }
-    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ message: 'Taken', data }))
+    const data = { taken: fresh.length, repeated: events.length - fresh.length, expired: 0 }
+    respond(200, { data })
   }
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')

@@ -1,0 +1,36 @@
+// The service `demo` of docker-compose.override.yml: loads the demo tenant once both services are ready, and prints its tokens.
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Addresses, loadDemo, printDemo } from './demo-data.ts'
+import { readDevSettings } from './settings.ts'
+
+const isReady = (url: string): Promise<boolean> =>
+  fetch(`${url}/health/ready`).then(
+    response => response.ok,
+    () => false,
+  )
+
+const waitFor = async (url: string): Promise<void> => {
+  for (let tries = 0; !(await isReady(url)); tries++) {
+    if (tries === 600) throw new Error(`${url} is not ready: docker-compose logs says why.`)
+    await delay(100)
+  }
+}
+
+/** The address on the host; of a range of ports the first. */
+const addressOf = (name: string): string => (process.env[`${name}_ADDRESS`] ?? '').replace(/-\d+$/, '')
+
+const addresses: Addresses = {
+  orders: addressOf('ORDERS'),
+  notifier: addressOf('NOTIFIER'),
+  simulator: addressOf('SIMULATOR'),
+}
+
+const load = async (): Promise<void> => {
+  const { ORDERS_URL = '', NOTIFIER_URL = '', dataFolder } = readDevSettings()
+  await Promise.all([ORDERS_URL, NOTIFIER_URL].map(waitFor))
+  // One line: docker-compose puts the name of the service before each.
+  await printDemo(addresses, await loadDemo(dataFolder, NOTIFIER_URL), { batch: 'examples/batch.json', lineEnd: ' ' })
+}
+
+if (process.env.DEMO === 'true') await load()
+else process.stdout.write('DEMO is not true: no demo tenant is loaded.\n')

@@ -1,0 +1,35 @@
+// Runs an operator's command of a service: on the database that the environment sets, else on that of `npm start`, else in the
+// container of docker-compose.
+// usage: operate.ts orders|notifier [ARGUMENT ...]
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { findContainer, runInContainer } from './compose.ts'
+import { embeddedEnvironment, isSet, readDevSettings, root, secretsEnvironment } from './settings.ts'
+
+const [service = ''] = process.argv.splice(2, 1)
+const words = process.argv.slice(2)
+
+/** Reads the FILE of `apply` here: the container does not have it. */
+const readFile = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    process.stderr.write(`${service}: cannot read ${path}: ${(error as NodeJS.ErrnoException).code}\n`)
+    return process.exit(1)
+  }
+}
+
+const operateIn = (container: string): number => {
+  const at = words[0] === 'apply' ? words.findIndex((word, index) => index > 0 && !word.startsWith('-')) : -1
+  const input = words[at] === undefined ? undefined : readFile(words[at])
+  const named = [...(input ?? '').matchAll(/"env"\s*:\s*"(\w+)"/g)].map(([, name = '']) => name)
+  const variables = ['MERCHANT_PASSWORD', 'ACCESS_TOKEN', 'APP_SECRET', 'VERIFY_TOKEN', ...named]
+  const given = input === undefined ? words : words.with(at, '-')
+  return runInContainer(container, [`services/${service}/admin.ts`, ...given], { variables, input })
+}
+
+const container = isSet(`${service.toUpperCase()}_DATABASE_URL`) ? undefined : findContainer(service)
+if (container !== undefined) process.exit(operateIn(container))
+const { EMBEDDED_POSTGRES_PORT, dataFolder } = readDevSettings()
+Object.assign(process.env, embeddedEnvironment(EMBEDDED_POSTGRES_PORT), secretsEnvironment(dataFolder))
+await import(join(root, 'services', service, 'admin.ts'))

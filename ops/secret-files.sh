@@ -1,0 +1,21 @@
+#!/bin/sh
+# Writes the secrets of FILE as files into DIRECTORY, as ops/compose/production.yml and ops/kubernetes/ read them.
+# usage: sh ops/secret-files.sh [FILE [DIRECTORY]]    .env and secrets without them
+set -eu
+. "$(realpath "${1:-.env}")"
+directory=${2:-secrets}
+# Only its owner enters the directory; the files are mounted, and the user of the container reads them there.
+mkdir -p "$directory"
+chmod 700 "$directory"
+
+write() {
+  printf '%s\n' "$2" >"$directory/$1"
+  chmod 444 "$directory/$1"
+}
+write service_token "$SERVICE_TOKEN"
+write credentials_keys "$CREDENTIALS_KEYS"
+host=${POSTGRES_HOST:-postgres}
+write orders_database_url "postgres://orders:$ORDERS_PASSWORD@$host:5432/orders"
+write orders_migrate_database_url "postgres://orders_owner:$ORDERS_OWNER_PASSWORD@$host:5432/orders"
+write notifier_database_url "postgres://notifier:$NOTIFIER_PASSWORD@$host:5432/notifier"
+write notifier_migrate_database_url "postgres://notifier_owner:$NOTIFIER_OWNER_PASSWORD@$host:5432/notifier"

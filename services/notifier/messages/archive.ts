@@ -1,0 +1,23 @@
+import { deleteRows, type TakeOld } from '@courier/shared/postgres/old-rows.ts'
+import { sql } from 'kysely'
+import type { MessageStatus } from '../database/tables.ts'
+import { idsFrom } from './insert.ts'
+
+/** Nothing more is done about a message in one of these; `unknown` is for staff to settle. */
+const finished: readonly MessageStatus[] = ['accepted', 'sent', 'delivered', 'read', 'failed', 'cancelled', 'expired']
+
+const messagesAtOnce = 2_000
+
+/** Messages that reached their last status that long ago, with their timelines. */
+export const takeMessages: TakeOld = async (tx, tenant, days, [after = '']) => {
+  const before = idsFrom(new Date(Date.now() - days * 86_400_000))
+  const { rows: found } = await sql<{ id: string }>`
+    select message_id as id from messages
+    where tenant_id = ${tenant} and message_id > ${after} and message_id < ${before}
+      and status = any(${finished}::text[]) and status_at < now() - make_interval(days => ${days})
+    order by message_id limit ${messagesAtOnce} for update skip locked`.execute(tx)
+  const ids = found.map(({ id }) => id)
+  const take = (table: string) => deleteRows(tx, tenant, [table, 'message_id'], ids)
+  const rows = { messages: await take('messages'), message_events: await take('message_events') }
+  return { rows, next: ids.length < messagesAtOnce ? undefined : ids.slice(-1) }
+}

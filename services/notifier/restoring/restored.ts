@@ -1,0 +1,67 @@
+import { audit, operator } from '@courier/shared/postgres/audit.ts'
+import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
+import { sql } from 'kysely'
+import type pg from 'pg'
+import type { MessageStatus, Tx } from '../database/tables.ts'
+import { restoredDetail } from '../messages/insert.ts'
+
+/** How many messages of a tenant became unknown, by the status in which the backup had them. */
+export interface Restored {
+  readonly tenant: string
+  readonly queued: number
+  readonly held: number
+  readonly sending: number
+  /** Messages for later than the database was lost: they were not sent, and stay queued. */
+  readonly scheduled: number
+}
+
+/**
+ * After the database was restored from an older backup, and before a process uses it: a message that the lost database, in use
+ * until `until`, may have sent becomes unknown, and so will the messages of events from before that time. None is sent by itself.
+ */
+export const markRestored = async (pool: pg.Pool, until: Date, isDryRun: boolean): Promise<Restored[]> => {
+  const restored: Restored[] = []
+  for (const tenant of await findTenantIds(pool))
+    restored.push(await inTenant(pool, tenant, (tx: Tx) => markTenant(tx, tenant, until), { keeps: () => !isDryRun }))
+  return restored
+}
+
+const markTenant = async (tx: Tx, tenant: string, until: Date): Promise<Restored> => {
+  await sql`
+    update tenants set in_doubt_before = greatest(in_doubt_before, ${until}) where tenant_id = ${tenant}`.execute(tx)
+  const statuses = await doubtMessages(tx, tenant, until)
+  const [left] = await tx
+    .selectFrom('messages')
+    .select(({ fn }) => fn.countAll<string>().as('scheduled'))
+    .where('tenant_id', '=', tenant)
+    .where('status', '=', 'queued')
+    .execute()
+  await audit(tx, tenant, operator(), 'database.restored', tenant)
+  const count = (status: MessageStatus): number => statuses.filter(one => one === status).length
+  return {
+    tenant,
+    queued: count('queued'),
+    held: count('held'),
+    sending: count('sending'),
+    scheduled: Number(left?.scheduled),
+  }
+}
+
+/** Without end: neither the sweep nor a setting of the tenant sends one again. Returns the status that each had. */
+const doubtMessages = async (tx: Tx, tenant: string, until: Date): Promise<MessageStatus[]> => {
+  const { rows } = await sql<{ status: MessageStatus }>`
+    with before as (
+      select message_id, status from messages
+      where tenant_id = ${tenant} and created_at < ${until} and coalesce(send_at, created_at) < ${until}
+        and (status in ('queued', 'held', 'sending') or status = 'unknown' and due_at < 'infinity')
+      for update
+    ), doubted as (
+      update messages m set status = 'unknown', status_at = now(), due_at = 'infinity', fence = m.fence + 1
+      from before where m.tenant_id = ${tenant} and m.message_id = before.message_id
+    ), logged as (
+      insert into message_events (tenant_id, message_id, status, detail)
+      select ${tenant}, message_id, 'unknown', ${restoredDetail} from before where status <> 'unknown'
+    )
+    select status from before`.execute(tx)
+  return rows.map(({ status }) => status)
+}

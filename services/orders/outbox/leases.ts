@@ -1,0 +1,59 @@
+import type { Tx } from '../database/tables.ts'
+
+export interface AcquiredLease {
+  /** The notifier did not know the tenant when it last had an event of it. */
+  readonly isUnknown: boolean
+}
+
+/** Acquires or renews the tenant's lease; undefined when another process holds it. */
+export const acquireLease = async (
+  tx: Tx,
+  tenant: string,
+  holder: string,
+  seconds: number,
+): Promise<AcquiredLease | undefined> => {
+  const { rows } = await tx.client.query({
+    name: 'acquire_lease',
+    text: `
+      insert into outbox_leases as lease (tenant_id, holder, held_until)
+      values ($1, $2, now() + make_interval(secs => $3))
+      on conflict (tenant_id) do update set holder = excluded.holder, held_until = excluded.held_until
+        where lease.holder = excluded.holder or lease.held_until <= now()
+      returning unknown_since is not null as "isUnknown"`,
+    values: [tenant, holder, seconds],
+  })
+  return rows[0]
+}
+
+/** After success the notifier knows the tenant; after a failure nothing new is known. */
+export const releaseLease = (tx: Tx, tenant: string, holder: string, isDone: boolean) =>
+  tx.client.query(
+    isDone
+      ? 'delete from outbox_leases where tenant_id = $1 and holder = $2'
+      : 'update outbox_leases set held_until = now() where tenant_id = $1 and holder = $2',
+    [tenant, holder],
+  )
+
+/**
+ * Gives the lease to nobody for as long as the notifier has not known the tenant, five minutes at most, and somewhat less at
+ * `random`: no process tries its events meanwhile. Returns since when, once an hour, for a warning.
+ */
+export const suspend = async (
+  tx: Tx,
+  tenant: string,
+  holder: string,
+  random: () => number,
+): Promise<Date | undefined> => {
+  const { rows } = await tx.client.query({
+    name: 'suspend',
+    text: `
+      update outbox_leases set holder = '00000000-0000-0000-0000-000000000000',
+        held_until = now() + $3 * least(interval '5 minutes', greatest(interval '1 second', now() - coalesce(unknown_since, now()))),
+        unknown_since = coalesce(unknown_since, now()),
+        warned_at = case when warned_at > now() - interval '1 hour' then warned_at else now() end
+      where tenant_id = $1 and holder = $2
+      returning case when warned_at = now() then unknown_since end as since`,
+    values: [tenant, holder, 1 - random() / 2],
+  })
+  return rows[0]?.since ?? undefined
+}

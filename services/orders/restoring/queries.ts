@@ -1,0 +1,66 @@
+import { sql } from 'kysely'
+import type { Tx } from '../database/tables.ts'
+import type { KnownEvent } from './known-events.ts'
+
+/** The notifier forgets events after 30 days: what is older would be processed again. */
+export const knownDays = 29
+
+export interface OwnEvent extends KnownEvent {
+  readonly type: 'order.created' | 'order.status_changed'
+  readonly note: string | null
+}
+
+/** The events from `since` on, in their order. */
+export const findEvents = async (tx: Tx, tenant: string, since: Date): Promise<OwnEvent[]> => {
+  const { rows } = await sql<OwnEvent>`
+    select e.waybill_number as waybill, e.status_key as "statusKey", e.happened_at as "happenedAt", e.note,
+      case when exists (
+        select from order_events earlier where earlier.tenant_id = e.tenant_id
+          and earlier.waybill_number = e.waybill_number and earlier.event_id < e.event_id
+      ) then 'order.status_changed' else 'order.created' end as type
+    from order_events e where e.tenant_id = ${tenant} and e.happened_at >= ${since} order by e.event_id`.execute(tx)
+  return rows
+}
+
+/** The events that the outbox holds. */
+export const findWaitingEvents = async (tx: Tx, tenant: string): Promise<KnownEvent[]> => {
+  const { rows } = await sql<KnownEvent>`
+    select waybill, status_key as "statusKey", happened_at as "happenedAt"
+    from outbox, unnest(waybill_numbers, status_keys) as event (waybill, status_key)
+    where tenant_id = ${tenant}`.execute(tx)
+  return rows
+}
+
+/** Puts events into the outbox again, in their order. */
+export const requeue = (tx: Tx, tenant: string, events: readonly OwnEvent[]) =>
+  sql`
+    insert into outbox (tenant_id, type, waybill_numbers, status_keys, note, happened_at)
+    select ${tenant}, type, array[waybill], array[status_key], note, happened_at
+    from unnest(${events.map(({ type }) => type)}::text[], ${events.map(({ waybill }) => waybill)}::text[],
+      ${events.map(({ statusKey }) => statusKey)}::text[], ${events.map(({ note }) => note)}::text[],
+      ${events.map(({ happenedAt }) => happenedAt)}::timestamptz[])
+      with ordinality as given (type, waybill, status_key, note, happened_at, place)
+    order by place`.execute(tx)
+
+/** Removes what is too old for the notifier to know whether it was delivered; returns those events. */
+export const dropTooOld = async (tx: Tx, tenant: string): Promise<KnownEvent[]> => {
+  const { rows } = await sql<KnownEvent>`
+    with dropped as (
+      delete from outbox where tenant_id = ${tenant} and happened_at < now() - make_interval(days => ${knownDays})
+      returning waybill_numbers, status_keys, happened_at
+    )
+    select waybill, status_key as "statusKey", happened_at as "happenedAt"
+    from dropped, unnest(waybill_numbers, status_keys) as event (waybill, status_key)`.execute(tx)
+  return rows
+}
+
+/** The orders of the tenant's busiest day (UTC) of the last 30 before `time`. */
+export const countBusiestDay = async (tx: Tx, tenant: string, time: Date): Promise<number> => {
+  const { rows } = await sql<{ orders: string | null }>`
+    select max(orders) as orders from (
+      select count(*) as orders from orders
+      where tenant_id = ${tenant} and created_at > ${time}::timestamptz - interval '30 days'
+      group by date_trunc('day', created_at, 'UTC')
+    ) days`.execute(tx)
+  return Number(rows[0]?.orders ?? 0)
+}

@@ -1,0 +1,121 @@
+import { UsageError } from '@courier/shared/cli/command-line.ts'
+import type { ServiceClient } from '@courier/shared/http/service-client.ts'
+import { audit, operator } from '@courier/shared/postgres/audit.ts'
+import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
+import { blockSize, reserveNumbers } from '../booking/waybill-numbers.ts'
+import { WaybillFormat } from '../catalogue/waybill-format.ts'
+import type { Tx } from '../database/tables.ts'
+import { type KnownByNotifier, type KnownEvent, readKnownEvents } from './known-events.ts'
+import { countBusiestDay, dropTooOld, findEvents, findWaitingEvents, knownDays, requeue } from './queries.ts'
+
+export interface RestoreOptions {
+  readonly notifier: ServiceClient
+  /** The older of the times to which the databases of orders and notifier were restored. */
+  readonly since: Date
+  /** Numbers to leave out for each tenant; undefined: more than were probably given; 0: the database of orders was not restored. */
+  readonly skip: number | undefined
+  readonly isDryRun: boolean
+}
+
+export interface Restored {
+  readonly tenant: string
+  readonly isKnownToNotifier: boolean
+  /** Waybill numbers that are left out. */
+  readonly skipped: number
+  /** The first number that is given now. */
+  readonly nextWaybill: string
+  /** Events that the notifier lost with its database: in the outbox again. */
+  readonly requeued: readonly KnownEvent[]
+  /** Events that the notifier knows and this database lost: orders and moves since the backup. */
+  readonly lost: readonly KnownEvent[]
+  /** Waybills of `lost` that are not below `nextWaybill`: chosen by merchants, or too few numbers were left out. */
+  readonly beyond: readonly string[]
+  /** Events that waited in the outbox and are too old for the notifier to know them: removed, not delivered. */
+  readonly dropped: readonly KnownEvent[]
+}
+
+/**
+ * After a database was restored from an older backup: moves the counters of waybill numbers past those that were given since,
+ * and compares the events with the notifier's. Each tenant is a transaction.
+ */
+export const recover = async (pool: pg.Pool, options: RestoreOptions): Promise<Restored[]> => {
+  const restored: Restored[] = []
+  for (const tenant of await findTenantIds(pool)) restored.push(await recoverTenant(pool, tenant, options))
+  return restored
+}
+
+const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOptions): Promise<Restored> => {
+  const compared = options.since.getTime() - marginDays * dayMilliseconds
+  const since = new Date(Math.max(compared, Date.now() - knownDays * dayMilliseconds))
+  // The outbox before the events, these before the notifier's: what is delivered meanwhile is not missing.
+  const [waiting, own] = await inTenant(pool, tenant, async (tx: Tx) => [
+    await findWaitingEvents(tx, tenant),
+    await findEvents(tx, tenant, since),
+  ])
+  const known = await readKnownEvents(options.notifier, tenant, since)
+  if (known.kind === 'unavailable')
+    throw new UsageError(`the notifier cannot be asked what it has: ${known.reason}. Start it; orders stays stopped`)
+  const missing = without(beforeDoubt(own, known), [...waiting, ...eventsOf(known)])
+  return inTenant(
+    pool,
+    tenant,
+    async (tx: Tx) => {
+      const dropped = await dropTooOld(tx, tenant)
+      if (missing.length > 0) await requeue(tx, tenant, missing)
+      const numbers = await skipNumbers(tx, tenant, options)
+      await audit(tx, tenant, operator(), 'database.restored', tenant)
+      const { format, ...skipped } = numbers
+      const lost = without(eventsOf(known), own)
+      const isBeyond = (waybill: string) => format.matches(waybill) && waybill >= skipped.nextWaybill
+      return {
+        tenant,
+        isKnownToNotifier: known.kind === 'known',
+        ...skipped,
+        requeued: missing,
+        lost,
+        beyond: [...new Set(lost.map(({ waybill }) => waybill))].filter(isBeyond),
+        dropped,
+      }
+    },
+    { keeps: () => !options.isDryRun },
+  )
+}
+
+const dayMilliseconds = 86_400_000
+/** Events that waited in the outbox at the time of the backup happened before it. */
+const marginDays = 1
+
+const eventsOf = (known: KnownByNotifier): readonly KnownEvent[] => (known.kind === 'known' ? known.events : [])
+
+/** A notifier that kept its database has what orders delivered. */
+const beforeDoubt = <Event extends KnownEvent>(events: readonly Event[], known: KnownByNotifier): Event[] => {
+  const end = known.kind === 'known' ? known.inDoubtBefore : null
+  return end === null ? [] : events.filter(({ happenedAt }) => happenedAt < end)
+}
+
+/** Those of `events` that are not among `others`: an event is known by its order, status and time, whatever its id was. */
+const without = <Event extends KnownEvent>(events: readonly Event[], others: readonly KnownEvent[]): Event[] => {
+  const keyOf = ({ waybill, statusKey, happenedAt }: KnownEvent) => `${waybill} ${statusKey} ${happenedAt.getTime()}`
+  const keys = new Set(others.map(keyOf))
+  return events.filter(event => !keys.has(keyOf(event)))
+}
+
+/** How many processes of orders may have started since the backup: each leaves the rest of a block. */
+const startsSince = 100
+
+const skipNumbers = async (tx: Tx, tenant: string, { skip, since }: RestoreOptions) => {
+  const { waybill_format } = await tx
+    .selectFrom('tenants')
+    .select('waybill_format')
+    .where('tenant_id', '=', tenant)
+    .executeTakeFirstOrThrow()
+  const format = new WaybillFormat(waybill_format)
+  const days = Math.ceil((Date.now() - since.getTime()) / dayMilliseconds)
+  const probable = 10 * days * (await countBusiestDay(tx, tenant, since)) + startsSince * blockSize(format)
+  const skipped = skip ?? probable
+  const next = (await reserveNumbers(tx, tenant, skipped)) + skipped
+  if (skipped > 0 && next >= format.capacity)
+    throw new UsageError(`${tenant} has too few numbers to skip ${skipped}: give it a longer format, or use --skip`)
+  return { format, skipped, nextWaybill: format.waybill(next) }
+}

@@ -1,0 +1,148 @@
+import { randomBytes } from 'node:crypto'
+import { mkdir, open, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
+import type { Command } from 'commander'
+import type pg from 'pg'
+import { audit, operator } from '../postgres/audit.ts'
+import { type AnyTransaction, findTenantIds, inTenant } from '../postgres/database.ts'
+import { type Position, type Taken, type TakeOld, takeAudit } from '../postgres/old-rows.ts'
+import { print, printJson, printTable, UsageError } from './command-line.ts'
+import type { WithPool } from './operator-commands.ts'
+
+/** What is archived beside the audit, by the name that `--only` gives it. */
+export type Archivable = Readonly<Record<string, TakeOld>>
+
+interface ArchiveRequest {
+  days: number
+  folder: string
+  dryRun: boolean
+}
+
+type Archived = {
+  tenant: string
+  table: string
+  rows: number
+  files: number
+}
+
+/** Requests, webhooks and repeated events refer to younger rows. */
+const minDays = 31
+
+/** `withPool` connects as the role that owns the tables: the service's may not delete what it audited. */
+export const addArchive = (program: Command, withPool: WithPool, archivable: Archivable) =>
+  program
+    .command('archive')
+    .description('move old rows of what is finished from the database to files')
+    .requiredOption('--older-than <days>', `how old at least, ${minDays} or more`)
+    .requiredOption('--to <folder>', 'where the files go: <folder>/<tenant>/<table>-<time>.jsonl.gz')
+    .addOption(program.createOption('--only <kind>', 'nothing else').choices([...Object.keys(archivable), 'audit']))
+    .option('--dry-run', 'print the same, and write and delete nothing', false)
+    .option('--json', 'print JSON', false)
+    .action(async ({ olderThan, to: folder, only, dryRun, json }) => {
+      const days = /^\d{1,5}$/.test(olderThan) ? Number(olderThan) : 0
+      if (days < minDays)
+        throw new UsageError(`--older-than must be a whole number of days, ${minDays} or more, not ${olderThan}`)
+      const kinds = Object.entries({ ...archivable, audit: takeAudit }).flatMap(([name, take]) =>
+        !only || only === name ? [take] : [],
+      )
+      const archived = await withPool(pool => archive(pool, kinds, { days, folder, dryRun }))
+      if (json) return printJson({ dry_run: dryRun, archived })
+      printTable(archived, 'Nothing is that old and finished.')
+      if (dryRun) print('Nothing was written or deleted: this was a dry run.')
+    })
+
+/** Archives these kinds of all tenants. */
+export const archive = async (
+  pool: pg.Pool,
+  kinds: readonly TakeOld[],
+  request: ArchiveRequest,
+): Promise<Archived[]> => {
+  const archived: Archived[] = []
+  for (const tenant of await findTenantIds(pool))
+    for (const take of kinds) archived.push(...(await archiveKind(pool, tenant, take, request)))
+  return archived
+}
+
+const archiveKind = async (pool: pg.Pool, tenant: string, take: TakeOld, request: ArchiveRequest) => {
+  const archived = new Map<string, Archived>()
+  let after: Position | undefined = []
+  while (after) {
+    const portion = await archivePortion(pool, tenant, take, after, request)
+    for (const [table, { length }] of portion.rows) {
+      const { rows = 0, files = 0 } = archived.get(table) ?? {}
+      archived.set(table, { tenant, table, rows: rows + length, files: files + 1 })
+    }
+    after = portion.next
+    if (after)
+      for (const { table, rows } of archived.values()) process.stderr.write(`${tenant} ${table}: ${rows} rows\n`)
+  }
+  return archived.values()
+}
+
+/** The rows of a file, and of a transaction, about. */
+const portionRows = 20_000
+
+/** The files are on the disk before the rows are gone: after a crash in between a row may be in two files. */
+const archivePortion = (
+  pool: pg.Pool,
+  tenant: string,
+  take: TakeOld,
+  after: Position,
+  { days, folder, dryRun }: ArchiveRequest,
+) => {
+  const action = async (tx: AnyTransaction) => {
+    const portion = await takePortion(tx, tenant, take, days, after)
+    if (dryRun) return portion
+    for (const [table, rows] of portion.rows) {
+      const name = await writeFile(join(folder, tenant), table, rows)
+      await audit(tx, tenant, operator(), 'archive.written', name)
+    }
+    return portion
+  }
+  return inTenant(pool, tenant, action, { keeps: () => !dryRun })
+}
+
+const takePortion = async (tx: AnyTransaction, tenant: string, take: TakeOld, days: number, after: Position) => {
+  const rows = new Map<string, string[]>()
+  let next: Position | undefined = after
+  let count = 0
+  while (next && count < portionRows) {
+    const taken: Taken = await take(tx, tenant, days, next)
+    for (const [table, more] of Object.entries(taken.rows)) {
+      if (more.length > 0) rows.set(table, (rows.get(table) ?? []).concat(more))
+      count += more.length
+    }
+    next = taken.next
+  }
+  return { rows, next }
+}
+
+const compress = promisify(gzip)
+
+/** Returns the file's name once it is on the disk under that name. Rows hold personal data: only the owner reads it. */
+const writeFile = async (folder: string, table: string, rows: readonly string[]): Promise<string> => {
+  const time = new Date().toISOString().replace(/[:.]/g, '-')
+  const name = `${table}-${time}-${randomBytes(4).toString('hex')}.jsonl.gz`
+  const partial = join(folder, `${name}.partial`)
+  try {
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await using file = await open(partial, 'wx', 0o600)
+    await file.writeFile(await compress(`${rows.join('\n')}\n`))
+    await file.sync()
+    await rename(partial, join(folder, name))
+    for (const changed of [folder, dirname(folder)]) await syncFolder(changed)
+    return name
+  } catch (error) {
+    await rm(partial, { force: true }).catch(() => {})
+    throw new UsageError(
+      `cannot write to ${folder}, and deleted nothing that is not there: ${(error as Error).message}`,
+    )
+  }
+}
+
+const syncFolder = async (path: string): Promise<void> => {
+  await using folder = await open(path)
+  await folder.sync()
+}

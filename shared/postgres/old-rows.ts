@@ -1,0 +1,42 @@
+import { sql } from 'kysely'
+import type { AnyTransaction } from './database.ts'
+
+/** Keys of the last row that was looked at; empty at first. */
+export type Position = readonly string[]
+
+/** Deleted rows by table, each as JSON; `next` is undefined when there are no more. */
+export interface Taken {
+  readonly rows: Readonly<Record<string, readonly string[]>>
+  readonly next: Position | undefined
+}
+
+/** Deletes some thousand finished rows that are so many days old, behind a position. */
+export type TakeOld = (tx: AnyTransaction, tenant: string, days: number, after: Position) => Promise<Taken>
+
+/** Deletes the rows of a table with these ids, and returns them as JSON. */
+export const deleteRows = async (
+  tx: AnyTransaction,
+  tenant: string,
+  [table, column]: readonly [table: string, column: string],
+  ids: readonly string[],
+): Promise<string[]> => {
+  const { rows } = await sql<{ line: string }>`
+    delete from ${sql.table(table)} where tenant_id = ${tenant} and ${sql.ref(column)} = any(${ids})
+    returning row_to_json(${sql.table(table)})::text as line`.execute(tx)
+  return rows.map(({ line }) => line)
+}
+
+const entriesAtOnce = 10_000
+
+/** Needs the role that owns the tables. */
+export const takeAudit: TakeOld = async (tx, tenant, days, [at = '-infinity', id = '0']) => {
+  const { rows } = await sql<{ at: string; id: string }>`
+    select happened_at::text as at, audit_id as id from audit
+    where tenant_id = ${tenant} and (happened_at, audit_id) > (${at}::timestamptz, ${id}::bigint)
+      and happened_at < now() - make_interval(days => ${days})
+    order by happened_at, audit_id limit ${entriesAtOnce}`.execute(tx)
+  const ids = rows.map(row => row.id)
+  const audit = await deleteRows(tx, tenant, ['audit', 'audit_id'], ids)
+  const last = rows.length < entriesAtOnce ? undefined : rows.at(-1)
+  return { rows: { audit }, next: last && [last.at, last.id] }
+}

@@ -1,0 +1,73 @@
+/**
+ * The form of a `traceparent` that is read and sent (https://www.w3.org/TR/trace-context/#traceparent-header). `tracestate` is
+ * dropped.
+ */
+export const traceparentPattern = '^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$'
+export const traceparentLength = 55
+
+const form = new RegExp(traceparentPattern)
+
+/** As version 00; undefined where it is missing or invalid. */
+export const readTraceparent = (header: unknown): string | undefined =>
+  typeof header === 'string' && header.length === traceparentLength && form.test(header)
+    ? `00${header.slice(2)}`
+    : undefined
+
+/** For a log line; empty without a trace. */
+export const traceIdOf = (traceparent: string | null | undefined): { trace_id?: string } =>
+  traceparent ? { trace_id: traceparent.slice(3, 35) } : {}
+
+export type SpanKind = 'server' | 'internal' | 'producer' | 'consumer' | 'client'
+
+/** Numbers and names of ours, never what callers wrote. */
+export type SpanAttributes = Record<string, string | number>
+
+export interface Span {
+  /** For what happens in it. */
+  readonly traceparent: string
+  end(isFailed?: boolean, attributes?: SpanAttributes): void
+}
+
+/** Records spans. Without one nothing is recorded, and a request's own `traceparent` is passed on. */
+export interface Tracer {
+  /** Without a parent it begins a trace. */
+  start(name: string, kind: SpanKind, parent?: string): Span
+  close(): Promise<void>
+}
+
+interface Traced {
+  readonly traceparent?: string | null | undefined
+}
+
+/** Runs `run` in a span of each trace that the items belong to; it gets the items as part of those spans. */
+export const inSpans = <Item extends Traced, Result>(
+  tracer: Tracer | undefined,
+  name: string,
+  kind: SpanKind,
+  items: readonly Item[],
+  run: (items: readonly Item[]) => Promise<Result>,
+): Promise<Result> =>
+  tracer && items.some(({ traceparent }) => traceparent) ? record(tracer, name, kind, items, run) : run(items)
+
+const record = async <Item extends Traced, Result>(
+  tracer: Tracer,
+  name: string,
+  kind: SpanKind,
+  items: readonly Item[],
+  run: (items: readonly Item[]) => Promise<Result>,
+): Promise<Result> => {
+  const parents = new Set(items.flatMap(({ traceparent }) => traceparent ?? []))
+  const spans = new Map([...parents].map(parent => [parent, tracer.start(name, kind, parent)]))
+  const moved = items.map(item => {
+    const span = spans.get(item.traceparent ?? '')
+    return span ? { ...item, traceparent: span.traceparent } : item
+  })
+  let isFailed = true
+  try {
+    const result = await run(moved)
+    isFailed = false
+    return result
+  } finally {
+    for (const span of spans.values()) span.end(isFailed)
+  }
+}

@@ -1,0 +1,53 @@
+import { readFile } from 'node:fs/promises'
+import { Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+
+/** What the simulator reads of the notifier's file of a tenant (docs/operating.md#the-notifiers-file). */
+const NotifierFile = Type.Object({
+  channels: Type.Array(
+    Type.Object({
+      phone_number_id: Type.String(),
+      name: Type.Optional(Type.String()),
+      access_token: Type.Union([Type.String(), Type.Object({ env: Type.String() })]),
+      app_secret: Type.Union([Type.String(), Type.Object({ env: Type.String() })]),
+      waba_id: Type.String(),
+    }),
+  ),
+})
+
+export interface ChannelAccount {
+  phoneNumberId: string
+  wabaId: string
+  name: string
+  accessToken: string
+  appSecret: string
+}
+
+/** The numbers of the notifier's files of tenants. Throws an Error that names the file and what is wrong with it. */
+export const readAccounts = async (
+  paths: readonly string[],
+  environment: Record<string, string | undefined>,
+): Promise<ChannelAccount[]> => {
+  const accounts = await Promise.all(paths.map(path => readFileOf(path, environment)))
+  return accounts.flat()
+}
+
+const readFileOf = async (path: string, environment: Record<string, string | undefined>): Promise<ChannelAccount[]> => {
+  const refuse = (problem: string): never => {
+    throw new Error(`${path}, of SIMULATOR_ACCOUNTS: ${problem}`)
+  }
+  const file: unknown = await readFile(path, 'utf8')
+    .then(JSON.parse)
+    .catch(error => refuse(error.message))
+  const [problem] = Value.Errors(NotifierFile, file)
+  if (!Value.Check(NotifierFile, file)) return refuse(`${problem?.path} ${problem?.message}`)
+  const secretOf = (secret: string | { env: string }): string =>
+    typeof secret === 'string' ? secret : (environment[secret.env] ?? refuse(`${secret.env} is not set`))
+  return file.channels.map(channel => ({
+    phoneNumberId: channel.phone_number_id,
+    wabaId: channel.waba_id,
+    name: channel.name ?? channel.phone_number_id,
+    accessToken: secretOf(channel.access_token),
+    appSecret: secretOf(channel.app_secret),
+  }))
+}

@@ -1,0 +1,50 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Test } from 'tap'
+
+interface AxeResult {
+  violations: { id: string; impact: string; nodes: { html: string }[] }[]
+}
+
+const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome', process.env.CHROME]
+  .filter(path => path !== undefined)
+  .find(path => existsSync(path))
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** Undefined, with a skipped test, where no Chromium is installed. */
+export const launchBrowser = async (t: Test): Promise<Browser | undefined> => {
+  if (!executablePath) {
+    t.pass('', { skip: 'no Chromium here: name one in CHROME' })
+    return undefined
+  }
+  const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  t.teardown(() => browser.close())
+  return browser
+}
+
+/** A page whose every problem ends up in `problems`; it reaches no other host. */
+export const openPage = async (t: Test, browser: Browser, url: string, width = 1280) => {
+  const problems: string[] = []
+  const page: Page = await browser.newPage({ viewport: { width, height: 844 } })
+  t.teardown(() => page.close())
+  page.on('pageerror', error => problems.push(error.message))
+  page.on('console', message => message.type() === 'error' && problems.push(message.text()))
+  page.on('request', request => {
+    if (!/^(data|blob):/.test(request.url()) && new URL(request.url()).origin !== new URL(url).origin)
+      problems.push(`asks ${request.url()}`)
+  })
+  await page.goto(url)
+  return { page, problems }
+}
+
+/** What axe calls serious or critical. */
+export const findBarriers = async (page: Page): Promise<string[]> => {
+  await page.evaluate(axe)
+  const { violations } = await page.evaluate<AxeResult>('axe.run()')
+  const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')
+  return serious.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+}
+
+/** Pixels that the page needs. */
+export const widthOf = (page: Page): Promise<number> => page.evaluate<number>('document.documentElement.scrollWidth')

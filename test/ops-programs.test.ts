@@ -1,0 +1,81 @@
+// The files of ops/, read by the programs that they are for, where this machine has them.
+import { spawnSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { root } from '../dev/settings.ts'
+
+const run = (program: string, words: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
+  spawnSync(program, words, { cwd: root, encoding: 'utf8', env: { ...process.env, ...environment } })
+
+const succeed = (t: Test, program: string, ...words: string[]): string => {
+  const { status, stdout, stderr } = run(program, words)
+  t.equal(status, 0, `${program} ${words.join(' ')}\n${status === 0 ? '' : stdout + stderr}`)
+  return stdout
+}
+
+/** For the option `skip`: the reason where the program is missing, else false. */
+const without = (program: string, ...words: string[]): string | false =>
+  run(program, words).status === 0 ? false : `${program} is not installed`
+
+t.test(
+  'Prometheus reads its settings, and the alerts fire when they should',
+  {
+    skip: without('promtool', '--version'),
+  },
+  async t => {
+    succeed(t, 'promtool', 'check', 'config', 'ops/prometheus/prometheus.yml')
+    succeed(t, 'promtool', 'check', 'rules', 'ops/prometheus/alerts.yml')
+    succeed(t, 'promtool', 'test', 'rules', 'ops/prometheus/alerts.test.yml')
+  },
+)
+
+t.test('Caddy reads its file, which is formatted', { skip: without('caddy', 'version') }, async t => {
+  succeed(t, 'caddy', 'validate', '--adapter', 'caddyfile', '--config', 'ops/caddy/Caddyfile')
+  t.equal(run('caddy', ['fmt', 'ops/caddy/Caddyfile']).stdout, readFileSync(join(root, 'ops/caddy/Caddyfile'), 'utf8'))
+})
+
+t.test('systemd reads the units', { skip: without('systemd-analyze', '--version') }, async t => {
+  const units = ['courier-orders@.service', 'courier-notifier@.service']
+  // It looks for the program that a unit starts.
+  const ofThisFolder = units.map(unit =>
+    readFileSync(join(root, 'ops/systemd', unit), 'utf8').replaceAll('/opt/courier', root),
+  )
+  const folder = t.testdir(Object.fromEntries(units.map((unit, index) => [unit, ofThisFolder[index] ?? ''])))
+  for (const unit of units) {
+    const { status, stderr } = run('systemd-analyze', ['verify', join(folder, unit)])
+    t.same(
+      { status, complaints: stderr.split('\n').filter(line => line.includes('courier-')) },
+      { status: 0, complaints: [] },
+    )
+  }
+})
+
+t.test(
+  'docker-compose reads the production file with secrets from files',
+  {
+    skip: without('docker-compose', 'version'),
+  },
+  async t => {
+    const folder = t.testdir({})
+    const [file, secrets] = [join(folder, 'env'), join(folder, 'secrets')]
+    succeed(t, process.execPath, 'dev/secrets.ts', file)
+    const more = ['COMPOSE_FILE=docker-compose.yml:ops/compose/production.yml', 'ORDERS_PORT=3010-3011']
+    const urls = ['ORDERS_PUBLIC_URL=https://orders.example', 'NOTIFIER_PUBLIC_URL=https://notifier.example']
+    writeFileSync(file, `${readFileSync(file, 'utf8')}\n${[...more, ...urls].join('\n')}\n`)
+    const config = succeed(t, 'docker-compose', '--env-file', file, 'config')
+    const ofServices = config.slice(config.indexOf('\nservices:')).replace(/^ {2}postgres:\n(?: {4}.*\n)*/m, '')
+    t.notMatch(ofServices, /courier-demonstration|postgres:\/\/|simulator/)
+    succeed(t, 'sh', 'ops/secret-files.sh', file, secrets)
+    for (const [, name = ''] of config.matchAll(/^ {4}file: .*\/secrets\/(\w+)$/gm))
+      t.match(readFileSync(join(secrets, name), 'utf8'), /^\S{16,}\n$/, name)
+  },
+)
+
+t.test('kustomize builds the manifests', { skip: without('kubectl', 'version', '--client') }, async t => {
+  const kinds = succeed(t, 'kubectl', 'kustomize', 'ops/kubernetes').match(/^kind: .*$/gm)
+  t.same(
+    [...new Set(kinds)],
+    ['Namespace', 'ConfigMap', 'Service', 'Deployment', 'PodDisruptionBudget', 'Job'].map(kind => `kind: ${kind}`),
+  )
+})

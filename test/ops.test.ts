@@ -1,0 +1,78 @@
+// What ops/ names exists: metrics, pages of the documentation, settings.
+import { globSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { TSchema } from '@sinclair/typebox'
+import t from 'tap'
+import { root } from '../dev/settings.ts'
+import { Settings as NotifierSettings } from '../services/notifier/config.ts'
+import { Settings as OrdersSettings } from '../services/orders/config.ts'
+import { startStack } from './stack.ts'
+
+const read = (path: string): string => readFileSync(join(root, path), 'utf8')
+const alerts = read('ops/prometheus/alerts.yml')
+const dashboard = read('ops/grafana/courier.json')
+
+/** The metrics in a PromQL expression: its words without functions, keywords, labels and strings. */
+const metricsIn = (expression: string): string[] => {
+  const plain = expression
+    .replace(/"[^"]*"/g, '')
+    .replace(/\{[^}]*\}|\[[^\]]*\]/g, '')
+    .replace(/\b(by|on) \([^)]*\)/g, '')
+  const words = [...plain.matchAll(/\b([a-z]\w*)\b(?!\s*\()/g)].map(([, word = '']) => word)
+  return words.filter(word => !/^(unless|or|and|offset|up|sum|max|group|by|\d.*)$/.test(word))
+}
+
+t.test('every metric of the alerts and the dashboard is one of the services', async t => {
+  const { orders, notifier } = await startStack(t)
+  const pages = await Promise.all([orders, notifier].map(async ({ url }) => (await fetch(`${url}/metrics`)).text()))
+  const types = [...pages.join('\n').matchAll(/^# TYPE (\S+) (\S+)$/gm)]
+  const exposed = new Set(
+    types.flatMap(([, name = '', type]) =>
+      type === 'histogram' ? ['_bucket', '_sum', '_count'].map(end => name + end) : name,
+    ),
+  )
+  const ofAlerts = [...alerts.matchAll(/^ +expr: (?:\|\n((?: {10}.*\n)+)|(.*)\n)/gm)].map(
+    ([, block, line]) => block ?? line,
+  )
+  const { panels } = JSON.parse(dashboard) as { panels: { targets: { expr: string }[] }[] }
+  const ofDashboard = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr))
+  t.equal(ofAlerts.length, alerts.match(/- alert:/g)?.length)
+  for (const expressions of [ofAlerts, ofDashboard]) {
+    const named = new Set(expressions.flatMap((expression = '') => metricsIn(expression)))
+    t.ok(named.size > 8, [...named].join(' '))
+    t.same(
+      [...named].filter(name => !exposed.has(name)),
+      [],
+    )
+  }
+})
+
+t.test('each alert says what to do, on a page that exists', async t => {
+  const rules = alerts.split('- alert: ').slice(1)
+  for (const rule of rules) {
+    t.match(rule, /severity: (page|ticket) [\s\S]*summary: "[\s\S]*action: "/)
+    const [, page = '', anchor] = /docs: (docs\/[\w-]+\.md)(?:#([\w-]+))?$/m.exec(rule) ?? []
+    const titles = [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
+      title
+        .toLowerCase()
+        .replace(/[^\w\- ]/g, '')
+        .replaceAll(' ', '-'),
+    )
+    if (anchor) t.ok(titles.includes(anchor), `${page}#${anchor}`)
+  }
+})
+
+t.test('every setting that ops/ gives to a service is one, as a file only if it is a secret', async t => {
+  const properties: Record<string, TSchema> = {
+    ...OrdersSettings.properties,
+    ...NotifierSettings.properties,
+  }
+  const files = globSync('ops/{compose,systemd,kubernetes}/*', { cwd: root })
+  const settings = files.flatMap(file => [
+    ...read(file).matchAll(/(?:^ {6}|^Environment=|^ {6}- )([A-Z][A-Z_]+)(?:: |=)/gm),
+  ])
+  const names = new Set(settings.map(([, name = '']) => name))
+  t.ok(names.size > 12, [...names].join(' '))
+  for (const name of names)
+    t.ok(name.endsWith('_FILE') ? properties[name.slice(0, -5)]?.secret : name in properties, name)
+})

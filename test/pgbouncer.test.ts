@@ -1,0 +1,108 @@
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migrate } from '@courier/shared/postgres/migrate.ts'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { freePort } from '../dev/ports.ts'
+import { root } from '../dev/settings.ts'
+import { cloneDatabase, type TestDatabase } from '../dev/test-database.ts'
+import { eventually } from './courier.ts'
+import { testJourney } from './journey.ts'
+import { applyDemo, startStack } from './stack.ts'
+
+const program = process.env.PGBOUNCER ?? 'pgbouncer'
+const version = /PgBouncer (\d+)\.(\d+)/.exec(spawnSync(program, ['--version'], { encoding: 'utf8' }).stdout ?? '')
+/** Prepared statements work in transaction mode since 1.21. */
+const skip =
+  Number(version?.[1]) > 1 || Number(version?.[2]) >= 21
+    ? false
+    : 'needs PgBouncer 1.21 or later: name one in PGBOUNCER'
+
+/** The settings of docs/scaling.md#pgbouncer. Two server connections for each role and database. */
+const settings = `
+pool_mode = transaction
+default_pool_size = 2
+max_prepared_statements = 200
+ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout
+server_login_retry = 1`
+
+/** A PgBouncer before these databases. Returns a database's address by way of it. */
+const startPgBouncer = async (t: Test, databases: readonly TestDatabase[]) => {
+  const folder = await mkdtemp(join(tmpdir(), 'courier-pgbouncer-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  const port = await freePort()
+  const nameOf = (url: string): string => new URL(url).pathname.slice(1)
+  const entries = databases.map(({ url }) => `${nameOf(url)} = host=127.0.0.1 port=${new URL(url).port}`)
+  const users = databases.flatMap(({ url, ownerUrl }) => [url, ownerUrl]).map(url => new URL(url))
+  const list = [...new Set(users.map(({ username, password }) => `"${username}" "${password}"`))]
+  await writeFile(join(folder, 'users.txt'), list.join('\n'), { mode: 0o644 })
+  const lines = [
+    '[databases]',
+    ...entries,
+    '[pgbouncer]',
+    `listen_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =`,
+    `auth_type = plain\nauth_file = ${join(folder, 'users.txt')}`,
+    settings,
+  ]
+  await writeFile(join(folder, 'pgbouncer.ini'), lines.join('\n'))
+  // It refuses to run as root.
+  const asUser = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+  spawnSync('chmod', ['-R', 'a+rX', folder])
+  const child = spawn(program, [join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...asUser })
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'exit')
+  })
+  const through = (url: string): string => Object.assign(new URL(url), { host: `127.0.0.1:${port}` }).href
+  const [first] = databases
+  await eventually('PgBouncer accepts connections', () => canConnect(through(first?.url ?? '')), Boolean)
+  return through
+}
+
+const canConnect = async (url: string): Promise<boolean> => {
+  const client = new pg.Client(url)
+  try {
+    await client.connect()
+    await client.query('select 1')
+    return true
+  } catch {
+    return false
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+t.test('both services and their migrations work behind PgBouncer in transaction mode', { skip }, async t => {
+  const databases = { orders: await cloneDatabase(t, 'orders'), notifier: await cloneDatabase(t, 'notifier') }
+  const through = await startPgBouncer(t, Object.values(databases))
+  const stack = await startStack(t, {
+    ordersDatabase: databases.orders,
+    notifierDatabase: databases.notifier,
+    orders: {
+      ORDERS_DATABASE_URL: through(databases.orders.url),
+      ORDERS_MIGRATE_DATABASE_URL: through(databases.orders.ownerUrl),
+    },
+    notifier: {
+      NOTIFIER_DATABASE_URL: through(databases.notifier.url),
+      NOTIFIER_MIGRATE_DATABASE_URL: through(databases.notifier.ownerUrl),
+      RECIPIENT_PAUSE_SECONDS: '1',
+    },
+  })
+  await testJourney(t, await applyDemo(stack))
+})
+
+t.test('a migration that fails behind PgBouncer leaves no lock behind', { skip }, async t => {
+  const database = await cloneDatabase(t, 'orders')
+  const through = await startPgBouncer(t, [database])
+  const folder = await mkdtemp(join(tmpdir(), 'courier-migrations-'))
+  t.teardown(() => rm(folder, { recursive: true, force: true }))
+  await writeFile(join(folder, '0001-wrong.sql'), 'select 1 / 0;')
+  const url = through(database.ownerUrl)
+  await t.rejects(migrate(url, folder, 'nobody'))
+  const migrations = join(root, 'services/orders/database/migrations')
+  const { username } = new URL(database.url)
+  t.strictSame(await Promise.all([1, 2, 3].map(() => migrate(url, migrations, username))), [[], [], []])
+})

@@ -1,0 +1,142 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createServiceClient } from '@courier/shared/http/service-client.ts'
+import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
+import t, { type Test } from 'tap'
+import { root } from '../dev/settings.ts'
+import type { Tx } from '../services/notifier/database/tables.ts'
+import { resendMessage } from '../services/notifier/messages/queries.ts'
+import { markRestored } from '../services/notifier/restoring/restored.ts'
+import { messageTo, until } from '../services/notifier/test/fixture.ts'
+import { build as buildNotifier, serviceToken } from '../services/notifier/test/portal.ts'
+import { giveRules } from '../services/notifier/test/rules-of-demo.ts'
+import { createWaybillNumbers } from '../services/orders/booking/waybill-numbers.ts'
+import { WaybillFormat } from '../services/orders/catalogue/waybill-format.ts'
+import { recover } from '../services/orders/restoring/restored.ts'
+import { build as buildOrders } from '../services/orders/test/build.ts'
+import { batch, order } from '../services/orders/test/tenant.ts'
+
+/** Both applications; what orders created is delivered. A restore is played by deleting what came after the backup. */
+const prepare = async (t: Test) => {
+  const notifier = await buildNotifier(t)
+  await giveRules(notifier.pool)
+  const baseUrl = await notifier.app.listen({ host: '127.0.0.1', port: 0 })
+  const client = createServiceClient({ baseUrl, serviceToken })
+  const orders = await buildOrders(t, { notifier: client, serviceToken })
+  const book = async (count: number): Promise<string[]> =>
+    (await orders.bulk(batch(Array.from({ length: count }, () => order({ initial_status_key: 'key_2' }))))).body.data
+  const deliver = async (): Promise<void> => {
+    orders.relay.start()
+    await until('all are delivered', async () => (await orders.rows('select from outbox')).length === 0)
+    await orders.relay.stop()
+  }
+  const since = new Date(Date.now() - 1000)
+  const restored = async (skip?: number, isDryRun = false) => {
+    const [demo] = await recover(orders.pool, { notifier: client, since, skip, isDryRun })
+    if (!demo) throw new Error('demo is missing')
+    return demo
+  }
+  const statuses = async () =>
+    Object.fromEntries(
+      (await notifier.rows('select waybill_number, status from messages')).map(row => [row.waybill_number, row.status]),
+    )
+  return { notifier, orders, book, deliver, restored, statuses, baseUrl }
+}
+
+t.test('what the notifier lost comes again, and neither that nor what waited is sent by itself', async t => {
+  const { notifier, book, deliver, restored, statuses } = await prepare(t)
+  const [kept = '', lost = ''] = await book(2)
+  await deliver()
+  const [waiting = ''] = await book(1)
+  for (const table of ['messages', 'events'])
+    await notifier.rows(`delete from ${table} where waybill_number = '${lost}'`)
+  const [later = ''] = await notifier.accept(
+    messageTo('0770000102', { send_at: new Date(Date.now() + 600_000).toISOString() }),
+  )
+  t.same((await restored(0)).requeued, [], 'before the notifier was told that it was restored')
+
+  t.match(await markRestored(notifier.pool, new Date(), true), [{ queued: 1 }])
+  t.same(await statuses(), { [kept]: 'queued', null: 'queued' }, 'after a dry run')
+  t.same(await markRestored(notifier.pool, new Date(), false), [
+    { tenant: 'demo', queued: 1, held: 0, sending: 0, scheduled: 1 },
+  ])
+  t.match(await restored(0, true), { requeued: [{ waybill: lost }] })
+  t.match(await restored(0), { skipped: 0, lost: [], dropped: [], requeued: [{ waybill: lost, statusKey: 'key_2' }] })
+  t.same((await restored(0)).requeued, [], 'what waits in the outbox is not put there twice')
+  const [fresh = ''] = await book(1)
+  await deliver()
+  t.same(await statuses(), {
+    [kept]: 'unknown',
+    [lost]: 'unknown',
+    [waiting]: 'unknown',
+    [fresh]: 'queued',
+    null: 'queued',
+  })
+  t.same((await restored(0)).requeued, [])
+
+  notifier.queue.start()
+  await until('the new one is sent', async () => (await statuses())[fresh] !== 'queued')
+  t.match(await statuses(), { [kept]: 'unknown', [lost]: 'unknown', [waiting]: 'unknown' })
+  const [{ message_id: id }] = await notifier.rows(`select message_id from messages where waybill_number = $1`, [lost])
+  t.equal(await inTenant(notifier.pool, 'demo', (tx: Tx) => resendMessage(tx, 'demo', id)), 'queued')
+  t.match(await notifier.rows(`select status from messages where message_id = $1`, [later]), [{ status: 'queued' }])
+})
+
+t.test('numbers that orders gave after its backup are not given again, and what it lost is listed', async t => {
+  const { orders, book, deliver, restored } = await prepare(t)
+  const [kept = ''] = await book(1)
+  const given = await book(3)
+  await deliver()
+  await orders.rows('delete from waybill_counters')
+  for (const table of ['orders', 'order_events'])
+    await orders.rows(`delete from ${table} where waybill_number <> '${kept}'`)
+  await orders.rows(`insert into outbox (tenant_id, type, waybill_numbers, status_keys, happened_at)
+    values ('demo', 'order.created', '{${kept}}', '{key_2}', now() - interval '29 days 1 minute')`)
+
+  t.match((await restored(2)).beyond, given.slice(1), 'too few numbers were left out')
+  const { skipped, nextWaybill, lost, dropped, beyond, requeued } = await restored()
+  t.equal(skipped, 100 * 10_000 + 10)
+  t.same(
+    lost.map(({ waybill }) => waybill),
+    given,
+  )
+  t.match({ beyond, requeued }, { beyond: [], requeued: [] })
+  t.match(dropped, [], 'the first run dropped it')
+  const newProcess = createWaybillNumbers(orders.pool)
+  t.same(await newProcess.reserve('demo', new WaybillFormat('DM########'), 1), [nextWaybill])
+  await t.rejects(restored(200_000_000), { message: /too few numbers/ })
+})
+
+const run = promisify(execFile)
+
+t.test('the commands refuse while the service runs, and print what they did', async t => {
+  const { notifier, orders, book, deliver, baseUrl } = await prepare(t)
+  await book(1)
+  await deliver()
+  const env = {
+    ORDERS_DATABASE_URL: orders.database.url,
+    NOTIFIER_DATABASE_URL: notifier.url,
+    NOTIFIER_URL: baseUrl,
+    SERVICE_TOKEN: serviceToken,
+  }
+  const command = (service: 'orders' | 'notifier', ...words: string[]): Promise<string> =>
+    run(process.execPath, [join(root, `services/${service}/admin.ts`), 'restored', ...words], { env }).then(
+      ({ stdout }) => stdout,
+      ({ stderr }) => stderr,
+    )
+  const service = createPool({ url: orders.database.url, name: 'orders', connections: 1 })
+  await service.query('select 1')
+  const since = new Date(Date.now() - 1000).toISOString()
+  t.match(await command('orders', '--since', since), /orders runs on this database: stop all its processes first/)
+  await service.end()
+  t.match(await command('orders', '--since', 'tomorrow'), /--since must be a past time such as/)
+  t.match(
+    await command('orders', '--since', since, '--dry-run'),
+    /demo +1000010 +DM01\d+ +0 +0 +0\n.*ask the merchants.*\nNothing was written/,
+  )
+  t.match(await command('notifier'), /demo +1 +0 +0 +0\nqueued, held and sending are unknown now/)
+  const audited = `select action, object_id from audit where action = 'database.restored'`
+  t.same(await notifier.rows(audited), [{ action: 'database.restored', object_id: 'demo' }])
+  t.same(await orders.rows(audited), [])
+})

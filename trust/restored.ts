@@ -1,0 +1,185 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { startOwnPostgres } from '../dev/own-postgres.ts'
+import { eventually, request } from '../test/courier.ts'
+import { type Courier, countByStatus, startCourier } from './courier.ts'
+import { keepBooking, type Load } from './order-requests.ts'
+import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
+
+const startServer = async (t: TrustOptions, name: 'orders' | 'notifier') => {
+  // Recovery needs the WAL that is written while the files are copied.
+  const postgres = await startOwnPostgres(t, name, { wal_keep_size: '1GB' })
+  const as = postgres.addressAs
+  return { ...postgres, database: { url: as(name), ownerUrl: as(`${name}_owner`), superuserUrl: as('postgres') } }
+}
+
+/** Merchants create orders and staff cancels some, whether the services are there or not. */
+const keepBusy = ({ merchant, orders, staffToken }: Courier, seed: number): Load => {
+  const load = keepBooking(merchant, { workers: 3, seed, pauseMilliseconds: 150 })
+  let isOver = false
+  const cancel = async (): Promise<void> => {
+    for (let n = 0; !isOver; ) {
+      const waybills = load.log[n]?.waybills ?? []
+      const body = { waybill_numbers: waybills.slice(0, 2), status_key: 'key_3' }
+      if (waybills.length > 0)
+        await request(`${orders.url}/api/staff/order/status`, { token: staffToken, body }).catch(() => undefined)
+      if (n < load.log.length) n++
+      else await delay(20)
+    }
+  }
+  const cancelling = cancel()
+  const stop = async (): Promise<void> => {
+    isOver = true
+    await Promise.all([load.stop(), cancelling])
+  }
+  return { log: load.log, stop }
+}
+
+interface Printed {
+  tenants: { requeued: unknown[]; lost: { waybill_number: string; status_key: string }[] }[]
+}
+
+/** Runs the commands of docs/backup.md after a restore. Returns what orders printed. */
+const recover = async ({ admin, notifier }: Courier, since: Date, lostAt: Date, ...words: string[]) => {
+  await admin('notifier', 'restored', '--until', lostAt.toISOString())
+  notifier.start()
+  await notifier.ready()
+  const { tenants } = (await admin('orders', 'restored', '--since', since.toISOString(), ...words)) as Printed
+  const { requeued = [], lost = [] } = tenants[0] ?? {}
+  return {
+    requeued: requeued.length,
+    lost: lost.map(({ waybill_number, status_key }) => `${waybill_number} ${status_key}`),
+  }
+}
+
+/** Waits until events have reached the notifier. */
+const processMore = async (courier: Courier): Promise<void> => {
+  const { size } = await eventsOf(courier, 'notifier', 'events')
+  const poll = () => eventsOf(courier, 'notifier', 'events')
+  await eventually('events reach the notifier', poll, events => events.size > size + 100)
+}
+
+/** Both databases go back, that of orders further. */
+const restoreBoth = async (courier: Courier, servers: Servers, broken: Broken) => {
+  const since = new Date()
+  const restoreOrders = await servers.orders.backUp()
+  await processMore(courier)
+  const restoreNotifier = await servers.notifier.backUp()
+  await processMore(courier)
+  await Promise.all([courier.orders.stop('SIGKILL'), courier.notifier.stop('SIGKILL')])
+  const lostAt = new Date()
+  await Promise.all([restoreOrders(), restoreNotifier()])
+  const stored = await eventsOf(courier, 'orders', 'order_events')
+  const expected = [...(await eventsOf(courier, 'notifier', 'events'))].filter(event => !stored.has(event))
+  const { requeued, lost } = await recover(courier, since, lostAt)
+  broken.require(expected.length > 0, 'orders lost nothing')
+  broken.require(
+    lost.toSorted().join() === expected.toSorted().join(),
+    `${expected.length} events are known to the notifier alone, ${lost.length} were listed`,
+  )
+  courier.orders.start()
+  await courier.orders.ready()
+  return { requeued, lost }
+}
+
+/** The notifier's database goes back while orders runs on. */
+const restoreNotifier = async (courier: Courier, servers: Servers, lostBefore: readonly string[], broken: Broken) => {
+  const since = new Date()
+  const restore = await servers.notifier.backUp()
+  await processMore(courier)
+  await courier.notifier.stop('SIGKILL')
+  const lostAt = new Date()
+  await restore()
+  const { requeued, lost } = await recover(courier, since, lostAt, '--skip', '0')
+  const more = lost.filter(event => !lostBefore.includes(event)).length
+  broken.require(more === 0, `${more} events were listed as lost although the database of orders was not restored`)
+  broken.require(requeued > 0, 'no event was missing')
+  return requeued
+}
+
+type Servers = Record<'orders' | 'notifier', Awaited<ReturnType<typeof startServer>>>
+
+/** Each order and the status that it came to. */
+const eventsOf = async (courier: Courier, service: 'orders' | 'notifier', table: string): Promise<Set<string>> => {
+  const rows = await courier.rows(service, `select waybill_number || ' ' || status_key as event from ${table}`)
+  return new Set(rows.map(({ event }) => String(event)))
+}
+
+/** No number was given twice; no customer got a message twice; every event has its message, sent or unknown. */
+const check = async (courier: Courier, load: Load, broken: Broken) => {
+  const given = load.log.flatMap(({ waybills }) => waybills)
+  const twice = given.length - new Set(given).size
+  broken.require(twice === 0, `${twice} waybill numbers were given twice`)
+  const outbox = () => courier.rows('orders', 'select count(*)::int as depth from outbox')
+  await eventually('the outbox is empty', outbox, ([row]) => row?.depth === 0)
+  const isOver = ({ queued = 0, sending = 0 }: Record<string, number>) => queued + sending === 0
+  const { unknown = 0 } = await eventually('every message left', () => countByStatus(courier), isOver, 120)
+  const processed = await eventsOf(courier, 'notifier', 'events')
+  const missing = [...(await eventsOf(courier, 'orders', 'order_events'))].filter(event => !processed.has(event)).length
+  broken.require(missing === 0, `${missing} events never reached the notifier`)
+  const messages = await courier.rows(
+    'notifier',
+    `select message_id, waybill_number || ' ' || (template ->> 'name') as about, status from messages`,
+  )
+  const about = new Set(messages.map(row => row.about))
+  const dueNow = [...processed].map(event =>
+    event.replace(/key_3$/, 'order_cancelled').replace(/key_2$/, 'order_created'),
+  )
+  broken.require(
+    dueNow.every(due => about.has(due)),
+    'an event has no message',
+  )
+  const { data } = (await courier.control('/messages?limit=50000')) as { data: Arrived[] }
+  const arrived = data.map(({ template, rendered }) => `${waybillIn(rendered)} ${template.name}`)
+  const repeated = arrived.length - new Set(arrived).size
+  broken.require(repeated === 0, `${repeated} messages arrived twice`)
+  const ids = new Set(data.map(message => message.biz_opaque_callback_data))
+  const silent = messages.filter(
+    ({ message_id, status }) => status !== 'unknown' && !ids.has(String(message_id)),
+  ).length
+  broken.require(silent === 0, `${silent} messages count as sent and never arrived`)
+  return { orders: given.length, 'waybills twice': twice, arrived: arrived.length, 'arrived twice': repeated, unknown }
+}
+
+interface Arrived {
+  template: { name: string }
+  rendered: { header?: string; body: string }
+  biz_opaque_callback_data: string
+}
+
+const waybillIn = ({ header, body }: Arrived['rendered']) => /DM\d{8}/.exec(`${header} ${body}`)?.[0]
+
+const run: TrustPromise['run'] = async t => {
+  const { broken } = t
+  const [orders, notifier] = await Promise.all([startServer(t, 'orders'), startServer(t, 'notifier')])
+  const servers = { orders, notifier }
+  const courier = await startCourier(t, {
+    ordersDatabase: orders.database,
+    notifierDatabase: notifier.database,
+    // Sends are in flight when the services are killed.
+    simulator: { SIMULATOR_ANSWER_LATENCY_MS: '30' },
+  })
+  const load = keepBusy(courier, t.seed)
+  t.teardown(load.stop)
+  const counts = { restored: 0, requeued: 0 }
+  const lost: string[] = []
+  for (let round = 0; round < (t.short ? 1 : 5); round++) {
+    await processMore(courier)
+    const both = await restoreBoth(courier, servers, broken)
+    lost.push(...both.lost)
+    await processMore(courier)
+    counts.requeued += both.requeued + (await restoreNotifier(courier, servers, lost, broken))
+    counts.restored += 2
+    t.report(`restored ${counts.restored} times, ${load.log.length} requests so far`)
+  }
+  await processMore(courier)
+  await load.stop()
+  return { ...counts, lost: lost.length, ...(await check(courier, load, broken)) }
+}
+
+export const promise: TrustPromise = {
+  promise:
+    'After an older backup of either database is restored no waybill number is given twice, no message is sent twice, and no event is lost silently',
+  limit:
+    'physical backups under load, both services killed, x10: 0 numbers or messages twice, each event delivered or listed',
+  run,
+}
