@@ -12,6 +12,8 @@ export const maxRatio = 2
 export const slackMs = 50
 /** A slow socket is closed within so many seconds. */
 export const maxOpenSeconds = 6
+/** Beside other tests the client, too, waits for its turn. */
+const maxOpenSecondsWhenBusy = 12
 
 /** The p99 in milliseconds of another tenant's requests, on four connections. */
 const p99Of = async ({ send, rivals }: Target, seconds: number): Promise<number> => {
@@ -70,7 +72,8 @@ export const goOnBeside = async (target: Target, costly: readonly Request[], { s
   const slow = Array.from({ length: sockets }, (_, n) => sendSlowly(target, bulk, n % 2 ? 'head' : 'body'))
   const besideSockets = await compare('slow sockets')
   const openSeconds = Math.max(...(await Promise.all(slow)))
-  broken.require(openSeconds <= maxOpenSeconds, `${target.name}: a slow socket was closed after ${openSeconds} s`)
+  const limit = short ? maxOpenSecondsWhenBusy : maxOpenSeconds
+  broken.require(openSeconds <= limit, `${target.name}: a slow socket was closed after ${openSeconds} s`)
   return {
     [`p99 ms of another tenant at ${target.name}`]: besideClients,
     [`p99 ms beside slow sockets of ${target.name}`]: besideSockets,
