@@ -7,6 +7,7 @@ import { requireStaff, staffIn } from '@courier/shared/http/staff.ts'
 import { refuseUnknownFields } from '@courier/shared/http/validator.ts'
 import { checkReachable } from '@courier/shared/postgres/database.ts'
 import { watchPool } from '@courier/shared/postgres/pool-metrics.ts'
+import type { Keyring } from '@courier/shared/vault.ts'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -37,6 +38,10 @@ import { finance, publicTracking, tracking } from './orders/waybill-routes.ts'
 import { createWholeLists } from './orders/whole-list.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
 import { Relay } from './outbox/relay.ts'
+import { createAgent, createResolve, type Resolve } from './webhooks/addresses.ts'
+import { countAttempts, watchWebhooks } from './webhooks/metrics.ts'
+import { webhooks } from './webhooks/routes.ts'
+import { WebhookSender } from './webhooks/sender.ts'
 
 export interface OrdersOptions extends Edge {
   pool: pg.Pool
@@ -54,6 +59,13 @@ export interface OrdersOptions extends Edge {
   /** Of the catalogues in memory, with the lists made of them. */
   catalogueBytes: number
   login: LoginLimits
+  webhooks: {
+    /** Without it there are none. */
+    keyring: Keyring | undefined
+    /** For development: http, and private networks. */
+    allowsPrivate: boolean
+    resolve?: Resolve
+  }
 }
 
 const merchantPrefix = '/api/public/merchant'
@@ -82,6 +94,7 @@ const api = {
   tags: [
     { name: 'merchant', description: 'Login, and the lists that a merchant chooses from.' },
     { name: 'orders', description: 'The orders of a merchant. Each request carries a bearer token and X-tenant.' },
+    { name: 'webhooks', description: 'Where a merchant gets events (docs/webhooks.md).' },
     { name: 'public', description: 'For anyone who knows a waybill number, without a token.' },
     { name: 'staff', description: "For the courier's staff, with a staff token." },
     { name: 'internal', description: 'For the notifier.' },
@@ -93,7 +106,7 @@ const api = {
       description:
         'Your program logs in, reads the cities once, and pushes its orders in batches of up to 1,000. ' +
         'The tenant is the courier company that you ship with: it gives you its name, your e-mail address and a password.',
-      tags: ['orders', 'merchant', 'public'],
+      tags: ['orders', 'merchant', 'webhooks', 'public'],
       quickStart: `# A token, valid for 30 days
 curl -sS '$URL/api/public/merchant/login' \\
   -H 'X-tenant: demo' -H 'Content-Type: application/json' \\
@@ -122,7 +135,7 @@ curl -sS '$URL/api/staff/order?per_page=5' -H 'Authorization: Bearer TOKEN' -H '
   webhooks: { orderEvents: { post: orderEvents } },
 }
 
-/** The HTTP application, in reading order, and the relay beside it. */
+/** The HTTP application, in reading order, and the relay and the sender of webhooks beside it. */
 export const createOrders = async ({ pool, logger, notifier, serviceToken, ...limits }: OrdersOptions) => {
   const registry = new Registry()
   const isReady = () => checkReachable(pool)
@@ -145,10 +158,12 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const suspicions = { findAlike: createFindAlike(pool), findHabits: createFindHabits(pool) }
 
   const watch = createChangeWatch(pool, logger)
+  const sending = createSending(pool, logger, limits.webhooks, registry)
 
   const onChanged = (tenant: string): void => {
     relay.wake(tenant)
     watch.wake()
+    sending.sender?.wake()
   }
 
   await app.register(login, {
@@ -177,6 +192,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(orderStatus, { findOrder })
       await merchants.register(lookingUp, { pool })
       await merchants.register(changes, { pool, watch })
+      await merchants.register(webhooks, { pool, ...sending, onChanged: () => sending.sender?.wake() })
       await merchants.register(cancelling, { pool, onMoved: onChanged })
       await merchants.register(statusList, { pool })
       await merchants.register(tracking, { findOrder })
@@ -206,7 +222,17 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   )
 
   await app.register(internal, { pool, serviceToken })
-  return { app, relay }
+  return { app, relay, webhooks: sending }
+}
+
+const createSending = (pool: pg.Pool, logger: Logger, options: OrdersOptions['webhooks'], registry: Registry) => {
+  const { keyring, allowsPrivate } = options
+  const resolve = allowsPrivate ? undefined : (options.resolve ?? createResolve())
+  const dispatcher = createAgent(resolve)
+  watchWebhooks(pool, registry)
+  const onAttempt = countAttempts(registry)
+  const sender = keyring && new WebhookSender({ pool, logger, keyring, dispatcher, allowsPrivate, onAttempt })
+  return { keyring, dispatcher, resolve, sender }
 }
 
 /** All tokens of a merchant share its rate limit. */

@@ -71,7 +71,9 @@ export const drainEndpoint = async (options: DrainOptions, key: EndpointKey): Pr
     if (due.length > 0) await sendAll(options, key, endpoint, lease, due)
     return 'done'
   } finally {
-    await inTenant(pool, tenant, (tx: Tx) => releaseEndpoint(tx, key, holder, hasWork || !endpoint.isFull ? null : restSeconds))
+    await inTenant(pool, tenant, (tx: Tx) =>
+      releaseEndpoint(tx, key, holder, hasWork || !endpoint.isFull ? null : restSeconds),
+    )
   }
 }
 

@@ -1,5 +1,5 @@
-import type pg from 'pg'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
 import { openFeed } from '../changes/feed.ts'
 import { type Change, type FeedState, readChanges } from '../changes/queries.ts'
 import { changeItem } from '../changes/routes.ts'
@@ -29,7 +29,9 @@ export const fanOut = async (
     ? { replayAfter: reached, replayTo: reached < through ? through : null }
     : { position: reached }
   const events = changes.filter(({ type }) => endpoint.events.includes(type)).map(each => eventOf(feed.epoch, each))
-  await inTenant(pool, tenant, (tx: Tx) => addDeliveries(tx, key, holder, progress, events), { keeps: isHeld => isHeld })
+  await inTenant(pool, tenant, (tx: Tx) => addDeliveries(tx, key, holder, progress, events), {
+    keeps: isHeld => isHeld,
+  })
   return true
 }
 
