@@ -25,6 +25,7 @@ export interface RequestOptions {
 }
 
 export const serviceToken = 'a-service-token-of-tests'
+export const webhookKeyring = readKeys('WEBHOOK_KEYS', `test:${Buffer.alloc(32, 5).toString('base64')}`)
 
 /** The orders application on a database of its own, with one tenant and a token of its first merchant. Its relay is not started. */
 export const build = async (
@@ -43,10 +44,7 @@ export const build = async (
     requestsPerMinute: 1_000_000,
     publicRequestsPerMinute: 1_000_000,
     catalogueBytes: 2 ** 28,
-    webhooks: {
-      keyring: readKeys('WEBHOOK_KEYS', `test:${Buffer.alloc(32, 5).toString('base64')}`),
-      allowsPrivate: true,
-    },
+    webhooks: { keyring: webhookKeyring, allowsPrivate: true },
     login: { tokenDays: 30, triesPerEmail: 5, triesPerAddress: 30 },
     ...limits,
   }
