@@ -23,6 +23,8 @@ export interface Reaction {
   readonly body?: string | Buffer
   /** How long the request takes; Infinity for no response. */
   readonly milliseconds?: number
+  /** The connection ends instead of a response. */
+  readonly isLost?: boolean
 }
 
 /** A merchant's server: keeps what it gets, verified with the library. Ends with the test. */
@@ -53,6 +55,7 @@ export const startWebhookReceiver = async (t: Teardown) => {
     receiver.running--
     if (milliseconds === Number.POSITIVE_INFINITY) return
     if (status < 300) receiver.accepted.push(message)
+    if (reaction.isLost) return void response.destroy()
     response.writeHead(status, reaction.headers).end(reaction.body)
   })
   const receiver = {

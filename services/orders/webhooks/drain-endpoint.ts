@@ -42,7 +42,7 @@ export interface DrainOptions {
   readonly onAttempt: (result: 'delivered' | 'refused' | 'unreachable') => void
 }
 
-export const defaultLeaseSeconds = (3 * requestMilliseconds) / 1000
+export const defaultLeaseSeconds = (2.2 * requestMilliseconds) / 1000
 /** Of one endpoint at once. */
 const requestsAtOnce = 16
 const eventsAtOnce = 256
