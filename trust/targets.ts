@@ -132,6 +132,10 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
     headers,
     body: JSON.stringify({ url }),
   })
+  const { id } = JSON.parse(webhook.text).data
+  // Else its sender would change rows meanwhile.
+  const state = JSON.stringify({ state: 'disabled' })
+  await service.send({ method: 'PATCH', path: `/api/public/merchant/webhook/${id}`, headers, body: state })
   return {
     ...service,
     headersFor: operation => {
@@ -139,7 +143,7 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
       if (endsToken(operation)) return bearer(leaving.token)
       return isOfStaff(operation) ? bearer(courier.staffToken) : merchant
     },
-    names: { waybill, waybill_number: waybill, tenant: 'demo', id: JSON.parse(webhook.text).data.id },
+    names: { waybill, waybill_number: waybill, tenant: 'demo', id },
     marks: [waybill, url, ...Object.values(marked)],
     rivals: {
       method: 'POST',
