@@ -656,6 +656,26 @@ export interface paths {
     };
 }
 export interface webhooks {
+    merchantEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Something happened to an order of yours
+         * @description Sent to your webhooks, signed as Standard Webhooks says, until it is taken (docs/webhooks.md).
+         */
+        post: operations["merchantEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     orderEvents: {
         parameters: {
             query?: never;
@@ -1341,6 +1361,13 @@ export interface components {
             /** @enum {string} */
             type: "order.created" | "order.status_changed" | "order.edited";
             waybill_number: string;
+        };
+        WebhookMessage: {
+            data: components["schemas"]["Change"];
+            /** @description ISO 8601, UTC, with six decimals. */
+            timestamp: string;
+            /** @enum {string} */
+            type: "order.created" | "order.status_changed" | "order.edited";
         };
         WebhookWithSecret: {
             created_at: string;
@@ -4568,6 +4595,68 @@ export interface operations {
                 };
             };
             431: components["responses"]["Error431"];
+        };
+    };
+    merchantEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same in every attempt. */
+                "webhook-id": string;
+                /** @description One signature, or two for a day after the secret was rotated. */
+                "webhook-signature": string;
+                /** @description The time of the attempt, in seconds since 1970. */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "order.status_changed",
+                 *       "timestamp": "2026-02-20T09:12:44.000000Z",
+                 *       "data": {
+                 *         "id": "2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41",
+                 *         "type": "order.status_changed",
+                 *         "waybill_number": "DM00000001",
+                 *         "order_no": "LS-1001",
+                 *         "status": {
+                 *           "key": "key_13",
+                 *           "name": "DELIVERED"
+                 *         },
+                 *         "happened_at": "2026-02-20T09:12:44.000000Z",
+                 *         "by": "staff",
+                 *         "fields": null
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description Taken: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The webhook is disabled. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is sent again. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
     orderEvents: {

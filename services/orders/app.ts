@@ -7,7 +7,6 @@ import { requireStaff, staffIn } from '@courier/shared/http/staff.ts'
 import { refuseUnknownFields } from '@courier/shared/http/validator.ts'
 import { checkReachable } from '@courier/shared/postgres/database.ts'
 import { watchPool } from '@courier/shared/postgres/pool-metrics.ts'
-import type { Keyring } from '@courier/shared/vault.ts'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -38,10 +37,9 @@ import { finance, publicTracking, tracking } from './orders/waybill-routes.ts'
 import { createWholeLists } from './orders/whole-list.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
 import { Relay } from './outbox/relay.ts'
-import { createAgent, createResolve, type Resolve } from './webhooks/addresses.ts'
-import { countAttempts, watchWebhooks } from './webhooks/metrics.ts'
 import { webhooks } from './webhooks/routes.ts'
-import { WebhookSender } from './webhooks/sender.ts'
+import { messageOperation } from './webhooks/schema.ts'
+import { createSending, type SendingOptions } from './webhooks/sender.ts'
 
 export interface OrdersOptions extends Edge {
   pool: pg.Pool
@@ -59,13 +57,7 @@ export interface OrdersOptions extends Edge {
   /** Of the catalogues in memory, with the lists made of them. */
   catalogueBytes: number
   login: LoginLimits
-  webhooks: {
-    /** Without it there are none. */
-    keyring: Keyring | undefined
-    /** For development: http, and private networks. */
-    allowsPrivate: boolean
-    resolve?: Resolve
-  }
+  webhooks: SendingOptions
 }
 
 const merchantPrefix = '/api/public/merchant'
@@ -132,7 +124,7 @@ curl -sS '$URL/api/staff/order?per_page=5' -H 'Authorization: Bearer TOKEN' -H '
       tags: ['internal', 'operations'],
     },
   ],
-  webhooks: { orderEvents: { post: orderEvents } },
+  webhooks: { orderEvents: { post: orderEvents }, merchantEvent: { post: messageOperation } },
 }
 
 /** The HTTP application, in reading order, and the relay and the sender of webhooks beside it. */
@@ -223,16 +215,6 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
 
   await app.register(internal, { pool, serviceToken })
   return { app, relay, webhooks: sending }
-}
-
-const createSending = (pool: pg.Pool, logger: Logger, options: OrdersOptions['webhooks'], registry: Registry) => {
-  const { keyring, allowsPrivate } = options
-  const resolve = allowsPrivate ? undefined : (options.resolve ?? createResolve())
-  const dispatcher = createAgent(resolve)
-  watchWebhooks(pool, registry)
-  const onAttempt = countAttempts(registry)
-  const sender = keyring && new WebhookSender({ pool, logger, keyring, dispatcher, allowsPrivate, onAttempt })
-  return { keyring, dispatcher, resolve, sender }
 }
 
 /** All tokens of a merchant share its rate limit. */

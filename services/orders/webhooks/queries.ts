@@ -97,12 +97,12 @@ export const changeEndpoint = async (
 }
 
 /** Its deliveries are deleted by housekeeping. */
-export const deleteEndpoint = async (tx: Tx, { tenant, merchantId }: Owner, id: string): Promise<boolean> => {
+export const deleteEndpoint = async (tx: Tx, { tenant, merchantId }: Owner, id: string): Promise<true | undefined> => {
   const { rowCount } = await tx.client.query(
     'delete from webhook_endpoints where tenant_id = $1 and merchant_id = $2 and endpoint_id = $3',
     [tenant, merchantId, id],
   )
-  return rowCount === 1
+  return rowCount === 1 || undefined
 }
 
 /** Gives an endpoint a new secret; the one before signs for 24 hours more. */
@@ -142,11 +142,8 @@ export const findTarget = async (tx: Tx, { tenant, merchantId }: Owner, id: stri
   return { url: target.url, secrets }
 }
 
-export type Replay =
-  /** How many changes lie in the period; the endpoint gets those that it wants. */
-  | { readonly kind: 'replayed'; readonly changes: number }
-  /** The owner has no endpoint of that id, or its last replay is not through. */
-  | { readonly kind: 'unknown' | 'running' }
+/** How many changes lie in the period; or the owner has no endpoint of that id, or its last replay is not through. */
+export type Replay = number | 'unknown' | 'running'
 
 export interface Period {
   readonly from: string
@@ -160,19 +157,19 @@ export const replay = async (tx: Tx, { tenant, merchantId }: Owner, id: string, 
     where tenant_id = $1 and merchant_id = $2 and endpoint_id = $3 for update`,
     [tenant, merchantId, id],
   )
-  if (!rows[0] || rows[0].isRunning) return { kind: rows[0] ? 'running' : 'unknown' }
+  if (!rows[0] || rows[0].isRunning) return rows[0] ? 'running' : 'unknown'
   const { rows: spans } = await tx.client.query(
     `select min(position) - 1 as after, least($3, max(position + cardinality(waybill_numbers) - 1)) as last from changes
     where tenant_id = $1 and merchant_id = $2 and position <= $3::bigint and happened_at between $4 and $5`,
     [tenant, merchantId, rows[0].position, period.from, period.to],
   )
   const { after, last } = spans[0]
-  if (after === null) return { kind: 'replayed', changes: 0 }
+  if (after === null) return 0
   await tx.client.query(
     'update webhook_endpoints set replay_after = $3, replay_to = $4 where tenant_id = $1 and endpoint_id = $2',
     [tenant, id, after, last],
   )
-  return { kind: 'replayed', changes: Number(last) - Number(after) }
+  return Number(last) - Number(after)
 }
 
 /** An event for an endpoint as merchants see it. */

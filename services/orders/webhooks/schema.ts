@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { exampleChange } from '../changes/routes.ts'
+import { ChangeItem, exampleChange } from '../changes/routes.ts'
 import { changeTypes } from '../database/tables.ts'
 
 export const maxEndpoints = 5
@@ -145,3 +145,38 @@ export const DeliveryQuery = Type.Object({
     }),
   ),
 })
+
+const header = (name: string, description: string) => ({
+  ...{ name, in: 'header', required: true, description },
+  schema: { type: 'string' },
+})
+
+/** The request that the sender sends. */
+export const messageOperation = {
+  tags: ['webhooks'],
+  operationId: 'merchantEvent',
+  summary: 'Something happened to an order of yours',
+  description: 'Sent to your webhooks, signed as Standard Webhooks says, until it is taken (docs/webhooks.md).',
+  security: [],
+  parameters: [
+    header('webhook-id', 'The id of the event, the same in every attempt.'),
+    header('webhook-timestamp', 'The time of the attempt, in seconds since 1970.'),
+    header('webhook-signature', 'One signature, or two for a day after the secret was rotated.'),
+  ],
+  requestBody: {
+    required: true,
+    content: {
+      'application/json': {
+        schema: Type.Object(
+          { type: ChangeItem.properties.type, timestamp: ChangeItem.properties.happened_at, data: ChangeItem },
+          { title: 'WebhookMessage', examples: [exampleMessage] },
+        ),
+      },
+    },
+  },
+  responses: {
+    '2XX': { description: 'Taken: it is not sent again.' },
+    410: { description: 'The webhook is disabled.' },
+    default: { description: 'It is sent again.' },
+  },
+}

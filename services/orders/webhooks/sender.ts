@@ -3,11 +3,14 @@ import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
 import type { Dispatcher } from 'undici'
 import type { Tx } from '../database/tables.ts'
 import { DeliveryLoop } from '../delivery/loop.ts'
+import { createAgent, createResolve, type Resolve } from './addresses.ts'
 import { type EndpointKey, findWaiting } from './delivery-queries.ts'
 import { type DrainOptions, defaultLeaseSeconds, drainEndpoint } from './drain-endpoint.ts'
+import { countAttempts, watchWebhooks } from './metrics.ts'
 
 export interface SenderOptions {
   readonly pool: pg.Pool
@@ -68,4 +71,24 @@ export class WebhookSender {
     await this.#loop.stop()
     clearTimeout(timer)
   }
+}
+
+export interface SendingOptions {
+  /** Without it nothing is sent. */
+  readonly keyring: Keyring | undefined
+  /** For development: http, and private networks. */
+  readonly allowsPrivate: boolean
+  /** Instead of the name servers. */
+  readonly resolve?: Resolve
+}
+
+/** The sender, with its metrics, and what its connections are made with. */
+export const createSending = (pool: pg.Pool, logger: Logger, options: SendingOptions, registry: Registry) => {
+  const { keyring, allowsPrivate } = options
+  const resolve = allowsPrivate ? undefined : (options.resolve ?? createResolve())
+  const dispatcher = createAgent(resolve)
+  watchWebhooks(pool, registry)
+  const onAttempt = countAttempts(registry)
+  const sender = keyring && new WebhookSender({ pool, logger, keyring, dispatcher, allowsPrivate, onAttempt })
+  return { keyring, dispatcher, resolve, sender }
 }
