@@ -1,7 +1,13 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { readKeys } from '@courier/shared/vault.ts'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
 import t from 'tap'
 import type { Tx } from '../database/tables.ts'
 import { deleteOldDeliveries, mendPositions } from '../webhooks/queries.ts'
+import { rotateKeys } from '../webhooks/rotate-keys.ts'
+import { createSending } from '../webhooks/sender.ts'
+import { webhookKeyring } from './build.ts'
 import { waitUntil } from './receiver.ts'
 import { tenantFile } from './tenant.ts'
 import { historiesOf, startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts'
@@ -189,6 +195,33 @@ t.test('without WEBHOOK_KEYS the requests say what the operator must set', async
   const { call } = await webhooksFixture(t, { webhooks: { keyring: undefined, allowsPrivate: true } })
   for (const { status, body } of [await call('GET', ''), await call('POST', '', { url: 'https://shop.example/' })])
     t.match({ status, ...body }, { status: 503, code: 'unavailable', message: /WEBHOOK_KEYS/ })
+})
+
+t.test('secrets are sealed again with a new key, and one that no key opens is named', async t => {
+  const { addReceiver, call, book, pool, rows } = await webhooksFixture(t)
+  const { receiver, id } = await addReceiver()
+  await call('POST', `/${id}/rotate`)
+  const other = await addReceiver()
+  await rows(`update webhook_endpoints set sealed_secret = 'altered and of some length' where endpoint_id = $1`, [
+    other.id,
+  ])
+  const fresh = readKeys('WEBHOOK_KEYS', `fresh:${Buffer.alloc(32, 6).toString('base64')}`)
+  const both = { ...fresh, keys: new Map([...fresh.keys, ...webhookKeyring.keys]) }
+  const { rotated, unopened } = await rotateKeys(pool, both, { kind: 'operator', name: 'kamala' })
+  t.equal(rotated, 1)
+  t.match(unopened, [{ tenant: 'demo', endpoint_id: other.id, reason: /was altered/ }])
+  t.strictSame((await rotateKeys(pool, both)).rotated, 0)
+  const { sender: rekeyed } = createSending(
+    pool,
+    pino({ level: 'silent' }),
+    { keyring: fresh, allowsPrivate: true },
+    new Registry(),
+  )
+  t.teardown(() => rekeyed?.stop())
+  rekeyed?.start()
+  await book(1)
+  await waitUntil('it arrives', () => receiver.accepted.length === 1)
+  t.equal(receiver.forged, 0, 'the old secret signs too')
 })
 
 t.test('a deactivated merchant gets nothing', async t => {
