@@ -25,7 +25,9 @@ const catalogueOf = ({
   cities,
   zones,
   businesses,
+  aliases = 0,
 }: {
+  aliases?: number
   cities: number
   zones: number
   businesses: number
@@ -33,7 +35,14 @@ const catalogueOf = ({
   const states = Array.from({ length: 10 }, (_, id) => ({ id, name: `State ${id}` }))
   const all = Array.from({ length: cities }, (_, id) => {
     const state = states[id % 10] ?? { id: 0, name: '' }
-    return { id, name: `A town somewhere ${id}`, postalCode: String(10_000 + id), state }
+    const names = Array.from({ length: aliases }, (_, n) => `මහනුවර ${n} ${id}`)
+    return {
+      id,
+      name: `A town somewhere ${id}`,
+      postalCode: String(10_000 + id),
+      state,
+      ...(aliases && { aliases: names }),
+    }
   })
   const names = Array.from({ length: zones }, (_, id) => `zone ${id}`)
   const rates = names.flatMap(from => names.map(to => ({ from, to, firstKg: 45_000, eachExtraKg: 9_000 })))
@@ -60,6 +69,7 @@ const sizes = [
   { cities: 2000, zones: 447, businesses: 50 },
   { cities: 10_000, zones: 10, businesses: 50 },
   { cities: 500, zones: 32, businesses: 5000 },
+  { cities: 2000, zones: 10, businesses: 1, aliases: 10 },
 ]
 for (const size of sizes) {
   const { cities, zones, businesses } = size
