@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { OrderEvents } from '@courier/shared/contract/order-events.ts'
 import { addressOf } from '@courier/shared/http/addresses.ts'
 import { Limit, limitRequests } from '@courier/shared/http/limits.ts'
@@ -24,6 +25,8 @@ import { createWaybillNumbers } from './booking/waybill-numbers.ts'
 import { createCatalogues } from './catalogue/catalogue.ts'
 import { createLists } from './catalogue/lists.ts'
 import { countLoads, watchCatalogues } from './catalogue/metrics.ts'
+import { createPlaceIndexes } from './catalogue/place-index.ts'
+import { resolving } from './catalogue/place-routes.ts'
 import { catalogueLists, catalogueRows } from './catalogue/routes.ts'
 import { createOrderFinder } from './orders/find-order.ts'
 import { internal } from './orders/internal-routes.ts'
@@ -49,7 +52,7 @@ export interface OrdersOptions extends Edge {
   requestsPerMinute: number
   /** Of one network address without a token. */
   publicRequestsPerMinute: number
-  /** Of the catalogues in memory, with the lists made of them. */
+  /** Of the catalogues in memory, with the lists and indexes made of them. */
   catalogueBytes: number
   login: LoginLimits
 }
@@ -136,7 +139,9 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const openWholeList = createWholeLists(pool)
   const listBytes = Math.floor(limits.catalogueBytes / 4)
   const listsOf = createLists(listBytes)
-  const catalogues = createCatalogues(pool, limits.catalogueBytes - listBytes, countLoads(registry))
+  const indexBytes = Math.ceil(limits.catalogueBytes / 8)
+  const placeIndexOf = createPlaceIndexes(indexBytes, setImmediate)
+  const catalogues = createCatalogues(pool, limits.catalogueBytes - listBytes - indexBytes, countLoads(registry))
   watchCatalogues(catalogues, registry)
   const numbers = createWaybillNumbers(pool)
   const writeBatch = createBatchWriter(pool, limits.tracer)
@@ -157,6 +162,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(logout, { pool, findCaller })
       await merchants.register(catalogueLists, { pool, catalogues, listsOf })
       await merchants.register(catalogueRows, { pool, catalogues, listsOf })
+      await merchants.register(resolving, { catalogues, placeIndexOf })
       await merchants.register(booking, {
         dependencies: { pool, catalogues, numbers, writeBatch, ...suspicions },
         maxOrdersPerBatch: limits.maxOrdersPerBatch,
