@@ -20,6 +20,7 @@ import { createTokenReader } from './access/tokens.ts'
 import { createFindAlike } from './booking/alike.ts'
 import { createBatchWriter } from './booking/batch-writer.ts'
 import { createFindHabits } from './booking/habits.ts'
+import { quoting } from './booking/quote-routes.ts'
 import { booking } from './booking/routes.ts'
 import { createWaybillNumbers } from './booking/waybill-numbers.ts'
 import { createCatalogues } from './catalogue/catalogue.ts'
@@ -171,6 +172,11 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
           booked.inc(orders)
           relay.wake(tenant)
         },
+      })
+      await merchants.register(quoting, {
+        catalogues,
+        maxOrdersPerBatch: limits.maxOrdersPerBatch,
+        maxBodyBytes: limits.maxBodyBytes,
       })
       await merchants.register(merchantOrders, { pool, findOrder, openWholeList })
       await merchants.register(orderStatus, { findOrder })
