@@ -77,7 +77,7 @@ const pairs = new Map(Object.entries({ g: 'k', d: 't', b: 'p', j: 'c', s: 'c' })
 /** The consonants and numbers of a sound; it and, of longer ones, each without one consonant. */
 export const skeletonsOf = (sound: string): string[] => {
   const skeleton = sound.replace(/[aeiouh]/g, '').replace(/[gdbjs]/g, letter => pairs.get(letter) ?? letter)
-  const consonants = skeleton.replace(/[0-9]+$/, '').length
+  const consonants = skeleton.replace(/[0-9]/g, '').length
   const shorter =
     consonants > 2 ? Array.from({ length: consonants }, (_, at) => skeleton.slice(0, at) + skeleton.slice(at + 1)) : []
   return [...new Set([skeleton, ...shorter])]

@@ -39,13 +39,13 @@ t.test('the charge is that of a dry run, for any cities and weights', async t =>
   const parcel = fc.record({ destination_city_id: fc.constantFrom(1500, 1501, 2100, 2101), weight })
   const parcels = fc.array(parcel, { minLength: 1, maxLength: 20 })
   const same = fc.asyncProperty(fc.constantFrom(1500, '1501'), parcels, async (origin_city_id, orders) => {
-      const body = batch(orders.map(order), { origin_city_id })
-      const dry = await bulk(body, { query: '?dry_run=true' })
-      const quoted = await quote(body)
-      const chargesOf = ({ status, body: { data } }: typeof dry) =>
-        [status, ...data.map((each: { delivery_charge: number }) => each.delivery_charge)].join()
-      return chargesOf(dry) === chargesOf(quoted)
-    })
+    const body = batch(orders.map(order), { origin_city_id })
+    const dry = await bulk(body, { query: '?dry_run=true' })
+    const quoted = await quote(body)
+    const chargesOf = ({ status, body: { data } }: typeof dry) =>
+      [status, ...data.map((each: { delivery_charge: number }) => each.delivery_charge)].join()
+    return chargesOf(dry) === chargesOf(quoted)
+  })
   await t.resolves(fc.assert(same, { numRuns: 30 }))
 })
 
