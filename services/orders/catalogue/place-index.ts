@@ -34,7 +34,7 @@ export class PlaceIndex {
   readonly #stems = new Map<string, City[]>()
   /** Of the longest name, but not more than addresses are read for. */
   maxWords = 1
-  #characters = 0
+  #names = 0
 
   /** `pause` is called between the slices of a long list. */
   static async of({ states, cities }: CityIndex, pause: () => Promise<void> = async () => {}): Promise<PlaceIndex> {
@@ -74,12 +74,12 @@ export class PlaceIndex {
     push(this.#bySound, sound, named)
     if (sound.length <= maxSoundLength)
       for (const skeleton of skeletonsOf(sound)) push(this.#bySkeleton, skeleton, named)
-    this.#characters += sound.length
+    this.#names++
   }
 
   /** In memory, as measured, rounded up. */
   get estimatedBytes(): number {
-    return 2_000 + 600 * this.#bySound.size + 60 * this.#characters
+    return 2_000 + 250 * this.#names + 100 * this.#bySkeleton.size
   }
 
   /** Those that are written so, or else sound so. */

@@ -7,6 +7,7 @@ import { type Catalogue, createCatalogues, estimateBytes } from '../catalogue/ca
 import { CityIndex } from '../catalogue/cities.ts'
 import { cityFilters } from '../catalogue/filters.ts'
 import { estimateBytes as estimateLists, Lists } from '../catalogue/lists.ts'
+import { PlaceIndex } from '../catalogue/place-index.ts'
 import { RateCard } from '../catalogue/rate-card.ts'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import { build } from './build.ts'
@@ -104,6 +105,18 @@ t.test('the estimate of lists fits the heap', async t => {
   t.comment({ bytes, estimate })
   t.ok(estimate > 0.9 * bytes && estimate < 2 * bytes, `${estimate} for ${bytes}`)
 })
+
+for (const aliases of [0, 3])
+  t.test(`the estimate of an index of places with ${aliases} aliases each fits the heap`, async t => {
+    const { cities } = catalogueOf({ cities: 2000, zones: 1, businesses: 1, aliases })
+    await PlaceIndex.of(cities)
+    const before = usedBytes()
+    const kept = [await PlaceIndex.of(cities), await PlaceIndex.of(cities), await PlaceIndex.of(cities)]
+    const bytes = (usedBytes() - before) / kept.length
+    const estimate = kept[0]?.estimatedBytes ?? 0
+    t.comment({ bytes, estimate })
+    t.ok(estimate > 0.9 * bytes && estimate < 2 * bytes, `${estimate} for ${bytes}`)
+  })
 
 const { pool, apply, tokenOf, ordersOptions } = await build(t)
 const ids = ['a', 'b', 'c'] as const
