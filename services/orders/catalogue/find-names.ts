@@ -103,15 +103,17 @@ export interface NearMatch extends Match {
   readonly isLikely: boolean
 }
 
-/** The words of a part that are nearest to a name, the later the better. */
+/** The words of a part, those of `streets` apart, that are nearest to a name; of the same the later. */
 export const findNear = (
   words: readonly Word[],
+  streets: readonly Match[],
   index: PlaceIndex,
   budget: SuggestionBudget,
 ): NearMatch | undefined => {
   let best: NearMatch | undefined
   let least = 1
   for (const [start, end] of windowsOf(words)) {
+    if (streets.some(street => street.start < end && start < street.end)) continue
     const plain = plainOf(words, start, end)
     const near = index.near(plain, shares.suggested, budget)
     const [nearest] = near

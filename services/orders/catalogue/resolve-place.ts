@@ -128,10 +128,15 @@ const read = (
     return among.length > 0 ? ambiguous(namesakesFirst(among)) : none(weak)
   }
   const cities = citiesOf(last)
-  const others = before && isState(last) ? citiesOf(before).filter(city => !cities.includes(city)) : []
+  const others = before ? citiesOf(before).filter(city => !cities.includes(city)) : []
   const inside = others.filter(({ state }) => cities.some(city => city.state.id === state.id))
-  if (inside.length > 0) return settle(inside, clues, 'likely', cities)
-  if (others.length > 0 && before?.isWhole && before.names.some(({ isAlias }) => isAlias === false))
+  if (inside.length > 0 && isState(last)) return settle(inside, clues, 'likely', cities)
+  if (
+    others.length > 0 &&
+    inside.length === 0 &&
+    before?.isWhole &&
+    before.names.some(({ isAlias }) => isAlias === false)
+  )
     return ambiguous([...others, ...cities])
   const states = statesOf(broad)
   const there = states ? cities.filter(({ state }) => states.has(state.id)) : []
@@ -146,7 +151,7 @@ const isNamesake = ({ name, state }: City): boolean => nameKey(name) === nameKey
 const maxParts = 12
 const maxWordsOfPart = 24
 
-/** What the parts of an address name, the last first, until a city is found that is no state. */
+/** What the parts of an address name, the last first, until a city is found that is no state. A city beside another counts as alone. */
 const readFromEnd = (parts: readonly (readonly string[])[], index: PlaceIndex, budget: SuggestionBudget): Reading => {
   const specific: Match[] = []
   const broad: Named[] = []
@@ -154,15 +159,20 @@ const readFromEnd = (parts: readonly (readonly string[])[], index: PlaceIndex, b
   for (const part of parts.slice(-maxParts).toReversed()) {
     const words = part.slice(-maxWordsOfPart).map(wordOf)
     const { matches, streets } = findNames(words, index)
-    const near = matches.length > 0 ? undefined : findNear(words, index, budget)
+    const near = matches.length > 0 ? undefined : findNear(words, streets, index, budget)
     const isMeant = near?.isLikely && (specific.length === 0 || near.isWhole)
     if (near && !isMeant) weak.push(...citiesOf({ ...near, names: near.near.map(({ named }) => named) }))
     weak.push(...streets.flatMap(citiesOf))
+    let next: Match | undefined
     for (const match of isMeant ? [near] : matches.toReversed()) {
+      const isBeside = next !== undefined && match.end === next.start
       if (citiesOf(match).length === 0) broad.push(...match.names)
-      else if (specific.length === 0 || match.isLast || match.end === specific.at(-1)?.start) specific.push(match)
-      if (specific.some(found => !isState(found)) || specific.length > 1) return { specific, broad, weak }
+      else if (specific.length === 0 || match.isLast || isBeside) {
+        specific.push({ ...match, isWhole: match.isWhole || isBeside })
+        next = match
+      }
     }
+    if (specific.length > 1 || specific.some(found => !isState(found))) break
   }
   return { specific, broad, weak }
 }

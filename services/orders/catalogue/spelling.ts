@@ -30,7 +30,9 @@ const romanize = (text: string): string => {
 
 /** Normalization can make eighteen characters of one. */
 const maxCharacters = 512
-const shortForms = new Map(Object.entries({ mt: 'mount', ft: 'fort', pt: 'point', col: 'colombo', no: '' }))
+const shortForms = new Map(
+  Object.entries({ mt: 'mount', ft: 'fort', pt: 'point', col: 'colombo', cmb: 'colombo', no: '' }),
+)
 
 /** The words and numbers of each part of an address, in lower-case Latin letters, numbers without leading zeros. */
 export const wordsOf = (text: string): string[][] =>
@@ -42,6 +44,7 @@ export const wordsOf = (text: string): string[][] =>
       .normalize('NFC')
       .toLowerCase(),
   )
+    .replace(/(^|[^a-z])([a-z])\/(?=[a-z])/g, '$1$2 ')
     .split(/[,;:|/\\()[\]\n\r\t]/)
     .map(part =>
       (part.match(/\p{L}+|[0-9]+/gu) ?? []).map(word => shortForms.get(word) ?? word.replace(/^0+(?=.)/, '')),

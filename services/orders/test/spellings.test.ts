@@ -95,6 +95,7 @@ table('numbers of districts', 'likely', [
   ['கொழும்பு 7', 'Colombo 07'],
   ['Colombo 00700', 'Colombo 07'],
   ['Colombo 10.', 'Colombo 10'],
+  ['CMB 5', 'Colombo 05'],
 ])
 
 table('habits of transliteration, and typing errors', 'likely', [
@@ -115,6 +116,11 @@ table('habits of transliteration, and typing errors', 'likely', [
   ['Morattuwa', 'Moratuwa'],
   ['Galle.', 'Galle'],
   ['KANDY...', 'Kandy'],
+  ['N/Eliya', 'Nuwara Eliya'],
+  ['A/Pura', 'Anuradhapura'],
+  ['Kgala', 'Kurunegala'],
+  ["J'pura Kotte", 'Kotte'],
+  ['Kandy / මහනුවර / கண்டி', 'Kandy'],
   ['Kandi', 'Kandy'],
   ['Candy', 'Kandy'],
   ['Kadny', 'Kandy'],
@@ -200,6 +206,8 @@ table('the city of an address', 'likely', [
   ['Borella, Colombo 08', 'Colombo 08'],
   ['Pettah, Colombo', 'Colombo 11'],
   ['Fort, Colombo 1', 'Colombo 01'],
+  ['fort galle', 'Galle'],
+  ['colombo 4 bambalapitiya', 'Colombo 04'],
   ['Colombo 05 (Havelock Town)', 'Colombo 05'],
   ['Nugegoda 0771234567', 'Nugegoda'],
   ['nugegoda - call before delivery', 'Nugegoda'],
@@ -266,6 +274,8 @@ table('what may be several places', 'ambiguous', [
   [{ text: 'Kandy', stateName: 'Galle' }, null],
   [{ text: 'Colombo', stateName: 'Colombo' }, null],
   ['Kandy 10250', null],
+  ['Matara Fort', null],
+  ['Ella Kandy', null],
 ])
 
 table('what is no city of this company', 'none', [
@@ -277,6 +287,7 @@ table('what is no city of this company', 'none', [
   ['12 Galle Road', null],
   ['Galle Road', null],
   ['Kandy Road', null],
+  ['Kurunegala Dambulla Road', null],
   ['ගාල්ල පාර', null],
   ['-', null],
   ['?', null],
