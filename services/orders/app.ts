@@ -31,6 +31,7 @@ import { lookingUp } from './orders/look-up-routes.ts'
 import { cancelling, staffMoves } from './orders/move-routes.ts'
 import { merchantOrders, orderStatus, staffOrders } from './orders/order-routes.ts'
 import { statusList } from './orders/status-routes.ts'
+import { orderSummary } from './orders/summary-routes.ts'
 import { finance, publicTracking, tracking } from './orders/waybill-routes.ts'
 import { createWholeLists } from './orders/whole-list.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
@@ -169,6 +170,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(merchantOrders, { pool, findOrder, openWholeList })
       await merchants.register(orderStatus, { findOrder })
       await merchants.register(lookingUp, { pool })
+      await merchants.register(orderSummary, { pool })
       await merchants.register(cancelling, { pool, onMoved })
       await merchants.register(statusList, { pool })
       await merchants.register(tracking, { findOrder })

@@ -96,6 +96,8 @@ export interface Tables {
     description: string | null
     remark: string | null
     delivery_charge: Decimal
+    /** Whether it was delivered at the first attempt. */
+    first_attempt: Generated<boolean | null>
     created_at: Generated<Date>
   }
   order_events: {

@@ -8,6 +8,12 @@ export const cancelledKey = 'key_3'
 /** The API relies on these: every set of statuses has them, and merchants may set no others. */
 export const merchantStatusKeys: readonly string[] = [...initialStatusKeys, cancelledKey]
 
+/** What standard keys mean for a summary, in a set of a tenant's own too. */
+export const deliveredKeys: readonly string[] = ['key_7', 'key_13', 'key_14']
+export const returnedKeys: readonly string[] = ['key_18', 'key_19', 'key_20', 'key_21']
+/** An order that was in one of these is not delivered at the first attempt. */
+export const failedAttemptKeys: readonly string[] = ['key_15', 'key_16', 'key_17']
+
 /** A status of a tenant; `moves` are the keys that staff may move an order to from there. */
 export interface Status {
   readonly key: string
