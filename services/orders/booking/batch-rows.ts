@@ -98,6 +98,22 @@ const toRows = (batches: readonly NewBatch[]): Row[] => {
   return isSorted ? rows : rows.sort((a, b) => (a.waybill < b.waybill ? -1 : 1))
 }
 
+/** A change for each batch. That of one batch alone takes waybills and statuses from the orders; a status of all stands there once. */
+export const changeParameters = (batches: readonly NewBatch[]): NamedValues => {
+  const isAlone = batches.length === 1
+  const statuses = batches.map(({ batch: { orders } }) => {
+    const keys = orders.map(({ order }) => order.statusKey)
+    if (keys.every(key => key === keys[0])) return arrayLiteral(keys.slice(0, 1))
+    return isAlone ? undefined : arrayLiteral(keys)
+  })
+  return {
+    change_merchants: arrayLiteral(batches.map(({ merchantId }) => merchantId)),
+    // Arrays of different lengths: Postgres nests them only as text.
+    change_waybills: isAlone ? null : arrayLiteral(batches.map(({ waybills }) => arrayLiteral(waybills))),
+    change_statuses: arrayLiteral(statuses),
+  }
+}
+
 /** The batches' keys, sorted: two statements with the same keys cannot deadlock. */
 export const keyParameters = (tenant: string, batches: readonly NewBatch[]): NamedValues => {
   const keys = batches

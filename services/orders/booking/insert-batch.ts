@@ -7,6 +7,7 @@ import {
   type Alike,
   arrayLiteral,
   batchColumns,
+  changeParameters,
   keyParameters,
   type NamedValues,
   type NewBatch,
@@ -16,8 +17,8 @@ import {
 } from './batch-rows.ts'
 
 /**
- * Writes batches with their first timeline events, a row of the outbox if the tenant has messaging, and their idempotency keys,
- * in one statement. Returns earlier orders that look like those written, by the waybill of the new one. undefined: nothing was
+ * Writes batches with their first timeline events, their merchants' changes, a row of the outbox if the tenant has messaging,
+ * and their idempotency keys, in one statement. Returns earlier orders that look like those written, by the waybill of the new one. undefined: nothing was
  * written, because the catalogue's version has changed or a key is known or in use. Throws 23505 for an existing waybill, or a
  * key that another request writes at the same time.
  */
@@ -31,7 +32,7 @@ export const insertBatches = async (
   const keys = isKeyed ? keyParameters(tenant, batches) : {}
   const looks_up = String(batches.some(({ warningsOf }) => warningsOf))
   const rest = { tenant, version, looks_up, cancelled: cancelledKey }
-  const parameters: NamedValues = { ...rest, ...orderParameters(batches), ...keys }
+  const parameters: NamedValues = { ...rest, ...orderParameters(batches), ...changeParameters(batches), ...keys }
   const { name, text, names } = isKeyed ? insertKeyed : insertPlain
   const values = names.map(name => parameters[name] ?? null)
   const { rows } = await tx.client.query({ name, text, values })
@@ -87,6 +88,13 @@ const statement = (areKeysFree: string, keyInsertion: string): string => `
     insert into outbox (tenant_id, type, waybill_numbers, status_keys, traceparents)
     select :tenant, 'order.created', :waybill_number, :status_key, :traceparents::text[] from now where is_current and messaging
     returning tenant_id
+  ), changed as (
+    insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor)
+    select :tenant, merchant_id, 'order.created', coalesce(waybills::text[], :waybill_number),
+      coalesce(statuses::text[], :status_key), 'merchant'
+    from unnest(:change_merchants::bigint[], :change_waybills::text[], :change_statuses::text[])
+      as changed (merchant_id, waybills, statuses)
+    where (select is_current from now) returning tenant_id
   )${keyInsertion}, wanted as materialized (
     select *, ${phoneKeyOf('customer_phone')} as phone_key, destination_city_id as city_id from input where :looks_up::boolean
   )

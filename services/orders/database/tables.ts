@@ -9,6 +9,23 @@ type Decimal = ColumnType<string, number | string, number | string>
 
 type CheckColumn = ColumnType<'refuse' | 'warn' | 'off' | null, string | null | undefined, string | null>
 
+interface ChangeColumns {
+  tenant_id: string
+  merchant_id: Bigint
+  type: ChangeType
+  waybill_numbers: string[]
+  status_keys: string[]
+  fields: string[] | null
+  actor: ChangeActor
+  happened_at: Generated<Date>
+}
+
+/** What may happen to an order, and who may make it happen. */
+export const changeTypes = ['order.created', 'order.status_changed', 'order.edited'] as const
+export type ChangeType = (typeof changeTypes)[number]
+export const changeActors = ['merchant', 'staff', 'customer'] as const
+export type ChangeActor = (typeof changeActors)[number]
+
 export interface Tables {
   audit: AuditTable
   tenants: {
@@ -108,6 +125,15 @@ export interface Tables {
     happened_at: Generated<Date>
     staff_name: string | null
     note: string | null
+  }
+  new_changes: ChangeColumns & { change_id: Generated<string> }
+  changes: ChangeColumns & { position: Bigint }
+  feeds: {
+    tenant_id: string
+    merchant_id: Bigint
+    epoch: Generated<string>
+    last_position: ColumnType<string, number | undefined, number>
+    deleted_position: ColumnType<string, number | undefined, number>
   }
   outbox: {
     tenant_id: string

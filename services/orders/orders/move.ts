@@ -82,12 +82,12 @@ const locking = `
   order by waybill_number for no key update`
 
 /**
- * Writes a checked move of locked orders. Clock and outbox id are read while the rows are locked, so the events of a
- * waybill never go backwards.
+ * Writes a checked move of locked orders. Clock, outbox id and change ids are read while the rows are locked, so the events of
+ * a waybill never go backwards.
  */
 const writeMoves = (tx: Tx, { tenant, waybills, statusKey, note, mover, traceparent }: Move) => {
-  const staffName = 'staffName' in mover ? mover.staffName : null
-  const values = [tenant, waybills, statusKey, staffName, note, traceparent ? [traceparent] : null]
+  const [actor, staffName] = 'staffName' in mover ? ['staff', mover.staffName] : ['merchant', null]
+  const values = [tenant, waybills, statusKey, staffName, note, traceparent ? [traceparent] : null, actor]
   return tx.client.query({ name: 'write_moves', text: writing, values })
 }
 
@@ -96,6 +96,12 @@ const writing = `
     select clock_timestamp() as now
   ), moved as (
     update orders set status_key = $3 where tenant_id = $1 and waybill_number = any($2::text[])
+    returning merchant_id, waybill_number
+  ), changed as (
+    insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, happened_at)
+    select $1, merchant_id, 'order.status_changed', array_agg(waybill_number order by waybill_number), array[$3], $7,
+      (select now from clock)
+    from moved group by merchant_id returning tenant_id
   ), events as (
     insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note)
     select $1, waybill_number, $3, now, $4, $5 from clock, unnest($2::text[]) as waybill_number returning tenant_id
