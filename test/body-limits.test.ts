@@ -15,6 +15,7 @@ const large: Record<string, number> = {
   'POST /api/public/merchant/order/bulk': maxBodyBytes,
   'POST /api/public/merchant/order/single': 65_536,
   'POST /api/public/merchant/order/cancel': 512_000,
+  'POST /api/public/merchant/order/confirm': 512_000,
   'POST /api/public/merchant/order/lookup': 512_000,
   'POST /api/staff/order/status': 512_000,
   'GET /api/public/merchant/order/tracking-info': 16_384,

@@ -28,7 +28,7 @@ import { catalogueLists, catalogueRows } from './catalogue/routes.ts'
 import { createOrderFinder } from './orders/find-order.ts'
 import { internal } from './orders/internal-routes.ts'
 import { lookingUp } from './orders/look-up-routes.ts'
-import { cancelling, staffMoves } from './orders/move-routes.ts'
+import { merchantMoving, staffMoves } from './orders/move-routes.ts'
 import { merchantOrders, orderStatus, staffOrders } from './orders/order-routes.ts'
 import { statusList } from './orders/status-routes.ts'
 import { orderSummary } from './orders/summary-routes.ts'
@@ -171,7 +171,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(orderStatus, { findOrder })
       await merchants.register(lookingUp, { pool })
       await merchants.register(orderSummary, { pool })
-      await merchants.register(cancelling, { pool, onMoved })
+      await merchants.register(merchantMoving, { pool, onMoved })
       await merchants.register(statusList, { pool })
       await merchants.register(tracking, { findOrder })
       await merchants.register(finance, { findOrder })

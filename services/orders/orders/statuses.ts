@@ -2,11 +2,18 @@
 export const initialStatusKeys = ['key_1', 'key_2'] as const
 export type InitialStatusKey = (typeof initialStatusKeys)[number]
 
+export const confirmedKey: InitialStatusKey = 'key_2'
 /** The status of an order that its merchant cancelled. */
 export const cancelledKey = 'key_3'
 
 /** The API relies on these: every set of statuses has them, and merchants may set no others. */
 export const merchantStatusKeys: readonly string[] = [...initialStatusKeys, cancelledKey]
+
+/** The moves that merchants may make of their own orders, in every set: confirm a draft, and cancel. */
+export const merchantMoves: Readonly<Record<string, readonly string[]>> = {
+  key_1: [confirmedKey, cancelledKey],
+  key_2: [cancelledKey],
+}
 
 /** What standard keys mean for a summary, in a set of a tenant's own too. */
 export const deliveredKeys: readonly string[] = ['key_7', 'key_13', 'key_14']
