@@ -4,6 +4,7 @@ import { startOwnPostgres } from '../dev/own-postgres.ts'
 import { chanceOf } from '../test/chance.ts'
 import { eventually, request } from '../test/courier.ts'
 import { type Courier, countByStatus, queueMessages, startCourier } from './courier.ts'
+import { checkChanges, followChanges } from './follow-changes.ts'
 import { type BulkRequest, book, keepBooking, type Load, type Merchant } from './order-requests.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 import { checkStored } from './stored-orders.ts'
@@ -139,6 +140,7 @@ const run: TrustPromise['run'] = async t => {
   const chance = chanceOf(t.seed)
   const load = keepBooking(merchant, { workers: 4, seed: t.seed, pauseMilliseconds: 500 })
   const finishCancelling = keepCancelling(courier, load)
+  const finishFollowing = followChanges(merchant)
   await killServices(courier, kills, chance)
   const { queued: left = 0 } = await countByStatus(courier)
   broken.require(left > 0, 'all messages had left before the last kill')
@@ -150,7 +152,9 @@ const run: TrustPromise['run'] = async t => {
   const live = await fetch(`${courier.orders.url}/health/live`).catch(() => undefined)
   broken.require(live?.status === 200, 'orders did not survive that Postgres was killed')
   broken.require(slowest < maxRecoverySeconds, `it took ${slowest} s until a batch was created again`)
-  const stored = await checkStored(text => courier.rows('orders', text), [...load.log, ...log], broken)
+  const rows = (text: string) => courier.rows('orders', text)
+  const stored = await checkStored(rows, [...load.log, ...log], broken)
+  const changes = await checkChanges(rows, await finishFollowing(), broken)
   const moved = await courier.rows('orders', `select waybill_number from orders where status_key = 'key_3'`)
   const unmoved = cancelled.length - moved.length
   broken.require(unmoved === 0, `${unmoved} acknowledged moves are missing`)
@@ -158,13 +162,13 @@ const run: TrustPromise['run'] = async t => {
   if (t.short) await giveUpSends(courier)
   const messages = await checkMessages(courier, { cancelled, queued }, broken)
   const killed = `${kills} of services, ${postgresKills} of Postgres`
-  return { kills: killed, ...stored, moved: moved.length, ...messages, 'recovery s': rounded(slowest, 2) }
+  return { kills: killed, ...stored, moved: moved.length, changes, ...messages, 'recovery s': rounded(slowest, 2) }
 }
 
 export const promise: TrustPromise = {
   promise:
-    'When orders, the notifier or Postgres is killed at any moment, what was acknowledged is kept, no batch is stored in part, and each message is sent once or unknown',
+    'When orders, the notifier or Postgres is killed at any moment, what was acknowledged is kept, no batch is stored in part, a reader of the changes gets each once, and each message is sent once or unknown',
   limit:
-    'kill -9 of either service x100, of Postgres x6, under load and with 10,000 messages queued: 0 orders, moves or messages lost, 0 partial, 0 duplicated; orders created again within 5 s after Postgres is back',
+    'kill -9 of either service x100, of Postgres x6, under load and with 10,000 messages queued: 0 orders, moves or messages lost, 0 partial, 0 duplicated, 0 changes skipped; orders created again within 5 s after Postgres is back',
   run,
 }

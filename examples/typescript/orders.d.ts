@@ -202,6 +202,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/public/merchant/order/changes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What happened to your orders since the last request
+         * @description Every creation, status change and edit, once, oldest first; kept for 30 days.
+         */
+        get: operations["listChanges"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/public/merchant/order/lookup": {
         parameters: {
             query?: never;
@@ -570,6 +590,32 @@ export interface components {
         Cancellation: {
             /** @description All of them are moved, or none. */
             waybill_numbers: string[];
+        };
+        Change: {
+            /** @enum {string} */
+            by: "merchant" | "staff" | "customer";
+            /** @description Of order.edited: the names of the fields that were changed. */
+            fields: string[] | null;
+            /** @description ISO 8601, UTC, with six decimals. */
+            happened_at: string;
+            /** @description Of this change for good: whoever receives it twice knows it by this. */
+            id: string;
+            order_no: string | null;
+            /** @description The status that the order had with this change. */
+            status: {
+                key: string;
+                name: string;
+            };
+            /** @enum {string} */
+            type: "order.created" | "order.status_changed" | "order.edited";
+            waybill_number: string;
+        };
+        Changes: {
+            /** @description Oldest first. */
+            data: components["schemas"]["Change"][];
+            has_more: boolean;
+            /** @description Store it with what you did, and send it next time. */
+            next_cursor: string;
         };
         City: {
             id: number;
@@ -1198,6 +1244,24 @@ export interface components {
                  * @example {
                  *       "message": "A call with this Idempotency-Key is running. Repeat it for its answer.",
                  *       "code": "idempotency_key_running"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description What follows the cursor is no longer kept: start again without one. */
+        Error410: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "What follows this cursor is no longer kept.",
+                 *       "code": "cursor_expired"
                  *     }
                  */
                 "application/json": components["schemas"]["Error"];
@@ -2250,6 +2314,73 @@ export interface operations {
             409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listChanges: {
+        parameters: {
+            query?: {
+                /** @description The next_cursor of the previous response, or the id of a change. Without it: the oldest of the last 30 days. `now`: what happens from now on. */
+                cursor?: string;
+                /** @description Changes at most. Default: 100. */
+                limit?: number;
+                /** @description How many seconds to wait for a change when there is none. Default: 0. */
+                wait?: number;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41",
+                     *           "type": "order.status_changed",
+                     *           "waybill_number": "DM00000001",
+                     *           "order_no": "LS-1001",
+                     *           "status": {
+                     *             "key": "key_13",
+                     *             "name": "DELIVERED"
+                     *           },
+                     *           "happened_at": "2026-02-20T09:12:44.000000Z",
+                     *           "by": "staff",
+                     *           "fields": null
+                     *         }
+                     *       ],
+                     *       "next_cursor": "2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41",
+                     *       "has_more": false
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Changes"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            410: components["responses"]["Error410"];
+            413: components["responses"]["Error413"];
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             431: components["responses"]["Error431"];

@@ -25,6 +25,8 @@ import { createCatalogues } from './catalogue/catalogue.ts'
 import { createLists } from './catalogue/lists.ts'
 import { countLoads, watchCatalogues } from './catalogue/metrics.ts'
 import { catalogueLists, catalogueRows } from './catalogue/routes.ts'
+import { changes } from './changes/routes.ts'
+import { createChangeWatch } from './changes/watch.ts'
 import { createOrderFinder } from './orders/find-order.ts'
 import { internal } from './orders/internal-routes.ts'
 import { lookingUp } from './orders/look-up-routes.ts'
@@ -143,7 +145,12 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const writeBatch = createBatchWriter(pool, limits.tracer)
   const suspicions = { findAlike: createFindAlike(pool), findHabits: createFindHabits(pool) }
 
-  const onMoved = (tenant: string) => relay.wake(tenant)
+  const watch = createChangeWatch(pool, logger)
+
+  const onChanged = (tenant: string): void => {
+    relay.wake(tenant)
+    watch.wake()
+  }
 
   await app.register(login, {
     prefix: merchantPrefix,
@@ -164,14 +171,15 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
         maxBodyBytes: limits.maxBodyBytes,
         onBooked: (tenant, orders) => {
           booked.inc(orders)
-          relay.wake(tenant)
+          onChanged(tenant)
         },
       })
       await merchants.register(merchantOrders, { pool, findOrder, openWholeList })
       await merchants.register(orderStatus, { findOrder })
       await merchants.register(lookingUp, { pool })
+      await merchants.register(changes, { pool, watch })
       await merchants.register(orderSummary, { pool })
-      await merchants.register(merchantMoving, { pool, onMoved })
+      await merchants.register(merchantMoving, { pool, onMoved: onChanged })
       await merchants.register(statusList, { pool })
       await merchants.register(tracking, { findOrder })
       await merchants.register(finance, { findOrder })
@@ -194,7 +202,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       staff.addHook('onRequest', limitRequests(new Limit('staff', limits.requestsPerMinute), staffIn))
       refuseUnknownFields(staff)
       await staff.register(staffOrders, { pool, findOrder, openWholeList })
-      await staff.register(staffMoves, { pool, onMoved })
+      await staff.register(staffMoves, { pool, onMoved: onChanged })
     },
     { prefix: '/api/staff' },
   )

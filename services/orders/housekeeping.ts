@@ -3,8 +3,9 @@ import { deleteOldKeys } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { deleteOldTokens } from './access/tokens.ts'
+import { deleteOldChanges } from './changes/queries.ts'
 import { deleteUnwanted } from './outbox/queries.ts'
 
-/** Deletes idempotency keys and tokens that are no longer kept, and events of tenants without messaging. */
+/** Deletes idempotency keys and tokens and changes that are no longer kept, and events of tenants without messaging. */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
-  createHousekeeping(pool, logger, [deleteOldKeys, deleteOldTokens, deleteUnwanted])
+  createHousekeeping(pool, logger, [deleteOldKeys, deleteOldTokens, deleteOldChanges, deleteUnwanted])

@@ -14,6 +14,7 @@ const allowed: Readonly<Record<string, string>> = {
   'services/notifier/channels/rotate.ts': 'the operator seals all credentials with a new key',
   'services/notifier/channels/check-keys.ts': 'the keys open the credentials of all tenants, or nothing is sent',
   'services/notifier/channels/prove.ts': 'a number belongs to the one tenant that proved it',
+  'services/orders/changes/watch.ts': 'one poll for the waiting requests of all merchants',
   'services/orders/outbox/': 'the relay and its metrics: which tenants have events waiting',
 }
 

@@ -3,6 +3,7 @@ import type { ServiceClient } from '@courier/shared/http/service-client.ts'
 import { audit, operator } from '@courier/shared/postgres/audit.ts'
 import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
+import { renewFeeds } from '../changes/queries.ts'
 import { blockSize, reserveNumbers } from '../booking/waybill-numbers.ts'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tx } from '../database/tables.ts'
@@ -64,6 +65,7 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
       const dropped = await dropTooOld(tx, tenant)
       if (missing.length > 0) await requeue(tx, tenant, missing)
       const numbers = await skipNumbers(tx, tenant, options)
+      if (options.skip !== 0) await renewFeeds(tx, tenant)
       await audit(tx, tenant, operator(), 'database.restored', tenant)
       const { format, ...skipped } = numbers
       const lost = without(eventsOf(known), own)

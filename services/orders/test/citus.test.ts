@@ -67,6 +67,6 @@ t.test('with CITUS each setting of a transaction is a message of its own', async
     [],
   )
   const writing = sent.find(text => text.includes('insert into orders')) ?? ''
-  t.equal(writing.match(/insert into/g)?.length, 4)
-  t.equal(writing.match(/returning/g)?.length, 4, 'each insertion from a select returns something')
+  t.equal(writing.match(/insert into/g)?.length, 5)
+  t.equal(writing.match(/returning/g)?.length, 5, 'each insertion from a select returns something')
 })

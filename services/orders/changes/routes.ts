@@ -1,0 +1,159 @@
+import { errorResponses, httpError } from '@courier/shared/http/errors.ts'
+import { refuseUnknownFields } from '@courier/shared/http/validator.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyReply } from 'fastify'
+import type pg from 'pg'
+import type { Merchant } from '../access/merchant.ts'
+import { changeActors, changeTypes } from '../database/tables.ts'
+import { cursorPattern, type FeedPage, idOf, readFeed } from './feed.ts'
+import { type Change, keptDays } from './queries.ts'
+import type { ChangeWatch } from './watch.ts'
+
+const maxLimit = 500
+const defaultLimit = 100
+const maxWaitSeconds = 20
+/** Of one merchant in one process. */
+const maxWaiting = 20
+
+const Query = Type.Object({
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 60,
+      pattern: cursorPattern,
+      must: 'be the next_cursor of an earlier response, or now',
+      description: `The next_cursor of the previous response, or the id of a change. Without it: the oldest of the last ${keptDays} days. \`now\`: what happens from now on.`,
+    }),
+  ),
+  limit: Type.Optional(
+    Type.String({
+      maxLength: 3,
+      pattern: '^([1-9][0-9]?|[1-4][0-9]{2}|500)$',
+      must: `be a whole number, 1 to ${maxLimit}`,
+      description: `Changes at most. Default: ${defaultLimit}.`,
+      documented: { type: 'integer', minimum: 1, maximum: maxLimit },
+    }),
+  ),
+  wait: Type.Optional(
+    Type.String({
+      maxLength: 2,
+      pattern: '^(1?[0-9]|20)$',
+      must: `be a whole number of seconds, 0 to ${maxWaitSeconds}`,
+      description: 'How many seconds to wait for a change when there is none. Default: 0.',
+      documented: { type: 'integer', minimum: 0, maximum: maxWaitSeconds },
+    }),
+  ),
+})
+
+export const ChangeItem = Type.Object(
+  {
+    id: Type.String({ description: 'Of this change for good: whoever receives it twice knows it by this.' }),
+    type: Type.Union(changeTypes.map(type => Type.Literal(type))),
+    waybill_number: Type.String(),
+    order_no: Type.Union([Type.String(), Type.Null()]),
+    status: Type.Object(
+      { key: Type.String(), name: Type.String() },
+      { description: 'The status that the order had with this change.' },
+    ),
+    happened_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
+    by: Type.Union(changeActors.map(actor => Type.Literal(actor))),
+    fields: Type.Union([Type.Array(Type.String()), Type.Null()], {
+      description: 'Of order.edited: the names of the fields that were changed.',
+    }),
+  },
+  { title: 'Change' },
+)
+
+export const exampleChange: Static<typeof ChangeItem> = {
+  id: '2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41',
+  type: 'order.status_changed',
+  waybill_number: 'DM00000001',
+  order_no: 'LS-1001',
+  status: { key: 'key_13', name: 'DELIVERED' },
+  happened_at: '2026-02-20T09:12:44.000000Z',
+  by: 'staff',
+  fields: null,
+}
+
+const Changes = Type.Object(
+  {
+    data: Type.Array(ChangeItem, { description: 'Oldest first.' }),
+    next_cursor: Type.String({ description: 'Store it with what you did, and send it next time.' }),
+    has_more: Type.Boolean(),
+  },
+  { title: 'Changes', examples: [{ data: [exampleChange], next_cursor: exampleChange.id, has_more: false }] },
+)
+
+/** A change as merchants receive it. */
+export const changeItem = (epoch: string, { position, fields, ...change }: Change): Static<typeof ChangeItem> => ({
+  id: idOf(epoch, position),
+  ...change,
+  fields: fields && [...fields],
+})
+
+export interface ChangesOptions {
+  readonly pool: pg.Pool
+  readonly watch: ChangeWatch
+}
+
+/** What happened to the merchant's orders, in an order in which nothing is skipped (docs/changes.md). */
+export const changes: FastifyPluginAsyncTypebox<ChangesOptions> = async (app, { pool, watch }) => {
+  refuseUnknownFields(app)
+  app.addHook('preClose', async () => watch.close())
+  app.get(
+    '/order/changes',
+    {
+      schema: {
+        tags: ['orders'],
+        operationId: 'listChanges',
+        summary: 'What happened to your orders since the last request',
+        description: `Every creation, status change and edit, once, oldest first; kept for ${keptDays} days.`,
+        security: [{ token: [] }],
+        querystring: Query,
+        response: { 200: Changes, ...errorResponses(400, 401, 405, 410, 422, 429, 503) },
+      },
+      serializerCompiler: () => JSON.stringify,
+    },
+    async (request, reply) => {
+      const { cursor, limit = defaultLimit, wait = 0 } = request.query
+      const read = async (from: string | undefined): Promise<FeedPage> => {
+        const page = await readFeed(pool, request.merchant, from, Number(limit))
+        if (!page) throw cursorExpired()
+        return page
+      }
+      const page = await read(cursor)
+      if (page.changes.length > 0 || page.hasMore || Number(wait) === 0) return toResponse(page)
+      await waitFor(watch, request.merchant, page, Number(wait), reply)
+      return toResponse(await read(idOf(page.epoch, page.position)))
+    },
+  )
+}
+
+const toResponse = ({ changes, epoch, position, hasMore }: FeedPage): Static<typeof Changes> => ({
+  data: changes.map(change => changeItem(epoch, change)),
+  next_cursor: idOf(epoch, position),
+  has_more: hasMore,
+})
+
+/** Until the merchant has changes, the time is over, the client has gone, or the service stops. */
+const waitFor = async (
+  watch: ChangeWatch,
+  { tenant, merchantId }: Merchant,
+  { position }: FeedPage,
+  seconds: number,
+  reply: FastifyReply,
+): Promise<void> => {
+  if (watch.countOf(tenant, merchantId) >= maxWaiting)
+    throw httpError('rate_limited', `At most ${maxWaiting} requests of a merchant wait at once: use fewer.`, {
+      retryAfterSeconds: 1,
+    })
+  const gone = new AbortController()
+  reply.raw.once('close', () => gone.abort())
+  await watch.wait({ tenant, merchantId, after: position }, seconds * 1_000, gone.signal)
+}
+
+const cursorExpired = () =>
+  httpError(
+    'cursor_expired',
+    `Changes are kept for ${keptDays} days, and what follows this cursor is no longer there. Request without a cursor for the oldest that are kept, and read the list of orders for what was before.`,
+  )

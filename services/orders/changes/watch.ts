@@ -1,0 +1,74 @@
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { Tx } from '../database/tables.ts'
+import { type FeedReader, findNews } from './queries.ts'
+
+/** What other processes write is found by the next poll. */
+const pollMilliseconds = 1_000
+/** What this process writes shares a poll within this time. */
+const wakeMilliseconds = 50
+
+interface Waiter extends FeedReader {
+  readonly resolve: () => void
+}
+
+export type ChangeWatch = ReturnType<typeof createChangeWatch>
+
+/** Lets any number of readers wait for changes, at the cost of one query a second. */
+export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
+  const waiters = new Set<Waiter>()
+  let timer: NodeJS.Timeout | undefined
+  let dueAt = Number.POSITIVE_INFINITY
+  let isClosed = false
+
+  const poll = async (): Promise<void> => {
+    timer = undefined
+    dueAt = Number.POSITIVE_INFINITY
+    const asked = [...waiters]
+    try {
+      const found = await inAllTenants(pool, (tx: Tx) => findNews(tx, asked))
+      for (const { resolve } of found) resolve()
+    } catch (err) {
+      logger.warn({ err }, 'changes.poll_failed')
+    }
+    if (waiters.size > 0) pollAfter(pollMilliseconds)
+  }
+  const pollAfter = (milliseconds: number): void => {
+    if (isClosed || dueAt <= performance.now() + milliseconds) return
+    dueAt = performance.now() + milliseconds
+    clearTimeout(timer)
+    timer = setTimeout(poll, milliseconds)
+  }
+  /** Resolves when the reader's merchant has changes, when `signal` aborts, when the watch closes, and after that time. */
+  const wait = (reader: FeedReader, milliseconds: number, signal: AbortSignal): Promise<void> => {
+    if (isClosed || signal.aborted) return Promise.resolve()
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const waiter = { ...reader, resolve }
+    const timeout = setTimeout(resolve, milliseconds)
+    signal.addEventListener('abort', () => resolve(), { once: true })
+    waiters.add(waiter)
+    // What was committed since the reader looked.
+    pollAfter(wakeMilliseconds)
+    return promise.finally(() => {
+      clearTimeout(timeout)
+      waiters.delete(waiter)
+    })
+  }
+  /** How many requests of the merchant wait. */
+  const countOf = (tenant: string, merchantId: string): number => {
+    let count = 0
+    for (const waiter of waiters) if (waiter.tenant === tenant && waiter.merchantId === merchantId) count++
+    return count
+  }
+  /** Something was written. */
+  const wake = (): void => {
+    if (waiters.size > 0) pollAfter(wakeMilliseconds)
+  }
+  const close = (): void => {
+    isClosed = true
+    clearTimeout(timer)
+    for (const { resolve } of waiters) resolve()
+  }
+  return { wait, wake, countOf, close }
+}
