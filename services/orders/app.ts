@@ -27,6 +27,7 @@ import { countLoads, watchCatalogues } from './catalogue/metrics.ts'
 import { catalogueLists, catalogueRows } from './catalogue/routes.ts'
 import { changes } from './changes/routes.ts'
 import { createChangeWatch } from './changes/watch.ts'
+import { merchantEdits, staffEdits } from './editing/routes.ts'
 import { createOrderFinder } from './orders/find-order.ts'
 import { internal } from './orders/internal-routes.ts'
 import { lookingUp } from './orders/look-up-routes.ts'
@@ -152,6 +153,8 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
     watch.wake()
   }
 
+  const onEdited = () => watch.wake()
+
   await app.register(login, {
     prefix: merchantPrefix,
     dependencies: createLoginDependencies(pool, limits.login),
@@ -180,6 +183,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(changes, { pool, watch })
       await merchants.register(orderSummary, { pool })
       await merchants.register(merchantMoving, { pool, onMoved: onChanged })
+      await merchants.register(merchantEdits, { pool, catalogues, onEdited })
       await merchants.register(statusList, { pool })
       await merchants.register(tracking, { findOrder })
       await merchants.register(finance, { findOrder })
@@ -202,6 +206,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       staff.addHook('onRequest', limitRequests(new Limit('staff', limits.requestsPerMinute), staffIn))
       refuseUnknownFields(staff)
       await staff.register(staffOrders, { pool, findOrder, openWholeList })
+      await staff.register(staffEdits, { pool, catalogues, onEdited })
       await staff.register(staffMoves, { pool, onMoved: onChanged })
     },
     { prefix: '/api/staff' },

@@ -74,8 +74,9 @@ const isBadCode = (bytes: Buffer, at: number): boolean => {
   return first === zero && second === zero && bytes[at + 2] === zero && bytes[at + 3] === zero
 }
 
-type Json = Record<string, unknown>
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+export type Json = Record<string, unknown>
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const readBody = (
   check: TypeCheck<ReturnType<typeof bulkBody>>,
@@ -110,7 +111,7 @@ const readRest = (
   }
 }
 
-const optionalNames = ({ properties, required = [] }: TObject): string[] =>
+export const optionalNames = ({ properties, required = [] }: TObject): string[] =>
   Object.keys(properties).filter(name => !required.includes(name))
 const optionalOfGeneral = optionalNames(GeneralData)
 const optionalOfOrder = optionalNames(OrderData)
@@ -124,7 +125,7 @@ const dropEmptyLists = (body: unknown, maxOrders: number): boolean => {
   return dropFrom(body.general_data, optionalOfGeneral) || ofOrders > 0
 }
 
-const dropFrom = (record: unknown, names: readonly string[]): boolean => {
+export const dropFrom = (record: unknown, names: readonly string[]): boolean => {
   if (!isObject(record)) return false
   const empty = names.filter(name => Array.isArray(record[name]) && record[name].length === 0)
   for (const name of empty) delete record[name]
@@ -149,7 +150,7 @@ const addRuleErrors = (body: Json, mayBeBad: boolean, maxOrders: number, errors:
   }
 }
 
-const requireNames = (record: Json, path: string, end: 'origin' | 'destination', errors: ErrorList): void => {
+export const requireNames = (record: Json, path: string, end: 'origin' | 'destination', errors: ErrorList): void => {
   if (!isBlank(record[`${end}_city_id`])) return
   for (const name of [`${end}_city_name`, `${end}_state_name`])
     if (isBlank(record[name]))
@@ -157,13 +158,13 @@ const requireNames = (record: Json, path: string, end: 'origin' | 'destination',
 }
 
 /** Digits in a string pass the schema whatever their value. */
-const refuseNumbers = ({ cod, weight }: Json, path: string, errors: ErrorList): void => {
+export const refuseNumbers = ({ cod, weight }: Json, path: string, errors: ErrorList): void => {
   if (typeof cod === 'string' && Number(cod) > maxCod) errors.addFirst(`${path}cod`, `The cod field must ${codRule}.`)
   if (typeof weight === 'string' && !(Number(weight) > 0 && Number(weight) <= maxWeightKg))
     errors.addFirst(`${path}weight`, isBlank(weight) ? required('weight') : `The weight field must ${weightRule}.`)
 }
 
-const refuseBadText = (record: Json, path: string, errors: ErrorList): void => {
+export const refuseBadText = (record: Json, path: string, errors: ErrorList): void => {
   for (const [name, value] of Object.entries(record))
     if (knownFields.has(name) && typeof value === 'string' && isBadText(value))
       errors.addFirst(path + name, badText(name))
@@ -197,10 +198,10 @@ const toOrder = (item: Static<typeof OrderData>): Order => ({
   remark: optionalText(item.remark),
 })
 
-const optionalText = (text: string | null | undefined): string | undefined => text?.trim() || undefined
+export const optionalText = (text: string | null | undefined): string | undefined => text?.trim() || undefined
 
 /** Beside an id the names serve suggestions only. */
-const cityReference = (
+export const cityReference = (
   id: string | number | null | undefined,
   cityName?: string | null,
   stateName?: string | null,

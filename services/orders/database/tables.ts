@@ -135,6 +135,15 @@ export interface Tables {
     last_position: ColumnType<string, number | undefined, number>
     deleted_position: ColumnType<string, number | undefined, number>
   }
+  order_edits: {
+    tenant_id: string
+    waybill_number: string
+    edit_id: Generated<string>
+    fields: string[]
+    edited_at: Date
+    staff_name: string | null
+    reason: string | null
+  }
   outbox: {
     tenant_id: string
     outbox_id: Generated<string>

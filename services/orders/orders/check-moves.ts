@@ -46,4 +46,5 @@ const hintOf = (from: string, to: string, mover: Mover, statuses: Statuses): str
   return moves.length > 0 ? `it may move to ${moves.map(name).join(', ')}.` : 'it may not move any more.'
 }
 
-const nameOf = (key: string, statuses: Statuses): string => `${key} ${statuses.get(key)?.name ?? ''}`.trim()
+/** Its key and its name. */
+export const nameOf = (key: string, statuses: Statuses): string => `${key} ${statuses.get(key)?.name ?? ''}`.trim()

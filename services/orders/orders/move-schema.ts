@@ -11,7 +11,7 @@ const WaybillNumbers = Type.Array(
 )
 
 /** Postgres refuses null characters and lone surrogates. */
-const noteText = '^([^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$'
+export const noteText = '^([^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$'
 
 export const StatusMove = Type.Object(
   {

@@ -1,5 +1,5 @@
 import type { Tx } from '../database/tables.ts'
-import { cancelledKey, deliveredKeys, initialStatusKeys, returnedKeys } from './statuses.ts'
+import { classOf } from './statuses.ts'
 
 export const groupings = ['day', 'status', 'city'] as const
 export type Grouping = (typeof groupings)[number]
@@ -72,16 +72,6 @@ export interface Figures {
   cod_outstanding: number
   delivered_first_attempt: number
   first_attempt_share: number | null
-}
-
-type Class = 'waiting' | 'under_way' | 'delivered' | 'returned' | 'cancelled'
-
-/** Statuses of a tenant's own that the standard set does not have are under way. */
-const classOf = (key: string): Class => {
-  if (initialStatusKeys.some(initial => initial === key)) return 'waiting'
-  if (key === cancelledKey) return 'cancelled'
-  if (deliveredKeys.includes(key)) return 'delivered'
-  return returnedKeys.includes(key) ? 'returned' : 'under_way'
 }
 
 export const figuresOf = (rows: readonly Counted[]): Figures => {
