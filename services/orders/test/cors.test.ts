@@ -77,6 +77,7 @@ t.test('a script reads a batch, its headers and its errors', async t => {
       'x-request-id',
       'idempotency-replayed',
       'location',
+      'etag',
     ])
   }
   t.match(responses[1]?.headers, {
