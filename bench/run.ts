@@ -5,12 +5,13 @@ import { runTool } from '../dev/tool.ts'
 import { compareWithCommit } from './against.ts'
 import type { Bench, BenchOptions, TableRow } from './bench.ts'
 import { bulk } from './bulk.ts'
+import { changes } from './changes.ts'
 import { footprint } from './footprint.ts'
 import { growth } from './growth.ts'
 import { notifier } from './notifier.ts'
 import { read } from './read.ts'
 
-const benches: Record<string, Bench> = { bulk, read, notifier, growth, footprint }
+const benches: Record<string, Bench> = { bulk, read, changes, notifier, growth, footprint }
 
 const help = `npm run bench -- [NAME ...] [OPTION ...]     Measures; without a name all of these:
 
