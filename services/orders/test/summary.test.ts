@@ -122,3 +122,11 @@ t.test('without dates it is the last thirty days; what is no period is refused',
   }
   for (const [query, errors] of Object.entries(wrong)) t.strictSame(await summary(query), refusal(errors), query)
 })
+
+t.test("a merchant's summaries are made one at a time, and few wait", async t => {
+  const responses = await Promise.all(Array.from({ length: 20 }, () => get('/order/summary')))
+  const refused = responses.filter(({ status }) => status === 503)
+  t.ok(refused.length > 0 && refused.length <= 9)
+  t.ok(refused.every(({ headers }) => headers['retry-after']))
+  t.equal(responses.filter(({ status }) => status === 200).length, 20 - refused.length)
+})
