@@ -162,7 +162,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change an order that was not picked up
+         * @description Another city or weight is priced anew.
+         */
+        patch: operations["editOrder"];
         trace?: never;
     };
     "/api/public/merchant/order/{waybill}/status": {
@@ -242,6 +246,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/public/merchant/order/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm drafts
+         * @description Drafts only. Confirms every order of the list, or none and lists every error.
+         */
+        post: operations["confirmOrders"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/public/merchant/order/lookup": {
         parameters: {
             query?: never;
@@ -311,6 +335,26 @@ export interface paths {
         };
         /** List the statuses with their moves */
         get: operations["listStatuses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/public/merchant/order/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counts and COD of the orders of a period
+         * @description By when they were created; 366 days and 1000000 orders at most.
+         */
+        get: operations["summariseOrders"];
         put?: never;
         post?: never;
         delete?: never;
@@ -472,7 +516,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change an order
+         * @description Everything before it is picked up; then, until it is delivered or goes back, the customer_ fields.
+         */
+        patch: operations["editAnyOrder"];
         trace?: never;
     };
     "/api/staff/order/status": {
@@ -702,6 +750,10 @@ export interface components {
             postal_code: string | null;
             state: string;
         };
+        Confirmation: {
+            /** @description All of them are moved, or none. */
+            waybill_numbers: string[];
+        };
         Created: {
             /** @description Waybill numbers of the new orders, in the order of order_data. */
             data: string[];
@@ -715,6 +767,21 @@ export interface components {
         Credentials: {
             email: string;
             password: string;
+        };
+        EditedOrder: {
+            data: {
+                currency: string;
+                delivery_charge: number;
+                /** @description What has another value now; destination_city_id for the city however it was given. */
+                fields: string[];
+                waybill_number: string;
+            };
+            /** @enum {string} */
+            message: "Order Updated Successfully";
+            /** @description What looks wrong but is legal, by field; only when there is any. */
+            warnings?: {
+                [key: string]: string[];
+            };
         };
         Error: {
             /** @description A stable name of the error (docs/errors.md); `message` may change its wording. */
@@ -893,6 +960,40 @@ export interface components {
             waybill_number: string;
             weight: number;
         };
+        OrderEdit: {
+            /** @description Amount to collect on delivery, in whole units of the company's currency. */
+            cod?: number | string;
+            /** @description Delivery address. */
+            customer_address?: string;
+            /** @description Recipient's e-mail address. */
+            customer_email?: string | null;
+            /** @description Name of the recipient. */
+            customer_name?: string;
+            /** @description Recipient's contact number. */
+            customer_phone?: string;
+            /** @description Second contact number; kept only where the courier company allows it. */
+            customer_secondary_phone?: string | null;
+            /** @description Short description of the order. */
+            description?: string | null;
+            /** @description ID of the destination city. */
+            destination_city_id?: string | number | null;
+            /** @description Name of the destination city; required when destination_city_id is absent. */
+            destination_city_name?: string | null;
+            /** @description Name of the destination state; required when destination_city_id is absent. */
+            destination_state_name?: string | null;
+            /** @description Approximate weight of the package in kilograms. */
+            weight?: number | string;
+        };
+        OrderEdited: {
+            /** @description ISO 8601, UTC, with six decimals. */
+            date_time: string;
+            /** @description The names of what was changed. */
+            fields: string[];
+            user: {
+                first_name: string;
+                last_name: string;
+            };
+        };
         OrderEvent: {
             happened_at: string;
             id: string;
@@ -905,6 +1006,46 @@ export interface components {
         OrderEvents: {
             events: components["schemas"]["OrderEvent"][];
             tenant: string;
+        };
+        OrderFigures: {
+            cancelled: number;
+            /** @description Of delivered orders. */
+            cod_delivered: number;
+            /** @description Of orders that wait or are under way. */
+            cod_outstanding: number;
+            /** @description Of all orders, in whole units of the currency. */
+            cod_total: number;
+            delivered: number;
+            delivered_first_attempt: number;
+            /** @description Of the delivered orders, 0 to 1, four decimals; null without any. */
+            first_attempt_share: number | null;
+            /** @description All of them: the sum of the five counts that follow. */
+            orders: number;
+            returned: number;
+            under_way: number;
+            waiting: number;
+        };
+        OrderGroup: {
+            cancelled: number;
+            /** @description Of delivered orders. */
+            cod_delivered: number;
+            /** @description Of orders that wait or are under way. */
+            cod_outstanding: number;
+            /** @description Of all orders, in whole units of the currency. */
+            cod_total: number;
+            delivered: number;
+            delivered_first_attempt: number;
+            /** @description Of the delivered orders, 0 to 1, four decimals; null without any. */
+            first_attempt_share: number | null;
+            /** @description The date, the key of the status or the id of the city. */
+            key: string;
+            /** @description The date, or the name of the status or the city. */
+            name: string;
+            /** @description All of them: the sum of the five counts that follow. */
+            orders: number;
+            returned: number;
+            under_way: number;
+            waiting: number;
         };
         OrderPage: {
             data: components["schemas"]["Order"][];
@@ -952,6 +1093,37 @@ export interface components {
             order_no: string | null;
             status: components["schemas"]["StatusLabel"];
             waybill_number: string;
+        };
+        OrderSummary: {
+            data: {
+                currency: string;
+                from: string;
+                /** @description None without group. Every day; every status, in the order of the set; the 100 cities with the most orders. */
+                groups: components["schemas"]["OrderGroup"][];
+                /** @description The cities that groups leaves out, summed up. */
+                others: {
+                    cancelled: number;
+                    /** @description Of delivered orders. */
+                    cod_delivered: number;
+                    /** @description Of orders that wait or are under way. */
+                    cod_outstanding: number;
+                    /** @description Of all orders, in whole units of the currency. */
+                    cod_total: number;
+                    delivered: number;
+                    delivered_first_attempt: number;
+                    /** @description Of the delivered orders, 0 to 1, four decimals; null without any. */
+                    first_attempt_share: number | null;
+                    groups: number;
+                    /** @description All of them: the sum of the five counts that follow. */
+                    orders: number;
+                    returned: number;
+                    under_way: number;
+                    waiting: number;
+                } | null;
+                time_zone: string;
+                to: string;
+                total: components["schemas"]["OrderFigures"];
+            };
         };
         PlaceRate: {
             currency: string;
@@ -1077,6 +1249,8 @@ export interface components {
             destination_city_id: number;
             destination_city_name: string;
             destination_state_name: string;
+            /** @description Changes other than of the status: the newest 50, newest first. */
+            edits: components["schemas"]["StaffOrderEdited"][];
             merchant: {
                 id: number;
                 name: string;
@@ -1094,6 +1268,43 @@ export interface components {
             waybill_number: string;
             /** @description Kilograms. */
             weight: number;
+        };
+        StaffOrderEdit: {
+            /** @description Amount to collect on delivery, in whole units of the company's currency. */
+            cod?: number | string;
+            /** @description Delivery address. */
+            customer_address?: string;
+            /** @description Recipient's e-mail address. */
+            customer_email?: string | null;
+            /** @description Name of the recipient. */
+            customer_name?: string;
+            /** @description Recipient's contact number. */
+            customer_phone?: string;
+            /** @description Second contact number; kept only where the courier company allows it. */
+            customer_secondary_phone?: string | null;
+            /** @description Short description of the order. */
+            description?: string | null;
+            /** @description ID of the destination city. */
+            destination_city_id?: string | number | null;
+            /** @description Name of the destination city; required when destination_city_id is absent. */
+            destination_city_name?: string | null;
+            /** @description Name of the destination state; required when destination_city_id is absent. */
+            destination_state_name?: string | null;
+            /** @description Why; staff sees it with the order. */
+            reason: string;
+            /** @description Approximate weight of the package in kilograms. */
+            weight?: number | string;
+        };
+        StaffOrderEdited: {
+            /** @description ISO 8601, UTC, with six decimals. */
+            date_time: string;
+            /** @description The names of what was changed. */
+            fields: string[];
+            reason: string | null;
+            user: {
+                first_name: string;
+                last_name: string;
+            };
         };
         StaffTrackingEvent: {
             /** @description ISO 8601, UTC, with six decimals. */
@@ -1139,9 +1350,9 @@ export interface components {
             };
         };
         Status: {
-            /** @description The keys that staff may move an order to from here, or the merchant by cancelling. */
+            /** @description The keys that staff may move an order to from here, or the merchant by confirming or cancelling. */
             after_statuses: string[];
-            /** @description The keys that staff may move an order from to here, or the merchant by cancelling. */
+            /** @description The keys that staff may move an order from to here, or the merchant by confirming or cancelling. */
             before_statuses: string[];
             color: string;
             /** @description ISO 8601, UTC, with six decimals. */
@@ -1208,6 +1419,8 @@ export interface components {
             destination_city_id: number;
             destination_city_name: string;
             destination_state_name: string;
+            /** @description Changes other than of the status: the newest 50, newest first. */
+            edits: components["schemas"]["OrderEdited"][];
             merchant: {
                 id: number;
                 name: string;
@@ -1388,6 +1601,25 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
+        /** @description The order has another ETag than If-Match says: the response carries it. */
+        Error412: {
+            headers: {
+                ETag: components["headers"]["ETag"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "The order has changed since you read it. Read it again.",
+                 *       "code": "precondition_failed"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
         /** @description The body is too large, or its JSON has too many values or levels. */
         Error413: {
             headers: {
@@ -1518,6 +1750,11 @@ export interface components {
          * @example GET, HEAD
          */
         Allow: string;
+        /**
+         * @description Names the state of the order, for If-Match.
+         * @example "q3x0cJ2mYb8Kf5rT1uVw7ZaE6dH"
+         */
+        ETag: string;
         /**
          * @description The response is that of an earlier request with the same Idempotency-Key; absent otherwise.
          * @example true
@@ -2253,6 +2490,7 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2307,6 +2545,18 @@ export interface operations {
                      *               "last_name": ""
                      *             }
                      *           }
+                     *         ],
+                     *         "edits": [
+                     *           {
+                     *             "fields": [
+                     *               "customer_phone"
+                     *             ],
+                     *             "date_time": "2026-02-19T20:15:00.000000Z",
+                     *             "user": {
+                     *               "first_name": "Lanka Shoes",
+                     *               "last_name": ""
+                     *             }
+                     *           }
                      *         ]
                      *       }
                      *     }
@@ -2322,6 +2572,77 @@ export interface operations {
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    editOrder: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The ETag that the order had when you read it: 412 if it has another now. Without it, the order is changed as it is. */
+                "if-match"?: string;
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description The waybill number. */
+                waybill: string;
+            };
+            cookie?: never;
+        };
+        /** @description At least one field; those that are absent stay. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "customer_phone": "0770000102",
+                 *       "customer_address": "14 Temple Road, Galle"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OrderEdit"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Order Updated Successfully",
+                     *       "data": {
+                     *         "waybill_number": "DM00000001",
+                     *         "fields": [
+                     *           "customer_phone"
+                     *         ],
+                     *         "delivery_charge": 540,
+                     *         "currency": "LKR"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EditedOrder"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             431: components["responses"]["Error431"];
             503: components["responses"]["Error503"];
@@ -2580,6 +2901,68 @@ export interface operations {
             408: components["responses"]["Error408"];
             410: components["responses"]["Error410"];
             413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    confirmOrders: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A request repeated under the same key is done once: its response is kept 24 hours. */
+                "Idempotency-Key"?: string;
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "waybill_numbers": [
+                 *         "DM00000001"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Confirmation"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Orders Confirmed Successfully",
+                     *       "data": [
+                     *         "DM00000001"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MovedOrders"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             431: components["responses"]["Error431"];
@@ -2901,6 +3284,106 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["StatusList"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    summariseOrders: {
+        parameters: {
+            query?: {
+                /** @description The business that the orders are of. */
+                business_id?: string;
+                /** @description The business that the orders are of. */
+                "filter[business_id]"?: string;
+                /** @description The first day, in the time zone of the courier company. Default: 29 days before the last. */
+                "filter[from]"?: string;
+                /** @description What the orders are grouped by: day of creation, status or city of delivery. */
+                "filter[group]"?: string;
+                /** @description The business that the orders are of. */
+                "filter[merchant_business_id]"?: string;
+                /** @description The last day, included. Default: today. */
+                "filter[to]"?: string;
+                /** @description The first day, in the time zone of the courier company. Default: 29 days before the last. */
+                from?: string;
+                /** @description What the orders are grouped by: day of creation, status or city of delivery. */
+                group?: string;
+                /** @description The business that the orders are of. */
+                merchant_business_id?: string;
+                /** @description The last day, included. Default: today. */
+                to?: string;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "from": "2026-02-19",
+                     *         "to": "2026-02-19",
+                     *         "time_zone": "Asia/Colombo",
+                     *         "currency": "LKR",
+                     *         "total": {
+                     *           "orders": 120,
+                     *           "waiting": 4,
+                     *           "under_way": 10,
+                     *           "delivered": 98,
+                     *           "returned": 5,
+                     *           "cancelled": 3,
+                     *           "cod_total": 540000,
+                     *           "cod_delivered": 441000,
+                     *           "cod_outstanding": 63000,
+                     *           "delivered_first_attempt": 91,
+                     *           "first_attempt_share": 0.9286
+                     *         },
+                     *         "groups": [
+                     *           {
+                     *             "key": "2026-02-19",
+                     *             "name": "2026-02-19",
+                     *             "orders": 120,
+                     *             "waiting": 4,
+                     *             "under_way": 10,
+                     *             "delivered": 98,
+                     *             "returned": 5,
+                     *             "cancelled": 3,
+                     *             "cod_total": 540000,
+                     *             "cod_delivered": 441000,
+                     *             "cod_outstanding": 63000,
+                     *             "delivered_first_attempt": 91,
+                     *             "first_attempt_share": 0.9286
+                     *           }
+                     *         ],
+                     *         "others": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OrderSummary"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -3656,6 +4139,7 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3711,6 +4195,19 @@ export interface operations {
                      *             },
                      *             "note": null
                      *           }
+                     *         ],
+                     *         "edits": [
+                     *           {
+                     *             "fields": [
+                     *               "customer_phone"
+                     *             ],
+                     *             "date_time": "2026-02-19T20:15:00.000000Z",
+                     *             "user": {
+                     *               "first_name": "Lanka Shoes",
+                     *               "last_name": ""
+                     *             },
+                     *             "reason": null
+                     *           }
                      *         ]
                      *       }
                      *     }
@@ -3726,6 +4223,77 @@ export interface operations {
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    editAnyOrder: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The ETag that the order had when you read it: 412 if it has another now. Without it, the order is changed as it is. */
+                "if-match"?: string;
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description The waybill number. */
+                waybill: string;
+            };
+            cookie?: never;
+        };
+        /** @description At least one field; those that are absent stay. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The customer called",
+                 *       "customer_phone": "0770000102"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffOrderEdit"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Order Updated Successfully",
+                     *       "data": {
+                     *         "waybill_number": "DM00000001",
+                     *         "fields": [
+                     *           "customer_phone"
+                     *         ],
+                     *         "delivery_charge": 540,
+                     *         "currency": "LKR"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EditedOrder"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             431: components["responses"]["Error431"];

@@ -31,12 +31,14 @@ import { resolving } from './catalogue/place-routes.ts'
 import { catalogueLists, catalogueRows } from './catalogue/routes.ts'
 import { changes } from './changes/routes.ts'
 import { createChangeWatch } from './changes/watch.ts'
+import { merchantEdits, staffEdits } from './editing/routes.ts'
 import { createOrderFinder } from './orders/find-order.ts'
 import { internal } from './orders/internal-routes.ts'
 import { lookingUp } from './orders/look-up-routes.ts'
-import { cancelling, staffMoves } from './orders/move-routes.ts'
+import { merchantMoving, staffMoves } from './orders/move-routes.ts'
 import { merchantOrders, orderStatus, staffOrders } from './orders/order-routes.ts'
 import { statusList } from './orders/status-routes.ts'
+import { orderSummary } from './orders/summary-routes.ts'
 import { finance, publicTracking, tracking } from './orders/waybill-routes.ts'
 import { createWholeLists } from './orders/whole-list.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
@@ -157,6 +159,8 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
     watch.wake()
   }
 
+  const onEdited = () => watch.wake()
+
   await app.register(login, {
     prefix: merchantPrefix,
     dependencies: createLoginDependencies(pool, limits.login),
@@ -189,7 +193,9 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(orderStatus, { findOrder })
       await merchants.register(lookingUp, { pool })
       await merchants.register(changes, { pool, watch })
-      await merchants.register(cancelling, { pool, onMoved: onChanged })
+      await merchants.register(orderSummary, { pool })
+      await merchants.register(merchantMoving, { pool, onMoved: onChanged })
+      await merchants.register(merchantEdits, { pool, catalogues, onEdited })
       await merchants.register(statusList, { pool })
       await merchants.register(tracking, { findOrder })
       await merchants.register(finance, { findOrder })
@@ -212,6 +218,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       staff.addHook('onRequest', limitRequests(new Limit('staff', limits.requestsPerMinute), staffIn))
       refuseUnknownFields(staff)
       await staff.register(staffOrders, { pool, findOrder, openWholeList })
+      await staff.register(staffEdits, { pool, catalogues, onEdited })
       await staff.register(staffMoves, { pool, onMoved: onChanged })
     },
     { prefix: '/api/staff' },

@@ -168,7 +168,7 @@ export const refuseNumbers = ({ cod, weight }: Json, path: string, errors: Error
     errors.addFirst(`${path}weight`, isBlank(weight) ? required('weight') : `The weight field must ${weightRule}.`)
 }
 
-const refuseBadText = (record: Json, path: string, errors: ErrorList): void => {
+export const refuseBadText = (record: Json, path: string, errors: ErrorList): void => {
   for (const [name, value] of Object.entries(record))
     if (knownFields.has(name) && typeof value === 'string' && isBadText(value))
       errors.addFirst(path + name, badText(name))
@@ -202,7 +202,7 @@ const toOrder = (item: Static<typeof OrderData>): Order => ({
   remark: optionalText(item.remark),
 })
 
-const optionalText = (text: string | null | undefined): string | undefined => text?.trim() || undefined
+export const optionalText = (text: string | null | undefined): string | undefined => text?.trim() || undefined
 
 /** Beside an id the names serve suggestions only. */
 export const cityReference = (

@@ -114,6 +114,8 @@ export interface Tables {
     description: string | null
     remark: string | null
     delivery_charge: Decimal
+    /** Whether it was delivered at the first attempt. */
+    first_attempt: Generated<boolean | null>
     created_at: Generated<Date>
   }
   order_events: {
@@ -133,6 +135,15 @@ export interface Tables {
     epoch: Generated<string>
     last_position: ColumnType<string, number | undefined, number>
     deleted_position: ColumnType<string, number | undefined, number>
+  }
+  order_edits: {
+    tenant_id: string
+    waybill_number: string
+    edit_id: Generated<string>
+    fields: string[]
+    edited_at: Date
+    staff_name: string | null
+    reason: string | null
   }
   outbox: {
     tenant_id: string
