@@ -17,6 +17,8 @@ const large: Record<string, number> = {
   'POST /api/public/merchant/order/cancel': 512_000,
   'POST /api/public/merchant/order/confirm': 512_000,
   'POST /api/public/merchant/order/lookup': 512_000,
+  'POST /api/public/merchant/order/quote': maxBodyBytes,
+  'POST /api/public/merchant/city/resolve': 3_584_000,
   'PATCH /api/public/merchant/order/{waybill}': 65_536,
   'PATCH /api/staff/order/{waybill}': 65_536,
   'POST /api/staff/order/status': 512_000,

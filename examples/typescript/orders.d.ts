@@ -68,6 +68,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/public/merchant/city/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The cities of up to 1,000 written places
+         * @description By name, alias, spelling, address, state or postal code, with how sure that is. Nothing is stored.
+         */
+        post: operations["resolvePlaces"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/public/merchant/login": {
         parameters: {
             query?: never;
@@ -260,6 +280,26 @@ export interface paths {
          * @description By waybill numbers or by your own order numbers. Those that you do not have are listed as missing.
          */
         post: operations["lookUpOrders"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/public/merchant/order/quote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The charges of parcels
+         * @description By origin, destination and weight, as a dry run has them, without recipients. Takes a bulk body as it is.
+         */
+        post: operations["quoteOrders"];
         delete?: never;
         options?: never;
         head?: never;
@@ -704,6 +744,12 @@ export interface components {
                 total: number;
             };
         };
+        CityOfPlace: {
+            id: number;
+            name: string;
+            postal_code: string | null;
+            state: string;
+        };
         Confirmation: {
             /** @description All of them are moved, or none. */
             waybill_numbers: string[];
@@ -1079,6 +1125,13 @@ export interface components {
                 total: components["schemas"]["OrderFigures"];
             };
         };
+        PlaceRate: {
+            currency: string;
+            /** @description For each further kilogram begun. */
+            each_extra_kg: number;
+            /** @description For the first kilogram. */
+            first_kg: number;
+        };
         PublicTracking: {
             order: {
                 created_at: string;
@@ -1096,6 +1149,11 @@ export interface components {
             /** @description Newest first; the user is the company or the merchant. */
             timeline: components["schemas"]["TrackingEvent"][];
         };
+        Quote: {
+            /** @description Common to the whole batch. */
+            general_data: components["schemas"]["QuoteOrigin"];
+            order_data: components["schemas"]["QuoteParcel"][];
+        };
         Quoted: {
             data: {
                 currency: string;
@@ -1112,8 +1170,61 @@ export interface components {
                 [key: string]: string[];
             };
         };
+        QuoteOrigin: {
+            /** @description ID of the origin city. */
+            origin_city_id?: string | number | null;
+            /** @description Name of the origin city; required when origin_city_id is absent. */
+            origin_city_name?: string | null;
+            /** @description Name of the origin state; required when origin_city_id is absent. */
+            origin_state_name?: string | null;
+        };
+        QuoteParcel: {
+            /** @description ID of the destination city. */
+            destination_city_id?: string | number | null;
+            /** @description Name of the destination city; required when destination_city_id is absent. */
+            destination_city_name?: string | null;
+            /** @description Name of the destination state; required when destination_city_id is absent. */
+            destination_state_name?: string | null;
+            /** @description Approximate weight of the package in kilograms. */
+            weight: number | string;
+        };
+        Quotes: {
+            /** @description In the order of order_data. */
+            data: {
+                currency: string;
+                /** @description In the company's currency. */
+                delivery_charge: number;
+                destination_city: string;
+                destination_city_id: number;
+                destination_state: string;
+                rate: components["schemas"]["PlaceRate"];
+            }[];
+        };
         RequiredWaybill: {
             waybill_number: string;
+        };
+        ResolvedPlace: {
+            /** @description Up to five other cities that may be meant. */
+            alternatives: components["schemas"]["CityOfPlace"][];
+            /** @description null when it is ambiguous, or none. */
+            city: components["schemas"]["CityOfPlace"] | null;
+            /**
+             * @description exact and alias: booking takes it as it is written (docs/places.md#confidence).
+             * @enum {string}
+             */
+            confidence: "exact" | "alias" | "likely" | "ambiguous" | "none";
+            rate: components["schemas"]["PlaceRate"] | null;
+            /** @description Whether the merchant's rate card has a rate from the origin; null without origin or city. */
+            served: boolean | null;
+        };
+        ResolvedPlaces: {
+            /** @description In the order of the places. */
+            data: components["schemas"]["ResolvedPlace"][];
+        };
+        ResolvePlaces: {
+            /** @description The city that orders leave from: then `served` and `rate` say what a parcel from there costs. */
+            origin_city_id?: string | number | null;
+            places: components["schemas"]["WrittenPlace"][];
         };
         SingleOrder: {
             /** @description Common to the whole batch. */
@@ -1352,6 +1463,16 @@ export interface components {
         };
         Waybill: {
             waybill_number?: string;
+        };
+        WrittenPlace: {
+            /** @description The name of a city; or text. */
+            city_name?: string | null;
+            /** @description Its postal code. */
+            postal_code?: string | null;
+            /** @description The name of its state. */
+            state_name?: string | null;
+            /** @description A name or an address as somebody wrote it; or city_name. */
+            text?: string | null;
         };
     };
     responses: {
@@ -2003,6 +2124,84 @@ export interface operations {
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    resolvePlaces: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "places": [
+                 *         {
+                 *           "text": "12 Temple Road, Nugegodha"
+                 *         },
+                 *         {
+                 *           "city_name": "Colombo"
+                 *         }
+                 *       ],
+                 *       "origin_city_id": 1500
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResolvePlaces"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "confidence": "likely",
+                     *           "city": {
+                     *             "id": 1518,
+                     *             "name": "Nugegoda",
+                     *             "state": "Colombo",
+                     *             "postal_code": "10250"
+                     *           },
+                     *           "alternatives": [],
+                     *           "served": true,
+                     *           "rate": {
+                     *             "first_kg": 300,
+                     *             "each_extra_kg": 50,
+                     *             "currency": "LKR"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResolvedPlaces"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             431: components["responses"]["Error431"];
             503: components["responses"]["Error503"];
@@ -2830,6 +3029,80 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["LookedUp"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    quoteOrders: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "general_data": {
+                 *         "origin_city_id": "1500"
+                 *       },
+                 *       "order_data": [
+                 *         {
+                 *           "destination_city_id": "2100",
+                 *           "weight": 1.2
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Quote"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "destination_city_id": 2100,
+                     *           "destination_city": "Galle",
+                     *           "destination_state": "Galle",
+                     *           "delivery_charge": 540,
+                     *           "currency": "LKR",
+                     *           "rate": {
+                     *             "first_kg": 450,
+                     *             "each_extra_kg": 90,
+                     *             "currency": "LKR"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Quotes"];
                 };
             };
             400: components["responses"]["Error400"];

@@ -101,7 +101,7 @@ const readRest = (
   maxOrders: number,
   { paths, isFull }: ErrorList,
 ): ReadableBatch => {
-  const wrong = new Set([...paths].map(path => /^(general_data|order_data\.\d+)?/.exec(path)?.[0]))
+  const wrong = wrongParts(paths)
   const isReadable = Array.isArray(items) && items.length <= maxOrders && !isFull
   return {
     ...(general && !isFull && !wrong.has('general_data') && readGeneral(general)),
@@ -113,6 +113,10 @@ const readRest = (
 
 export const optionalNames = ({ properties, required = [] }: TObject): string[] =>
   Object.keys(properties).filter(name => !required.includes(name))
+/** `general_data`, and `order_data.3` of an order. */
+export const wrongParts = (paths: ReadonlySet<string>): Set<string | undefined> =>
+  new Set([...paths].map(path => /^(general_data|order_data\.\d+)?/.exec(path)?.[0]))
+
 const optionalOfGeneral = optionalNames(GeneralData)
 const optionalOfOrder = optionalNames(OrderData)
 

@@ -52,6 +52,7 @@ export interface Tables {
     postal_code: string | null
     is_active: boolean
   }
+  city_aliases: { tenant_id: string; city_id: number; alias: string }
   rate_cards: { tenant_id: string; rate_card: string }
   zones: { tenant_id: string; rate_card: string; zone: string; is_elsewhere: boolean; zone_id: number }
   zone_cities: { tenant_id: string; rate_card: string; city_id: number; zone: string }
