@@ -352,7 +352,7 @@ export interface paths {
         };
         /**
          * Counts and COD of the orders of a period
-         * @description By when they were created; 366 days and 1000000 orders at most.
+         * @description By when they were created; 366 days and 500000 orders at most.
          */
         get: operations["summariseOrders"];
         put?: never;

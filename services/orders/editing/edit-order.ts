@@ -1,16 +1,15 @@
-import type { ErrorBody, FieldErrors } from '@courier/shared/http/errors.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
-import { priceParcel } from '../catalogue/price-parcels.ts'
 import { findVersion } from '../catalogue/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import type { Mover } from '../orders/check-moves.ts'
 import { editableColumns, etagOf, type OrderState } from '../orders/etag.ts'
 import { isWaybill } from '../orders/find-order.ts'
 import { findStatuses } from '../orders/status-queries.ts'
-import { checkFields, checkPhone } from './check-edit.ts'
+import { checkEdit, type OrderBefore, type RefusedEdit } from './check-edit.ts'
 import type { OrderChanges } from './read-edit.ts'
 
 export interface Edit {
@@ -28,7 +27,7 @@ export type Edited =
   | { kind: 'unknown' }
   /** The order is not as the editor saw it. */
   | { kind: 'stale'; etag: string }
-  | { kind: 'refused'; errors: FieldErrors; suggestions: ErrorBody['suggestions'] }
+  | RefusedEdit
   /** Gave up because the catalogue kept changing; nothing was written. */
   | { kind: 'busy' }
 
@@ -51,45 +50,32 @@ export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edi
 
 /** undefined: the catalogue is out of date. */
 const tryEdit = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<Edited | undefined> => {
-  const { tenant, waybill, changes, ifMatch, by } = edit
-  const [, order, version] = await Promise.all([
+  const { tenant, ifMatch } = edit
+  const [, order, version, statuses] = await Promise.all([
     tx.client.query(`set local lock_timeout = '2s'`),
     lockOrder(tx, edit),
     findVersion(tx, tenant),
+    findStatuses(tx, tenant),
   ])
   if (!order) return { kind: 'unknown' }
   if (!matches(ifMatch, etagOf(order))) return { kind: 'stale', etag: etagOf(order) }
-  const refused = checkFields(edit, order.status_key, await findStatuses(tx, tenant))
-  if (Object.keys(refused).length > 0) return { kind: 'refused', errors: refused, suggestions: undefined }
   if (version !== catalogue.version) return undefined
-  const phone = checkPhone(changes.values.customer_phone, catalogue)
-  const priced = price(order, changes, catalogue)
-  const errors = { ...phone.errors, ...(priced.kind === 'refused' && priced.errors.errors) }
-  if (priced.kind === 'refused' || Object.keys(errors).length > 0)
-    return { kind: 'refused', errors, suggestions: priced.kind === 'refused' ? priced.suggestions : undefined }
-  const { state } = priced
+  const checked = checkEdit(edit, order, statuses, catalogue)
+  if (checked.kind === 'refused') return checked
+  const { state, warnings } = checked
   const fields = editableColumns.filter(column => state[column] !== order[column])
-  if (fields.length > 0) {
-    await writeEdit(tx, edit, state, fields)
-    await audit(tx, tenant, by, 'order.edited', `${waybill}: ${fields.join(', ')}`)
-  }
-  const { currency } = catalogue
+  if (fields.length > 0) await writeEdit(tx, edit, state, fields)
   return {
     kind: 'edited',
     fields,
     charge: state.delivery_charge,
-    currency,
+    currency: catalogue.currency,
     etag: etagOf(state),
-    warnings: phone.warnings,
+    warnings,
   }
 }
 
-interface LockedOrder extends OrderState {
-  readonly merchant_id: string
-  readonly origin_city_id: number
-}
-
-const lockOrder = async (tx: Tx, { tenant, waybill, editor }: Edit): Promise<LockedOrder | undefined> => {
+const lockOrder = async (tx: Tx, { tenant, waybill, editor }: Edit): Promise<OrderBefore | undefined> => {
   const values = [tenant, waybill, 'merchantId' in editor ? editor.merchantId : null]
   return (await tx.client.query({ name: 'lock_order', text: locking, values })).rows[0]
 }
@@ -102,37 +88,14 @@ const locking = `
 const matches = (ifMatch: string | undefined, etag: string): boolean =>
   ifMatch === undefined || ifMatch.split(',').some(tag => tag.trim() === '*' || tag.trim() === etag)
 
-/** The order as it is to be. Another city or weight has its price of today, what stays keeps its own. */
-const price = (order: LockedOrder, { values, destination }: OrderChanges, catalogue: Catalogue) => {
-  const { customer_secondary_phone: secondary = order.customer_secondary_phone } = values
-  const customer_secondary_phone = catalogue.secondaryPhone ? secondary : order.customer_secondary_phone
-  const { merchant_id, origin_city_id, ...before } = order
-  const state = { ...before, ...values, customer_secondary_phone }
-  if (!destination && state.weight === order.weight) return { kind: 'kept' as const, state }
-  const parcel = {
-    origin: { cityId: String(origin_city_id) },
-    destination: destination ?? { cityId: String(order.destination_city_id) },
-    weightKg: state.weight,
-  }
-  const priced = priceParcel(catalogue, merchant_id, parcel)
-  if (priced.kind === 'refused') return priced
-  const destination_city_id = priced.destination.id
-  const isSame = destination_city_id === order.destination_city_id && state.weight === order.weight
-  const delivery_charge = isSame ? order.delivery_charge : priced.charge / 100
-  return { kind: 'priced' as const, state: { ...state, destination_city_id, delivery_charge } }
-}
-
 /** The clock is read while the row is locked: the changes of a waybill never go backwards. */
-const writeEdit = (
-  tx: Tx,
-  { tenant, waybill, editor, changes }: Edit,
-  state: OrderState,
-  fields: readonly string[],
-) => {
+const writeEdit = async (tx: Tx, edit: Edit, state: OrderState, fields: readonly string[]): Promise<void> => {
+  const { tenant, waybill, editor, changes, by } = edit
   const [actor, staffName] = 'staffName' in editor ? ['staff', editor.staffName] : ['merchant', null]
   const values = [tenant, waybill, fields, actor, staffName, changes.reason]
   const columns = editableColumns.map(column => state[column])
-  return tx.client.query({ name: 'write_edit', text: writing, values: [...values, ...columns] })
+  await tx.client.query({ name: 'write_edit', text: writing, values: [...values, ...columns] })
+  await audit(tx, tenant, by, 'order.edited', `${waybill}: ${fields.join(', ')}`)
 }
 
 const writing = `

@@ -1,14 +1,7 @@
 import type { Tx } from '../database/tables.ts'
 import { findStatuses } from './status-queries.ts'
-import { type Counted, type Figures, figuresOf, type SummaryQuery } from './summary.ts'
-
-/** The most cities that are listed. The period bounds the days, the tenant's set the statuses. */
-export const maxCities = 100
-
-export interface Group extends Figures {
-  readonly key: string
-  readonly name: string
-}
+import { type Counted, figuresOf, type SummaryQuery } from './summary.ts'
+import { type Figures, type Group, maxCities } from './summary-schema.ts'
 
 export interface Groups {
   readonly groups: readonly Group[]
