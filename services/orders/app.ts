@@ -43,6 +43,9 @@ import { finance, publicTracking, tracking } from './orders/waybill-routes.ts'
 import { createWholeLists } from './orders/whole-list.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
 import { Relay } from './outbox/relay.ts'
+import { webhooks } from './webhooks/routes.ts'
+import { messageOperation } from './webhooks/schema.ts'
+import { createSending, type SendingOptions } from './webhooks/sender.ts'
 
 export interface OrdersOptions extends Edge {
   pool: pg.Pool
@@ -60,6 +63,7 @@ export interface OrdersOptions extends Edge {
   /** Of the catalogues in memory, with the lists and indexes made of them. */
   catalogueBytes: number
   login: LoginLimits
+  webhooks: SendingOptions
 }
 
 const merchantPrefix = '/api/public/merchant'
@@ -88,6 +92,7 @@ const api = {
   tags: [
     { name: 'merchant', description: 'Login, and the lists that a merchant chooses from.' },
     { name: 'orders', description: 'The orders of a merchant. Each request carries a bearer token and X-tenant.' },
+    { name: 'webhooks', description: 'Where a merchant gets events (docs/webhooks.md).' },
     { name: 'public', description: 'For anyone who knows a waybill number, without a token.' },
     { name: 'staff', description: "For the courier's staff, with a staff token." },
     { name: 'internal', description: 'For the notifier.' },
@@ -99,7 +104,7 @@ const api = {
       description:
         'Your program logs in, reads the cities once, and pushes its orders in batches of up to 1,000. ' +
         'The tenant is the courier company that you ship with: it gives you its name, your e-mail address and a password.',
-      tags: ['orders', 'merchant', 'public'],
+      tags: ['orders', 'merchant', 'webhooks', 'public'],
       quickStart: `# A token, valid for 30 days
 curl -sS '$URL/api/public/merchant/login' \\
   -H 'X-tenant: demo' -H 'Content-Type: application/json' \\
@@ -125,10 +130,10 @@ curl -sS '$URL/api/staff/order?per_page=5' -H 'Authorization: Bearer TOKEN' -H '
       tags: ['internal', 'operations'],
     },
   ],
-  webhooks: { orderEvents: { post: orderEvents } },
+  webhooks: { orderEvents: { post: orderEvents }, merchantEvent: { post: messageOperation } },
 }
 
-/** The HTTP application, in reading order, and the relay beside it. */
+/** The HTTP application, in reading order, and the relay and the sender of webhooks beside it. */
 export const createOrders = async ({ pool, logger, notifier, serviceToken, ...limits }: OrdersOptions) => {
   const registry = new Registry()
   const isReady = () => checkReachable(pool)
@@ -153,10 +158,12 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const suspicions = { findAlike: createFindAlike(pool), findHabits: createFindHabits(pool) }
 
   const watch = createChangeWatch(pool, logger)
+  const sending = createSending(pool, logger, limits.webhooks, registry)
 
   const onChanged = (tenant: string): void => {
     relay.wake(tenant)
     watch.wake()
+    sending.sender?.wake()
   }
 
   const onEdited = () => watch.wake()
@@ -194,6 +201,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(lookingUp, { pool })
       await merchants.register(changes, { pool, watch })
       await merchants.register(orderSummary, { pool })
+      await merchants.register(webhooks, { pool, ...sending, onChanged: () => sending.sender?.wake() })
       await merchants.register(merchantMoving, { pool, onMoved: onChanged })
       await merchants.register(merchantEdits, { pool, catalogues, onEdited })
       await merchants.register(statusList, { pool })
@@ -225,7 +233,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   )
 
   await app.register(internal, { pool, serviceToken })
-  return { app, relay }
+  return { app, relay, webhooks: sending }
 }
 
 /** All tokens of a merchant share its rate limit. */

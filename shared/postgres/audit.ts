@@ -34,6 +34,7 @@ export type Action =
   | `message.${'accepted' | 'cancelled' | 'resent'}`
   | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed'}`
   | `templates.${'synced'}`
+  | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
   | `archive.${'written'}`
 
 /** The table `audit` of both services. */
