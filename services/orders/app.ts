@@ -161,13 +161,14 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const watch = createChangeWatch(pool, logger)
   const sending = createSending(pool, logger, limits.webhooks, registry)
 
-  const onChanged = (tenant: string): void => {
-    relay.wake(tenant)
+  const onEdited = (): void => {
     watch.wake()
     sending.sender?.wake()
   }
-
-  const onEdited = () => watch.wake()
+  const onChanged = (tenant: string): void => {
+    relay.wake(tenant)
+    onEdited()
+  }
 
   await app.register(login, {
     prefix: merchantPrefix,

@@ -40,6 +40,23 @@ t.test('what happened before an endpoint was registered is not sent, and only ty
   )
 })
 
+t.test('an edit is sent with the names of its fields', async t => {
+  const { app, token, sender, addReceiver, book } = await webhooksFixture(t)
+  const { receiver } = await addReceiver({ events: ['order.edited'] })
+  const [waybill] = await book(1)
+  sender.start()
+  await app.inject({
+    ...{ method: 'PATCH', url: `/api/public/merchant/order/${waybill}`, payload: { customer_name: 'Kamala Secret' } },
+    headers: { 'x-tenant': 'demo', authorization: `Bearer ${token}` },
+  })
+  await waitUntil('it arrives', () => receiver.accepted.length === 1)
+  t.match(receiver.accepted[0]?.body, {
+    type: 'order.edited',
+    data: { waybill_number: waybill, fields: ['customer_name'] },
+  })
+  t.notMatch(JSON.stringify(receiver.accepted[0]?.body), /Kamala/)
+})
+
 t.test('events of a waybill wait for each other, others do not', async t => {
   const { sender, addReceiver, book, cancel, deliveries, hurry } = await webhooksFixture(t)
   const { receiver, id } = await addReceiver()
