@@ -1,6 +1,7 @@
 import type { OrderEvent, OrderSnapshot } from '@courier/shared/contract/order-events.ts'
-import { fillText } from '../messages/placeholders.ts'
+import { fillComponent } from '../messages/placeholders.ts'
 import type { MessageRequest } from '../messages/schema.ts'
+import type { Component, MessageTemplate } from '../messaging-api/message-template.ts'
 
 /** Which event makes which message. */
 export interface Rule {
@@ -11,6 +12,8 @@ export interface Rule {
   /** Texts of the parameters, with fields of the order as `{{customer_name}}`. */
   readonly header: readonly string[]
   readonly body: readonly string[]
+  /** A header of another kind, buttons, and a body with names. */
+  readonly components: readonly Component[]
   /** null: the default one. */
   readonly phoneNumberId: string | null
   readonly holdsUntilOpen: boolean
@@ -20,16 +23,24 @@ export interface Rule {
 export const fires = (rule: Rule, { type, order }: OrderEvent): boolean =>
   rule.event === type || rule.event === order.status_key
 
+/** The template of the rule's messages, before the order's values stand in it. */
+export const templateOf = ({ template, language, components, ...texts }: Rule): MessageTemplate => ({
+  name: template,
+  language: { code: language },
+  components: [
+    ...(['header', 'body'] as const).flatMap(type =>
+      texts[type].length > 0 ? [{ type, parameters: texts[type].map(text => ({ type: 'text' as const, text })) }] : [],
+    ),
+    ...components,
+  ],
+})
+
 /** The rule's message about an order, to its customer. */
 export const messageOf = (rule: Rule, order: OrderSnapshot): MessageRequest => {
-  const parameters = (texts: readonly string[]) =>
-    texts.map(text => ({ type: 'text' as const, text: fillText(text, order) }))
-  const components = (['header', 'body'] as const).flatMap(type =>
-    rule[type].length > 0 ? [{ type, parameters: parameters(rule[type]) }] : [],
-  )
+  const template = templateOf(rule)
   return {
     to: order.customer_phone,
-    template: { name: rule.template, language: { code: rule.language }, components },
+    template: { ...template, components: template.components.map(component => fillComponent(component, order)) },
     channel: rule.phoneNumberId,
     waybill_number: order.waybill_number,
     hold_until_open: rule.holdsUntilOpen,

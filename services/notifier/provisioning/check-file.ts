@@ -6,7 +6,7 @@ import { isSupportedCountry } from 'libphonenumber-js'
 import { Pin, Secret, VerifyToken } from '../channels/fields.ts'
 import { type ChannelChange, defaultMessagesPerSecond } from '../channels/store.ts'
 import type { Rule } from '../events/rules.ts'
-import { placeholderError } from '../messages/placeholders.ts'
+import { checkRules, toRule } from './check-rules.ts'
 import { NotifierFile } from './notifier-file.ts'
 
 /** A file whose secrets are in the clear, wherever they stood. */
@@ -56,38 +56,6 @@ const checkChannels = ({ channels }: NotifierFile, add: Add): void => {
   if (channels.filter(channel => channel.default).length > 1)
     add('channels', 'A tenant has one default channel at most.')
 }
-
-/** A request carries up to 500 events, and all their messages must be written before its timeout. */
-const maxRulesOfEvent = 5
-
-type GivenRule = NonNullable<NotifierFile['rules']>[number]
-
-const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
-  const names = rules.map(nameOf)
-  const events = rules.map(({ on }) => on)
-  for (const [index, rule] of rules.entries()) {
-    if (events.slice(0, index).filter(on => on === rule.on).length >= maxRulesOfEvent)
-      add(`rules.${index}.on`, `At most ${maxRulesOfEvent} rules may be on ${rule.on}.`)
-    if (names.indexOf(nameOf(rule)) < index) add(`rules.${index}`, `The rule ${nameOf(rule)} is there twice.`)
-    for (const part of ['header', 'body'] as const)
-      for (const [place, text] of (rule[part] ?? []).entries()) {
-        const error = placeholderError(text)
-        if (error) add(`rules.${index}.${part}.${place}`, error)
-      }
-  }
-}
-
-const nameOf = ({ on, template, language }: GivenRule): string => `${on}: ${template} ${language}`
-
-const toRule = (rule: GivenRule): Rule => ({
-  event: rule.on,
-  template: rule.template,
-  language: rule.language,
-  header: rule.header ?? [],
-  body: rule.body ?? [],
-  phoneNumberId: rule.channel ?? null,
-  holdsUntilOpen: rule.hold_until_open ?? false,
-})
 
 type Given = string | { env: string }
 
