@@ -78,8 +78,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * The cities of up to 1,000 written places
-         * @description By name, alias, spelling, address, state or postal code, with how sure that is. Nothing is stored.
+         * Find the cities of up to 1,000 places as people write them
+         * @description By name, alias, spelling, address, state or postal code, each with a confidence. Nothing is stored.
          */
         post: operations["resolvePlaces"];
         delete?: never;
@@ -163,8 +163,8 @@ export interface paths {
         options?: never;
         head?: never;
         /**
-         * Change an order that was not picked up
-         * @description Another city or weight is priced anew.
+         * Change an order that has not been picked up
+         * @description A new city or weight reprices the order.
          */
         patch: operations["editOrder"];
         trace?: never;
@@ -297,7 +297,7 @@ export interface paths {
         put?: never;
         /**
          * The charges of parcels
-         * @description By origin, destination and weight, as a dry run has them, without recipients. Takes a bulk body as it is.
+         * @description By origin, destination and weight, the same as in a dry run, without recipients. Accepts a complete bulk body.
          */
         post: operations["quoteOrders"];
         delete?: never;
@@ -352,7 +352,7 @@ export interface paths {
         };
         /**
          * Counts and COD of the orders of a period
-         * @description By when they were created; 366 days and 500000 orders at most.
+         * @description By time of creation; 366 days and 500000 orders at most.
          */
         get: operations["summariseOrders"];
         put?: never;
@@ -477,7 +477,7 @@ export interface paths {
         put?: never;
         /**
          * Get events at an address of yours
-         * @description Signed as Standard Webhooks says, from now on. Up to 5 webhooks; the secret is shown this once.
+         * @description Signed according to Standard Webhooks, from now on. Up to 5 webhooks; the secret is shown only this once.
          */
         post: operations["createWebhook"];
         delete?: never;
@@ -498,14 +498,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a webhook
-         * @description With what waits for it.
+         * @description Its pending events are deleted, too.
          */
         delete: operations["deleteWebhook"];
         options?: never;
         head?: never;
         /**
          * Change, disable or enable a webhook
-         * @description What waits is tried again at once. Events of the last 30 days that came while it was disabled follow, the oldest first.
+         * @description Pending events are retried at once. Events of the last 30 days that occurred while it was disabled follow, oldest first.
          */
         patch: operations["changeWebhook"];
         trace?: never;
@@ -518,8 +518,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What was sent to a webhook, and what came of it
-         * @description The newest events first: those of the last 7 days, and those that wait.
+         * Deliveries to a webhook and their results
+         * @description Newest events first: those of the last 7 days, and all pending ones.
          */
         get: operations["listWebhookDeliveries"];
         put?: never;
@@ -541,7 +541,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message of the type ping now
-         * @description Once, also while the webhook is disabled. The response says what came of it within 10 seconds.
+         * @description Once, even while the webhook is disabled. The response has the result, within 10 seconds.
          */
         post: operations["pingWebhook"];
         delete?: never;
@@ -561,7 +561,7 @@ export interface paths {
         put?: never;
         /**
          * Send the events of a period again
-         * @description Of the last 30 days, oldest first, each with its webhook-id, and before what is new. One replay at a time.
+         * @description Those of the last 30 days, oldest first, each with its original webhook-id, before any new events. One replay at a time.
          */
         post: operations["replayWebhook"];
         delete?: never;
@@ -580,8 +580,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * A new secret for a webhook
-         * @description It is shown this once. For 24 hours messages carry the signatures of both, the new one first.
+         * Create a new secret for a webhook
+         * @description It is shown only this once. For 24 hours messages carry two signatures, the one with the new secret first.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -646,7 +646,7 @@ export interface paths {
         head?: never;
         /**
          * Change an order
-         * @description Everything before it is picked up; then, until it is delivered or goes back, the customer_ fields.
+         * @description All fields before pickup; then, until it is delivered, returned or cancelled, the customer_ fields.
          */
         patch: operations["editAnyOrder"];
         trace?: never;
@@ -755,7 +755,7 @@ export interface webhooks {
         put?: never;
         /**
          * Something happened to an order of yours
-         * @description Sent to your webhooks, signed as Standard Webhooks says, until it is taken (docs/webhooks.md).
+         * @description Sent to your webhooks, signed according to Standard Webhooks, until acknowledged (docs/webhooks.md).
          */
         post: operations["merchantEvent"];
         delete?: never;
@@ -830,14 +830,14 @@ export interface components {
         Change: {
             /** @enum {string} */
             by: "merchant" | "staff" | "customer";
-            /** @description Of order.edited: the names of the fields that were changed. */
+            /** @description For order.edited: the names of the changed fields. */
             fields: string[] | null;
             /** @description ISO 8601, UTC, with six decimals. */
             happened_at: string;
-            /** @description Of this change for good: whoever receives it twice knows it by this. */
+            /** @description Identifies the change permanently: use it to recognize duplicates. */
             id: string;
             order_no: string | null;
-            /** @description The status that the order had with this change. */
+            /** @description The status of the order as of this change. */
             status: {
                 key: string;
                 name: string;
@@ -850,7 +850,7 @@ export interface components {
             /** @description Oldest first. */
             data: components["schemas"]["Change"][];
             has_more: boolean;
-            /** @description Store it with what you did, and send it next time. */
+            /** @description Store it with your results and send it with the next request. */
             next_cursor: string;
         };
         City: {
@@ -920,13 +920,13 @@ export interface components {
             data: {
                 currency: string;
                 delivery_charge: number;
-                /** @description What has another value now; destination_city_id for the city however it was given. */
+                /** @description The fields whose values changed; destination_city_id for the city, however it was given. */
                 fields: string[];
                 waybill_number: string;
             };
             /** @enum {string} */
             message: "Order Updated Successfully";
-            /** @description What looks wrong but is legal, by field; only when there is any. */
+            /** @description What looks wrong but is accepted, by field. Absent if there is nothing. */
             warnings?: {
                 [key: string]: string[];
             };
@@ -1008,7 +1008,7 @@ export interface components {
             message: string;
         };
         NewWebhook: {
-            /** @description The types of events that it gets; without it all. */
+            /** @description The types of events that it gets. Default: all. */
             events?: ("order.created" | "order.status_changed" | "order.edited")[];
             /** @description https, without a user name, at a public address. */
             url: string;
@@ -1165,13 +1165,13 @@ export interface components {
             cancelled: number;
             /** @description Of delivered orders. */
             cod_delivered: number;
-            /** @description Of orders that wait or are under way. */
+            /** @description Of orders waiting or under way. */
             cod_outstanding: number;
             /** @description Of all orders, in whole units of the currency. */
             cod_total: number;
             delivered: number;
             delivered_first_attempt: number;
-            /** @description Of the delivered orders, 0 to 1, four decimals; null without any. */
+            /** @description The share of the delivered orders, 0 to 1, four decimals; null if there are none. */
             first_attempt_share: number | null;
             /** @description All of them: the sum of the five counts that follow. */
             orders: number;
@@ -1183,13 +1183,13 @@ export interface components {
             cancelled: number;
             /** @description Of delivered orders. */
             cod_delivered: number;
-            /** @description Of orders that wait or are under way. */
+            /** @description Of orders waiting or under way. */
             cod_outstanding: number;
             /** @description Of all orders, in whole units of the currency. */
             cod_total: number;
             delivered: number;
             delivered_first_attempt: number;
-            /** @description Of the delivered orders, 0 to 1, four decimals; null without any. */
+            /** @description The share of the delivered orders, 0 to 1, four decimals; null if there are none. */
             first_attempt_share: number | null;
             /** @description The date, the key of the status or the id of the city. */
             key: string;
@@ -1252,20 +1252,20 @@ export interface components {
             data: {
                 currency: string;
                 from: string;
-                /** @description None without group. Every day; every status, in the order of the set; the 100 cities with the most orders. */
+                /** @description Empty without group. Otherwise every day; every status, in the order of the set; or the 100 cities with the most orders. */
                 groups: components["schemas"]["OrderGroup"][];
-                /** @description The cities that groups leaves out, summed up. */
+                /** @description The totals of the cities left out of groups. */
                 others: {
                     cancelled: number;
                     /** @description Of delivered orders. */
                     cod_delivered: number;
-                    /** @description Of orders that wait or are under way. */
+                    /** @description Of orders waiting or under way. */
                     cod_outstanding: number;
                     /** @description Of all orders, in whole units of the currency. */
                     cod_total: number;
                     delivered: number;
                     delivered_first_attempt: number;
-                    /** @description Of the delivered orders, 0 to 1, four decimals; null without any. */
+                    /** @description The share of the delivered orders, 0 to 1, four decimals; null if there are none. */
                     first_attempt_share: number | null;
                     groups: number;
                     /** @description All of them: the sum of the five counts that follow. */
@@ -1280,18 +1280,18 @@ export interface components {
             };
         };
         Ping: {
-            /** @description The status of the response; null: there was none. */
+            /** @description The HTTP status of the response; null if there was none. */
             code: number | null;
             /** @description Why there was no response. */
             error: string | null;
-            /** @description How long it took. */
+            /** @description How long it took, in milliseconds. */
             ms: number;
             /** @description The first 1,024 bytes of the response. */
             response_body: string | null;
         };
         PlaceRate: {
             currency: string;
-            /** @description For each further kilogram begun. */
+            /** @description For each additional kilogram or part of one. */
             each_extra_kg: number;
             /** @description For the first kilogram. */
             first_kg: number;
@@ -1367,24 +1367,24 @@ export interface components {
         ReplayPeriod: {
             /** @description Events from this time on. */
             from: string;
-            /** @description Events up to this time; without it until now. */
+            /** @description Events up to this time. Default: now. */
             to?: string;
         };
         RequiredWaybill: {
             waybill_number: string;
         };
         ResolvedPlace: {
-            /** @description Up to five other cities that may be meant. */
+            /** @description Up to five other possible cities. */
             alternatives: components["schemas"]["CityOfPlace"][];
-            /** @description null when it is ambiguous, or none. */
+            /** @description null if the confidence is ambiguous or none. */
             city: components["schemas"]["CityOfPlace"] | null;
             /**
-             * @description exact and alias: booking takes it as it is written (docs/places.md#confidence).
+             * @description exact and alias: booking accepts the name as written (docs/places.md#confidence).
              * @enum {string}
              */
             confidence: "exact" | "alias" | "likely" | "ambiguous" | "none";
             rate: components["schemas"]["PlaceRate"] | null;
-            /** @description Whether the merchant's rate card has a rate from the origin; null without origin or city. */
+            /** @description Whether the merchant's rate card has a rate from the origin; null without an origin or a city. */
             served: boolean | null;
         };
         ResolvedPlaces: {
@@ -1392,7 +1392,7 @@ export interface components {
             data: components["schemas"]["ResolvedPlace"][];
         };
         ResolvePlaces: {
-            /** @description The city that orders leave from: then `served` and `rate` say what a parcel from there costs. */
+            /** @description The city where the parcels start: with it, `served` and `rate` say what a parcel from there costs. */
             origin_city_id?: string | number | null;
             places: components["schemas"]["WrittenPlace"][];
         };
@@ -1460,7 +1460,7 @@ export interface components {
             destination_city_name?: string | null;
             /** @description Name of the destination state; required when destination_city_id is absent. */
             destination_state_name?: string | null;
-            /** @description Why; staff sees it with the order. */
+            /** @description The reason; staff see it with the order. */
             reason: string;
             /** @description Approximate weight of the package in kilograms. */
             weight?: number | string;
@@ -1645,7 +1645,7 @@ export interface components {
             /** @description The first failure since the last success. */
             failing_since: string | null;
             id: string;
-            /** @description Until then the secret before the last rotation signs too. */
+            /** @description Until then messages are signed with the previous secret, too. */
             previous_secret_until: string | null;
             /** @enum {string} */
             state: "enabled" | "disabled";
@@ -1665,9 +1665,9 @@ export interface components {
         };
         WebhookDelivery: {
             attempts: number;
-            /** @description What is sent. */
+            /** @description The body that is sent. */
             body: unknown;
-            /** @description The status of the response; null: there was none. */
+            /** @description The HTTP status of the response; null if there was none. */
             code: number | null;
             /** @description Why there was no response. */
             error: string | null;
@@ -1704,22 +1704,22 @@ export interface components {
             /** @description The first failure since the last success. */
             failing_since: string | null;
             id: string;
-            /** @description Until then the secret before the last rotation signs too. */
+            /** @description Until then messages are signed with the previous secret, too. */
             previous_secret_until: string | null;
-            /** @description Signs what is sent. It is shown this once. */
+            /** @description The key that signs the messages. Shown only this once. */
             secret: string;
             /** @enum {string} */
             state: "enabled" | "disabled";
             url: string;
         };
         WrittenPlace: {
-            /** @description The name of a city; or text. */
+            /** @description The name of a city. Give either this or text. */
             city_name?: string | null;
             /** @description Its postal code. */
             postal_code?: string | null;
             /** @description The name of its state. */
             state_name?: string | null;
-            /** @description A name or an address as somebody wrote it; or city_name. */
+            /** @description A name or an address as somebody wrote it. Give either this or city_name. */
             text?: string | null;
         };
     };
@@ -2829,7 +2829,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The ETag that the order had when you read it: 412 if it has another now. Without it, the order is changed as it is. */
+                /** @description The ETag that the order had when you read it: 412 if it has changed since. Without it, the last change wins. */
                 "if-match"?: string;
                 /**
                  * @description The tenant.
@@ -2843,7 +2843,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description At least one field; those that are absent stay. */
+        /** @description At least one field; absent fields stay as they are. */
         requestBody: {
             content: {
                 /**
@@ -3091,11 +3091,11 @@ export interface operations {
     listChanges: {
         parameters: {
             query?: {
-                /** @description The next_cursor of the previous response, or the id of a change. Without it: the oldest of the last 30 days. `now`: what happens from now on. */
+                /** @description The next_cursor of the previous response, or the id of a change. Without it: the oldest of the last 30 days. `now`: only changes from now on. */
                 cursor?: string;
-                /** @description Changes at most. Default: 100. */
+                /** @description Maximum number of changes. Default: 100. */
                 limit?: number;
-                /** @description How many seconds to wait for a change when there is none. Default: 0. */
+                /** @description How many seconds to wait if there are no changes yet. Default: 0. */
                 wait?: number;
             };
             header: {
@@ -3548,15 +3548,15 @@ export interface operations {
     summariseOrders: {
         parameters: {
             query?: {
-                /** @description The business that the orders are of. */
+                /** @description Only orders of this business. */
                 business_id?: string;
-                /** @description The business that the orders are of. */
+                /** @description Only orders of this business. */
                 "filter[business_id]"?: string;
                 /** @description The first day, in the time zone of the courier company. Default: 29 days before the last. */
                 "filter[from]"?: string;
                 /** @description What the orders are grouped by: day of creation, status or city of delivery. */
                 "filter[group]"?: string;
-                /** @description The business that the orders are of. */
+                /** @description Only orders of this business. */
                 "filter[merchant_business_id]"?: string;
                 /** @description The last day, included. Default: today. */
                 "filter[to]"?: string;
@@ -3564,7 +3564,7 @@ export interface operations {
                 from?: string;
                 /** @description What the orders are grouped by: day of creation, status or city of delivery. */
                 group?: string;
-                /** @description The business that the orders are of. */
+                /** @description Only orders of this business. */
                 merchant_business_id?: string;
                 /** @description The last day, included. Default: today. */
                 to?: string;
@@ -4393,9 +4393,9 @@ export interface operations {
             query?: {
                 /** @description The next_cursor of the previous response. */
                 cursor?: string;
-                /** @description Events at most. Default: 50. */
+                /** @description Maximum number of events. Default: 50. */
                 limit?: number;
-                /** @description Only these. */
+                /** @description Only events in this state. */
                 state?: string;
             };
             header: {
@@ -5016,7 +5016,7 @@ export interface operations {
         parameters: {
             query?: never;
             header: {
-                /** @description The ETag that the order had when you read it: 412 if it has another now. Without it, the order is changed as it is. */
+                /** @description The ETag that the order had when you read it: 412 if it has changed since. Without it, the last change wins. */
                 "if-match"?: string;
                 /**
                  * @description The tenant.
@@ -5030,7 +5030,7 @@ export interface operations {
             };
             cookie?: never;
         };
-        /** @description At least one field; those that are absent stay. */
+        /** @description At least one field; absent fields stay as they are. */
         requestBody: {
             content: {
                 /**
@@ -5477,7 +5477,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Taken: it is not sent again. */
+            /** @description Acknowledged: it is not sent again. */
             "2XX": {
                 headers: {
                     [name: string]: unknown;

@@ -33,7 +33,7 @@ export const quoting: FastifyPluginAsyncTypebox<QuotingOptions> = async (
         operationId: 'quoteOrders',
         summary: 'The charges of parcels',
         description:
-          'By origin, destination and weight, as a dry run has them, without recipients. Takes a bulk body as it is.',
+          'By origin, destination and weight, the same as in a dry run, without recipients. Accepts a complete bulk body.',
         security: [{ token: [] }],
         body: quoteBody(maxOrdersPerBatch),
         response: { 200: Quotes, ...errorResponses(400, 401, 405, 413, 415, 422, 429, 503) },

@@ -25,9 +25,9 @@ export const resolving: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, { 
       schema: {
         tags: ['merchant'],
         operationId: 'resolvePlaces',
-        summary: 'The cities of up to 1,000 written places',
+        summary: 'Find the cities of up to 1,000 places as people write them',
         description:
-          'By name, alias, spelling, address, state or postal code, with how sure that is. Nothing is stored.',
+          'By name, alias, spelling, address, state or postal code, each with a confidence. Nothing is stored.',
         security: [{ token: [] }],
         body: ResolvePlaces,
         response: { 200: ResolvedPlaces, ...errorResponses(400, 401, 405, 413, 415, 422, 429, 503) },

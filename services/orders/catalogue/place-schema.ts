@@ -11,8 +11,8 @@ export const maxPlaceBytes = 3_584
 
 const Place = Type.Object(
   {
-    text: optional(255, 'A name or an address as somebody wrote it; or city_name.'),
-    city_name: optional(255, 'The name of a city; or text.'),
+    text: optional(255, 'A name or an address as somebody wrote it. Give either this or city_name.'),
+    city_name: optional(255, 'The name of a city. Give either this or text.'),
     state_name: optional(255, 'The name of its state.'),
     postal_code: optional(20, 'Its postal code.'),
   },
@@ -24,7 +24,8 @@ export const ResolvePlaces = Type.Object(
     places: Type.Array(Place, { minItems: 1, maxItems: maxPlaces }),
     origin_city_id: Type.Optional(
       Type.Union([Type.String({ maxLength: 64 }), Type.Number(), Type.Null()], {
-        description: 'The city that orders leave from: then `served` and `rate` say what a parcel from there costs.',
+        description:
+          'The city where the parcels start: with it, `served` and `rate` say what a parcel from there costs.',
       }),
     ),
   },
@@ -43,7 +44,7 @@ const CityOfPlace = Type.Object(
 export const PlaceRate = Type.Object(
   {
     first_kg: Type.Number({ description: 'For the first kilogram.' }),
-    each_extra_kg: Type.Number({ description: 'For each further kilogram begun.' }),
+    each_extra_kg: Type.Number({ description: 'For each additional kilogram or part of one.' }),
     currency: text,
   },
   { title: 'PlaceRate' },
@@ -56,12 +57,13 @@ export const ResolvedPlaces = Type.Object(
         {
           confidence: Type.Union(
             confidences.map(confidence => Type.Literal(confidence)),
-            { description: 'exact and alias: booking takes it as it is written (docs/places.md#confidence).' },
+            { description: 'exact and alias: booking accepts the name as written (docs/places.md#confidence).' },
           ),
-          city: Type.Union([CityOfPlace, Type.Null()], { description: 'null when it is ambiguous, or none.' }),
-          alternatives: Type.Array(CityOfPlace, { description: 'Up to five other cities that may be meant.' }),
+          city: Type.Union([CityOfPlace, Type.Null()], { description: 'null if the confidence is ambiguous or none.' }),
+          alternatives: Type.Array(CityOfPlace, { description: 'Up to five other possible cities.' }),
           served: Type.Union([Type.Boolean(), Type.Null()], {
-            description: "Whether the merchant's rate card has a rate from the origin; null without origin or city.",
+            description:
+              "Whether the merchant's rate card has a rate from the origin; null without an origin or a city.",
           }),
           rate: Type.Union([PlaceRate, Type.Null()]),
         },

@@ -22,7 +22,7 @@ const Query = Type.Object({
       maxLength: 60,
       pattern: cursorPattern,
       must: 'be the next_cursor of an earlier response, or now',
-      description: `The next_cursor of the previous response, or the id of a change. Without it: the oldest of the last ${keptDays} days. \`now\`: what happens from now on.`,
+      description: `The next_cursor of the previous response, or the id of a change. Without it: the oldest of the last ${keptDays} days. \`now\`: only changes from now on.`,
     }),
   ),
   limit: Type.Optional(
@@ -30,7 +30,7 @@ const Query = Type.Object({
       maxLength: 3,
       pattern: '^([1-9][0-9]?|[1-4][0-9]{2}|500)$',
       must: `be a whole number, 1 to ${maxLimit}`,
-      description: `Changes at most. Default: ${defaultLimit}.`,
+      description: `Maximum number of changes. Default: ${defaultLimit}.`,
       documented: { type: 'integer', minimum: 1, maximum: maxLimit },
     }),
   ),
@@ -39,7 +39,7 @@ const Query = Type.Object({
       maxLength: 2,
       pattern: '^(1?[0-9]|20)$',
       must: `be a whole number of seconds, 0 to ${maxWaitSeconds}`,
-      description: 'How many seconds to wait for a change when there is none. Default: 0.',
+      description: 'How many seconds to wait if there are no changes yet. Default: 0.',
       documented: { type: 'integer', minimum: 0, maximum: maxWaitSeconds },
     }),
   ),
@@ -47,18 +47,18 @@ const Query = Type.Object({
 
 export const ChangeItem = Type.Object(
   {
-    id: Type.String({ description: 'Of this change for good: whoever receives it twice knows it by this.' }),
+    id: Type.String({ description: 'Identifies the change permanently: use it to recognize duplicates.' }),
     type: Type.Union(changeTypes.map(type => Type.Literal(type))),
     waybill_number: Type.String(),
     order_no: Type.Union([Type.String(), Type.Null()]),
     status: Type.Object(
       { key: Type.String(), name: Type.String() },
-      { description: 'The status that the order had with this change.' },
+      { description: 'The status of the order as of this change.' },
     ),
     happened_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
     by: Type.Union(changeActors.map(actor => Type.Literal(actor))),
     fields: Type.Union([Type.Array(Type.String()), Type.Null()], {
-      description: 'Of order.edited: the names of the fields that were changed.',
+      description: 'For order.edited: the names of the changed fields.',
     }),
   },
   { title: 'Change' },
@@ -78,7 +78,7 @@ export const exampleChange: Static<typeof ChangeItem> = {
 const Changes = Type.Object(
   {
     data: Type.Array(ChangeItem, { description: 'Oldest first.' }),
-    next_cursor: Type.String({ description: 'Store it with what you did, and send it next time.' }),
+    next_cursor: Type.String({ description: 'Store it with your results and send it with the next request.' }),
     has_more: Type.Boolean(),
   },
   { title: 'Changes', examples: [{ data: [exampleChange], next_cursor: exampleChange.id, has_more: false }] },
@@ -144,7 +144,7 @@ const waitFor = async (
   reply: FastifyReply,
 ): Promise<void> => {
   if (watch.countOf(tenant, merchantId) >= maxWaiting)
-    throw httpError('rate_limited', `At most ${maxWaiting} requests of a merchant wait at once: use fewer.`, {
+    throw httpError('rate_limited', `At most ${maxWaiting} requests per merchant may wait at once: use fewer.`, {
       retryAfterSeconds: 1,
     })
   const gone = new AbortController()
@@ -155,5 +155,5 @@ const waitFor = async (
 const cursorExpired = () =>
   httpError(
     'cursor_expired',
-    `Changes are kept for ${keptDays} days, and what follows this cursor is no longer there. Request without a cursor for the oldest that are kept, and read the list of orders for what was before.`,
+    `Changes are kept for ${keptDays} days, and those after this cursor are gone. Start again without a cursor, and read the list of orders for anything older.`,
   )

@@ -38,8 +38,8 @@ export const merchantEdits: FastifyPluginAsyncTypebox<EditingOptions> = async (a
     ...common,
     tags: ['orders'],
     operationId: 'editOrder',
-    summary: 'Change an order that was not picked up',
-    description: 'Another city or weight is priced anew.',
+    summary: 'Change an order that has not been picked up',
+    description: 'A new city or weight reprices the order.',
     body: OrderEdit,
   }
   app.patch(oneOrder, { bodyLimit, schema }, async (request, reply) => {
@@ -58,7 +58,7 @@ export const staffEdits: FastifyPluginAsyncTypebox<EditingOptions> = async (app,
     tags: ['staff'],
     operationId: 'editAnyOrder',
     summary: 'Change an order',
-    description: 'Everything before it is picked up; then, until it is delivered or goes back, the customer_ fields.',
+    description: 'All fields before pickup; then, until it is delivered, returned or cancelled, the customer_ fields.',
     body: StaffOrderEdit,
   }
   app.patch(oneOrder, { bodyLimit, schema }, async (request, reply) => {
@@ -106,7 +106,7 @@ const toResponse = (edited: Edited, waybill_number: string, reply: FastifyReply)
     case 'refused':
       throw invalid(edited.errors, edited.suggestions)
     case 'busy':
-      throw httpError('unavailable', 'The catalogue kept changing. Nothing was changed; repeat the request.', {
+      throw httpError('unavailable', 'The catalogue kept changing, so the order was not changed. Repeat the request.', {
         retryAfterSeconds: 1,
       })
   }

@@ -18,7 +18,7 @@ const fields = {
 }
 export const fieldNames = Object.keys(fields)
 
-const options = { additionalProperties: false, description: 'At least one field; those that are absent stay.' }
+const options = { additionalProperties: false, description: 'At least one field; absent fields stay as they are.' }
 
 /** What a merchant changes of an order. */
 export const OrderEdit = Type.Object(fields, {
@@ -35,7 +35,7 @@ export const StaffOrderEdit = Type.Object(
       maxLength: 1000,
       pattern: noteText,
       must: 'be text of at most 1000 characters without a null character',
-      description: 'Why; staff sees it with the order.',
+      description: 'The reason; staff see it with the order.',
     }),
   },
   { ...options, title: 'StaffOrderEdit', examples: [{ reason: 'The customer called', customer_phone: '0770000102' }] },
@@ -46,7 +46,7 @@ export const EditHeaders = Type.Object({
   'if-match': Type.Optional(
     Type.String({
       description:
-        'The ETag that the order had when you read it: 412 if it has another now. Without it, the order is changed as it is.',
+        'The ETag that the order had when you read it: 412 if it has changed since. Without it, the last change wins.',
     }),
   ),
 })
@@ -59,14 +59,14 @@ export const EditedOrder = Type.Object(
     data: Type.Object({
       waybill_number: Type.String(),
       fields: Type.Array(Type.String(), {
-        description: 'What has another value now; destination_city_id for the city however it was given.',
+        description: 'The fields whose values changed; destination_city_id for the city, however it was given.',
       }),
       delivery_charge: Type.Number(),
       currency: Type.String(),
     }),
     warnings: Type.Optional(
       Type.Record(Type.String(), Type.Array(Type.String()), {
-        description: 'What looks wrong but is legal, by field; only when there is any.',
+        description: 'What looks wrong but is accepted, by field. Absent if there is nothing.',
       }),
     ),
   },

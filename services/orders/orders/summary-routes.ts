@@ -28,7 +28,7 @@ const filters = {
     `The first day, in the time zone of the courier company. Default: ${defaultDays - 1} days before the last.`,
   ),
   to: date('The last day, included. Default: today.'),
-  business_id: id('The business that the orders are of.', 'merchant_business_id'),
+  business_id: id('Only orders of this business.', 'merchant_business_id'),
   group: oneOf(groupings, 'What the orders are grouped by: day of creation, status or city of delivery.'),
 }
 const Query = listQuery({}, filters)
@@ -43,7 +43,7 @@ export const orderSummary: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
         tags: ['orders'],
         operationId: 'summariseOrders',
         summary: 'Counts and COD of the orders of a period',
-        description: `By when they were created; ${maxDays} days and ${maxSummed} orders at most.`,
+        description: `By time of creation; ${maxDays} days and ${maxSummed} orders at most.`,
         security: [{ token: [] }],
         querystring: Query.schema,
         response: { 200: Summary, ...errorResponses(400, 401, 405, 422, 429, 503) },
@@ -64,7 +64,7 @@ export const orderSummary: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
   )
 }
 
-const busy = 'Too many summaries are made at once. Repeat the request.'
+const busy = 'Too many summaries are waiting. Repeat the request.'
 
 type Wanted = ReturnType<typeof Query.read> & { readonly merchantId: string }
 
@@ -76,7 +76,7 @@ const summarise = async (tx: Tx, tenant: string, { merchantId, business_id, grou
   const counted = await countOrders(tx, tenant, query)
   const total = figuresOf(counted)
   if (total.orders > maxSummed)
-    throw invalid({ from: [`The period has more than ${maxSummed} orders. Ask for shorter ones, such as a week.`] })
+    throw invalid({ from: [`The period has more than ${maxSummed} orders. Request a shorter period, such as a week.`] })
   return { ...period, ...of, total, ...(await groupOrders(tx, tenant, query, counted)) }
 }
 

@@ -15,10 +15,10 @@ const figures = {
   cancelled: count,
   cod_total: money('Of all orders, in whole units of the currency.'),
   cod_delivered: money('Of delivered orders.'),
-  cod_outstanding: money('Of orders that wait or are under way.'),
+  cod_outstanding: money('Of orders waiting or under way.'),
   delivered_first_attempt: count,
   first_attempt_share: Type.Union([Type.Number(), Type.Null()], {
-    description: 'Of the delivered orders, 0 to 1, four decimals; null without any.',
+    description: 'The share of the delivered orders, 0 to 1, four decimals; null if there are none.',
   }),
 }
 /** What some orders add up to. */
@@ -50,10 +50,10 @@ export const Summary = Type.Object(
       currency: Type.String(),
       total: Figures,
       groups: Type.Array(Group, {
-        description: `None without group. Every day; every status, in the order of the set; the ${maxCities} cities with the most orders.`,
+        description: `Empty without group. Otherwise every day; every status, in the order of the set; or the ${maxCities} cities with the most orders.`,
       }),
       others: Type.Union([Type.Object({ groups: count, ...figures }), Type.Null()], {
-        description: 'The cities that groups leaves out, summed up.',
+        description: 'The totals of the cities left out of groups.',
       }),
     }),
   },

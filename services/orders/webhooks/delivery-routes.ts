@@ -36,7 +36,7 @@ export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = asyn
         ...common,
         operationId: 'pingWebhook',
         summary: 'Send a message of the type ping now',
-        description: 'Once, also while the webhook is disabled. The response says what came of it within 10 seconds.',
+        description: 'Once, even while the webhook is disabled. The response has the result, within 10 seconds.',
         params,
         response: {
           200: Type.Object({ data: Ping }, { examples: [{ data: examplePing }] }),
@@ -49,7 +49,7 @@ export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = asyn
       const { url, secrets } = found(await inTenant(pool, tenant, (tx: Tx) => findTarget(tx, request.merchant, id)))
       if (urlProblem(url, resolve === undefined)) throw invalid({ url: [`The url ${urlProblem(url, false)}.`] })
       if (pinging.has(id))
-        throw httpError('rate_limited', 'A ping of this webhook is running.', { retryAfterSeconds: 1 })
+        throw httpError('rate_limited', 'Another ping of this webhook is running.', { retryAfterSeconds: 1 })
       pinging.add(id)
       const at = new Date()
       const body = bodyOf('ping', at.toISOString(), { webhook_id: id })
@@ -77,7 +77,7 @@ export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = asyn
         ...common,
         operationId: 'replayWebhook',
         summary: 'Send the events of a period again',
-        description: `Of the last ${keptDays} days, oldest first, each with its webhook-id, and before what is new. One replay at a time.`,
+        description: `Those of the last ${keptDays} days, oldest first, each with its original webhook-id, before any new events. One replay at a time.`,
         params,
         body: ReplayPeriod,
         response: {
@@ -114,8 +114,8 @@ export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = asyn
       schema: {
         ...common,
         operationId: 'listWebhookDeliveries',
-        summary: 'What was sent to a webhook, and what came of it',
-        description: `The newest events first: those of the last ${listedDays} days, and those that wait.`,
+        summary: 'Deliveries to a webhook and their results',
+        description: `Newest events first: those of the last ${listedDays} days, and all pending ones.`,
         params,
         querystring: DeliveryQuery,
         response: {
@@ -141,7 +141,7 @@ export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = asyn
 }
 
 const replayed = 'Webhook Replay Started Successfully'
-const running = 'The last replay of this webhook is running.'
+const running = 'The last replay of this webhook is still running.'
 const replayedChanges = 'The changes of the period; the webhook gets those of its types.'
 
 const readPeriod = ({ from, to }: { from: string; to?: string }) => {

@@ -31,12 +31,12 @@ export const watchWebhooks = (pool: pg.Pool, registry: Registry): void =>
     [
       {
         name: 'webhook_events_pending',
-        help: `Events that wait for an endpoint, of all processes and tenants; ${maxCounted} means that or more.`,
+        help: `Events waiting for an endpoint, across all processes and tenants; ${maxCounted} means that many or more.`,
         read: ({ pending }) => pending,
       },
       {
         name: 'webhook_overdue_seconds',
-        help: 'For how long an event has been due for an endpoint that works; 0 when there is none.',
+        help: 'How long the most overdue event for a working endpoint has been due; 0 if there is none.',
         read: ({ overdue }) => Math.max(0, overdue),
       },
       { name: 'webhook_endpoints_disabled', help: 'Disabled endpoints.', read: ({ disabled }) => disabled },

@@ -53,7 +53,7 @@ export const changing =
   }
 
 export const keysNeeded = () =>
-  httpError('unavailable', 'The webhooks are not set up: WEBHOOK_KEYS of orders is missing, or lacks a key.', {
+  httpError('unavailable', 'Webhooks are not set up: the setting WEBHOOK_KEYS of orders is missing or lacks a key.', {
     retryAfterSeconds: 60,
   })
 

@@ -74,7 +74,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, o
         ...common,
         operationId: 'createWebhook',
         summary: 'Get events at an address of yours',
-        description: `Signed as Standard Webhooks says, from now on. Up to ${maxEndpoints} webhooks; the secret is shown this once.`,
+        description: `Signed according to Standard Webhooks, from now on. Up to ${maxEndpoints} webhooks; the secret is shown only this once.`,
         body: NewWebhook,
         response: {
           201: oneOf(WebhookWithSecret, created, { ...exampleWebhook, secret: exampleSecret }),
@@ -93,7 +93,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, o
         'webhook.created',
         id,
       )(tx => addEndpoint(tx, request.merchant, { id, url, events, secret: sealed }, maxEndpoints))
-      if (!result) throw invalid({ url: [`There are ${maxEndpoints} webhooks already: delete one.`] })
+      if (!result) throw invalid({ url: [`There are already ${maxEndpoints} webhooks: delete one.`] })
       reply.code(201)
       return { message: created, data: { ...result, secret } }
     },
@@ -106,7 +106,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, o
         ...common,
         operationId: 'changeWebhook',
         summary: 'Change, disable or enable a webhook',
-        description: `What waits is tried again at once. Events of the last ${keptDays} days that came while it was disabled follow, the oldest first.`,
+        description: `Pending events are retried at once. Events of the last ${keptDays} days that occurred while it was disabled follow, oldest first.`,
         params,
         body: WebhookChange,
         response: { 200: oneOf(Webhook, changed, exampleWebhook), ...failuresOfOne },
@@ -133,7 +133,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, o
         ...common,
         operationId: 'deleteWebhook',
         summary: 'Delete a webhook',
-        description: 'With what waits for it.',
+        description: 'Its pending events are deleted, too.',
         params,
         response: {
           200: Type.Object({ message: Type.String() }, { examples: [{ message: deleted }] }),
@@ -154,8 +154,9 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, o
       schema: {
         ...common,
         operationId: 'rotateWebhookSecret',
-        summary: 'A new secret for a webhook',
-        description: 'It is shown this once. For 24 hours messages carry the signatures of both, the new one first.',
+        summary: 'Create a new secret for a webhook',
+        description:
+          'It is shown only this once. For 24 hours messages carry two signatures, the one with the new secret first.',
         params,
         response: {
           200: oneOf(WebhookWithSecret, rotated, { ...exampleWebhook, secret: exampleSecret }),

@@ -6,7 +6,7 @@ export const maxEndpoints = 5
 
 const Nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 const Code = Type.Union([Type.Integer(), Type.Null()], {
-  description: 'The status of the response; null: there was none.',
+  description: 'The HTTP status of the response; null if there was none.',
 })
 const Milliseconds = Type.Union([Type.Integer(), Type.Null()])
 
@@ -21,7 +21,7 @@ const State = Type.Union([Type.Literal('enabled'), Type.Literal('disabled')])
 
 const url = 'https://shop.example/webhooks/courier'
 export const NewWebhook = Type.Object(
-  { url: Url, events: Type.Optional({ ...Events, description: 'The types of events that it gets; without it all.' }) },
+  { url: Url, events: Type.Optional({ ...Events, description: 'The types of events that it gets. Default: all.' }) },
   { title: 'NewWebhook', examples: [{ url, events: ['order.created', 'order.status_changed'] }] },
 )
 export const WebhookChange = Type.Object(
@@ -40,7 +40,7 @@ export const Webhook = Type.Object(
     ),
     disabled_at: Nullable('ISO 8601, UTC.'),
     failing_since: Nullable('The first failure since the last success.'),
-    previous_secret_until: Nullable('Until then the secret before the last rotation signs too.'),
+    previous_secret_until: Nullable('Until then messages are signed with the previous secret, too.'),
     created_at: Type.String(),
   },
   { title: 'Webhook' },
@@ -60,7 +60,7 @@ export const exampleWebhook: Static<typeof Webhook> = {
 export const WebhookWithSecret = Type.Object(
   {
     ...Webhook.properties,
-    secret: Type.String({ description: 'Signs what is sent. It is shown this once.' }),
+    secret: Type.String({ description: 'The key that signs the messages. Shown only this once.' }),
   },
   { title: 'WebhookWithSecret' },
 )
@@ -69,7 +69,7 @@ export const exampleSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo=
 /** What came of a request. */
 const attempt = {
   code: Code,
-  ms: Type.Integer({ description: 'How long it took.' }),
+  ms: Type.Integer({ description: 'How long it took, in milliseconds.' }),
   error: Nullable('Why there was no response.'),
   response_body: Nullable('The first 1,024 bytes of the response.'),
 }
@@ -80,7 +80,7 @@ const time = '^(19|2\\d)\\d\\d-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,6})?
 const Time = (description: string) =>
   Type.String({ maxLength: 32, pattern: time, description, must: 'be a time such as 2026-02-19T08:00:00Z' })
 export const ReplayPeriod = Type.Object(
-  { from: Time('Events from this time on.'), to: Type.Optional(Time('Events up to this time; without it until now.')) },
+  { from: Time('Events from this time on.'), to: Type.Optional(Time('Events up to this time. Default: now.')) },
   { title: 'ReplayPeriod', examples: [{ from: '2026-02-19T08:00:00Z', to: '2026-02-19T12:00:00Z' }] },
 )
 
@@ -97,7 +97,7 @@ export const WebhookDelivery = Type.Object(
     ms: Milliseconds,
     last_attempt_at: Nullable('ISO 8601, UTC.'),
     next_attempt_at: Nullable('null of a pending one: an earlier event of the waybill comes first.'),
-    body: Type.Unknown({ description: 'What is sent.' }),
+    body: Type.Unknown({ description: 'The body that is sent.' }),
   },
   { title: 'WebhookDelivery' },
 )
@@ -124,7 +124,7 @@ export const DeliveryQuery = Type.Object({
       maxLength: 9,
       pattern: '^(pending|delivered|failed)$',
       must: 'be pending, delivered or failed',
-      description: 'Only these.',
+      description: 'Only events in this state.',
     }),
   ),
   cursor: Type.Optional(
@@ -140,7 +140,7 @@ export const DeliveryQuery = Type.Object({
       maxLength: 3,
       pattern: '^([1-9][0-9]?|100)$',
       must: 'be a whole number, 1 to 100',
-      description: 'Events at most. Default: 50.',
+      description: 'Maximum number of events. Default: 50.',
       documented: { type: 'integer', minimum: 1, maximum: 100 },
     }),
   ),
@@ -156,7 +156,7 @@ export const messageOperation = {
   tags: ['webhooks'],
   operationId: 'merchantEvent',
   summary: 'Something happened to an order of yours',
-  description: 'Sent to your webhooks, signed as Standard Webhooks says, until it is taken (docs/webhooks.md).',
+  description: 'Sent to your webhooks, signed according to Standard Webhooks, until acknowledged (docs/webhooks.md).',
   security: [],
   parameters: [
     header('webhook-id', 'The id of the event, the same in every attempt.'),
@@ -175,7 +175,7 @@ export const messageOperation = {
     },
   },
   responses: {
-    '2XX': { description: 'Taken: it is not sent again.' },
+    '2XX': { description: 'Acknowledged: it is not sent again.' },
     410: { description: 'The webhook is disabled.' },
     default: { description: 'It is sent again.' },
   },
