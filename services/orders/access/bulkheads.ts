@@ -1,4 +1,5 @@
-import { type BulkheadPolicy, bulkhead } from 'cockatiel'
+import { httpError } from '@courier/shared/http/errors.ts'
+import { type BulkheadPolicy, BulkheadRejectedError, bulkhead } from 'cockatiel'
 
 type Task<Result> = () => Promise<Result>
 
@@ -31,3 +32,10 @@ export const createBulkheads = <Level extends string>(sizes: Record<Level, numbe
       task,
     )()
 }
+
+/** For `catch`: a request that found too many waiting gets a 503 with this sentence. */
+export const refuseBusy =
+  (sentence: string) =>
+  (error: unknown): never => {
+    throw error instanceof BulkheadRejectedError ? httpError('unavailable', sentence, { retryAfterSeconds: 2 }) : error
+  }

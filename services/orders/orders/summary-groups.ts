@@ -1,12 +1,13 @@
 import type { Tx } from '../database/tables.ts'
+import { daysOf } from './days.ts'
 import { findStatuses } from './status-queries.ts'
-import { type Counted, figuresOf, type SummaryQuery } from './summary.ts'
-import { type Figures, type Group, maxCities } from './summary-schema.ts'
+import { type Counted, type SummaryQuery, totalsOf } from './summary.ts'
+import { type Group, maxCities, type Totals } from './summary-schema.ts'
 
 export interface Groups {
   readonly groups: readonly Group[]
   /** What `groups` leave out. */
-  readonly others: (Figures & { readonly groups: number }) | null
+  readonly others: (Totals & { readonly groups: number }) | null
 }
 
 /** The groups that a query wants, with what was counted of each. */
@@ -17,7 +18,7 @@ export const groupOrders = async (
   counted: readonly Counted[],
 ): Promise<Groups> => {
   const rows = Map.groupBy(counted, ({ key }) => key)
-  const toGroup = (key: string, name = key): Group => ({ key, name, ...figuresOf(rows.get(key) ?? []) })
+  const toGroup = (key: string, name = key): Group => ({ key, name, ...totalsOf(rows.get(key) ?? []) })
   switch (group) {
     case undefined:
       return { groups: [], others: null }
@@ -35,21 +36,10 @@ export const groupOrders = async (
       return {
         groups: first.map(city => ({ ...city, name: names.get(city.key) ?? city.key })),
         others:
-          rest.length > 0
-            ? { groups: rest.length, ...figuresOf(rest.flatMap(({ key }) => rows.get(key) ?? [])) }
-            : null,
+          rest.length > 0 ? { groups: rest.length, ...totalsOf(rest.flatMap(({ key }) => rows.get(key) ?? [])) } : null,
       }
     }
   }
-}
-
-const dayMilliseconds = 86_400_000
-
-/** Every date from the first to the last. */
-export const daysOf = (from: string, to: string): string[] => {
-  const first = Date.parse(from)
-  const count = Math.max(0, Math.round((Date.parse(to) - first) / dayMilliseconds) + 1)
-  return Array.from({ length: count }, (_, day) => new Date(first + day * dayMilliseconds).toISOString().slice(0, 10))
 }
 
 const findCityNames = async (tx: Tx, tenant: string, cities: readonly Group[]): Promise<Map<string, string>> => {

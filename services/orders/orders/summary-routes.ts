@@ -1,13 +1,13 @@
-import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
+import { errorResponses, invalid } from '@courier/shared/http/errors.ts'
 import { dateOrTime, type Filter, id, listQuery, oneOf } from '@courier/shared/http/filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { BulkheadRejectedError } from 'cockatiel'
 import type pg from 'pg'
-import { createBulkheads } from '../access/bulkheads.ts'
+import { createBulkheads, refuseBusy } from '../access/bulkheads.ts'
 import type { Tx } from '../database/tables.ts'
-import { countOrders, figuresOf, groupings, maxSummed } from './summary.ts'
+import { addDays, daysBetween } from './days.ts'
+import { countOrders, groupings, maxSummed, totalsOf } from './summary.ts'
 import { groupOrders } from './summary-groups.ts'
 import { Summary } from './summary-schema.ts'
 
@@ -56,9 +56,7 @@ export const orderSummary: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
       const caller = `${tenant} ${merchantId}`
       const data = await bulkheads({ caller, process: '' }, () =>
         inTenant(pool, tenant, (tx: Tx) => summarise(tx, tenant, wanted)),
-      ).catch(error => {
-        throw error instanceof BulkheadRejectedError ? httpError('unavailable', busy, { retryAfterSeconds: 2 }) : error
-      })
+      ).catch(refuseBusy(busy))
       return { data }
     },
   )
@@ -74,7 +72,7 @@ const summarise = async (tx: Tx, tenant: string, { merchantId, business_id, grou
   const period = periodOf(wanted, today)
   const query = { merchantId, businessId: business_id, group, ...period }
   const counted = await countOrders(tx, tenant, query)
-  const total = figuresOf(counted)
+  const total = totalsOf(counted)
   if (total.orders > maxSummed)
     throw invalid({ from: [`The period has more than ${maxSummed} orders. Request a shorter period, such as a week.`] })
   return { ...period, ...of, total, ...(await groupOrders(tx, tenant, query, counted)) }
@@ -83,15 +81,12 @@ const summarise = async (tx: Tx, tenant: string, { merchantId, business_id, grou
 const settings = `
   select time_zone, currency, (now() at time zone time_zone)::date::text as today from tenants where tenant_id = $1`
 
-const dayMilliseconds = 86_400_000
-
 /** Throws for one that is empty or too long. */
 const periodOf = ({ from, to }: Pick<Wanted, 'from' | 'to'>, today: string) => {
   const last = to ?? today
-  const first = from ?? new Date(Date.parse(last) - (defaultDays - 1) * dayMilliseconds).toISOString().slice(0, 10)
+  const first = from ?? addDays(last, 1 - defaultDays)
   if (first > last) throw invalid({ [to === undefined ? 'from' : 'to']: [emptyPeriod(to)] })
-  if (Date.parse(last) - Date.parse(first) >= maxDays * dayMilliseconds)
-    throw invalid({ from: [`The period must have ${maxDays} days at most.`] })
+  if (daysBetween(first, last) >= maxDays) throw invalid({ from: [`The period must have ${maxDays} days at most.`] })
   return { from: first, to: last }
 }
 

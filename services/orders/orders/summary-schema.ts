@@ -6,7 +6,7 @@ export const maxCities = 100
 const count = Type.Integer({ minimum: 0 })
 const money = (description: string) => Type.Integer({ description })
 
-const figures = {
+const totals = {
   orders: Type.Integer({ description: 'All of them: the sum of the five counts that follow.' }),
   waiting: count,
   under_way: count,
@@ -22,20 +22,20 @@ const figures = {
   }),
 }
 /** What some orders add up to. */
-export const Figures = Type.Object(figures, { title: 'OrderFigures' })
-export type Figures = Static<typeof Figures>
+export const Totals = Type.Object(totals, { title: 'OrderTotals' })
+export type Totals = Static<typeof Totals>
 export const Group = Type.Object(
   {
     key: Type.String({ description: 'The date, the key of the status or the id of the city.' }),
     name: Type.String({ description: 'The date, or the name of the status or the city.' }),
-    ...figures,
+    ...totals,
   },
   { title: 'OrderGroup' },
 )
 
 export type Group = Static<typeof Group>
 
-const exampleFigures: Figures = {
+const exampleTotals: Totals = {
   ...{ orders: 120, waiting: 4, under_way: 10, delivered: 98, returned: 5, cancelled: 3 },
   ...{ cod_total: 540_000, cod_delivered: 441_000, cod_outstanding: 63_000 },
   ...{ delivered_first_attempt: 91, first_attempt_share: 0.9286 },
@@ -48,11 +48,11 @@ export const Summary = Type.Object(
       to: Type.String(),
       time_zone: Type.String(),
       currency: Type.String(),
-      total: Figures,
+      total: Totals,
       groups: Type.Array(Group, {
         description: `Empty without group. Otherwise every day; every status, in the order of the set; or the ${maxCities} cities with the most orders.`,
       }),
-      others: Type.Union([Type.Object({ groups: count, ...figures }), Type.Null()], {
+      others: Type.Union([Type.Object({ groups: count, ...totals }), Type.Null()], {
         description: 'The totals of the cities left out of groups.',
       }),
     }),
@@ -63,7 +63,7 @@ export const Summary = Type.Object(
       {
         data: {
           ...{ from: '2026-02-19', to: '2026-02-19', time_zone: 'Asia/Colombo', currency: 'LKR' },
-          ...{ total: exampleFigures, groups: [{ key: '2026-02-19', name: '2026-02-19', ...exampleFigures }] },
+          ...{ total: exampleTotals, groups: [{ key: '2026-02-19', name: '2026-02-19', ...exampleTotals }] },
           others: null,
         },
       },

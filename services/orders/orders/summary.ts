@@ -1,6 +1,6 @@
 import type { Tx } from '../database/tables.ts'
 import { classOf } from './statuses.ts'
-import type { Figures } from './summary-schema.ts'
+import type { Totals } from './summary-schema.ts'
 
 export const groupings = ['day', 'status', 'city'] as const
 export type Grouping = (typeof groupings)[number]
@@ -66,7 +66,7 @@ const statement = (value: string, key: string): string => `
     ) hit, zone group by 1, 2
   ) counted`
 
-export const figuresOf = (rows: readonly Counted[]): Figures => {
+export const totalsOf = (rows: readonly Counted[]): Totals => {
   const orders = { waiting: 0, under_way: 0, delivered: 0, returned: 0, cancelled: 0 }
   const cod = { ...orders }
   let [first, later] = [0, 0]
