@@ -28,7 +28,7 @@ import { countLoads, watchCatalogues } from './catalogue/metrics.ts'
 import { createPlaceIndexes } from './catalogue/place-index.ts'
 import { resolving } from './catalogue/place-routes.ts'
 import { catalogueLists, catalogueRows } from './catalogue/routes.ts'
-import { createTurns } from './catalogue/turns.ts'
+import { createSlices } from './catalogue/slices.ts'
 import { changes } from './changes/routes.ts'
 import { createChangeWatch } from './changes/watch.ts'
 import { merchantEdits, staffEdits } from './editing/routes.ts'
@@ -150,8 +150,8 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const listBytes = Math.floor(limits.catalogueBytes / 4)
   const listsOf = createLists(listBytes)
   const indexBytes = Math.ceil(limits.catalogueBytes / 8)
-  const turn = createTurns()
-  const placeIndexOf = createPlaceIndexes(indexBytes, turn)
+  const nextSlice = createSlices()
+  const placeIndexOf = createPlaceIndexes(indexBytes, nextSlice)
   const catalogues = createCatalogues(pool, limits.catalogueBytes - listBytes - indexBytes, countLoads(registry))
   watchCatalogues(catalogues, registry)
   const numbers = createWaybillNumbers(pool)
@@ -183,7 +183,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(logout, { pool, findCaller })
       await merchants.register(catalogueLists, { pool, catalogues, listsOf })
       await merchants.register(catalogueRows, { pool, catalogues, listsOf })
-      await merchants.register(resolving, { catalogues, placeIndexOf, turn })
+      await merchants.register(resolving, { catalogues, placeIndexOf, nextSlice })
       await merchants.register(booking, {
         dependencies: { pool, catalogues, numbers, writeBatch, ...suspicions },
         maxOrdersPerBatch: limits.maxOrdersPerBatch,

@@ -1,8 +1,10 @@
 import { ErrorList, required, selectedInvalid } from '@courier/shared/http/field-errors.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { City } from '../catalogue/cities.ts'
-import { Findings, findPrices, type Refusal } from '../catalogue/price-parcels.ts'
+import { Findings, type Refusal } from '../catalogue/findings.ts'
+import { findPrices } from '../catalogue/price-parcels.ts'
 import { charge, type Rate } from '../catalogue/rate-card.ts'
+import { batchPaths } from './batch-paths.ts'
 import type { Batch, Order, ReadableBatch } from './read-batch.ts'
 
 /** An order that may be created: its destination is known and it has a price. */
@@ -54,7 +56,7 @@ const examine = (batch: ReadableBatch, catalogue: Catalogue, merchantId: string,
   if (businessId !== undefined && catalogue.merchantOfBusiness.get(businessId) !== merchantId)
     findings.list.add('general_data.merchant_business_id', selectedInvalid('merchant_business_id'))
   const destinations = orders.map(order => order?.destination)
-  const found = findPrices({ origin: batch.origin, destinations }, catalogue, merchantId, findings)
+  const found = findPrices({ origin: batch.origin, destinations }, catalogue, merchantId, findings, batchPaths)
   checkWaybills(orders, catalogue, findings.list)
   return found
 }

@@ -3,10 +3,12 @@ import { acceptJson } from '@courier/shared/http/json-body.ts'
 import { validator } from '@courier/shared/http/validator.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { TSchema } from '@sinclair/typebox'
-import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
-import { Findings, type FoundPrices, findPrices } from '../catalogue/price-parcels.ts'
+import { type Catalogue, type Catalogues, freshCatalogue } from '../catalogue/catalogue.ts'
+import { Findings } from '../catalogue/findings.ts'
+import { rateOf } from '../catalogue/place-schema.ts'
+import { type FoundPrices, findPrices } from '../catalogue/price-parcels.ts'
 import { charge } from '../catalogue/rate-card.ts'
-import { freshCatalogue } from '../catalogue/routes.ts'
+import { batchPaths } from './batch-paths.ts'
 import { Quotes, quoteBody, quoteReader } from './quote.ts'
 
 export interface QuotingOptions {
@@ -45,7 +47,7 @@ export const quoting: FastifyPluginAsyncTypebox<QuotingOptions> = async (
       const { parcels, weights, errors } = readQuote(request.body)
       const catalogue = await freshCatalogue(catalogues, tenant)
       const findings = new Findings(catalogue.cities, errors)
-      const found = findPrices(parcels, catalogue, merchantId, findings)
+      const found = findPrices(parcels, catalogue, merchantId, findings, batchPaths)
       const { suggestions } = findings.refusal()
       if (errors.count > 0) throw invalid(errors.errors, suggestions, errors.more)
       return { data: weights.map((weight, index) => quoteOf(found, index, weight, catalogue)) }
@@ -62,6 +64,6 @@ const quoteOf = ({ destinations, rates }: FoundPrices, index: number, weightKg: 
     destination_state: city.state.name,
     delivery_charge: charge(rate, weightKg) / 100,
     currency,
-    rate: { first_kg: rate.firstKg / 100, each_extra_kg: rate.eachExtraKg / 100, currency },
+    rate: rateOf(rate, currency),
   }
 }

@@ -1,3 +1,4 @@
+import { httpError } from '@courier/shared/http/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { batchReads } from '@courier/shared/postgres/request-batcher.ts'
 import { LRUCache } from 'lru-cache'
@@ -72,6 +73,19 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, onLoad = () =>
     return catalogue
   }
   return { current, reload, fresh, bytes: () => cache.calculatedSize }
+}
+
+/** Throws when the tenant changes faster than it can be read. */
+export const freshCatalogue = async (catalogues: Catalogues, tenant: string): Promise<Catalogue> => {
+  const catalogue = await catalogues.fresh(tenant)
+  if (catalogue) return catalogue
+  throw httpError(
+    'unavailable',
+    'The lists kept changing while they were read. Nothing was changed; repeat the request.',
+    {
+      retryAfterSeconds: 1,
+    },
+  )
 }
 
 /** In memory, as measured, rounded up. Merchants share cards. */

@@ -1,5 +1,6 @@
 import { nameKey } from '@courier/shared/name-key.ts'
 import { distance } from 'fastest-levenshtein'
+import { addTo } from './multimap.ts'
 
 export interface State {
   readonly id: number
@@ -47,8 +48,8 @@ export class CityIndex {
     for (const state of this.states) this.#states.set(nameKey(state.name), state)
     for (const city of this.cities) {
       this.#byId.set(String(city.id), city)
-      addTo(this.#byName, city.name, city)
-      for (const alias of city.aliases ?? []) addTo(this.#byAlias, alias, city)
+      addTo(this.#byName, nameKey(city.name), city)
+      for (const alias of city.aliases ?? []) addTo(this.#byAlias, nameKey(alias), city)
     }
   }
 
@@ -102,13 +103,6 @@ export class CityIndex {
       .flatMap(key => this.#states.get(key) ?? [])
       .map(({ id, name }) => ({ id, name, state: name }))
   }
-}
-
-const addTo = (names: Map<string, City[]>, name: string, city: City): void => {
-  const key = nameKey(name)
-  const namesakes = names.get(key)
-  if (namesakes) namesakes.push(city)
-  else names.set(key, [city])
 }
 
 /** What the suggestions of a batch may cost, in steps: one for each name, one for each pair of characters compared. */

@@ -3,6 +3,7 @@ import { distance as edits } from 'fastest-levenshtein'
 import { LRUCache } from 'lru-cache'
 import type { Catalogue } from './catalogue.ts'
 import type { City, CityIndex, State, SuggestionBudget } from './cities.ts'
+import { addTo } from './multimap.ts'
 import { maxSoundLength, skeletonsOf, soundDistance, soundOf, startOf, wordsOf } from './spelling.ts'
 
 /** What a name stands for: a city, or a state or numbered districts (Colombo 01 to 15), of which no single city is meant. */
@@ -55,9 +56,9 @@ export class PlaceIndex {
       const words = wordsOf(name).flat()
       this.maxWords = Math.min(mostWords, Math.max(this.maxWords, words.length))
       this.#add(words, { city, isAlias: n > 0 })
-      if (words.length > 1 && /^[0-9]/.test(words.at(-1) ?? '')) push(this.#stems, words.slice(0, -1).join(' '), city)
+      if (words.length > 1 && /^[0-9]/.test(words.at(-1) ?? '')) addTo(this.#stems, words.slice(0, -1).join(' '), city)
     }
-    if (city.postalCode !== null) push(this.#byCode, codeKey(city.postalCode), city)
+    if (city.postalCode !== null) addTo(this.#byCode, codeKey(city.postalCode), city)
   }
 
   /** A state has the aliases of the city of its name. */
@@ -71,9 +72,9 @@ export class PlaceIndex {
     const sound = soundOf(plain)
     const named = { ...of, plain, sound }
     if (sound === '') return
-    push(this.#bySound, sound, named)
+    addTo(this.#bySound, sound, named)
     if (sound.length <= maxSoundLength)
-      for (const skeleton of skeletonsOf(sound)) push(this.#bySkeleton, skeleton, named)
+      for (const skeleton of skeletonsOf(sound)) addTo(this.#bySkeleton, skeleton, named)
     this.#names++
   }
 
@@ -118,12 +119,6 @@ export class PlaceIndex {
 }
 
 const codeKey = (code: string): string => code.replace(/\s/g, '').toLowerCase().replace(/^0+/, '')
-
-const push = <Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void => {
-  const list = lists.get(key)
-  if (list) list.push(value)
-  else lists.set(key, [value])
-}
 
 export type PlaceIndexOf = (catalogue: Catalogue) => Promise<PlaceIndex>
 

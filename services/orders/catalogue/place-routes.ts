@@ -2,21 +2,27 @@ import { errorResponses, type FieldErrors, invalid } from '@courier/shared/http/
 import { isBlank, selectedInvalid } from '@courier/shared/http/field-errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { Catalogue, Catalogues } from './catalogue.ts'
+import { createBulkheads, refuseBusy } from '../access/bulkheads.ts'
+import { type Catalogue, type Catalogues, freshCatalogue } from './catalogue.ts'
 import { type City, SuggestionBudget } from './cities.ts'
 import type { PlaceIndex, PlaceIndexOf } from './place-index.ts'
-import { maxPlaceBytes, maxPlaces, ResolvedPlaces, ResolvePlaces } from './place-schema.ts'
+import { maxPlaceBytes, maxPlaces, ResolvedPlaces, ResolvePlaces, rateOf } from './place-schema.ts'
 import { type ResolvedPlace, resolvePlace, type WrittenPlace } from './resolve-place.ts'
-import { freshCatalogue } from './routes.ts'
 
 export interface PlaceOptions {
   catalogues: Catalogues
   placeIndexOf: PlaceIndexOf
-  turn: () => Promise<void>
+  nextSlice: () => Promise<void>
 }
 
+const maxWaiting = 10
+
 /** Which cities are meant by what people write. */
-export const resolving: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, { catalogues, placeIndexOf, turn }) => {
+export const resolving: FastifyPluginAsyncTypebox<PlaceOptions> = async (
+  app,
+  { catalogues, placeIndexOf, nextSlice },
+) => {
+  const bulkheads = createBulkheads({ caller: 1, process: 4 }, maxWaiting)
   acceptJson(app)
   app.post(
     '/city/resolve',
@@ -36,13 +42,19 @@ export const resolving: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, { 
     },
     async request => {
       const places = readPlaces(request.body)
-      const catalogue = await freshCatalogue(catalogues, request.merchant.tenant)
-      const origin = originOf(request.body, catalogue)
-      const resolved = await resolveAll(places, catalogue, await placeIndexOf(catalogue), turn)
-      return { data: resolved.map(place => shown(place, origin, catalogue, request.merchant.merchantId)) }
+      const { tenant, merchantId } = request.merchant
+      const resolve = async () => {
+        const catalogue = await freshCatalogue(catalogues, tenant)
+        const origin = originOf(request.body, catalogue)
+        const resolved = await resolveAll(places, catalogue, await placeIndexOf(catalogue), nextSlice)
+        return { data: resolved.map(place => shown(place, origin, catalogue, merchantId)) }
+      }
+      return bulkheads({ caller: `${tenant} ${merchantId}`, process: '' }, resolve).catch(refuseBusy(busy))
     },
   )
 }
+
+const busy = 'Too many requests to find cities are waiting. Repeat the request.'
 
 const readPlaces = ({ places }: ResolvePlaces): WrittenPlace[] => {
   const errors: FieldErrors = {}
@@ -74,14 +86,14 @@ const resolveAll = async (
   places: readonly WrittenPlace[],
   { cities }: Catalogue,
   index: PlaceIndex,
-  turn: () => Promise<void>,
+  nextSlice: () => Promise<void>,
 ): Promise<ResolvedPlace[]> => {
   const budget = new SuggestionBudget(maxSteps)
   const resolved: ResolvedPlace[] = []
   let sliceEnd = 0
   for (const place of places) {
     if (performance.now() > sliceEnd) {
-      await turn()
+      await nextSlice()
       sliceEnd = performance.now() + sliceMs
     }
     resolved.push(resolvePlace(place, cities, index, budget))
@@ -101,7 +113,7 @@ const shown = (
     city: city ? cityOf(city) : null,
     alternatives: alternatives.map(cityOf),
     served: origin && city ? rate !== undefined : null,
-    rate: rate ? { first_kg: rate.firstKg / 100, each_extra_kg: rate.eachExtraKg / 100, currency } : null,
+    rate: rate ? rateOf(rate, currency) : null,
   }
 }
 

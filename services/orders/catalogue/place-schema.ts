@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import type { Rate } from './rate-card.ts'
 import { confidences } from './resolve-place.ts'
 
 const text = Type.String()
@@ -49,6 +50,13 @@ export const PlaceRate = Type.Object(
   },
   { title: 'PlaceRate' },
 )
+
+/** A rate as responses have it: in units of the currency. */
+export const rateOf = ({ firstKg, eachExtraKg }: Rate, currency: string): Static<typeof PlaceRate> => ({
+  first_kg: firstKg / 100,
+  each_extra_kg: eachExtraKg / 100,
+  currency,
+})
 
 export const ResolvedPlaces = Type.Object(
   {

@@ -1,10 +1,9 @@
-import type { ErrorBody } from '@courier/shared/http/errors.ts'
-import { ErrorList, selectedInvalid } from '@courier/shared/http/field-errors.ts'
+import { ErrorList } from '@courier/shared/http/field-errors.ts'
 import type { Catalogue } from './catalogue.ts'
-import { type City, type CityIndex, type CityReference, type Suggestion, SuggestionBudget } from './cities.ts'
+import type { City, CityReference } from './cities.ts'
+import { Findings, type Refusal } from './findings.ts'
+import { addTo } from './multimap.ts'
 import { charge, type Rate, type RateCard } from './rate-card.ts'
-
-export type Refusal = { kind: 'refused'; errors: ErrorList; suggestions: ErrorBody['suggestions'] }
 
 /** Parcels of one origin; undefined where the shape is wrong. */
 export interface Parcels {
@@ -19,13 +18,11 @@ export interface FoundPrices {
   readonly rates: readonly (Rate | undefined)[]
 }
 
-/** Where the cities of a request are, for the paths of its errors: `general_data.` and `order_data.3.` in a batch. */
+/** What precedes the fields of the cities in the paths of errors. */
 export interface ParcelPaths {
   readonly origin: string
   readonly destination: (index: number) => string
 }
-
-export const batchPaths: ParcelPaths = { origin: 'general_data.', destination: index => `order_data.${index}.` }
 
 /** Finds the cities of parcels and a merchant's rates for them; `findings` gets every error (docs/contract.md#errors). Pure. */
 export const findPrices = (
@@ -33,7 +30,7 @@ export const findPrices = (
   { rateCards }: Catalogue,
   merchantId: string,
   findings: Findings,
-  paths: ParcelPaths = batchPaths,
+  paths: ParcelPaths,
 ): FoundPrices => {
   const origin = from && findings.city(from, `${paths.origin}origin`)
   const destinations = to.map(
@@ -87,12 +84,6 @@ const findRates = (
   return rates
 }
 
-const addTo = <Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void => {
-  const list = lists.get(key)
-  if (list) list.push(value)
-  else lists.set(key, [value])
-}
-
 const maxPlaces = 10
 
 const placesOf = (indexes: readonly number[], { destination }: ParcelPaths): string => {
@@ -100,50 +91,4 @@ const placesOf = (indexes: readonly number[], { destination }: ParcelPaths): str
   if (shown[0] === '') return ''
   const rest = indexes.length - shown.length
   return `, of ${shown.join(', ')}${rest > 0 ? ` and ${rest} more` : ''}`
-}
-
-/** At most so many distinct names of a request get suggestions, and only while its budget lasts. */
-const maxSuggestedNames = 50
-
-/** The errors of a request's cities, with suggestions for those that were not found. */
-export class Findings {
-  readonly list: ErrorList
-  readonly #suggestions: Record<string, Suggestion[]> = {}
-  readonly #remembered = new Map<string, Suggestion[]>()
-  readonly #budget = new SuggestionBudget()
-  readonly #cities: CityIndex
-
-  constructor(cities: CityIndex, list: ErrorList) {
-    this.#cities = cities
-    this.list = list
-  }
-
-  city(reference: CityReference, path: string): City | undefined {
-    const found = this.#cities.find(reference)
-    if (found.kind === 'found') return found.city
-    const { cityName, stateName } = reference
-    for (const field of found.fields) {
-      this.list.add(`${path}_${field}`, selectedInvalid(`${path}_${field}`))
-      if (field === 'state_name')
-        this.#suggest(`${path}_${field}`, `/${stateName}`, () => this.#cities.suggestStates(reference, this.#budget))
-      else if (cityName !== undefined)
-        this.#suggest(`${path}_${field}`, `${stateName}/${cityName}`, () =>
-          this.#cities.suggestCities(reference, this.#budget),
-        )
-    }
-    return undefined
-  }
-
-  #suggest(path: string, name: string, find: () => Suggestion[]): void {
-    const remembered = this.#remembered.get(name)
-    if (!remembered && this.#remembered.size >= maxSuggestedNames) return
-    const nearest = remembered ?? find()
-    this.#remembered.set(name, nearest)
-    if (nearest.length > 0) this.#suggestions[path] = nearest
-  }
-
-  refusal(): Refusal {
-    const suggestions = Object.keys(this.#suggestions).length > 0 ? this.#suggestions : undefined
-    return { kind: 'refused', errors: this.list, suggestions }
-  }
 }

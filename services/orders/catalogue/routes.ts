@@ -8,7 +8,7 @@ import type pg from 'pg'
 import type { Merchant } from '../access/merchant.ts'
 import { findBusinessesOf } from '../access/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import type { Catalogue, Catalogues } from './catalogue.ts'
+import { type Catalogues, freshCatalogue } from './catalogue.ts'
 import { BusinessQuery, businessFilters, CityQuery, cityFilters, StateQuery, stateFilters } from './filters.ts'
 import type { ListsOf } from './lists.ts'
 import { Business, Businesses, ById, Cities, City, State, States } from './schema.ts'
@@ -150,17 +150,4 @@ const oneOf = <Row extends { readonly id: number }>(kind: string, rows: readonly
   const row = rows.find(row => String(row.id) === id)
   if (row) return { data: row }
   throw httpError('not_found', `The requested ${kind} does not exist in the system`)
-}
-
-/** Throws when the tenant changes faster than it can be read. */
-export const freshCatalogue = async (catalogues: Catalogues, tenant: string): Promise<Catalogue> => {
-  const catalogue = await catalogues.fresh(tenant)
-  if (catalogue) return catalogue
-  throw httpError(
-    'unavailable',
-    'The lists kept changing while they were read. Nothing was changed; repeat the request.',
-    {
-      retryAfterSeconds: 1,
-    },
-  )
 }

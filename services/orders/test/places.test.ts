@@ -109,3 +109,11 @@ t.test('a change of the tenant file shows in the next response of every process'
   await apply(file)
   t.equal(await elsewhere(), 'alias')
 })
+
+t.test('of many requests of a merchant at once some are asked to come back', async t => {
+  const places = Array.from({ length: 1000 }, (_, n) => ({ text: `${n} Temple Road, Dehivala` }))
+  const responses = await Promise.all(Array.from({ length: 20 }, () => resolve(places)))
+  const refused = responses.filter(({ status }) => status === 503)
+  t.equal(refused.length, 20 - 1 - 10)
+  for (const { body, headers } of refused) t.match([body.code, headers['retry-after']], ['unavailable', '2'])
+})

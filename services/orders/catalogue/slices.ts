@@ -1,8 +1,8 @@
 /**
- * Long work of all requests in turn, a slice in each round of the event loop: however many there are, others wait for one slice
- * alone. Resolves when it is the caller's turn.
+ * Divides long work into slices. The promise resolves when the next slice may begin: one in each round of the event loop, of all
+ * requests one after another, so that other requests wait for one slice alone.
  */
-export const createTurns = (): (() => Promise<void>) => {
+export const createSlices = (): (() => Promise<void>) => {
   const waiting: (() => void)[] = []
   const next = (): void => {
     waiting.shift()?.()

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { createTurns } from '../catalogue/turns.ts'
+import { createSlices } from '../catalogue/slices.ts'
 
-t.test('of many at work one gets a turn in each round of the event loop, one after another', async t => {
-  const turn = createTurns()
+t.test('of many at work one has a slice in each round of the event loop, one after another', async t => {
+  const nextSlice = createSlices()
   const done: string[] = []
   const work = async (name: string) => {
     for (let slice = 1; slice <= 2; slice++) {
-      await turn()
+      await nextSlice()
       done.push(`${name}${slice}`)
     }
   }
