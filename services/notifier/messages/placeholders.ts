@@ -1,5 +1,5 @@
 import { type OrderSnapshot, orderFields } from '@courier/shared/contract/order-events.ts'
-import { type Component, mapTexts } from '../messaging-api/message-template.ts'
+import { type Component, mapTexts, type ParameterPart } from '../messaging-api/message-template.ts'
 
 const placeholder = /\{\{([^{}]*)\}\}/g
 
@@ -22,15 +22,17 @@ export const placeholderError = (text: string): string | undefined => {
 const nothing = '-'
 const maxLength = 1024
 
+const fieldOf = (order: OrderSnapshot, placed: string): string => {
+  const name = placed.trim()
+  return isField(name) ? plain(String(order[name] ?? '')) || nothing : nothing
+}
+
 /**
  * The text with the order's values in place of `{{field}}`, as the API accepts it: blanks, tabs and line breaks are one
  * blank, and it ends after 1,024 characters. Numbers are plain digits.
  */
-export const fillText = (text: string, order: OrderSnapshot, encode = (value: string) => value): string => {
-  const filled = text.replace(placeholder, (_whole, inner: string) => {
-    const name = inner.trim()
-    return encode(isField(name) ? plain(String(order[name] ?? '')) || nothing : nothing)
-  })
+export const fillText = (text: string, order: OrderSnapshot): string => {
+  const filled = text.replace(placeholder, (_whole, placed: string) => fieldOf(order, placed))
   return (
     plain(filled)
       .slice(0, maxLength)
@@ -39,13 +41,45 @@ export const fillText = (text: string, order: OrderSnapshot, encode = (value: st
   )
 }
 
+/** The same for what must stay whole, such as an address: the order's longest values are cut until it fits. */
+const fillWhole = ({ text, maxLength, isAddress }: ParameterPart, order: OrderSnapshot): string => {
+  const encode = (value: string): string => (isAddress ? encodeURIComponent(value) : value)
+  const lengths = [...text.matchAll(placeholder)].map(([, placed = '']) => encode(fieldOf(order, placed)).length)
+  const most = shareOf(lengths, maxLength - text.replace(placeholder, '').length)
+  const filled = text.replace(placeholder, (_whole, placed: string) => cut(fieldOf(order, placed), most, encode))
+  return plain(filled) || nothing
+}
+
+/** How long each may be so that all have room. */
+const shareOf = (lengths: readonly number[], room: number): number => {
+  let left = room
+  for (const [index, length] of lengths.toSorted((a, b) => a - b).entries()) {
+    const share = Math.floor(left / (lengths.length - index))
+    if (length > share) return share
+    left -= length
+  }
+  return room
+}
+
+/** As many whole characters of a value as fit once they are encoded. */
+const cut = (value: string, most: number, encode: (value: string) => string): string => {
+  let kept = ''
+  for (const character of value) {
+    const longer = kept + encode(character)
+    if (longer.length > most) break
+    kept = longer
+  }
+  return kept
+}
+
 /** The component with the order's values in its texts; in addresses they are percent-encoded. */
 export const fillComponent = (component: Component, order: OrderSnapshot): Component => ({
   ...component,
   parameters: component.parameters.map(parameter =>
-    mapTexts(component, parameter, ({ text, isAddress }) =>
-      hasPlaceholder(text) ? fillText(text, order, isAddress ? encodeURIComponent : undefined) : text,
-    ),
+    mapTexts(component, parameter, part => {
+      if (!hasPlaceholder(part.text)) return part.text
+      return part.field === 'text' && !part.isAddress ? fillText(part.text, order) : fillWhole(part, order)
+    }),
   ),
 })
 

@@ -1,4 +1,4 @@
-import { type Static, type TOptional, Type } from '@sinclair/typebox'
+import { type Static, type TObject, type TOptional, type TSchema, Type } from '@sinclair/typebox'
 
 const maxParameterLength = 1024
 const maxParameters = 100
@@ -147,6 +147,8 @@ export interface ParameterPart {
   readonly text: string
   /** Such as `image.link`. */
   readonly field: string
+  /** Of its field, once it is filled. */
+  readonly maxLength: number
   /** What is put into an address is encoded. */
   readonly isAddress: boolean
 }
@@ -159,27 +161,40 @@ export const mapTexts = (
 ): Parameter => {
   const { type } = parameter
   const value: unknown = parameter[type]
-  if (typeof value === 'string')
-    return { ...parameter, [type]: replace({ text: value, field: type, isAddress: isSuffix(component, type) }) }
+  if (typeof value === 'string') {
+    const part = { field: type, maxLength: maxLengthOf(values[type]), isAddress: isSuffix(component, type) }
+    return { ...parameter, [type]: replace({ text: value, ...part }) }
+  }
   if (typeof value !== 'object' || value === null) return parameter
   const replaced = Object.entries(value).map(([name, inner]) => {
-    const part = { field: `${type}.${name}`, isAddress: name === 'link' }
+    const maxLength = maxLengthOf((values[type] as TObject).properties[name])
+    const part = { field: `${type}.${name}`, maxLength, isAddress: name === 'link' }
     return [name, typeof inner === 'string' ? replace({ text: inner, ...part }) : inner]
   })
   return { ...parameter, [type]: Object.fromEntries(replaced) }
 }
 
+const maxLengthOf = (schema: TSchema | undefined): number => schema?.maxLength ?? maxParameterLength
+
 /** The text of a URL button is the end of its address. */
 const isSuffix = (component: Pick<Component, 'type'>, type: ParameterType): boolean =>
   component.type === 'button' && type === 'text'
 
+export interface PlacedText {
+  readonly text: string
+  readonly path: string
+  readonly field: string
+  readonly component: Component
+  readonly parameter: Parameter
+}
+
 /** All texts of a template's parameters, with their paths in it. */
-export const textsOf = ({ components }: Pick<MessageTemplate, 'components'>): { text: string; path: string }[] => {
-  const texts: { text: string; path: string }[] = []
+export const textsOf = ({ components }: Pick<MessageTemplate, 'components'>): PlacedText[] => {
+  const texts: PlacedText[] = []
   for (const [c, component] of components.entries())
     for (const [p, parameter] of component.parameters.entries())
       mapTexts(component, parameter, ({ text, field }) => {
-        texts.push({ text, path: `components.${c}.parameters.${p}.${field}` })
+        texts.push({ text, path: `components.${c}.parameters.${p}.${field}`, field, component, parameter })
         return text
       })
   return texts

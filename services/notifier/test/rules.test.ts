@@ -1,8 +1,8 @@
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
 import { fires, messageOf, type Rule } from '../events/rules.ts'
-import { fillText, hasPlaceholder, placeholderError } from '../messages/placeholders.ts'
-import { ParameterText } from '../messaging-api/message-template.ts'
+import { fillComponent, fillText, hasPlaceholder, placeholderError } from '../messages/placeholders.ts'
+import { type Parameter, ParameterText } from '../messaging-api/message-template.ts'
 import { orderEvent, orderFacts } from './orders-stand-in.ts'
 
 const rule = (event: string): Rule => ({
@@ -79,6 +79,29 @@ t.test('in addresses the values of an order are encoded', async t => {
     { parameters: [{ image: { link: 'https://x/A%2F1%20%3F%26.png' } }] },
     { parameters: [{ text: 'A%2F1%20%3F%26?a=1' }] },
   ])
+})
+
+t.test('a filled value is cut where its field would be too long, never within an escape', async t => {
+  const order = orderFacts({ customer_name: '\u0dc3'.repeat(255), description: 'x'.repeat(255), order_no: 'A1' })
+  const filled = (type: 'header' | 'button', parameter: Parameter) =>
+    fillComponent({ type, parameters: [parameter] }, order).parameters[0] as Parameter
+  const image = (link: string) => filled('header', { type: 'image', image: { link } }).image?.link ?? ''
+  const long = 'y'.repeat(1200)
+  t.equal(image(`https://x/${long}/{{order_no}}.png`), `https://x/${long}/A1.png`)
+  const link = image('https://x/{{customer_name}}/{{order_no}}.png')
+  t.match(link, /^https:\/\/x\/(%E0%B7%83)+\/A1\.png$/)
+  t.ok(link.length <= 2000 && link.length > 2000 - 9, `${link.length}`)
+  const suffix = filled('button', { type: 'text', text: '{{customer_name}}?a=1' }).text ?? ''
+  t.match(suffix, /^(%E0%B7%83)+\?a=1$/)
+  t.ok(suffix.length <= 1024 && suffix.length > 1024 - 9, `${suffix.length}`)
+  t.equal(
+    filled('button', { type: 'payload', payload: 'P {{description}} {{order_no}}' }).payload,
+    `P ${'x'.repeat(251)} A1`,
+  )
+  const document = { link: 'https://x/y', filename: '{{description}}.pdf' }
+  t.equal(filled('header', { type: 'document', document }).document?.filename, `${'x'.repeat(236)}.pdf`)
+  const date_time = { fallback_value: '{{description}}{{description}}' }
+  t.equal(filled('header', { type: 'date_time', date_time }).date_time?.fallback_value, 'x'.repeat(60))
 })
 
 /** The lesser of two, in milliseconds. */
