@@ -3,6 +3,7 @@ import type { Tx } from '../database/tables.ts'
 import { type Rule, templateOf } from '../events/rules.ts'
 import { chooseChannel } from '../messages/check.ts'
 import { isOpenPlaceholder } from '../messages/placeholders.ts'
+import { type PlacedText, textsOf } from '../messaging-api/message-template.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
 
@@ -14,15 +15,25 @@ export const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[]
     const path = `rules.${index}`
     if (!isUsualEvent(rule.event))
       warnings.push(`${path}.on: ${rule.event} is none of the standard statuses, key_1 to key_21. ${ownSet}`)
-    for (const part of ['header', 'body'] as const)
-      for (const [place, text] of rule[part].entries())
-        if (isOpenPlaceholder(text)) warnings.push(`${path}.${part}.${place}: {{ and }} are not in pairs`)
+    for (const placed of textsOf(templateOf(rule)))
+      if (isOpenPlaceholder(placed.text)) warnings.push(`${path}.${placeIn(rule, placed)}: {{ and }} are not in pairs`)
     const wabaId = chooseChannel(rule.phoneNumberId, channels)?.wabaId
     const known = wabaId ? await findTemplates(tx, tenant, wabaId, [rule.template]) : undefined
     const errors = known ? checkTemplate(known, templateOf(rule), `${path}.`) : {}
     for (const sentence of Object.values(errors).flat()) warnings.push(`${path}: ${sentence}`)
   }
   return warnings
+}
+
+/** Where the notifier's file has a text of the rule. */
+const placeIn = (rule: Rule, { component, parameter, field }: PlacedText): string => {
+  const { type, parameters } = component
+  if (type === 'button') {
+    const place = rule.components.filter(other => other.type === 'button').indexOf(component)
+    return `buttons.${place}.${field === 'text' ? 'url' : field}`
+  }
+  if (parameter.parameter_name) return `named_body.${parameter.parameter_name}`
+  return field === 'text' ? `${type}.${parameters.indexOf(parameter)}` : `header_${field.replace(/\.link$/, '')}`
 }
 
 /** The notifier does not know it: orders has it. */

@@ -61,6 +61,25 @@ t.test('apply warns of rules whose messages could not be sent, and stores them',
     /rules\.0\.on: vans is none of the standard statuses, key_1 to key_21\. .* GET \S+\/status-list of orders lists that set\.$/,
     /rules\.1\.body\.0: \{\{ and \}\} are not in pairs/,
   ])
+  const open = {
+    ...{ body: undefined, named_body: { name: 'cod}}' }, header_image: 'https://x/{{cod}.png' },
+    buttons: [
+      { index: 1, payload: 'ok' },
+      { index: 0, url: '{{order_no' },
+      { index: 2, payload: '{{ {{cod}}' },
+    ],
+  }
+  const location = { latitude: 1, longitude: 1, name: 'a', address: '{{cod' }
+  t.strictSame(
+    await apply(rule('key_3', open), rule('key_4', { header_location: location })),
+    [
+      'rules.0.header_image',
+      'rules.0.named_body.name',
+      'rules.0.buttons.1.url',
+      'rules.0.buttons.2.payload',
+      'rules.1.header_location.address',
+    ].map(path => `  warning: ${path}: {{ and }} are not in pairs`),
+  )
   await inTenant(pool, 'demo', (tx: Tx) =>
     tx
       .insertInto('templates')
