@@ -1161,24 +1161,6 @@ export interface components {
             events: components["schemas"]["OrderEvent"][];
             tenant: string;
         };
-        OrderFigures: {
-            cancelled: number;
-            /** @description Of delivered orders. */
-            cod_delivered: number;
-            /** @description Of orders waiting or under way. */
-            cod_outstanding: number;
-            /** @description Of all orders, in whole units of the currency. */
-            cod_total: number;
-            delivered: number;
-            delivered_first_attempt: number;
-            /** @description The share of the delivered orders, 0 to 1, four decimals; null if there are none. */
-            first_attempt_share: number | null;
-            /** @description All of them: the sum of the five counts that follow. */
-            orders: number;
-            returned: number;
-            under_way: number;
-            waiting: number;
-        };
         OrderGroup: {
             cancelled: number;
             /** @description Of delivered orders. */
@@ -1276,8 +1258,26 @@ export interface components {
                 } | null;
                 time_zone: string;
                 to: string;
-                total: components["schemas"]["OrderFigures"];
+                total: components["schemas"]["OrderTotals"];
             };
+        };
+        OrderTotals: {
+            cancelled: number;
+            /** @description Of delivered orders. */
+            cod_delivered: number;
+            /** @description Of orders waiting or under way. */
+            cod_outstanding: number;
+            /** @description Of all orders, in whole units of the currency. */
+            cod_total: number;
+            delivered: number;
+            delivered_first_attempt: number;
+            /** @description The share of the delivered orders, 0 to 1, four decimals; null if there are none. */
+            first_attempt_share: number | null;
+            /** @description All of them: the sum of the five counts that follow. */
+            orders: number;
+            returned: number;
+            under_way: number;
+            waiting: number;
         };
         Ping: {
             /** @description The HTTP status of the response; null if there was none. */
