@@ -116,6 +116,7 @@ const judge = (request: MessageRequest, context: SendingContext, now: Date): Jud
     sendAt: null,
     isHeld: false,
     holdsUntilOpen: request.hold_until_open ?? false,
+    isExempt: false,
   }
   return { kind: 'message', message, failure: Object.values(result.errors).flat().join(' ') }
 }

@@ -1,4 +1,4 @@
-import type { OrderEvent, OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import { isUnderWay, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { fillText } from '../messages/placeholders.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 
@@ -33,5 +33,6 @@ export const messageOf = (rule: Rule, order: OrderSnapshot): MessageRequest => {
     channel: rule.phoneNumberId,
     waybill_number: order.waybill_number,
     hold_until_open: rule.holdsUntilOpen,
+    isUnderWay: isUnderWay(order),
   }
 }

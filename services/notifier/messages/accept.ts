@@ -6,7 +6,7 @@ import type pg from 'pg'
 import { findSendingChannels } from '../channels/queries.ts'
 import type { Conversation } from '../conversations/conversation.ts'
 import { normalisePhone } from '../conversations/phone-number.ts'
-import { findCountry, lockConversations } from '../conversations/queries.ts'
+import { findSettings, lockConversations } from '../conversations/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
@@ -94,7 +94,7 @@ export const readContext = async (
   tenant: string,
   requests: readonly MessageRequest[],
 ): Promise<SendingContext> => {
-  const country = await findCountry(tx, tenant)
+  const { country, opt_out_exempt } = await findSettings(tx, tenant)
   const channels = await findSendingChannels(tx, tenant)
   const ofChannel = Map.groupBy(requests, ({ channel }) => chooseChannel(channel, channels))
   const conversations = new Map<string, Map<string, Conversation>>()
@@ -113,6 +113,12 @@ export const readContext = async (
     country,
     channels,
     conversation: ({ phoneNumberId }, recipient) => conversations.get(phoneNumberId)?.get(recipient),
+    category: ({ phoneNumberId }, { name, language }) =>
+      templates
+        .get(phoneNumberId)
+        ?.find(known => known.name === name && known.language === language.code)
+        ?.category?.toUpperCase(),
+    exemptsParcels: opt_out_exempt === 'parcel_under_way',
     // Without a synced catalogue nothing is checked: the API itself refuses.
     templateErrors: ({ phoneNumberId }, template) => {
       const known = templates.get(phoneNumberId)

@@ -13,6 +13,10 @@ export interface SendingContext {
   /** The errors of a template and its parameters by the account's catalogue; paths begin with `template`. */
   readonly templateErrors: (channel: SendingChannel, template: MessageTemplate) => FieldErrors
   readonly conversation: (channel: SendingChannel, recipient: string) => Conversation | undefined
+  /** The category of a template, when the account's catalogue has it. */
+  readonly category: (channel: SendingChannel, template: MessageTemplate) => string | undefined
+  /** Utility messages about a parcel that is under way go to people who opted out, too. */
+  readonly exemptsParcels: boolean
 }
 
 /** A message that may be queued. */
@@ -24,6 +28,8 @@ export interface CheckedMessage {
   readonly sendAt: Date | null
   readonly isHeld: boolean
   readonly holdsUntilOpen: boolean
+  /** It goes to a person who opted out, too. */
+  readonly isExempt: boolean
 }
 
 export type CheckedRequest = { kind: 'checked'; message: CheckedMessage } | { kind: 'refused'; errors: FieldErrors }
@@ -40,8 +46,10 @@ export const checkMessage = (request: MessageRequest, context: SendingContext, n
   const sendAt = readSendAt(request.send_at, now, errors)
   if (channel) Object.assign(errors, context.templateErrors(channel, request.template))
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
-  if (conversation?.optedOutAt)
-    errors.to = [`This person asked for no more messages on ${conversation.optedOutAt.toISOString()}.`]
+  const category = channel && context.category(channel, request.template)
+  const isExempt = context.exemptsParcels && category === 'UTILITY' && request.isUnderWay === true
+  const optOut = conversation && optOutSentence(conversation, isExempt, category === 'MARKETING')
+  if (optOut) errors.to = [optOut]
   const holdsUntilOpen = request.hold_until_open ?? false
   const isClosed = channel?.plan === 'free' && !isOpen(conversation?.lastInboundAt ?? null, now)
   if (isClosed && !holdsUntilOpen && !sendAt && !errors.to) errors.to = [closedSentence(channel, conversation)]
@@ -54,6 +62,7 @@ export const checkMessage = (request: MessageRequest, context: SendingContext, n
     sendAt: sendAt ?? null,
     isHeld: isClosed && holdsUntilOpen && !sendAt,
     holdsUntilOpen,
+    isExempt,
   }
   return { kind: 'checked', message }
 }
@@ -78,6 +87,16 @@ export const chooseChannel = (
   wanted
     ? channels.find(({ phoneNumberId }) => phoneNumberId === wanted)
     : (channels.find(({ isDefault }) => isDefault) ?? (channels.length === 1 ? channels[0] : undefined))
+
+const optOutSentence = (
+  { optedOutAt, marketingOutAt }: Conversation,
+  isExempt: boolean,
+  isMarketing: boolean,
+): string | undefined => {
+  if (optedOutAt && !isExempt) return `This person asked for no more messages on ${optedOutAt.toISOString()}.`
+  if (!marketingOutAt || !isMarketing) return undefined
+  return `This person asked for no marketing messages on ${marketingOutAt.toISOString()}.`
+}
 
 const earliestMinutes = 5
 const latestDays = 35

@@ -40,6 +40,7 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
     detail: failure ?? (isInDoubt ? restoredDetail : null),
     send_at: message.sendAt,
     holds_until_open: message.holdsUntilOpen,
+    is_exempt: message.isExempt,
     traceparent,
   }))
   await tx.client.query({
@@ -48,11 +49,11 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
       with given as (
         select * from jsonb_to_recordset($2::jsonb) as given (message_id text, phone_number_id text, recipient text,
           template jsonb, waybill_number text, status text, failure text, detail text, send_at timestamptz,
-          holds_until_open boolean, traceparent text)
+          holds_until_open boolean, is_exempt boolean, traceparent text)
       ), queued as (
         insert into messages (tenant_id, message_id, phone_number_id, recipient, template, waybill_number, status,
-          error_meaning, send_at, holds_until_open, due_at, expires_at, traceparent)
-        select $1, message_id, phone_number_id, recipient, template, waybill_number, status, failure, send_at, holds_until_open,
+          error_meaning, send_at, holds_until_open, is_exempt, due_at, expires_at, traceparent)
+        select $1, message_id, phone_number_id, recipient, template, waybill_number, status, failure, send_at, holds_until_open, is_exempt,
           case status when 'unknown' then 'infinity' else coalesce(send_at, now()) end,
           coalesce(send_at, now()) + make_interval(hours => $3::integer), traceparent
         from given

@@ -76,7 +76,11 @@ export const MessageBody = Type.Object(
 export type MessageBody = Static<typeof MessageBody>
 
 /** A message whose recipient is known and whose texts are final. */
-export type MessageRequest = MessageBody & { to: string }
+export type MessageRequest = MessageBody & {
+  to: string
+  /** Whether its order is in no final status; undefined: not known. */
+  isUnderWay?: boolean | undefined
+}
 
 export const MessageBodies = (maxMessages: number) =>
   Type.Object(

@@ -1,10 +1,11 @@
 import type { Applied, Change } from '@courier/shared/cli/changes.ts'
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
+import type { Selectable } from 'kysely'
 import type pg from 'pg'
 import { storeChannel } from '../channels/store.ts'
 import type { Keyring } from '../channels/vault.ts'
-import type { Tx } from '../database/tables.ts'
+import type { Tables, Tx } from '../database/tables.ts'
 import { applyRules } from './apply-rules.ts'
 import type { TenantConfig } from './check-file.ts'
 
@@ -49,6 +50,7 @@ const applySettings = async (tx: Tx, tenant: TenantConfig['tenant']): Promise<Ch
     stop_words: tenant.stop_words ?? ['STOP'],
     start_words: tenant.start_words ?? ['START'],
     resends_unknown: tenant.resend_unknown ?? false,
+    opt_out_exempt: tenant.opt_out?.exempt ?? null,
   }
   const current = await tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant.id).executeTakeFirst()
   const isSame = current && JSON.stringify(pick(current)) === JSON.stringify(pick(wanted))
@@ -61,11 +63,12 @@ const applySettings = async (tx: Tx, tenant: TenantConfig['tenant']): Promise<Ch
   return [{ kind: 'tenant', id: tenant.id, change: current ? 'changed' : 'added' }]
 }
 
-type Settings = { country: string; stop_words: string[]; start_words: string[]; resends_unknown: boolean }
+type Settings = Omit<Selectable<Tables['tenants']>, 'tenant_id' | 'in_doubt_before'>
 
-const pick = ({ country, stop_words, start_words, resends_unknown }: Settings) => [
+const pick = ({ country, stop_words, start_words, resends_unknown, opt_out_exempt }: Settings) => [
   country,
   stop_words,
   start_words,
   resends_unknown,
+  opt_out_exempt,
 ]

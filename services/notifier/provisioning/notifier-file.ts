@@ -71,6 +71,9 @@ export const NotifierFile = Type.Object(
         stop_words: Type.Optional(Words),
         start_words: Type.Optional(Words),
         resend_unknown: Type.Optional(Type.Boolean()),
+        opt_out: Type.Optional(
+          Type.Object({ exempt: Type.Literal('parcel_under_way', { must: 'be parcel_under_way' }) }, strict),
+        ),
       },
       strict,
     ),

@@ -13,6 +13,8 @@ export interface DueMessage {
   /** The recipient rate limit reserved the current slot for it. */
   readonly hasRecipientSlot: boolean
   readonly holdsUntilOpen: boolean
+  /** It goes to a person who opted out, too. */
+  readonly isExempt: boolean
   /** The API refused its template; the message waits until the catalogue approves it again. */
   readonly isTemplateHeld: boolean
   readonly waybillNumber: string | null

@@ -19,6 +19,8 @@ const claimed = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   holdsUntilOpen: false,
   conversation: undefined,
   isTemplateHeld: false,
+  isExempt: false,
+  isMarketing: false,
   traceparent: null,
   ...more,
 })
