@@ -553,6 +553,7 @@ export interface components {
             hold_until_open?: boolean | null;
             messaging_product?: string | null;
             recipient_type?: "individual" | null;
+            respect_hours?: boolean | null;
             send_at?: string | null;
             template: {
                 components: {

@@ -138,7 +138,7 @@ export const findKeywords = async (tx: Tx, tenants: readonly string[]): Promise<
 export const findSettings = (tx: Tx, tenant: string) =>
   tx
     .selectFrom('tenants')
-    .select(['country', 'opt_out_exempt'])
+    .select(['country', 'opt_out_exempt', 'send_between', 'time_zone', sql<Date>`now()`.as('now')])
     .where('tenant_id', '=', tenant)
     .executeTakeFirstOrThrow()
 

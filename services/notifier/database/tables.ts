@@ -40,6 +40,8 @@ export interface Tables {
     resends_unknown: boolean
     in_doubt_before: Generated<Date | null>
     opt_out_exempt: 'parcel_under_way' | null
+    send_between: [string, string] | null
+    time_zone: string | null
   }
   channels: {
     tenant_id: string
@@ -121,6 +123,9 @@ export interface Tables {
     resent_at: Date | null
     traceparent: string | null
     is_exempt: Generated<boolean>
+    rule_event: string | null
+    hours: Json<unknown> | null
+    superseded_by: string | null
   }
   message_events: {
     tenant_id: string
@@ -163,6 +168,9 @@ export interface Tables {
     body: string[]
     phone_number_id: string | null
     holds_until_open: boolean
+    send_between: [string, string] | null
+    supersedes: string[]
+    expires_after_hours: number | null
   }
   events: {
     tenant_id: string

@@ -1,4 +1,5 @@
 import { isUnderWay, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import type { Hours } from '../messages/hours.ts'
 import { fillText } from '../messages/placeholders.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 
@@ -14,14 +15,27 @@ export interface Rule {
   /** null: the default one. */
   readonly phoneNumberId: string | null
   readonly holdsUntilOpen: boolean
+  /** null: the tenant's. */
+  readonly sendBetween: Hours['between'] | null
+  /** Events whose rules' messages about the waybill are not sent any more. */
+  readonly supersedes: readonly string[]
+  /** null: as every message. */
+  readonly expiresAfterHours: number | null
 }
 
 /** A status key fires when an order reaches that status, at its creation or by a move. */
 export const fires = (rule: Rule, { type, order }: OrderEvent): boolean =>
   rule.event === type || rule.event === order.status_key
 
+/** A tenant's settings for the rules that name no hours. */
+export interface TenantHours {
+  readonly between: Hours['between'] | null
+  readonly timeZone: string | null
+}
+
 /** The rule's message about an order, to its customer. */
-export const messageOf = (rule: Rule, order: OrderSnapshot): MessageRequest => {
+export const messageOf = (rule: Rule, order: OrderSnapshot, { between, timeZone }: TenantHours): MessageRequest => {
+  const ownBetween = rule.sendBetween ?? between
   const parameters = (texts: readonly string[]) =>
     texts.map(text => ({ type: 'text' as const, text: fillText(text, order) }))
   const components = (['header', 'body'] as const).flatMap(type =>
@@ -34,5 +48,6 @@ export const messageOf = (rule: Rule, order: OrderSnapshot): MessageRequest => {
     waybill_number: order.waybill_number,
     hold_until_open: rule.holdsUntilOpen,
     isUnderWay: isUnderWay(order),
+    hours: ownBetween && timeZone ? { between: ownBetween, timeZone } : undefined,
   }
 }

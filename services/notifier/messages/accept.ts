@@ -78,10 +78,9 @@ const checkAll = (
   pathOf: PathOf,
 ): CheckedMessage[] => {
   const checked: CheckedMessage[] = []
-  const now = new Date()
   for (const [index, request] of requests.entries()) {
     if (errors.isFull) break
-    const result = request && checkMessage(request, context, now)
+    const result = request && checkMessage(request, context)
     if (result?.kind === 'checked') checked.push(result.message)
     else if (result) errors.addAll(result.errors, pathOf(index))
   }
@@ -94,7 +93,7 @@ export const readContext = async (
   tenant: string,
   requests: readonly MessageRequest[],
 ): Promise<SendingContext> => {
-  const { country, opt_out_exempt } = await findSettings(tx, tenant)
+  const { country, opt_out_exempt, send_between, time_zone, now } = await findSettings(tx, tenant)
   const channels = await findSendingChannels(tx, tenant)
   const ofChannel = Map.groupBy(requests, ({ channel }) => chooseChannel(channel, channels))
   const conversations = new Map<string, Map<string, Conversation>>()
@@ -110,6 +109,8 @@ export const readContext = async (
     if (wabaId) templates.set(phoneNumberId, await findTemplates(tx, tenant, wabaId, names))
   }
   return {
+    now,
+    hours: send_between && time_zone ? { between: send_between, timeZone: time_zone } : undefined,
     country,
     channels,
     conversation: ({ phoneNumberId }, recipient) => conversations.get(phoneNumberId)?.get(recipient),

@@ -4,10 +4,15 @@ import type { SendingChannel } from '../channels/queries.ts'
 import { type Conversation, isOpen } from '../conversations/conversation.ts'
 import { normalisePhone } from '../conversations/phone-number.ts'
 import type { MessageTemplate } from '../messaging-api/message-template.ts'
+import { type Hours, nextAllowed, waitsFor } from './hours.ts'
 import type { MessageRequest } from './schema.ts'
 
 /** The data that messages are checked against. */
 export interface SendingContext {
+  /** By Postgres' clock. */
+  readonly now: Date
+  /** The tenant's. */
+  readonly hours: Hours | undefined
   readonly country: string
   readonly channels: readonly SendingChannel[]
   /** The errors of a template and its parameters by the account's catalogue; paths begin with `template`. */
@@ -30,12 +35,17 @@ export interface CheckedMessage {
   readonly holdsUntilOpen: boolean
   /** It goes to a person who opted out, too. */
   readonly isExempt: boolean
+  /** null: it may be sent at any time. */
+  readonly hours: Hours | null
+  /** Why it is sent later than was asked for. */
+  readonly waitsFor: string | null
 }
 
 export type CheckedRequest = { kind: 'checked'; message: CheckedMessage } | { kind: 'refused'; errors: FieldErrors }
 
 /** All errors of a message by path, or the message as it is queued. Pure. */
-export const checkMessage = (request: MessageRequest, context: SendingContext, now: Date): CheckedRequest => {
+export const checkMessage = (request: MessageRequest, context: SendingContext): CheckedRequest => {
+  const { now } = context
   const errors: FieldErrors = {}
   const channel = chooseChannel(request.channel, context.channels)
   if (!channel)
@@ -44,6 +54,8 @@ export const checkMessage = (request: MessageRequest, context: SendingContext, n
   if (recipient === undefined) errors.to = ['The to field must be a phone number, such as +94770000101.']
   checkTexts(request, errors)
   const sendAt = readSendAt(request.send_at, now, errors)
+  const hours = request.respect_hours ? context.hours : request.hours
+  if (request.respect_hours && !hours) errors.respect_hours = ['The tenant has no hours.']
   if (channel) Object.assign(errors, context.templateErrors(channel, request.template))
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
   const category = channel && context.category(channel, request.template)
@@ -54,15 +66,19 @@ export const checkMessage = (request: MessageRequest, context: SendingContext, n
   const isClosed = channel?.plan === 'free' && !isOpen(conversation?.lastInboundAt ?? null, now)
   if (isClosed && !holdsUntilOpen && !sendAt && !errors.to) errors.to = [closedSentence(channel, conversation)]
   if (!channel || recipient === undefined || Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  const wanted = sendAt ?? now
+  const allowed = hours ? nextAllowed(wanted, hours) : wanted
   const message = {
     phoneNumberId: channel.phoneNumberId,
     recipient,
     template: request.template,
     waybillNumber: request.waybill_number || null,
-    sendAt: sendAt ?? null,
+    sendAt: allowed > wanted ? allowed : (sendAt ?? null),
     isHeld: isClosed && holdsUntilOpen && !sendAt,
     holdsUntilOpen,
     isExempt,
+    hours: hours ?? null,
+    waitsFor: hours && allowed > wanted ? waitsFor(hours) : null,
   }
   return { kind: 'checked', message }
 }

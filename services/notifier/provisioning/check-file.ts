@@ -6,6 +6,7 @@ import { isSupportedCountry } from 'libphonenumber-js'
 import { Pin, Secret, VerifyToken } from '../channels/fields.ts'
 import { type ChannelChange, defaultMessagesPerSecond } from '../channels/store.ts'
 import type { Rule } from '../events/rules.ts'
+import { isTimeZone } from '../messages/hours.ts'
 import { placeholderError } from '../messages/placeholders.ts'
 import { NotifierFile } from './notifier-file.ts'
 
@@ -34,6 +35,9 @@ export const checkFile = (value: unknown, environment: Environment): CheckedFile
   checkTexts(value, '', add)
   if (!isSupportedCountry(value.tenant.country))
     add('tenant.country', `There are no phone numbers of a country ${value.tenant.country}.`)
+  if (value.tenant.time_zone !== undefined && !isTimeZone(value.tenant.time_zone))
+    add('tenant.time_zone', `There is no time zone ${value.tenant.time_zone}.`)
+  checkHours(value.tenant.send_between, 'tenant', add)
   checkChannels(value, add)
   checkRules(value, add)
   const channels = value.channels.map((channel, index) =>
@@ -47,6 +51,11 @@ const checkTexts = (value: unknown, path: string, add: Add): void => {
   if (typeof value === 'string' && isBadText(value)) add(path, badText(path))
   if (typeof value !== 'object' || value === null) return
   for (const [name, inner] of Object.entries(value)) checkTexts(inner, path ? `${path}.${name}` : name, add)
+}
+
+const checkHours = (between: string[] | undefined, path: string, add: Add): void => {
+  if (between && (between[0] === between[1] || between[0] === '24:00'))
+    add(`${path}.send_between`, 'The send between field must be two different times; only the end may be 24:00.')
 }
 
 const checkChannels = ({ channels }: NotifierFile, add: Add): void => {
@@ -68,6 +77,9 @@ const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
   for (const [index, rule] of rules.entries()) {
     if (events.slice(0, index).filter(on => on === rule.on).length >= maxRulesOfEvent)
       add(`rules.${index}.on`, `At most ${maxRulesOfEvent} rules may be on ${rule.on}.`)
+    checkHours(rule.send_between, `rules.${index}`, add)
+    for (const [place, event] of (rule.supersedes ?? []).entries())
+      if (!events.includes(event)) add(`rules.${index}.supersedes.${place}`, `No rule is on ${event}.`)
     if (names.indexOf(nameOf(rule)) < index) add(`rules.${index}`, `The rule ${nameOf(rule)} is there twice.`)
     for (const part of ['header', 'body'] as const)
       for (const [place, text] of (rule[part] ?? []).entries()) {
@@ -87,6 +99,9 @@ const toRule = (rule: GivenRule): Rule => ({
   body: rule.body ?? [],
   phoneNumberId: rule.channel ?? null,
   holdsUntilOpen: rule.hold_until_open ?? false,
+  sendBetween: (rule.send_between as [string, string] | undefined) ?? null,
+  supersedes: rule.supersedes ?? [],
+  expiresAfterHours: rule.expires_after_hours ?? null,
 })
 
 type Given = string | { env: string }

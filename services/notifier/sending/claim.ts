@@ -13,6 +13,8 @@ export interface ClaimedMessage extends Omit<DueMessage, 'waybillNumber'> {
   readonly conversation: Conversation | undefined
   /** Looked up for people who opted out of marketing messages; else false. */
   readonly isMarketing: boolean
+  /** By Postgres' clock. */
+  readonly claimedAt: Date
 }
 
 export interface ClaimOptions {
@@ -36,6 +38,7 @@ interface Channel {
   readonly plan: 'free' | 'paid'
   /** Of its token bucket, a fraction too. */
   readonly tokens: number
+  readonly now: Date
 }
 
 /**
@@ -82,6 +85,7 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
     tenant: row.tenant_id,
     phoneNumberId: row.phone_number_id,
     plan: row.plan,
+    now: row.now,
     tokens: availableTokens(
       { rate: row.rate, tokens: row.budget, at: row.budget_at, slowedRate: row.slowed_rate, slowedAt: row.slowed_at },
       row.now,
@@ -117,7 +121,8 @@ const claimDue = async (
         m.template, m.attempts, m.fence,
         -- A slot that was missed, because the number was paused or busy, is lost.
         old.is_paced and old.due_at > now() - interval '1 second' as "hasRecipientSlot",
-        m.holds_until_open as "holdsUntilOpen", m.is_exempt as "isExempt", m.waybill_number as "waybillNumber", m.traceparent,
+        m.holds_until_open as "holdsUntilOpen", m.is_exempt as "isExempt", m.hours,
+        m.superseded_by as "supersededBy", m.waybill_number as "waybillNumber", m.traceparent,
         exists (
           select from channels c join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
           where c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
@@ -136,7 +141,7 @@ const addConversations = async (
   messages: readonly DueMessage[],
 ): Promise<ClaimedMessage[]> => {
   const ofNumber = Map.groupBy(messages, message => message.phoneNumberId)
-  const known = channels.map(async ({ tenant, phoneNumberId, plan }) => {
+  const known = channels.map(async ({ tenant, phoneNumberId, plan, now: claimedAt }) => {
     const due = ofNumber.get(phoneNumberId) ?? []
     if (due.length === 0) return []
     const recipients = due.map(({ recipient }) => recipient)
@@ -147,7 +152,7 @@ const addConversations = async (
     const marketing = await findMarketingTemplates(tx, tenant, phoneNumberId, names)
     return due.map(message => {
       const isMarketing = marketing.has(templateKey(message.template))
-      return { ...message, plan, conversation: conversations.get(message.recipient), isMarketing }
+      return { ...message, plan, conversation: conversations.get(message.recipient), isMarketing, claimedAt }
     })
   })
   return (await Promise.all(known)).flat()

@@ -1,4 +1,5 @@
 import type { Tx } from '../database/tables.ts'
+import type { Hours } from '../messages/hours.ts'
 import type { MessageTemplate } from '../messaging-api/message-template.ts'
 
 /** A message whose time has come. */
@@ -15,6 +16,9 @@ export interface DueMessage {
   readonly holdsUntilOpen: boolean
   /** It goes to a person who opted out, too. */
   readonly isExempt: boolean
+  readonly hours: Hours | null
+  /** Why it is not sent any more. */
+  readonly supersededBy: string | null
   /** The API refused its template; the message waits until the catalogue approves it again. */
   readonly isTemplateHeld: boolean
   readonly waybillNumber: string | null
@@ -37,7 +41,7 @@ export const keepWaybillOrder = async (tx: Tx, due: readonly DueMessage[]): Prom
     // Behind a failed send a message waits for its next attempt; behind anything else it is due again in a second.
     text: `
       with later as (
-        select m.tenant_id, m.message_id, least(m.status_at + make_interval(mins => $3::integer), max(
+        select m.tenant_id, m.message_id, least(greatest(m.status_at, m.send_at) + make_interval(mins => $3::integer), max(
           case when e.status = 'queued' and e.attempts > 0 then greatest(e.due_at, now()) else now() end
             + interval '1 second')) as due_at
         from unnest($1::text[], $2::text[]) as given (tenant_id, message_id)
@@ -46,8 +50,8 @@ export const keepWaybillOrder = async (tx: Tx, due: readonly DueMessage[]): Prom
           and e.phone_number_id = m.phone_number_id and e.recipient = m.recipient
           and (e.created_at, e.message_id) < (m.created_at, m.message_id)
           and coalesce(e.status, '') in ('queued', 'sending') and (e.send_at is null or e.send_at <= now())
-        where m.status_at > now() - make_interval(mins => $3::integer)
-        group by m.tenant_id, m.message_id, m.status_at
+        where greatest(m.status_at, m.send_at) > now() - make_interval(mins => $3::integer)
+        group by m.tenant_id, m.message_id, m.status_at, m.send_at
       )
       update messages m set due_at = later.due_at
       from later where m.tenant_id = later.tenant_id and m.message_id = later.message_id

@@ -21,6 +21,9 @@ const claimed = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   isTemplateHeld: false,
   isExempt: false,
   isMarketing: false,
+  hours: null,
+  supersededBy: null,
+  claimedAt: now,
   traceparent: null,
   ...more,
 })
