@@ -12,7 +12,7 @@ import { sampleAnswer } from './read.ts'
 
 /** The same calls on a service with many orders, beside one with few: two databases, each with a process. */
 export const growth: Bench = {
-  summary: 'the bulk request and the lists with many million orders in the table, beside the same with none',
+  summary: 'the bulk request, the lists and summaries with many million orders in the table, beside the same with none',
   run: async (options, cleanUps) => {
     const count = options.millions * 1_000_000
     await requireFreeDisk(count * bytesPerOrder)
@@ -85,18 +85,33 @@ const compareBulk = async (sides: Sides, load: Load, options: BenchOptions): Pro
 /** The last page of those who have few orders. */
 const latePage = 50
 
-const lists: Record<string, (side: Side) => string> = {
-  'first page': () => '/order?per_page=20',
-  [`page ${latePage}`]: () => `/order?per_page=20&page=${latePage}`,
-  order: ({ waybill }) => `/order/${waybill}`,
+interface Reading {
+  what: string
+  pathFor: (side: Side) => string
+  /** A merchant's summaries are made one at a time. */
+  connections?: number[]
 }
+
+const readings = ({ millions }: BenchOptions): Reading[] => [
+  { what: 'first page', pathFor: () => '/order?per_page=20' },
+  { what: `page ${latePage}`, pathFor: () => `/order?per_page=20&page=${latePage}` },
+  { what: 'order', pathFor: ({ waybill }) => `/order/${waybill}` },
+  ...[2, Math.floor(165 / millions)].map(days => ({
+    what: `summary of ${days} days`,
+    pathFor: () => `/order/summary?group=day&from=${daysAgo(days)}`,
+    connections: [1],
+  })),
+]
+
+/** A year has all orders, a summary half a million at most. */
+const daysAgo = (days: number): string => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
 
 const measureLists = async (sides: Sides, load: Load, options: BenchOptions): Promise<TableRow[]> => {
   const table: TableRow[] = []
-  for (const [what, pathFor] of Object.entries(lists)) {
+  for (const { what, pathFor, connections: own } of readings(options)) {
     const pathOf = (side: Side): string => `/api/public/merchant${pathFor(side)}`
     for (const side of Object.values(sides)) await sampleAnswer(side.url + pathOf(side), side.ground)
-    for (const connections of options.connections ?? [4]) {
+    for (const connections of own ?? options.connections ?? [4]) {
       const measure = (side: Side): Measure => {
         const { headers, superuser } = side.ground
         const work: LoadWork = { kind: 'calls', headers, calls: [{ path: pathOf(side) }] }

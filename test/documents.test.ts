@@ -127,6 +127,7 @@ for (const [name, document] of documents)
           const isRepeatable = 'Idempotency-Key' in parametersOf(operation)
           const expected = [
             ...(status === '405' ? ['Allow'] : []),
+            ...(path.endsWith('/order/{waybill}') && /^(200|412)$/.test(status) ? ['ETag'] : []),
             ...(isRepeatable && /^2/.test(status) ? ['Idempotency-Replayed'] : []),
             ...(path.startsWith('/api/') ? limits : []),
             ...(['409', '429', '503'].includes(status) ? ['Retry-After'] : []),

@@ -68,6 +68,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/public/merchant/city/resolve": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The cities of up to 1,000 written places
+         * @description By name, alias, spelling, address, state or postal code, with how sure that is. Nothing is stored.
+         */
+        post: operations["resolvePlaces"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/public/merchant/login": {
         parameters: {
             query?: never;
@@ -142,7 +162,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change an order that was not picked up
+         * @description Another city or weight is priced anew.
+         */
+        patch: operations["editOrder"];
         trace?: never;
     };
     "/api/public/merchant/order/{waybill}/status": {
@@ -222,6 +246,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/public/merchant/order/confirm": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Confirm drafts
+         * @description Drafts only. Confirms every order of the list, or none and lists every error.
+         */
+        post: operations["confirmOrders"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/public/merchant/order/lookup": {
         parameters: {
             query?: never;
@@ -236,6 +280,26 @@ export interface paths {
          * @description By waybill numbers or by your own order numbers. Those that you do not have are listed as missing.
          */
         post: operations["lookUpOrders"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/public/merchant/order/quote": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The charges of parcels
+         * @description By origin, destination and weight, as a dry run has them, without recipients. Takes a bulk body as it is.
+         */
+        post: operations["quoteOrders"];
         delete?: never;
         options?: never;
         head?: never;
@@ -271,6 +335,26 @@ export interface paths {
         };
         /** List the statuses with their moves */
         get: operations["listStatuses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/public/merchant/order/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Counts and COD of the orders of a period
+         * @description By when they were created; 366 days and 500000 orders at most.
+         */
+        get: operations["summariseOrders"];
         put?: never;
         post?: never;
         delete?: never;
@@ -432,7 +516,11 @@ export interface paths {
         delete?: never;
         options?: never;
         head?: never;
-        patch?: never;
+        /**
+         * Change an order
+         * @description Everything before it is picked up; then, until it is delivered or goes back, the customer_ fields.
+         */
+        patch: operations["editAnyOrder"];
         trace?: never;
     };
     "/api/staff/order/status": {
@@ -656,6 +744,16 @@ export interface components {
                 total: number;
             };
         };
+        CityOfPlace: {
+            id: number;
+            name: string;
+            postal_code: string | null;
+            state: string;
+        };
+        Confirmation: {
+            /** @description All of them are moved, or none. */
+            waybill_numbers: string[];
+        };
         Created: {
             /** @description Waybill numbers of the new orders, in the order of order_data. */
             data: string[];
@@ -669,6 +767,21 @@ export interface components {
         Credentials: {
             email: string;
             password: string;
+        };
+        EditedOrder: {
+            data: {
+                currency: string;
+                delivery_charge: number;
+                /** @description What has another value now; destination_city_id for the city however it was given. */
+                fields: string[];
+                waybill_number: string;
+            };
+            /** @enum {string} */
+            message: "Order Updated Successfully";
+            /** @description What looks wrong but is legal, by field; only when there is any. */
+            warnings?: {
+                [key: string]: string[];
+            };
         };
         Error: {
             /** @description A stable name of the error (docs/errors.md); `message` may change its wording. */
@@ -848,6 +961,40 @@ export interface components {
             waybill_number: string;
             weight: number;
         };
+        OrderEdit: {
+            /** @description Amount to collect on delivery, in whole units of the company's currency. */
+            cod?: number | string;
+            /** @description Delivery address. */
+            customer_address?: string;
+            /** @description Recipient's e-mail address. */
+            customer_email?: string | null;
+            /** @description Name of the recipient. */
+            customer_name?: string;
+            /** @description Recipient's contact number. */
+            customer_phone?: string;
+            /** @description Second contact number; kept only where the courier company allows it. */
+            customer_secondary_phone?: string | null;
+            /** @description Short description of the order. */
+            description?: string | null;
+            /** @description ID of the destination city. */
+            destination_city_id?: string | number | null;
+            /** @description Name of the destination city; required when destination_city_id is absent. */
+            destination_city_name?: string | null;
+            /** @description Name of the destination state; required when destination_city_id is absent. */
+            destination_state_name?: string | null;
+            /** @description Approximate weight of the package in kilograms. */
+            weight?: number | string;
+        };
+        OrderEdited: {
+            /** @description ISO 8601, UTC, with six decimals. */
+            date_time: string;
+            /** @description The names of what was changed. */
+            fields: string[];
+            user: {
+                first_name: string;
+                last_name: string;
+            };
+        };
         OrderEvent: {
             happened_at: string;
             id: string;
@@ -860,6 +1007,46 @@ export interface components {
         OrderEvents: {
             events: components["schemas"]["OrderEvent"][];
             tenant: string;
+        };
+        OrderFigures: {
+            cancelled: number;
+            /** @description Of delivered orders. */
+            cod_delivered: number;
+            /** @description Of orders that wait or are under way. */
+            cod_outstanding: number;
+            /** @description Of all orders, in whole units of the currency. */
+            cod_total: number;
+            delivered: number;
+            delivered_first_attempt: number;
+            /** @description Of the delivered orders, 0 to 1, four decimals; null without any. */
+            first_attempt_share: number | null;
+            /** @description All of them: the sum of the five counts that follow. */
+            orders: number;
+            returned: number;
+            under_way: number;
+            waiting: number;
+        };
+        OrderGroup: {
+            cancelled: number;
+            /** @description Of delivered orders. */
+            cod_delivered: number;
+            /** @description Of orders that wait or are under way. */
+            cod_outstanding: number;
+            /** @description Of all orders, in whole units of the currency. */
+            cod_total: number;
+            delivered: number;
+            delivered_first_attempt: number;
+            /** @description Of the delivered orders, 0 to 1, four decimals; null without any. */
+            first_attempt_share: number | null;
+            /** @description The date, the key of the status or the id of the city. */
+            key: string;
+            /** @description The date, or the name of the status or the city. */
+            name: string;
+            /** @description All of them: the sum of the five counts that follow. */
+            orders: number;
+            returned: number;
+            under_way: number;
+            waiting: number;
         };
         OrderPage: {
             data: components["schemas"]["Order"][];
@@ -909,6 +1096,44 @@ export interface components {
             status: components["schemas"]["StatusLabel"];
             waybill_number: string;
         };
+        OrderSummary: {
+            data: {
+                currency: string;
+                from: string;
+                /** @description None without group. Every day; every status, in the order of the set; the 100 cities with the most orders. */
+                groups: components["schemas"]["OrderGroup"][];
+                /** @description The cities that groups leaves out, summed up. */
+                others: {
+                    cancelled: number;
+                    /** @description Of delivered orders. */
+                    cod_delivered: number;
+                    /** @description Of orders that wait or are under way. */
+                    cod_outstanding: number;
+                    /** @description Of all orders, in whole units of the currency. */
+                    cod_total: number;
+                    delivered: number;
+                    delivered_first_attempt: number;
+                    /** @description Of the delivered orders, 0 to 1, four decimals; null without any. */
+                    first_attempt_share: number | null;
+                    groups: number;
+                    /** @description All of them: the sum of the five counts that follow. */
+                    orders: number;
+                    returned: number;
+                    under_way: number;
+                    waiting: number;
+                } | null;
+                time_zone: string;
+                to: string;
+                total: components["schemas"]["OrderFigures"];
+            };
+        };
+        PlaceRate: {
+            currency: string;
+            /** @description For each further kilogram begun. */
+            each_extra_kg: number;
+            /** @description For the first kilogram. */
+            first_kg: number;
+        };
         PublicTracking: {
             order: {
                 created_at: string;
@@ -926,6 +1151,11 @@ export interface components {
             /** @description Newest first; the user is the company or the merchant. */
             timeline: components["schemas"]["TrackingEvent"][];
         };
+        Quote: {
+            /** @description Common to the whole batch. */
+            general_data: components["schemas"]["QuoteOrigin"];
+            order_data: components["schemas"]["QuoteParcel"][];
+        };
         Quoted: {
             data: {
                 currency: string;
@@ -942,8 +1172,61 @@ export interface components {
                 [key: string]: string[];
             };
         };
+        QuoteOrigin: {
+            /** @description ID of the origin city. */
+            origin_city_id?: string | number | null;
+            /** @description Name of the origin city; required when origin_city_id is absent. */
+            origin_city_name?: string | null;
+            /** @description Name of the origin state; required when origin_city_id is absent. */
+            origin_state_name?: string | null;
+        };
+        QuoteParcel: {
+            /** @description ID of the destination city. */
+            destination_city_id?: string | number | null;
+            /** @description Name of the destination city; required when destination_city_id is absent. */
+            destination_city_name?: string | null;
+            /** @description Name of the destination state; required when destination_city_id is absent. */
+            destination_state_name?: string | null;
+            /** @description Approximate weight of the package in kilograms. */
+            weight: number | string;
+        };
+        Quotes: {
+            /** @description In the order of order_data. */
+            data: {
+                currency: string;
+                /** @description In the company's currency. */
+                delivery_charge: number;
+                destination_city: string;
+                destination_city_id: number;
+                destination_state: string;
+                rate: components["schemas"]["PlaceRate"];
+            }[];
+        };
         RequiredWaybill: {
             waybill_number: string;
+        };
+        ResolvedPlace: {
+            /** @description Up to five other cities that may be meant. */
+            alternatives: components["schemas"]["CityOfPlace"][];
+            /** @description null when it is ambiguous, or none. */
+            city: components["schemas"]["CityOfPlace"] | null;
+            /**
+             * @description exact and alias: booking takes it as it is written (docs/places.md#confidence).
+             * @enum {string}
+             */
+            confidence: "exact" | "alias" | "likely" | "ambiguous" | "none";
+            rate: components["schemas"]["PlaceRate"] | null;
+            /** @description Whether the merchant's rate card has a rate from the origin; null without origin or city. */
+            served: boolean | null;
+        };
+        ResolvedPlaces: {
+            /** @description In the order of the places. */
+            data: components["schemas"]["ResolvedPlace"][];
+        };
+        ResolvePlaces: {
+            /** @description The city that orders leave from: then `served` and `rate` say what a parcel from there costs. */
+            origin_city_id?: string | number | null;
+            places: components["schemas"]["WrittenPlace"][];
         };
         SingleOrder: {
             /** @description Common to the whole batch. */
@@ -968,6 +1251,8 @@ export interface components {
             destination_city_id: number;
             destination_city_name: string;
             destination_state_name: string;
+            /** @description Changes other than of the status: the newest 50, newest first. */
+            edits: components["schemas"]["StaffOrderEdited"][];
             merchant: {
                 id: number;
                 name: string;
@@ -985,6 +1270,43 @@ export interface components {
             waybill_number: string;
             /** @description Kilograms. */
             weight: number;
+        };
+        StaffOrderEdit: {
+            /** @description Amount to collect on delivery, in whole units of the company's currency. */
+            cod?: number | string;
+            /** @description Delivery address. */
+            customer_address?: string;
+            /** @description Recipient's e-mail address. */
+            customer_email?: string | null;
+            /** @description Name of the recipient. */
+            customer_name?: string;
+            /** @description Recipient's contact number. */
+            customer_phone?: string;
+            /** @description Second contact number; kept only where the courier company allows it. */
+            customer_secondary_phone?: string | null;
+            /** @description Short description of the order. */
+            description?: string | null;
+            /** @description ID of the destination city. */
+            destination_city_id?: string | number | null;
+            /** @description Name of the destination city; required when destination_city_id is absent. */
+            destination_city_name?: string | null;
+            /** @description Name of the destination state; required when destination_city_id is absent. */
+            destination_state_name?: string | null;
+            /** @description Why; staff sees it with the order. */
+            reason: string;
+            /** @description Approximate weight of the package in kilograms. */
+            weight?: number | string;
+        };
+        StaffOrderEdited: {
+            /** @description ISO 8601, UTC, with six decimals. */
+            date_time: string;
+            /** @description The names of what was changed. */
+            fields: string[];
+            reason: string | null;
+            user: {
+                first_name: string;
+                last_name: string;
+            };
         };
         StaffTrackingEvent: {
             /** @description ISO 8601, UTC, with six decimals. */
@@ -1030,9 +1352,9 @@ export interface components {
             };
         };
         Status: {
-            /** @description The keys that staff may move an order to from here, or the merchant by cancelling. */
+            /** @description The keys that staff may move an order to from here, or the merchant by confirming or cancelling. */
             after_statuses: string[];
-            /** @description The keys that staff may move an order from to here, or the merchant by cancelling. */
+            /** @description The keys that staff may move an order from to here, or the merchant by confirming or cancelling. */
             before_statuses: string[];
             color: string;
             /** @description ISO 8601, UTC, with six decimals. */
@@ -1099,6 +1421,8 @@ export interface components {
             destination_city_id: number;
             destination_city_name: string;
             destination_state_name: string;
+            /** @description Changes other than of the status: the newest 50, newest first. */
+            edits: components["schemas"]["OrderEdited"][];
             merchant: {
                 id: number;
                 name: string;
@@ -1141,6 +1465,16 @@ export interface components {
         };
         Waybill: {
             waybill_number?: string;
+        };
+        WrittenPlace: {
+            /** @description The name of a city; or text. */
+            city_name?: string | null;
+            /** @description Its postal code. */
+            postal_code?: string | null;
+            /** @description The name of its state. */
+            state_name?: string | null;
+            /** @description A name or an address as somebody wrote it; or city_name. */
+            text?: string | null;
         };
     };
     responses: {
@@ -1264,6 +1598,25 @@ export interface components {
                  * @example {
                  *       "message": "What follows this cursor is no longer kept.",
                  *       "code": "cursor_expired"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The order has another ETag than If-Match says: the response carries it. */
+        Error412: {
+            headers: {
+                ETag: components["headers"]["ETag"];
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "The order has changed since you read it. Read it again.",
+                 *       "code": "precondition_failed"
                  *     }
                  */
                 "application/json": components["schemas"]["Error"];
@@ -1399,6 +1752,11 @@ export interface components {
          * @example GET, HEAD
          */
         Allow: string;
+        /**
+         * @description Names the state of the order, for If-Match.
+         * @example "q3x0cJ2mYb8Kf5rT1uVw7ZaE6dH"
+         */
+        ETag: string;
         /**
          * @description The response is that of an earlier request with the same Idempotency-Key; absent otherwise.
          * @example true
@@ -1773,6 +2131,84 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    resolvePlaces: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "places": [
+                 *         {
+                 *           "text": "12 Temple Road, Nugegodha"
+                 *         },
+                 *         {
+                 *           "city_name": "Colombo"
+                 *         }
+                 *       ],
+                 *       "origin_city_id": 1500
+                 *     }
+                 */
+                "application/json": components["schemas"]["ResolvePlaces"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "confidence": "likely",
+                     *           "city": {
+                     *             "id": 1518,
+                     *             "name": "Nugegoda",
+                     *             "state": "Colombo",
+                     *             "postal_code": "10250"
+                     *           },
+                     *           "alternatives": [],
+                     *           "served": true,
+                     *           "rate": {
+                     *             "first_kg": 300,
+                     *             "each_extra_kg": 50,
+                     *             "currency": "LKR"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ResolvedPlaces"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
     logIn: {
         parameters: {
             query?: never;
@@ -2056,6 +2492,7 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2110,6 +2547,18 @@ export interface operations {
                      *               "last_name": ""
                      *             }
                      *           }
+                     *         ],
+                     *         "edits": [
+                     *           {
+                     *             "fields": [
+                     *               "customer_phone"
+                     *             ],
+                     *             "date_time": "2026-02-19T20:15:00.000000Z",
+                     *             "user": {
+                     *               "first_name": "Lanka Shoes",
+                     *               "last_name": ""
+                     *             }
+                     *           }
                      *         ]
                      *       }
                      *     }
@@ -2125,6 +2574,77 @@ export interface operations {
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    editOrder: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The ETag that the order had when you read it: 412 if it has another now. Without it, the order is changed as it is. */
+                "if-match"?: string;
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description The waybill number. */
+                waybill: string;
+            };
+            cookie?: never;
+        };
+        /** @description At least one field; those that are absent stay. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "customer_phone": "0770000102",
+                 *       "customer_address": "14 Temple Road, Galle"
+                 *     }
+                 */
+                "application/json": components["schemas"]["OrderEdit"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Order Updated Successfully",
+                     *       "data": {
+                     *         "waybill_number": "DM00000001",
+                     *         "fields": [
+                     *           "customer_phone"
+                     *         ],
+                     *         "delivery_charge": 540,
+                     *         "currency": "LKR"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EditedOrder"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             431: components["responses"]["Error431"];
             503: components["responses"]["Error503"];
@@ -2389,6 +2909,68 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    confirmOrders: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A request repeated under the same key is done once: its response is kept 24 hours. */
+                "Idempotency-Key"?: string;
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "waybill_numbers": [
+                 *         "DM00000001"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Confirmation"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Orders Confirmed Successfully",
+                     *       "data": [
+                     *         "DM00000001"
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MovedOrders"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
     lookUpOrders: {
         parameters: {
             query?: never;
@@ -2449,6 +3031,80 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["LookedUp"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    quoteOrders: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "general_data": {
+                 *         "origin_city_id": "1500"
+                 *       },
+                 *       "order_data": [
+                 *         {
+                 *           "destination_city_id": "2100",
+                 *           "weight": 1.2
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["Quote"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "destination_city_id": 2100,
+                     *           "destination_city": "Galle",
+                     *           "destination_state": "Galle",
+                     *           "delivery_charge": 540,
+                     *           "currency": "LKR",
+                     *           "rate": {
+                     *             "first_kg": 450,
+                     *             "each_extra_kg": 90,
+                     *             "currency": "LKR"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Quotes"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -2630,6 +3286,106 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["StatusList"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    summariseOrders: {
+        parameters: {
+            query?: {
+                /** @description The business that the orders are of. */
+                business_id?: string;
+                /** @description The business that the orders are of. */
+                "filter[business_id]"?: string;
+                /** @description The first day, in the time zone of the courier company. Default: 29 days before the last. */
+                "filter[from]"?: string;
+                /** @description What the orders are grouped by: day of creation, status or city of delivery. */
+                "filter[group]"?: string;
+                /** @description The business that the orders are of. */
+                "filter[merchant_business_id]"?: string;
+                /** @description The last day, included. Default: today. */
+                "filter[to]"?: string;
+                /** @description The first day, in the time zone of the courier company. Default: 29 days before the last. */
+                from?: string;
+                /** @description What the orders are grouped by: day of creation, status or city of delivery. */
+                group?: string;
+                /** @description The business that the orders are of. */
+                merchant_business_id?: string;
+                /** @description The last day, included. Default: today. */
+                to?: string;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "from": "2026-02-19",
+                     *         "to": "2026-02-19",
+                     *         "time_zone": "Asia/Colombo",
+                     *         "currency": "LKR",
+                     *         "total": {
+                     *           "orders": 120,
+                     *           "waiting": 4,
+                     *           "under_way": 10,
+                     *           "delivered": 98,
+                     *           "returned": 5,
+                     *           "cancelled": 3,
+                     *           "cod_total": 540000,
+                     *           "cod_delivered": 441000,
+                     *           "cod_outstanding": 63000,
+                     *           "delivered_first_attempt": 91,
+                     *           "first_attempt_share": 0.9286
+                     *         },
+                     *         "groups": [
+                     *           {
+                     *             "key": "2026-02-19",
+                     *             "name": "2026-02-19",
+                     *             "orders": 120,
+                     *             "waiting": 4,
+                     *             "under_way": 10,
+                     *             "delivered": 98,
+                     *             "returned": 5,
+                     *             "cancelled": 3,
+                     *             "cod_total": 540000,
+                     *             "cod_delivered": 441000,
+                     *             "cod_outstanding": 63000,
+                     *             "delivered_first_attempt": 91,
+                     *             "first_attempt_share": 0.9286
+                     *           }
+                     *         ],
+                     *         "others": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["OrderSummary"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -3385,6 +4141,7 @@ export interface operations {
             /** @description Success. */
             200: {
                 headers: {
+                    ETag: components["headers"]["ETag"];
                     RateLimit: components["headers"]["RateLimit"];
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -3440,6 +4197,19 @@ export interface operations {
                      *             },
                      *             "note": null
                      *           }
+                     *         ],
+                     *         "edits": [
+                     *           {
+                     *             "fields": [
+                     *               "customer_phone"
+                     *             ],
+                     *             "date_time": "2026-02-19T20:15:00.000000Z",
+                     *             "user": {
+                     *               "first_name": "Lanka Shoes",
+                     *               "last_name": ""
+                     *             },
+                     *             "reason": null
+                     *           }
                      *         ]
                      *       }
                      *     }
@@ -3455,6 +4225,77 @@ export interface operations {
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    editAnyOrder: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The ETag that the order had when you read it: 412 if it has another now. Without it, the order is changed as it is. */
+                "if-match"?: string;
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description The waybill number. */
+                waybill: string;
+            };
+            cookie?: never;
+        };
+        /** @description At least one field; those that are absent stay. */
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "reason": "The customer called",
+                 *       "customer_phone": "0770000102"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffOrderEdit"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    ETag: components["headers"]["ETag"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Order Updated Successfully",
+                     *       "data": {
+                     *         "waybill_number": "DM00000001",
+                     *         "fields": [
+                     *           "customer_phone"
+                     *         ],
+                     *         "delivery_charge": 540,
+                     *         "currency": "LKR"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["EditedOrder"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             431: components["responses"]["Error431"];

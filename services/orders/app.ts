@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises'
 import { OrderEvents } from '@courier/shared/contract/order-events.ts'
 import { addressOf } from '@courier/shared/http/addresses.ts'
 import { Limit, limitRequests } from '@courier/shared/http/limits.ts'
@@ -19,20 +20,25 @@ import { createTokenReader } from './access/tokens.ts'
 import { createFindAlike } from './booking/alike.ts'
 import { createBatchWriter } from './booking/batch-writer.ts'
 import { createFindHabits } from './booking/habits.ts'
+import { quoting } from './booking/quote-routes.ts'
 import { booking } from './booking/routes.ts'
 import { createWaybillNumbers } from './booking/waybill-numbers.ts'
 import { createCatalogues } from './catalogue/catalogue.ts'
 import { createLists } from './catalogue/lists.ts'
 import { countLoads, watchCatalogues } from './catalogue/metrics.ts'
+import { createPlaceIndexes } from './catalogue/place-index.ts'
+import { resolving } from './catalogue/place-routes.ts'
 import { catalogueLists, catalogueRows } from './catalogue/routes.ts'
 import { changes } from './changes/routes.ts'
 import { createChangeWatch } from './changes/watch.ts'
+import { merchantEdits, staffEdits } from './editing/routes.ts'
 import { createOrderFinder } from './orders/find-order.ts'
 import { internal } from './orders/internal-routes.ts'
 import { lookingUp } from './orders/look-up-routes.ts'
-import { cancelling, staffMoves } from './orders/move-routes.ts'
+import { merchantMoving, staffMoves } from './orders/move-routes.ts'
 import { merchantOrders, orderStatus, staffOrders } from './orders/order-routes.ts'
 import { statusList } from './orders/status-routes.ts'
+import { orderSummary } from './orders/summary-routes.ts'
 import { finance, publicTracking, tracking } from './orders/waybill-routes.ts'
 import { createWholeLists } from './orders/whole-list.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
@@ -51,7 +57,7 @@ export interface OrdersOptions extends Edge {
   requestsPerMinute: number
   /** Of one network address without a token. */
   publicRequestsPerMinute: number
-  /** Of the catalogues in memory, with the lists made of them. */
+  /** Of the catalogues in memory, with the lists and indexes made of them. */
   catalogueBytes: number
   login: LoginLimits
 }
@@ -138,7 +144,9 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const openWholeList = createWholeLists(pool)
   const listBytes = Math.floor(limits.catalogueBytes / 4)
   const listsOf = createLists(listBytes)
-  const catalogues = createCatalogues(pool, limits.catalogueBytes - listBytes, countLoads(registry))
+  const indexBytes = Math.ceil(limits.catalogueBytes / 8)
+  const placeIndexOf = createPlaceIndexes(indexBytes, setImmediate)
+  const catalogues = createCatalogues(pool, limits.catalogueBytes - listBytes - indexBytes, countLoads(registry))
   watchCatalogues(catalogues, registry)
   const numbers = createWaybillNumbers(pool)
   const writeBatch = createBatchWriter(pool, limits.tracer)
@@ -150,6 +158,8 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
     relay.wake(tenant)
     watch.wake()
   }
+
+  const onEdited = () => watch.wake()
 
   await app.register(login, {
     prefix: merchantPrefix,
@@ -164,6 +174,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(logout, { pool, findCaller })
       await merchants.register(catalogueLists, { pool, catalogues, listsOf })
       await merchants.register(catalogueRows, { pool, catalogues, listsOf })
+      await merchants.register(resolving, { catalogues, placeIndexOf })
       await merchants.register(booking, {
         dependencies: { pool, catalogues, numbers, writeBatch, ...suspicions },
         maxOrdersPerBatch: limits.maxOrdersPerBatch,
@@ -173,11 +184,18 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
           onChanged(tenant)
         },
       })
+      await merchants.register(quoting, {
+        catalogues,
+        maxOrdersPerBatch: limits.maxOrdersPerBatch,
+        maxBodyBytes: limits.maxBodyBytes,
+      })
       await merchants.register(merchantOrders, { pool, findOrder, openWholeList })
       await merchants.register(orderStatus, { findOrder })
       await merchants.register(lookingUp, { pool })
       await merchants.register(changes, { pool, watch })
-      await merchants.register(cancelling, { pool, onMoved: onChanged })
+      await merchants.register(orderSummary, { pool })
+      await merchants.register(merchantMoving, { pool, onMoved: onChanged })
+      await merchants.register(merchantEdits, { pool, catalogues, onEdited })
       await merchants.register(statusList, { pool })
       await merchants.register(tracking, { findOrder })
       await merchants.register(finance, { findOrder })
@@ -200,6 +218,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       staff.addHook('onRequest', limitRequests(new Limit('staff', limits.requestsPerMinute), staffIn))
       refuseUnknownFields(staff)
       await staff.register(staffOrders, { pool, findOrder, openWholeList })
+      await staff.register(staffEdits, { pool, catalogues, onEdited })
       await staff.register(staffMoves, { pool, onMoved: onChanged })
     },
     { prefix: '/api/staff' },

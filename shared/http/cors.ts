@@ -9,6 +9,7 @@ const exposedHeaders = [
   'X-Request-Id',
   'Idempotency-Replayed',
   'Location',
+  'ETag',
 ].join(', ')
 
 /** How long a browser need not ask again; each caps it at its own maximum. */
@@ -33,7 +34,7 @@ export const allowOrigins = async (app: FastifyInstance, configured?: string): P
   const optionsOf = ({ headers, url }: FastifyRequest): FastifyCorsOptions => ({
     // Only browsers send it.
     origin: headers.origin === undefined ? false : originOf(url),
-    methods: 'GET, HEAD, POST, PUT',
+    methods: 'GET, HEAD, POST, PUT, PATCH',
     exposedHeaders,
     maxAge,
     // Any other OPTIONS request is one that no route serves.

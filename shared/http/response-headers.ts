@@ -11,6 +11,11 @@ export const responseHeaders: Record<string, Header> = {
     schema: { type: 'string' },
     example: 'GET, HEAD',
   },
+  ETag: {
+    description: 'Names the state of the order, for If-Match.',
+    schema: { type: 'string' },
+    example: '"q3x0cJ2mYb8Kf5rT1uVw7ZaE6dH"',
+  },
   'Idempotency-Replayed': {
     description: 'The response is that of an earlier request with the same Idempotency-Key; absent otherwise.',
     schema: { type: 'string', enum: ['true'] },
@@ -53,6 +58,7 @@ export const headersOf = (path: string, { parameters = [], responses }: Operatio
   const isError = JSON.stringify(responses[status]?.content ?? {}).includes('/Error"')
   const carried: Record<string, boolean> = {
     Allow: status === '405',
+    ETag: path.endsWith('/order/{waybill}') && ['200', '412'].includes(status),
     'Idempotency-Replayed': isRepeatable && status.startsWith('2'),
     // The other paths are not counted by address.
     RateLimit: path.startsWith('/api/'),

@@ -33,7 +33,7 @@ export type Action =
   | `keys.${'rotated'}`
   | `database.${'restored'}`
   | `merchant.${'logged_in' | 'logged_out'}`
-  | `order.${'status_changed'}`
+  | `order.${'status_changed' | 'edited'}`
   | `message.${'accepted' | 'cancelled' | 'resent'}`
   | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed'}`
   | `conversation.${'opted_out' | 'opted_in'}`

@@ -74,8 +74,9 @@ const isBadCode = (bytes: Buffer, at: number): boolean => {
   return first === zero && second === zero && bytes[at + 2] === zero && bytes[at + 3] === zero
 }
 
-type Json = Record<string, unknown>
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
+export type Json = Record<string, unknown>
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const readBody = (
   check: TypeCheck<ReturnType<typeof bulkBody>>,
@@ -100,7 +101,7 @@ const readRest = (
   maxOrders: number,
   { paths, isFull }: ErrorList,
 ): ReadableBatch => {
-  const wrong = new Set([...paths].map(path => /^(general_data|order_data\.\d+)?/.exec(path)?.[0]))
+  const wrong = wrongParts(paths)
   const isReadable = Array.isArray(items) && items.length <= maxOrders && !isFull
   return {
     ...(general && !isFull && !wrong.has('general_data') && readGeneral(general)),
@@ -110,8 +111,12 @@ const readRest = (
   }
 }
 
-const optionalNames = ({ properties, required = [] }: TObject): string[] =>
+export const optionalNames = ({ properties, required = [] }: TObject): string[] =>
   Object.keys(properties).filter(name => !required.includes(name))
+/** `general_data`, and `order_data.3` of an order. */
+export const wrongParts = (paths: ReadonlySet<string>): Set<string | undefined> =>
+  new Set([...paths].map(path => /^(general_data|order_data\.\d+)?/.exec(path)?.[0]))
+
 const optionalOfGeneral = optionalNames(GeneralData)
 const optionalOfOrder = optionalNames(OrderData)
 
@@ -124,7 +129,7 @@ const dropEmptyLists = (body: unknown, maxOrders: number): boolean => {
   return dropFrom(body.general_data, optionalOfGeneral) || ofOrders > 0
 }
 
-const dropFrom = (record: unknown, names: readonly string[]): boolean => {
+export const dropFrom = (record: unknown, names: readonly string[]): boolean => {
   if (!isObject(record)) return false
   const empty = names.filter(name => Array.isArray(record[name]) && record[name].length === 0)
   for (const name of empty) delete record[name]
@@ -149,7 +154,7 @@ const addRuleErrors = (body: Json, mayBeBad: boolean, maxOrders: number, errors:
   }
 }
 
-const requireNames = (record: Json, path: string, end: 'origin' | 'destination', errors: ErrorList): void => {
+export const requireNames = (record: Json, path: string, end: 'origin' | 'destination', errors: ErrorList): void => {
   if (!isBlank(record[`${end}_city_id`])) return
   for (const name of [`${end}_city_name`, `${end}_state_name`])
     if (isBlank(record[name]))
@@ -157,13 +162,13 @@ const requireNames = (record: Json, path: string, end: 'origin' | 'destination',
 }
 
 /** Digits in a string pass the schema whatever their value. */
-const refuseNumbers = ({ cod, weight }: Json, path: string, errors: ErrorList): void => {
+export const refuseNumbers = ({ cod, weight }: Json, path: string, errors: ErrorList): void => {
   if (typeof cod === 'string' && Number(cod) > maxCod) errors.addFirst(`${path}cod`, `The cod field must ${codRule}.`)
   if (typeof weight === 'string' && !(Number(weight) > 0 && Number(weight) <= maxWeightKg))
     errors.addFirst(`${path}weight`, isBlank(weight) ? required('weight') : `The weight field must ${weightRule}.`)
 }
 
-const refuseBadText = (record: Json, path: string, errors: ErrorList): void => {
+export const refuseBadText = (record: Json, path: string, errors: ErrorList): void => {
   for (const [name, value] of Object.entries(record))
     if (knownFields.has(name) && typeof value === 'string' && isBadText(value))
       errors.addFirst(path + name, badText(name))
@@ -197,10 +202,10 @@ const toOrder = (item: Static<typeof OrderData>): Order => ({
   remark: optionalText(item.remark),
 })
 
-const optionalText = (text: string | null | undefined): string | undefined => text?.trim() || undefined
+export const optionalText = (text: string | null | undefined): string | undefined => text?.trim() || undefined
 
 /** Beside an id the names serve suggestions only. */
-const cityReference = (
+export const cityReference = (
   id: string | number | null | undefined,
   cityName?: string | null,
   stateName?: string | null,

@@ -11,9 +11,10 @@ export interface City {
   readonly name: string
   readonly postalCode: string | null
   readonly state: State
+  readonly aliases?: readonly string[] | undefined
 }
 
-/** A city as a merchant refers to it: by id, or by the names of city and state. */
+/** A city as a merchant refers to it: by id, or by its name or an alias and the name of its state. */
 export interface CityReference {
   readonly cityId?: string | undefined
   readonly cityName?: string | undefined
@@ -33,6 +34,7 @@ export interface Suggestion {
 export class CityIndex {
   readonly #byId = new Map<string, City>()
   readonly #byName = new Map<string, City[]>()
+  readonly #byAlias = new Map<string, City[]>()
   readonly #states = new Map<string, State>()
 
   /** In the order of the constructor's arguments. */
@@ -45,36 +47,49 @@ export class CityIndex {
     for (const state of this.states) this.#states.set(nameKey(state.name), state)
     for (const city of this.cities) {
       this.#byId.set(String(city.id), city)
-      const key = nameKey(city.name)
-      const namesakes = this.#byName.get(key)
-      if (namesakes) namesakes.push(city)
-      else this.#byName.set(key, [city])
+      addTo(this.#byName, city.name, city)
+      for (const alias of city.aliases ?? []) addTo(this.#byAlias, alias, city)
     }
   }
 
   /** In memory, as measured, rounded up. */
   get estimatedBytes(): number {
     const named = [...this.states, ...this.cities]
-    return named.reduce((bytes, { name }) => bytes + 320 + 3 * name.length, 1_000)
+    const ofAliases = this.cities
+      .flatMap(({ aliases = [] }) => aliases)
+      .reduce((bytes, { length }) => bytes + 200 + 5 * length, 0)
+    return named.reduce((bytes, { name }) => bytes + 320 + 3 * name.length, 1_000 + ofAliases)
   }
 
-  /** An id wins over names. `unknown` lists the fields that are wrong. */
+  /** The cities of a name, in all states, or else of an alias. */
+  named(name: string): readonly City[] {
+    const key = nameKey(name)
+    return this.#byName.get(key) ?? this.#byAlias.get(key) ?? []
+  }
+
+  /** An id wins over names, a name over an alias. `unknown` lists the fields that are wrong. */
   find({ cityId, cityName = '', stateName = '' }: CityReference): FoundCity {
     if (cityId !== undefined) {
       const city = this.#byId.get(cityId)
       return city ? { kind: 'found', city } : { kind: 'unknown', fields: ['city_id'] }
     }
     const state = this.#states.get(nameKey(stateName))
-    const namesakes = this.#byName.get(nameKey(cityName)) ?? []
-    if (!state) return { kind: 'unknown', fields: namesakes.length ? ['state_name'] : ['state_name', 'city_name'] }
-    const city = namesakes.find(candidate => candidate.state.id === state.id)
+    if (!state)
+      return { kind: 'unknown', fields: this.named(cityName).length > 0 ? ['state_name'] : ['state_name', 'city_name'] }
+    const key = nameKey(cityName)
+    const isThere = (candidate: City) => candidate.state.id === state.id
+    const city = this.#byName.get(key)?.find(isThere) ?? this.#byAlias.get(key)?.find(isThere)
     return city ? { kind: 'found', city } : { kind: 'unknown', fields: ['city_name'] }
   }
 
-  /** Up to three cities: of the same name in other states, else of the nearest names, those of the given state first. */
+  /** Up to three cities: of the same name or alias in other states, else of the nearest names, those of the given state first. */
   suggestCities({ cityName = '', stateName = '' }: CityReference, budget: SuggestionBudget): Suggestion[] {
     const wanted = nameKey(stateName)
-    const cities = nearest(nameKey(cityName), this.#byName, budget).flatMap(key => this.#byName.get(key) ?? [])
+    const namesakes = [...this.named(cityName)]
+    const cities =
+      namesakes.length > 0
+        ? namesakes
+        : nearest(nameKey(cityName), this.#byName, budget).flatMap(key => this.#byName.get(key) ?? [])
     const isElsewhere = (city: City) => Number(nameKey(city.state.name) !== wanted)
     return cities
       .sort((a, b) => isElsewhere(a) - isElsewhere(b))
@@ -87,6 +102,13 @@ export class CityIndex {
       .flatMap(key => this.#states.get(key) ?? [])
       .map(({ id, name }) => ({ id, name, state: name }))
   }
+}
+
+const addTo = (names: Map<string, City[]>, name: string, city: City): void => {
+  const key = nameKey(name)
+  const namesakes = names.get(key)
+  if (namesakes) namesakes.push(city)
+  else names.set(key, [city])
 }
 
 /** What the suggestions of a batch may cost, in steps: one for each name, one for each pair of characters compared. */

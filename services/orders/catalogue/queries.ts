@@ -18,7 +18,7 @@ export const readVersion = async (pool: pg.Pool, tenant: string): Promise<string
 
 /** The active states and cities of a tenant, by id. */
 export const findCities = async (tx: Tx, tenant: string): Promise<CityIndex> => {
-  const [stateRows, cityRows] = await Promise.all([
+  const [stateRows, cityRows, aliasRows] = await Promise.all([
     tx
       .selectFrom('states')
       .select(['state_id', 'name'])
@@ -33,11 +33,19 @@ export const findCities = async (tx: Tx, tenant: string): Promise<CityIndex> => 
       .where('is_active', '=', true)
       .orderBy('city_id')
       .execute(),
+    tx
+      .selectFrom('city_aliases')
+      .select(['city_id', 'alias'])
+      .where('tenant_id', '=', tenant)
+      .orderBy('alias')
+      .execute(),
   ])
+  const aliasesOf = Map.groupBy(aliasRows, row => row.city_id)
   const states = new Map<number, State>(stateRows.map(row => [row.state_id, { id: row.state_id, name: row.name }]))
   const cities = cityRows.flatMap((row): City[] => {
     const state = states.get(row.state_id)
-    return state ? [{ id: row.city_id, name: row.name, postalCode: row.postal_code, state }] : []
+    const aliases = aliasesOf.get(row.city_id)?.map(({ alias }) => alias)
+    return state ? [{ id: row.city_id, name: row.name, postalCode: row.postal_code, state, aliases }] : []
   })
   return new CityIndex(states.values(), cities)
 }

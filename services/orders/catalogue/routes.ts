@@ -152,7 +152,8 @@ const oneOf = <Row extends { readonly id: number }>(kind: string, rows: readonly
   throw httpError('not_found', `The requested ${kind} does not exist in the system`)
 }
 
-const freshCatalogue = async (catalogues: Catalogues, tenant: string): Promise<Catalogue> => {
+/** Throws when the tenant changes faster than it can be read. */
+export const freshCatalogue = async (catalogues: Catalogues, tenant: string): Promise<Catalogue> => {
   const catalogue = await catalogues.fresh(tenant)
   if (catalogue) return catalogue
   throw httpError(

@@ -52,6 +52,7 @@ export interface Tables {
     postal_code: string | null
     is_active: boolean
   }
+  city_aliases: { tenant_id: string; city_id: number; alias: string }
   rate_cards: { tenant_id: string; rate_card: string }
   zones: { tenant_id: string; rate_card: string; zone: string; is_elsewhere: boolean; zone_id: number }
   zone_cities: { tenant_id: string; rate_card: string; city_id: number; zone: string }
@@ -113,6 +114,8 @@ export interface Tables {
     description: string | null
     remark: string | null
     delivery_charge: Decimal
+    /** Whether it was delivered at the first attempt. */
+    first_attempt: Generated<boolean | null>
     created_at: Generated<Date>
   }
   order_events: {
@@ -132,6 +135,15 @@ export interface Tables {
     epoch: Generated<string>
     last_position: ColumnType<string, number | undefined, number>
     deleted_position: ColumnType<string, number | undefined, number>
+  }
+  order_edits: {
+    tenant_id: string
+    waybill_number: string
+    edit_id: Generated<string>
+    fields: string[]
+    edited_at: Date
+    staff_name: string | null
+    reason: string | null
   }
   outbox: {
     tenant_id: string

@@ -1,8 +1,8 @@
 import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import { selectedInvalid } from '@courier/shared/http/field-errors.ts'
-import { cancelledKey, initialStatusKeys, type Statuses } from './statuses.ts'
+import { cancelledKey, merchantMoves, type Statuses } from './statuses.ts'
 
-/** Staff may make every move of the tenant, a merchant may only cancel. */
+/** Staff may make every move of the tenant's set, a merchant those of `merchantMoves`. */
 export type Mover = { readonly staffName: string } | { readonly merchantId: string }
 
 /**
@@ -26,23 +26,25 @@ export const checkMoves = (
     if (seen.has(waybill)) errors[path] = [`The ${path} field has a duplicate value.`]
     else if (from === undefined) errors[path] = ['The requested waybill does not exist in the system.']
     else if (isKnown && !legalMoves(from, mover, statuses).includes(to))
-      errors[path] = [`${waybill} is ${nameOf(from, statuses)}: ${hintOf(from, mover, statuses)}`]
+      errors[path] = [`${waybill} is ${nameOf(from, statuses)}: ${hintOf(from, to, mover, statuses)}`]
     seen.add(waybill)
   }
   return errors
 }
 
-/** A merchant may also cancel a draft, which is not a move of staff. */
-const legalMoves = (from: string, mover: Mover, statuses: Statuses): readonly string[] => {
-  if ('staffName' in mover) return statuses.get(from)?.moves ?? []
-  return initialStatusKeys.some(key => key === from) ? [cancelledKey] : []
-}
+const legalMoves = (from: string, mover: Mover, statuses: Statuses): readonly string[] =>
+  ('staffName' in mover ? statuses.get(from)?.moves : merchantMoves[from]) ?? []
 
-const hintOf = (from: string, mover: Mover, statuses: Statuses): string => {
+const hintOf = (from: string, to: string, mover: Mover, statuses: Statuses): string => {
   const name = (key: string): string => nameOf(key, statuses)
-  if ('merchantId' in mover) return `you may cancel an order that is ${initialStatusKeys.map(name).join(' or ')}.`
+  if ('merchantId' in mover) {
+    const movable = Object.keys(merchantMoves).filter(key => merchantMoves[key]?.includes(to))
+    const verb = to === cancelledKey ? 'cancel' : 'confirm'
+    return `you may ${verb} an order that is ${movable.map(name).join(' or ')}.`
+  }
   const moves = legalMoves(from, mover, statuses)
   return moves.length > 0 ? `it may move to ${moves.map(name).join(', ')}.` : 'it may not move any more.'
 }
 
-const nameOf = (key: string, statuses: Statuses): string => `${key} ${statuses.get(key)?.name ?? ''}`.trim()
+/** Its key and its name. */
+export const nameOf = (key: string, statuses: Statuses): string => `${key} ${statuses.get(key)?.name ?? ''}`.trim()

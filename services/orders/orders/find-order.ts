@@ -43,12 +43,21 @@ export interface EventRow {
   note: string | null
 }
 
+export interface EditRow {
+  fields: string[]
+  edited_at: string
+  staff_name: string | null
+  reason: string | null
+}
+
 export interface TrackedOrder {
   order: OrderRow
   /** The tenant's name. */
   company: string
   /** Newest first; empty once it is archived. */
   timeline: EventRow[]
+  /** The newest, newest first. */
+  edits: EditRow[]
 }
 
 export const isoTime = (column: string): string =>
@@ -84,6 +93,9 @@ export const orderJoins = [
   named('statuses', 'status', 'status_key', 'o.status_key'),
 ].join('\n  ')
 
+/** The newest edits of an order that are shown. */
+export const maxEdits = 50
+
 const statement = `
   select ${orderColumns}, (
     select coalesce(json_agg(json_build_object('status', ${label('event.status_key', 'event_status')},
@@ -91,7 +103,13 @@ const statement = `
       order by event.event_id desc), '[]')
     from order_events event ${named('statuses', 'event_status', 'status_key', 'event.status_key')}
     where event.tenant_id = $1 and event.waybill_number = o.waybill_number
-  ) as timeline, tenant.name as company
+  ) as timeline, (
+    select coalesce(json_agg(json_build_object('fields', edit.fields, 'edited_at', ${isoTime('edit.edited_at')},
+      'staff_name', edit.staff_name, 'reason', edit.reason) order by edit.edit_id desc), '[]')
+    from (
+      select * from order_edits where tenant_id = $1 and waybill_number = o.waybill_number order by edit_id desc limit ${maxEdits}
+    ) edit
+  ) as edits, tenant.name as company
   from orders o ${orderJoins}
   where o.tenant_id = $1 and o.waybill_number = any($2::text[])`
 
@@ -110,7 +128,9 @@ export const createOrderFinder = (pool: pg.Pool): FindOrder => {
   const find = batchReads(async (tenant, waybills) => {
     const query = { name: 'find_tracked_orders', text: statement, values: [tenant, waybills] }
     const rows = await readInTenant<OrderRow & Omit<TrackedOrder, 'order'>>(pool, tenant, query)
-    return new Map(rows.map(({ timeline, company, ...order }) => [order.waybill_number, { order, company, timeline }]))
+    return new Map(
+      rows.map(({ timeline, edits, company, ...order }) => [order.waybill_number, { order, company, timeline, edits }]),
+    )
   })
   return async (tenant, waybill, merchantId = null) => {
     const found = isWaybill.test(waybill) ? await find(tenant, waybill) : undefined

@@ -5,8 +5,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { type Move, type Moved, moveOrders } from './move.ts'
-import { Cancellation, MovedOrders, maxMoveBytes, StatusMove } from './move-schema.ts'
-import { cancelledKey } from './statuses.ts'
+import { Cancellation, Confirmation, MovedOrders, maxMoveBytes, StatusMove } from './move-schema.ts'
+import { cancelledKey, confirmedKey } from './statuses.ts'
 
 export interface MovesOptions {
   pool: pg.Pool
@@ -17,7 +17,6 @@ export interface MovesOptions {
 const security = [{ token: [] }]
 const failures = errorResponses(400, 401, 405, 409, 413, 415, 422, 429, 503)
 const updated = 'Order Status Updated Successfully'
-const cancelled = 'Orders Cancelled Successfully'
 
 /** Staff moves orders. */
 export const staffMoves: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
@@ -48,33 +47,57 @@ export const staffMoves: FastifyPluginAsyncTypebox<MovesOptions> = async (app, o
   )
 }
 
-/** A merchant cancels orders of its own. */
-export const cancelling: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
+const ownMoves = [
+  {
+    name: 'order/confirm',
+    statusKey: confirmedKey,
+    body: Confirmation,
+    message: 'Orders Confirmed Successfully',
+    operationId: 'confirmOrders',
+    summary: 'Confirm drafts',
+    description: 'Drafts only. Confirms every order of the list, or none and lists every error.',
+  },
+  {
+    name: 'order/cancel',
+    statusKey: cancelledKey,
+    body: Cancellation,
+    message: 'Orders Cancelled Successfully',
+    operationId: 'cancelOrders',
+    summary: 'Cancel orders that were not picked up',
+    description: 'Drafts and confirmed orders only. Cancels every order of the list, or none and lists every error.',
+  },
+]
+
+/** A merchant confirms or cancels orders of its own. */
+export const merchantMoving: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
   acceptJson(app)
-  app.post(
-    '/order/cancel',
-    {
-      bodyLimit: maxMoveBytes,
-      schema: {
-        tags: ['orders'],
-        operationId: 'cancelOrders',
-        summary: 'Cancel orders that were not picked up',
-        description:
-          'Drafts and confirmed orders only. Cancels every order of the list, or none and lists every error.',
-        security,
-        headers: IdempotentHeaders,
-        body: Cancellation,
-        response: { 200: MovedOrders(cancelled), ...failures },
+  for (const { name, statusKey, body, message, ...about } of ownMoves)
+    app.post(
+      `/${name}`,
+      {
+        bodyLimit: maxMoveBytes,
+        schema: {
+          tags: ['orders'],
+          ...about,
+          security,
+          headers: IdempotentHeaders,
+          body,
+          response: { 200: MovedOrders(message), ...failures },
+        },
       },
-    },
-    async (request, reply) => {
-      const { tenant, merchantId } = request.merchant
-      const key = idempotencyKeyOf(request, `merchant ${merchantId} order/cancel`)
-      const waybills = trimmed(request.body.waybill_numbers)
-      const cancellation = { tenant, mover: { merchantId }, waybills, statusKey: cancelledKey, note: null, key }
-      return move(options, cancellation, cancelled, request, reply)
-    },
-  )
+      async (request, reply) => {
+        const { tenant, merchantId } = request.merchant
+        const key = idempotencyKeyOf(request, `merchant ${merchantId} ${name}`)
+        const waybills = trimmed(request.body.waybill_numbers)
+        return move(
+          options,
+          { tenant, mover: { merchantId }, waybills, statusKey, note: null, key },
+          message,
+          request,
+          reply,
+        )
+      },
+    )
 }
 
 const trimmed = (texts: readonly string[]): string[] => texts.map(text => text.trim())

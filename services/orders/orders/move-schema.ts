@@ -11,7 +11,7 @@ const WaybillNumbers = Type.Array(
 )
 
 /** Postgres refuses null characters and lone surrogates. */
-const noteText = '^([^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$'
+export const noteText = '^([^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$'
 
 export const StatusMove = Type.Object(
   {
@@ -42,10 +42,10 @@ export const StatusMove = Type.Object(
   },
 )
 
-export const Cancellation = Type.Object(
-  { waybill_numbers: WaybillNumbers },
-  { title: 'Cancellation', examples: [{ waybill_numbers: ['DM00000001'] }] },
-)
+const ownOrders = (title: string) =>
+  Type.Object({ waybill_numbers: WaybillNumbers }, { title, examples: [{ waybill_numbers: ['DM00000001'] }] })
+export const Cancellation = ownOrders('Cancellation')
+export const Confirmation = ownOrders('Confirmation')
 
 /** `message` is the example's. */
 export const MovedOrders = (message: string) =>

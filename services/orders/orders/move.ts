@@ -6,6 +6,7 @@ import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
 import { checkMoves, type Mover } from './check-moves.ts'
 import { findStatuses, keepStatusSet } from './status-queries.ts'
+import { deliveredKeys, failedAttemptKeys } from './statuses.ts'
 
 /** Orders to move to one status. */
 export interface Move {
@@ -85,17 +86,32 @@ const locking = `
  * Writes a checked move of locked orders. Clock, outbox id and change ids are read while the rows are locked, so the events of
  * a waybill never go backwards.
  */
-const writeMoves = (tx: Tx, { tenant, waybills, statusKey, note, mover, traceparent }: Move) => {
+const writeMoves = async (tx: Tx, { tenant, waybills, statusKey, note, mover, traceparent }: Move) => {
   const [actor, staffName] = 'staffName' in mover ? ['staff', mover.staffName] : ['merchant', null]
-  const values = [tenant, waybills, statusKey, staffName, note, traceparent ? [traceparent] : null, actor]
+  const failed = deliveredKeys.includes(statusKey) ? await findFailed(tx, tenant, waybills) : null
+  const values = [tenant, waybills, statusKey, staffName, note, traceparent ? [traceparent] : null, actor, failed]
   return tx.client.query({ name: 'write_moves', text: writing, values })
 }
+
+/** Those of `waybills` that could not be delivered at some time before. */
+const findFailed = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<string[]> => {
+  const { rows } = await tx.client.query({
+    name: 'find_failed',
+    text: failing,
+    values: [tenant, waybills, failedAttemptKeys],
+  })
+  return rows.map((row: { waybill_number: string }) => row.waybill_number)
+}
+
+const failing = `
+  select distinct waybill_number from order_events
+  where tenant_id = $1 and waybill_number = any($2::text[]) and status_key = any($3::text[])`
 
 const writing = `
   with clock as materialized (
     select clock_timestamp() as now
   ), moved as (
-    update orders set status_key = $3 where tenant_id = $1 and waybill_number = any($2::text[])
+    update orders set status_key = $3, first_attempt = waybill_number <> all($8::text[]) where tenant_id = $1 and waybill_number = any($2::text[])
     returning merchant_id, waybill_number
   ), changed as (
     insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, happened_at)

@@ -6,10 +6,12 @@ import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import type { FindOrder } from './find-order.ts'
+import { etagOf } from './etag.ts'
+import type { FindOrder, TrackedOrder } from './find-order.ts'
 import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
 import { OrderPage, orderPage, orderPageFields, wantedOrders } from './order-page.ts'
 import {
+  exampleEdit,
   exampleEvent,
   exampleOrder,
   merchantView,
@@ -34,8 +36,8 @@ const security = [{ token: [] }]
 const serializerCompiler = () => JSON.stringify
 
 /** Other paths below /order are lower-case words; a waybill number has a digit or a capital letter. */
-const oneOrder = '/order/:waybill(^.*[0-9A-Z].*$)'
-const Params = Type.Object({ waybill: Type.String({ description: 'The waybill number.' }) })
+export const oneOrder = '/order/:waybill(^.*[0-9A-Z].*$)'
+export const WaybillParams = Type.Object({ waybill: Type.String({ description: 'The waybill number.' }) })
 
 const MerchantQuery = listQuery(orderPageFields, merchantFilters)
 const StaffQuery = listQuery(orderPageFields, staffFilters)
@@ -49,7 +51,7 @@ const listSchema = <Query extends TObject>(querystring: Query) => ({
 })
 
 const oneSchema = (view: TObject, example: object) => ({
-  params: Params,
+  params: WaybillParams,
   response: {
     200: Type.Object({ data: view }, { examples: [{ data: example }] }),
     ...errorResponses(400, 401, 404, 405, 429, 503),
@@ -96,6 +98,10 @@ const requireStatus = async (pool: pg.Pool, tenant: string, key: string, field: 
   throw invalid({ [field]: [`The selected status is invalid. The statuses are ${known}.`] })
 }
 
+/** For If-Match of an edit: does not change with `date_time_ago` or with names. */
+const tagWith = ({ order }: TrackedOrder, reply: FastifyReply) =>
+  reply.header('etag', etagOf({ ...order, status_key: order.status.key }))
+
 /** A merchant's own orders. */
 export const merchantOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
   const { findOrder } = options
@@ -120,7 +126,7 @@ export const merchantOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = asy
     },
   )
 
-  const example = { ...exampleOrder, timeline: [exampleEvent] }
+  const example = { ...exampleOrder, timeline: [exampleEvent], edits: [exampleEdit] }
   app.get(
     oneOrder,
     {
@@ -132,10 +138,11 @@ export const merchantOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = asy
       },
       serializerCompiler,
     },
-    async request => {
+    async (request, reply) => {
       const { tenant, merchantId } = request.merchant
       const order = await findOrder(tenant, request.params.waybill, merchantId)
       if (!order) throw unknownWaybill()
+      tagWith(order, reply)
       return { data: merchantView(order, new Date()) }
     },
   )
@@ -193,7 +200,11 @@ export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async 
     },
   )
 
-  const example = { ...exampleOrder, timeline: [{ ...exampleEvent, note: null }] }
+  const example = {
+    ...exampleOrder,
+    timeline: [{ ...exampleEvent, note: null }],
+    edits: [{ ...exampleEdit, reason: null }],
+  }
   app.get(
     oneOrder,
     {
@@ -205,9 +216,10 @@ export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async 
       },
       serializerCompiler,
     },
-    async request => {
+    async (request, reply) => {
       const order = await findOrder(request.staff.tenant, request.params.waybill)
       if (!order) throw unknownWaybill()
+      tagWith(order, reply)
       return { data: staffView(order, new Date()) }
     },
   )

@@ -1,5 +1,5 @@
-import { type Static, Type } from '@sinclair/typebox'
-import type { EventRow, OrderRow, TrackedOrder } from './find-order.ts'
+import { type Static, type TObject, Type } from '@sinclair/typebox'
+import { type EditRow, type EventRow, maxEdits, type OrderRow, type TrackedOrder } from './find-order.ts'
 import { timeAgo } from './time-ago.ts'
 
 const StatusLabel = Type.Object(
@@ -54,8 +54,24 @@ const orderFields = {
 }
 
 export const OrderView = Type.Object(orderFields, { title: 'Order' })
+
+const OrderEdited = Type.Object(
+  {
+    fields: Type.Array(Type.String(), { description: 'The names of what was changed.' }),
+    date_time: TrackingEvent.properties.date_time,
+    user: TrackingEvent.properties.user,
+  },
+  { title: 'OrderEdited' },
+)
+const editsOf = <Edit extends TObject>(edit: Edit) =>
+  Type.Array(edit, { description: `Changes other than of the status: the newest ${maxEdits}, newest first.` })
+
 export const TrackedOrderView = Type.Object(
-  { ...orderFields, timeline: Type.Array(TrackingEvent, { description: 'Newest first.' }) },
+  {
+    ...orderFields,
+    timeline: Type.Array(TrackingEvent, { description: 'Newest first.' }),
+    edits: editsOf(OrderEdited),
+  },
   { title: 'TrackedOrder' },
 )
 export const StaffOrderView = Type.Object(
@@ -65,6 +81,7 @@ export const StaffOrderView = Type.Object(
       Type.Object({ ...TrackingEvent.properties, note: nullable }, { title: 'StaffTrackingEvent' }),
       { description: 'Newest first, with what staff wrote.' },
     ),
+    edits: editsOf(Type.Object({ ...OrderEdited.properties, reason: nullable }, { title: 'StaffOrderEdited' })),
   },
   { title: 'StaffOrder' },
 )
@@ -96,15 +113,21 @@ export const exampleOrder: OrderRow = {
   created_at: exampleEvent.date_time,
 }
 
+export const exampleEdit: Static<typeof OrderEdited> = {
+  fields: ['customer_phone'],
+  date_time: '2026-02-19T20:15:00.000000Z',
+  user: exampleEvent.user,
+}
+
 interface User {
   first_name: string
   last_name: string
 }
 
-/** The member of staff who moved the order, or the merchant. */
-const userOf = (event: EventRow, merchantName: string): User => {
-  if (event.staff_name === null) return { first_name: merchantName, last_name: '' }
-  const [first_name = '', ...others] = event.staff_name.trim().split(/\s+/)
+/** The member of staff who moved or changed the order, or the merchant. */
+const userOf = ({ staff_name }: EventRow | EditRow, merchantName: string): User => {
+  if (staff_name === null) return { first_name: merchantName, last_name: '' }
+  const [first_name = '', ...others] = staff_name.trim().split(/\s+/)
   return { first_name, last_name: others.join(' ') }
 }
 
@@ -117,6 +140,12 @@ export const toEvent = ({ status, happened_at }: EventRow, user: User, now: Date
 
 export const timelineOf = ({ order, timeline }: TrackedOrder, now: Date): TrackingEvent[] =>
   timeline.map(event => toEvent(event, userOf(event, order.merchant.name), now))
+
+const toEdit = (edit: EditRow, merchantName: string): Static<typeof OrderEdited> => ({
+  fields: edit.fields,
+  date_time: edit.edited_at,
+  user: userOf(edit, merchantName),
+})
 
 export const OrderStatus = Type.Object(
   {
@@ -140,10 +169,12 @@ export const statusView = ({ order, timeline }: TrackedOrder, now: Date): Static
 export const merchantView = (tracked: TrackedOrder, now: Date): Static<typeof TrackedOrderView> => ({
   ...tracked.order,
   timeline: timelineOf(tracked, now),
+  edits: tracked.edits.map(edit => toEdit(edit, tracked.order.merchant.name)),
 })
 
 /** An order for staff: with notes. */
 export const staffView = (tracked: TrackedOrder, now: Date): Static<typeof StaffOrderView> => ({
   ...tracked.order,
   timeline: timelineOf(tracked, now).map((event, index) => ({ ...event, note: tracked.timeline[index]?.note ?? null })),
+  edits: tracked.edits.map(edit => ({ ...toEdit(edit, tracked.order.merchant.name), reason: edit.reason })),
 })

@@ -40,6 +40,6 @@ export const publicView = ({ order, company, timeline }: TrackedOrder, now: Date
 })
 
 export const examplePublicTracking: Static<typeof PublicTracking> = {
-  ...publicView({ order: exampleOrder, company: 'Demo Couriers', timeline: [] }, new Date()),
+  ...publicView({ order: exampleOrder, company: 'Demo Couriers', timeline: [], edits: [] }, new Date()),
   timeline: [exampleEvent],
 }

@@ -8,7 +8,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { findStatuses, type StoredStatus } from './status-queries.ts'
-import { cancelledKey, initialStatusKeys, type Status } from './statuses.ts'
+import { merchantMoves, type Status } from './statuses.ts'
 
 const StatusRow = Type.Object(
   {
@@ -21,10 +21,10 @@ const StatusRow = Type.Object(
     is_merchant_status: Type.Literal(1, { description: 'Merchants see every status.' }),
     is_finance_status: Type.Literal(0),
     before_statuses: Type.Array(Type.String(), {
-      description: 'The keys that staff may move an order from to here, or the merchant by cancelling.',
+      description: 'The keys that staff may move an order from to here, or the merchant by confirming or cancelling.',
     }),
     after_statuses: Type.Array(Type.String(), {
-      description: 'The keys that staff may move an order to from here, or the merchant by cancelling.',
+      description: 'The keys that staff may move an order to from here, or the merchant by confirming or cancelling.',
     }),
     created_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
   },
@@ -85,10 +85,7 @@ export const statusList: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
 }
 
 /** Where an order can go from a status, by its merchant too. */
-const nextOf = ({ key, moves }: Status): string[] => {
-  const isCancellable = initialStatusKeys.some(initial => initial === key) && !moves.includes(cancelledKey)
-  return isCancellable ? [...moves, cancelledKey] : [...moves]
-}
+const nextOf = ({ key, moves }: Status): string[] => [...new Set([...moves, ...(merchantMoves[key] ?? [])])]
 
 const toRows = (statuses: ReadonlyMap<string, StoredStatus>): Row[] => {
   const all = [...statuses.values()]

@@ -2,11 +2,36 @@
 export const initialStatusKeys = ['key_1', 'key_2'] as const
 export type InitialStatusKey = (typeof initialStatusKeys)[number]
 
+export const confirmedKey: InitialStatusKey = 'key_2'
 /** The status of an order that its merchant cancelled. */
 export const cancelledKey = 'key_3'
 
 /** The API relies on these: every set of statuses has them, and merchants may set no others. */
 export const merchantStatusKeys: readonly string[] = [...initialStatusKeys, cancelledKey]
+
+/** The moves that merchants may make of their own orders, in every set: confirm a draft, and cancel. */
+export const merchantMoves: Readonly<Record<string, readonly string[]>> = {
+  key_1: [confirmedKey, cancelledKey],
+  key_2: [cancelledKey],
+}
+
+export const deliveredKeys: readonly string[] = ['key_7', 'key_13', 'key_14']
+const returnedKeys: readonly string[] = ['key_18', 'key_19', 'key_20', 'key_21']
+/** An order that was in one of these is not delivered at the first attempt. */
+export const failedAttemptKeys: readonly string[] = ['key_15', 'key_16', 'key_17']
+
+export type StatusClass = 'waiting' | 'under_way' | 'delivered' | 'returned' | 'cancelled'
+
+/** What a status means, by its key, in a set of a tenant's own too: there, statuses with keys of their own are under way. */
+export const classOf = (key: string): StatusClass => {
+  if (initialStatusKeys.some(initial => initial === key)) return 'waiting'
+  if (key === cancelledKey) return 'cancelled'
+  if (deliveredKeys.includes(key)) return 'delivered'
+  return returnedKeys.includes(key) ? 'returned' : 'under_way'
+}
+
+/** The statuses of an order that is with its merchant; of their own, tenants may have others. */
+export const beforePickup: readonly string[] = ['key_1', 'key_2', 'key_4', 'key_5']
 
 /** A status of a tenant; `moves` are the keys that staff may move an order to from there. */
 export interface Status {

@@ -122,9 +122,10 @@ const raiseVersion = (tx: Tx, tenant: string) =>
 
 const applyCities = async (tx: Tx, { tenant, states }: TenantFile): Promise<Change[]> => {
   const tenant_id = tenant.id
-  const [currentStates, currentCities] = await Promise.all([
+  const [currentStates, currentCities, currentAliases] = await Promise.all([
     tx.selectFrom('states').selectAll().where('tenant_id', '=', tenant_id).execute(),
     tx.selectFrom('cities').selectAll().where('tenant_id', '=', tenant_id).execute(),
+    tx.selectFrom('city_aliases').selectAll().where('tenant_id', '=', tenant_id).execute(),
   ])
   const ofStates = await sync({
     tx,
@@ -153,5 +154,17 @@ const applyCities = async (tx: Tx, { tenant, states }: TenantFile): Promise<Chan
     ),
     others: 'deactivated',
   })
-  return [...ofStates.changes, ...ofCities.changes]
+  const ofAliases = await sync({
+    tx,
+    table: 'city_aliases',
+    kind: 'alias of city',
+    keys: ['tenant_id', 'city_id', 'alias'],
+    current: currentAliases,
+    wanted: states.flatMap(state =>
+      state.cities.flatMap(({ id, aliases = [] }) => aliases.map(alias => ({ tenant_id, city_id: id, alias }))),
+    ),
+    others: 'removed',
+  })
+  await ofAliases.remove()
+  return [...ofStates.changes, ...ofCities.changes, ...ofAliases.changes]
 }

@@ -70,6 +70,8 @@ const checkCities = ({ states }: TenantFile, add: Add): void => {
       cityId(`states.${s}.cities.${c}.id`, city.id)
       cityName(`states.${s}.cities.${c}.name`, nameKey(city.name))
     }
+    for (const [c, { aliases = [] }] of state.cities.entries())
+      for (const [a, alias] of aliases.entries()) cityName(`states.${s}.cities.${c}.aliases.${a}`, nameKey(alias))
   }
 }
 

@@ -52,7 +52,13 @@ export const TenantSettings = Type.Object(
 )
 
 const City = Type.Object(
-  { id: Id, name: Name, postal_code: Type.Optional(Type.String({ minLength: 1, maxLength: 20 })) },
+  {
+    id: Id,
+    name: Name,
+    postal_code: Type.Optional(Type.String({ minLength: 1, maxLength: 20 })),
+    /** Other names, which merchants may book by. */
+    aliases: Type.Optional(Type.Array(Name, { maxItems: 20 })),
+  },
   strict,
 )
 const State = Type.Object({ id: Id, name: Name, cities: Type.Array(City) }, strict)

@@ -20,7 +20,7 @@ t.teardown(() => owner.end())
 
 /** No orders but those whose ages the test chooses, and the command `archive` with a folder of its own. */
 const fixture = async (t: Test) => {
-  await built.rows('truncate orders, order_events')
+  await built.rows('truncate orders, order_events, order_edits')
   const folder = mkdtempSync(join(tmpdir(), 'courier-archive-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   const { url, ownerUrl } = built.database
@@ -68,12 +68,15 @@ t.test('timelines of finished orders and audit move to files when they are that 
   await make('DM00000003', 'key_12', 401)
   await make('DM00000004', 'key_13', 401)
   await rows(`insert into order_events (tenant_id, waybill_number, status_key) values ('demo', 'DM00000004', 'key_13')`)
+  await rows(`insert into order_edits (tenant_id, waybill_number, fields, edited_at, reason)
+    values ('demo', 'DM00000001', '{cod}', now(), 'by phone'), ('demo', 'DM00000002', '{cod}', now(), null)`)
   const [event] = await rows(`select * from order_events where waybill_number = 'DM00000001'`)
   await rows(`update audit set happened_at = now() - interval '401 days' where action = 'token.created'`)
   const [{ tokens }] = await rows(`select count(*)::int as tokens from audit where action = 'token.created'`)
 
   const counted = [
     { tenant: 'demo', table: 'order_events', rows: 1, files: 1 },
+    { tenant: 'demo', table: 'order_edits', rows: 1, files: 1 },
     { tenant: 'demo', table: 'audit', rows: tokens, files: 1 },
   ]
   t.strictSame(await archive(true), counted)
@@ -84,11 +87,12 @@ t.test('timelines of finished orders and audit move to files when they are that 
   const [line] = archived('order_events')
   t.match(line, { waybill_number: 'DM00000001', status_key: event.status_key, event_id: Number(event.event_id) })
   t.equal(new Date(String(line?.happened_at)).getTime(), event.happened_at.getTime())
+  t.match(archived('order_edits'), [{ waybill_number: 'DM00000001', fields: ['cod'], reason: 'by phone' }])
   t.equal(archived('audit').length, tokens)
   const files = readdirSync(join(folder, 'demo'))
   t.strictSame(
     files.map(name => statSync(join(folder, 'demo', name)).mode & 0o777),
-    [0o600, 0o600],
+    [0o600, 0o600, 0o600],
   )
   t.equal(statSync(join(folder, 'demo')).mode & 0o777, 0o700)
   const written = await rows(

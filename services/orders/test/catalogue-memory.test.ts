@@ -7,6 +7,7 @@ import { type Catalogue, createCatalogues, estimateBytes } from '../catalogue/ca
 import { CityIndex } from '../catalogue/cities.ts'
 import { cityFilters } from '../catalogue/filters.ts'
 import { estimateBytes as estimateLists, Lists } from '../catalogue/lists.ts'
+import { PlaceIndex } from '../catalogue/place-index.ts'
 import { RateCard } from '../catalogue/rate-card.ts'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import { build } from './build.ts'
@@ -25,7 +26,9 @@ const catalogueOf = ({
   cities,
   zones,
   businesses,
+  aliases = 0,
 }: {
+  aliases?: number
   cities: number
   zones: number
   businesses: number
@@ -33,7 +36,14 @@ const catalogueOf = ({
   const states = Array.from({ length: 10 }, (_, id) => ({ id, name: `State ${id}` }))
   const all = Array.from({ length: cities }, (_, id) => {
     const state = states[id % 10] ?? { id: 0, name: '' }
-    return { id, name: `A town somewhere ${id}`, postalCode: String(10_000 + id), state }
+    const names = Array.from({ length: aliases }, (_, n) => `මහනුවර ${n} ${id}`)
+    return {
+      id,
+      name: `A town somewhere ${id}`,
+      postalCode: String(10_000 + id),
+      state,
+      ...(aliases && { aliases: names }),
+    }
   })
   const names = Array.from({ length: zones }, (_, id) => `zone ${id}`)
   const rates = names.flatMap(from => names.map(to => ({ from, to, firstKg: 45_000, eachExtraKg: 9_000 })))
@@ -60,6 +70,7 @@ const sizes = [
   { cities: 2000, zones: 447, businesses: 50 },
   { cities: 10_000, zones: 10, businesses: 50 },
   { cities: 500, zones: 32, businesses: 5000 },
+  { cities: 2000, zones: 10, businesses: 1, aliases: 10 },
 ]
 for (const size of sizes) {
   const { cities, zones, businesses } = size
@@ -94,6 +105,18 @@ t.test('the estimate of lists fits the heap', async t => {
   t.comment({ bytes, estimate })
   t.ok(estimate > 0.9 * bytes && estimate < 2 * bytes, `${estimate} for ${bytes}`)
 })
+
+for (const aliases of [0, 3])
+  t.test(`the estimate of an index of places with ${aliases} aliases each fits the heap`, async t => {
+    const { cities } = catalogueOf({ cities: 2000, zones: 1, businesses: 1, aliases })
+    await PlaceIndex.of(cities)
+    const before = usedBytes()
+    const kept = [await PlaceIndex.of(cities), await PlaceIndex.of(cities), await PlaceIndex.of(cities)]
+    const bytes = (usedBytes() - before) / kept.length
+    const estimate = kept[0]?.estimatedBytes ?? 0
+    t.comment({ bytes, estimate })
+    t.ok(estimate > 0.9 * bytes && estimate < 2 * bytes, `${estimate} for ${bytes}`)
+  })
 
 const { pool, apply, tokenOf, ordersOptions } = await build(t)
 const ids = ['a', 'b', 'c'] as const

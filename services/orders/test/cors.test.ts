@@ -46,7 +46,7 @@ t.test('a preflight needs no token, and says what a script may send', async t =>
       body: '',
       headers: {
         'access-control-allow-origin': '*',
-        'access-control-allow-methods': 'GET, HEAD, POST, PUT',
+        'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH',
         'access-control-allow-headers': 'authorization,content-type,idempotency-key,x-tenant',
         'access-control-max-age': '86400',
         'content-length': '0',
@@ -77,6 +77,7 @@ t.test('a script reads a batch, its headers and its errors', async t => {
       'x-request-id',
       'idempotency-replayed',
       'location',
+      'etag',
     ])
   }
   t.match(responses[1]?.headers, {

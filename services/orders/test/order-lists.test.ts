@@ -171,7 +171,8 @@ t.test('a merchant reads its order as it gave it, with names and timeline', asyn
   await move(['DM00000200'], 'key_2', { note: 'By phone' })
   const { status, body } = await get('/order/DM00000200')
   t.equal(status, 200)
-  const { timeline, created_at, merchant, ...order } = body.data
+  const { timeline, edits, created_at, merchant, ...order } = body.data
+  t.strictSame(edits, [])
   t.match(created_at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/)
   t.match(merchant, { id: Number, name: 'Lanka Shoes' })
   t.strictSame(order, {
@@ -241,7 +242,7 @@ t.test('other addresses below /order keep their methods', async t => {
   }
   t.equal((await staffGet('/order/status')).status, 405)
   const post = await request('POST', '/api/public/merchant/order/DM00000001', {})
-  t.strictSame([post.status, post.headers.allow], [405, 'GET, HEAD'])
+  t.strictSame([post.status, post.headers.allow], [405, 'GET, HEAD, PATCH'])
 })
 
 const date = (name: string) =>

@@ -19,7 +19,7 @@ export const ordersFixture = async (t: Test, options: Partial<OrdersOptions> & {
   const booksToken = await tokenOf('books@example.com')
 
   const request = async (
-    method: 'GET' | 'POST',
+    method: 'GET' | 'POST' | 'PATCH',
     url: string,
     body?: unknown,
     options: RequestOptions = {},

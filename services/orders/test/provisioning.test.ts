@@ -57,6 +57,20 @@ const mistakes: [string, unknown, string, string?][] = [
   ['states.1.name', ' COLOMBO', 'The state name colombo is there twice.'],
   ['states.1.cities.0.id', 1500, 'The city id 1500 is there twice.'],
   ['states.0.cities.1.name', 'kotte ', 'The city name kotte is there twice.'],
+  ['states.0.cities.1.aliases', ['DEHIWALA'], 'The city name dehiwala is there twice.', 'states.0.cities.1.aliases.0'],
+  ['states.0.cities.1.aliases', ['Kotte'], 'The city name kotte is there twice.', 'states.0.cities.1.aliases.0'],
+  ['states.0.cities.1.aliases', ['Hill', ' hill'], 'The city name hill is there twice.', 'states.0.cities.1.aliases.1'],
+  [
+    'states.0.cities.1.aliases',
+    [''],
+    'The states.0.cities.1.aliases.0 field is required.',
+    'states.0.cities.1.aliases.0',
+  ],
+  [
+    'states.0.cities.1.aliases',
+    Array.from('abcdefghijklmnopqrstu'),
+    'The aliases field must not have more than 20 items.',
+  ],
   ['rate_cards.1', tenantFile().rate_cards[0], 'The rate card standard is there twice.', 'rate_cards.1.name'],
   ['rate_cards.0.zones.north.1', 9, 'There is no city 9 in this file.'],
   ['rate_cards.0.zones.north.1', 1500, 'The city 1500 is there twice.'],
@@ -136,6 +150,7 @@ const tables = [
   'tenants',
   'states',
   'cities',
+  'city_aliases',
   'rate_cards',
   'zones',
   'zone_cities',
@@ -178,6 +193,10 @@ t.test('every change is reported, raises the version and can be reverted', async
     [{ 'tenant.name': 'Demo' }, ['tenant demo changed']],
     [{ 'states.2.name': 'North' }, ['state 3 changed']],
     [{ 'states.1.cities.0.postal_code': '80000' }, ['city 2100 changed']],
+    [
+      { 'states.0.cities.1.aliases': ['Mount', 'දෙහිවල'] },
+      ['alias of city 1501 / Mount added', 'alias of city 1501 / දෙහිවල added'],
+    ],
     [{ 'rate_cards.0.rates.1.first_kg': 450.01 }, ['rate standard / metro / outstation changed']],
     [
       {

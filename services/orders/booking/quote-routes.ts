@@ -1,0 +1,67 @@
+import { errorResponses, invalid } from '@courier/shared/http/errors.ts'
+import { acceptJson } from '@courier/shared/http/json-body.ts'
+import { validator } from '@courier/shared/http/validator.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { TSchema } from '@sinclair/typebox'
+import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
+import { Findings, type FoundPrices, findPrices } from '../catalogue/price-parcels.ts'
+import { charge } from '../catalogue/rate-card.ts'
+import { freshCatalogue } from '../catalogue/routes.ts'
+import { Quotes, quoteBody, quoteReader } from './quote.ts'
+
+export interface QuotingOptions {
+  catalogues: Catalogues
+  maxOrdersPerBatch: number
+  maxBodyBytes: number
+}
+
+/** What parcels cost, before there is a recipient. */
+export const quoting: FastifyPluginAsyncTypebox<QuotingOptions> = async (
+  app,
+  { catalogues, maxOrdersPerBatch, maxBodyBytes },
+) => {
+  // quoteReader checks the body: it adds rules that a schema cannot express.
+  app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
+  acceptJson(app)
+  const readQuote = quoteReader(maxOrdersPerBatch)
+  app.post(
+    '/order/quote',
+    {
+      bodyLimit: maxBodyBytes,
+      schema: {
+        tags: ['orders'],
+        operationId: 'quoteOrders',
+        summary: 'The charges of parcels',
+        description:
+          'By origin, destination and weight, as a dry run has them, without recipients. Takes a bulk body as it is.',
+        security: [{ token: [] }],
+        body: quoteBody(maxOrdersPerBatch),
+        response: { 200: Quotes, ...errorResponses(400, 401, 405, 413, 415, 422, 429, 503) },
+      },
+      serializerCompiler: () => JSON.stringify,
+    },
+    async request => {
+      const { tenant, merchantId } = request.merchant
+      const { parcels, weights, errors } = readQuote(request.body)
+      const catalogue = await freshCatalogue(catalogues, tenant)
+      const findings = new Findings(catalogue.cities, errors)
+      const found = findPrices(parcels, catalogue, merchantId, findings)
+      const { suggestions } = findings.refusal()
+      if (errors.count > 0) throw invalid(errors.errors, suggestions, errors.more)
+      return { data: weights.map((weight, index) => quoteOf(found, index, weight, catalogue)) }
+    },
+  )
+}
+
+const quoteOf = ({ destinations, rates }: FoundPrices, index: number, weightKg: number, { currency }: Catalogue) => {
+  const [city, rate] = [destinations[index], rates[index]]
+  if (!city || !rate) throw new Error('a parcel without errors has no rate')
+  return {
+    destination_city_id: city.id,
+    destination_city: city.name,
+    destination_state: city.state.name,
+    delivery_charge: charge(rate, weightKg) / 100,
+    currency,
+    rate: { first_kg: rate.firstKg / 100, each_extra_kg: rate.eachExtraKg / 100, currency },
+  }
+}

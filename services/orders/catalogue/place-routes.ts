@@ -1,0 +1,105 @@
+import { setImmediate } from 'node:timers/promises'
+import { errorResponses, type FieldErrors, invalid } from '@courier/shared/http/errors.ts'
+import { isBlank, selectedInvalid } from '@courier/shared/http/field-errors.ts'
+import { acceptJson } from '@courier/shared/http/json-body.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Catalogue, Catalogues } from './catalogue.ts'
+import { type City, SuggestionBudget } from './cities.ts'
+import type { PlaceIndex, PlaceIndexOf } from './place-index.ts'
+import { maxPlaceBytes, maxPlaces, ResolvedPlaces, ResolvePlaces } from './place-schema.ts'
+import { type ResolvedPlace, resolvePlace, type WrittenPlace } from './resolve-place.ts'
+import { freshCatalogue } from './routes.ts'
+
+/** Which cities are meant by what people write. */
+export const resolving: FastifyPluginAsyncTypebox<{ catalogues: Catalogues; placeIndexOf: PlaceIndexOf }> = async (
+  app,
+  { catalogues, placeIndexOf },
+) => {
+  acceptJson(app)
+  app.post(
+    '/city/resolve',
+    {
+      bodyLimit: maxPlaces * maxPlaceBytes,
+      schema: {
+        tags: ['merchant'],
+        operationId: 'resolvePlaces',
+        summary: 'The cities of up to 1,000 written places',
+        description:
+          'By name, alias, spelling, address, state or postal code, with how sure that is. Nothing is stored.',
+        security: [{ token: [] }],
+        body: ResolvePlaces,
+        response: { 200: ResolvedPlaces, ...errorResponses(400, 401, 405, 413, 415, 422, 429, 503) },
+      },
+      serializerCompiler: () => JSON.stringify,
+    },
+    async request => {
+      const places = readPlaces(request.body)
+      const catalogue = await freshCatalogue(catalogues, request.merchant.tenant)
+      const origin = originOf(request.body, catalogue)
+      const resolved = await resolveAll(places, catalogue, await placeIndexOf(catalogue))
+      return { data: resolved.map(place => shown(place, origin, catalogue, request.merchant.merchantId)) }
+    },
+  )
+}
+
+const readPlaces = ({ places }: ResolvePlaces): WrittenPlace[] => {
+  const errors: FieldErrors = {}
+  const read = places.map(({ text, city_name, state_name, postal_code }, index) => {
+    if (isBlank(text) === isBlank(city_name)) errors[`places.${index}.text`] = ['Give either text or city_name.']
+    const filled = (value: string | null | undefined) => value?.trim() || undefined
+    return {
+      text: filled(text) ?? filled(city_name) ?? '',
+      stateName: filled(state_name),
+      postalCode: filled(postal_code),
+    }
+  })
+  if (Object.keys(errors).length > 0) throw invalid(errors)
+  return read
+}
+
+const originOf = ({ origin_city_id: id }: ResolvePlaces, { cities }: Catalogue): City | undefined => {
+  if (isBlank(id)) return undefined
+  const found = cities.find({ cityId: String(id).trim() })
+  if (found.kind === 'found') return found.city
+  throw invalid({ origin_city_id: [selectedInvalid('origin_city_id')] })
+}
+
+/** Comparing the letters of misspelt names may cost so many steps in a request; then they are not found. */
+const maxSteps = 50_000_000
+/** Other requests are served in between. */
+const sliceMs = 5
+
+const resolveAll = async (
+  places: readonly WrittenPlace[],
+  { cities }: Catalogue,
+  index: PlaceIndex,
+): Promise<ResolvedPlace[]> => {
+  const budget = new SuggestionBudget(maxSteps)
+  const resolved: ResolvedPlace[] = []
+  let started = performance.now()
+  for (const place of places) {
+    resolved.push(resolvePlace(place, cities, index, budget))
+    if (performance.now() - started < sliceMs) continue
+    await setImmediate()
+    started = performance.now()
+  }
+  return resolved
+}
+
+const shown = (
+  { confidence, city, alternatives }: ResolvedPlace,
+  origin: City | undefined,
+  { currency, rateCards }: Catalogue,
+  merchantId: string,
+): ResolvedPlaces['data'][number] => {
+  const rate = origin && city && rateCards.get(merchantId)?.find(origin.id, city.id)
+  return {
+    confidence,
+    city: city ? cityOf(city) : null,
+    alternatives: alternatives.map(cityOf),
+    served: origin && city ? rate !== undefined : null,
+    rate: rate ? { first_kg: rate.firstKg / 100, each_extra_kg: rate.eachExtraKg / 100, currency } : null,
+  }
+}
+
+const cityOf = ({ id, name, state, postalCode }: City) => ({ id, name, state: state.name, postal_code: postalCode })

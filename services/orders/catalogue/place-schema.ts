@@ -1,0 +1,90 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { confidences } from './resolve-place.ts'
+
+const text = Type.String()
+const optional = (maxLength: number, description: string) =>
+  Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()], { description }))
+
+export const maxPlaces = 1_000
+/** An item with every character escaped. */
+export const maxPlaceBytes = 3_584
+
+const Place = Type.Object(
+  {
+    text: optional(255, 'A name or an address as somebody wrote it; or city_name.'),
+    city_name: optional(255, 'The name of a city; or text.'),
+    state_name: optional(255, 'The name of its state.'),
+    postal_code: optional(20, 'Its postal code.'),
+  },
+  { title: 'WrittenPlace' },
+)
+
+export const ResolvePlaces = Type.Object(
+  {
+    places: Type.Array(Place, { minItems: 1, maxItems: maxPlaces }),
+    origin_city_id: Type.Optional(
+      Type.Union([Type.String({ maxLength: 64 }), Type.Number(), Type.Null()], {
+        description: 'The city that orders leave from: then `served` and `rate` say what a parcel from there costs.',
+      }),
+    ),
+  },
+  {
+    title: 'ResolvePlaces',
+    examples: [{ places: [{ text: '12 Temple Road, Nugegodha' }, { city_name: 'Colombo' }], origin_city_id: 1500 }],
+  },
+)
+export type ResolvePlaces = Static<typeof ResolvePlaces>
+
+const CityOfPlace = Type.Object(
+  { id: Type.Integer(), name: text, state: text, postal_code: Type.Union([text, Type.Null()]) },
+  { title: 'CityOfPlace' },
+)
+
+export const PlaceRate = Type.Object(
+  {
+    first_kg: Type.Number({ description: 'For the first kilogram.' }),
+    each_extra_kg: Type.Number({ description: 'For each further kilogram begun.' }),
+    currency: text,
+  },
+  { title: 'PlaceRate' },
+)
+
+export const ResolvedPlaces = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object(
+        {
+          confidence: Type.Union(
+            confidences.map(confidence => Type.Literal(confidence)),
+            { description: 'exact and alias: booking takes it as it is written (docs/places.md#confidence).' },
+          ),
+          city: Type.Union([CityOfPlace, Type.Null()], { description: 'null when it is ambiguous, or none.' }),
+          alternatives: Type.Array(CityOfPlace, { description: 'Up to five other cities that may be meant.' }),
+          served: Type.Union([Type.Boolean(), Type.Null()], {
+            description: "Whether the merchant's rate card has a rate from the origin; null without origin or city.",
+          }),
+          rate: Type.Union([PlaceRate, Type.Null()]),
+        },
+        { title: 'ResolvedPlace' },
+      ),
+      { description: 'In the order of the places.' },
+    ),
+  },
+  {
+    title: 'ResolvedPlaces',
+    examples: [
+      {
+        data: [
+          {
+            confidence: 'likely',
+            city: { id: 1518, name: 'Nugegoda', state: 'Colombo', postal_code: '10250' },
+            alternatives: [],
+            served: true,
+            rate: { first_kg: 300, each_extra_kg: 50, currency: 'LKR' },
+          },
+        ],
+      },
+    ],
+  },
+)
+export type ResolvedPlaces = Static<typeof ResolvedPlaces>

@@ -1,0 +1,156 @@
+// How names of places sound, however they are written: in Latin, Sinhala or Tamil letters (docs/places.md#how-it-matches).
+
+const byLetter = (sounds: Record<string, string>): Map<string, string> =>
+  new Map(Object.entries(sounds).flatMap(([sound, letters]) => [...letters].map(letter => [letter, sound] as const)))
+
+const consonants = byLetter({
+  ...{ k: 'කඛக', g: 'ගඝ', c: 'චඡச', j: 'ජඣஜ', t: 'ටඨතථடத', d: 'ඩඪදධ', p: 'පඵෆப', b: 'බභ', m: 'මம', y: 'යய' },
+  ...{ n: 'ඤඥණනஞணநன', r: 'රரற', l: 'ලළலளழ', v: 'වவ', s: 'ශෂසஷஸ', h: 'හஹ', ng: 'ඞඟங', nj: 'ඦ', nd: 'ඬඳ', mb: 'ඹ' },
+})
+const vowels = byLetter({ a: 'අආஅஆ', e: 'ඇඈඑඒஎஏ', i: 'ඉඊஇஈ', u: 'උඌஉஊ', o: 'ඔඕஒஓ', ai: 'ඓஐ', au: 'ඖஔ', n: 'ං', h: 'ඃ' })
+/** These take the place of the `a` that a consonant has by itself. */
+const signs = byLetter({
+  ...{ a: '\u0dcf\u0bbe', e: '\u0dd0\u0dd1\u0dd9\u0dda\u0bc6\u0bc7', i: '\u0dd2\u0dd3\u0bbf\u0bc0' },
+  ...{ u: '\u0dd4\u0dd6\u0bc1\u0bc2', o: '\u0ddc\u0ddd\u0bca\u0bcb', ai: '\u0ddb\u0bc8', au: '\u0dde\u0bcc' },
+  ...{ ru: '\u0dd8\u0df2', '': '\u0dca\u0bcd' },
+})
+
+/** In Latin letters. */
+const romanize = (text: string): string => {
+  if (!/[\u0b80-\u0dff]/.test(text)) return text
+  const letters = [...text]
+  return letters
+    .map((letter, index) => {
+      const consonant = consonants.get(letter)
+      if (consonant === undefined) return vowels.get(letter) ?? signs.get(letter) ?? letter
+      return signs.has(letters[index + 1] ?? '') ? consonant : `${consonant}a`
+    })
+    .join('')
+}
+
+/** Normalization can make eighteen characters of one. */
+const maxCharacters = 512
+const shortForms = new Map(
+  Object.entries({ mt: 'mount', ft: 'fort', pt: 'point', col: 'colombo', cmb: 'colombo', no: '' }),
+)
+
+/** The words and numbers of each part of an address, in lower-case Latin letters, numbers without leading zeros. */
+export const wordsOf = (text: string): string[][] =>
+  romanize(
+    text
+      .normalize('NFKD')
+      .slice(0, maxCharacters)
+      .replace(/[\u0300-\u036f\u00ad\u200b-\u200f\u2060\ufeff]/g, '')
+      .normalize('NFC')
+      .toLowerCase(),
+  )
+    .replace(/(^|[^a-z])([a-z])\/(?=[a-z])/g, '$1$2 ')
+    .split(/[,;:|/\\()[\]\n\r\t]/)
+    .map(part =>
+      (part.match(/\p{L}+|[0-9]+/gu) ?? []).map(word => shortForms.get(word) ?? word.replace(/^0+(?=.)/, '')),
+    )
+    .map(words => words.filter(word => word !== ''))
+    .reduce<string[][]>(joinNumber, [])
+
+/** "Colombo, 07" is one part. */
+const joinNumber = (parts: string[][], words: string[]): string[][] => {
+  const last = parts.at(-1)
+  const isNumber = words.length === 1 && /^[0-9]{1,2}$/.test(words[0] ?? '')
+  if (last && isNumber) last.push(...words)
+  else if (words.length > 0) parts.push(words)
+  return parts
+}
+
+const sameSounds = new Map(
+  Object.entries({
+    ...{ cch: 'c', ch: 'c', gh: 'g', kh: 'k', sh: 's', th: 't', dh: 'd', bh: 'b', ph: 'p', zh: 'l', ee: 'i', oo: 'u' },
+    ...{ c: 'k', f: 'p', q: 'k', w: 'v', x: 'ks', y: 'i', z: 's' },
+  }),
+)
+
+/** The same for spellings that differ by habit alone: th or t, w or v, y or i, doubled letters, an h that is not heard. */
+export const soundOf = (word: string): string =>
+  word
+    .replace(/cch|[cgkstdbpz]h|ee|oo|[cfqwxyz]/g, letters => sameSounds.get(letters) ?? letters)
+    .replace(/([a-z])\1+/g, '$1')
+    .replace(/h(?![aeiou])/g, '')
+
+const pairs = new Map(Object.entries({ g: 'k', d: 't', b: 'p', j: 'c', s: 'c' }))
+
+/** The consonants and numbers of a sound; it and, of longer ones, each without one consonant. */
+export const skeletonsOf = (sound: string): string[] => {
+  const skeleton = sound.replace(/[aeiouh]/g, '').replace(/[gdbjs]/g, letter => pairs.get(letter) ?? letter)
+  const consonants = skeleton.replace(/[0-9]/g, '').length
+  const shorter =
+    consonants > 2 ? Array.from({ length: consonants }, (_, at) => skeleton.slice(0, at) + skeleton.slice(at + 1)) : []
+  return [...new Set([skeleton, ...shorter])]
+}
+
+/** The consonant that a sound begins with, the same for those that are easily confused; `a` for a vowel. */
+export const startOf = (sound: string): string => {
+  const letter = sound[0] ?? ''
+  return isWeak(letter) ? 'a' : (pairs.get(letter) ?? letter)
+}
+
+const isWeak = (letter: string): boolean => 'aeiouh'.includes(letter)
+const isNasal = (letter: string): boolean => letter === 'm' || letter === 'n'
+const isDigit = (letter: string): boolean => letter >= '0' && letter <= '9'
+
+/** What it costs that a letter is missing: little for those that are hardly heard. Numbers do not change. */
+const lossOf = (letter: string): number => (isDigit(letter) ? 100 : isWeak(letter) ? 0.5 : 1.5)
+
+const changeOf = (a: string, b: string): number => {
+  if (a === b && a !== '?') return 0
+  if (isDigit(a) || isDigit(b)) return 100
+  if ((pairs.get(a) ?? a) === (pairs.get(b) ?? b)) return 0.25
+  return (isWeak(a) && isWeak(b)) || (isNasal(a) && isNasal(b)) ? 0.5 : 1.5
+}
+
+/** a to z, 0 to 9, and one for all other letters. */
+const letters = 'abcdefghijklmnopqrstuvwxyz0123456789?'
+const kindsOfLetters = letters.length
+const codes = Uint8Array.from({ length: 128 }, (_, code) => {
+  const kind = letters.indexOf(String.fromCharCode(code))
+  return kind < 0 ? kindsOfLetters - 1 : kind
+})
+const losses = Float64Array.from(letters, lossOf)
+const changes = Float64Array.from({ length: kindsOfLetters ** 2 }, (_, at) =>
+  changeOf(letters[Math.floor(at / kindsOfLetters)] as string, letters[at % kindsOfLetters] as string),
+)
+const swap = 0.6
+const isLetter = (code: number): boolean => code < 26
+
+/** Longer sounds are not compared. */
+export const maxSoundLength = 40
+const width = maxSoundLength + 1
+/** Of one comparison; allocating them would cost more than it. */
+const [first, second] = [new Uint8Array(maxSoundLength), new Uint8Array(maxSoundLength)]
+const rows = new Float64Array(width * width)
+
+/** How far two sounds are from each other: 1.5 for a wrong or missing consonant, 0.5 for a vowel. */
+export const soundDistance = (one: string, other: string): number => {
+  const [n, m] = [read(one, first), read(other, second)]
+  for (let j = 1; j <= m; j++) rows[j] = at(rows, j - 1) + at(losses, at(second, j - 1))
+  for (let i = 1; i <= n; i++) {
+    const letter = at(first, i - 1)
+    const row = i * width
+    rows[row] = at(rows, row - width) + at(losses, letter)
+    for (let j = 1; j <= m; j++) {
+      const wanted = at(second, j - 1)
+      const changed = at(rows, row - width + j - 1) + at(changes, letter * kindsOfLetters + wanted)
+      const lost = Math.min(at(rows, row - width + j) + at(losses, letter), at(rows, row + j - 1) + at(losses, wanted))
+      const isSwapped = i > 1 && j > 1 && letter === at(second, j - 2) && wanted === at(first, i - 2)
+      const swapped =
+        isSwapped && isLetter(letter) && isLetter(wanted) ? at(rows, row - 2 * width + j - 2) + swap : changed
+      rows[row + j] = Math.min(changed, lost, swapped)
+    }
+  }
+  return at(rows, n * width + m)
+}
+
+const at = (numbers: Float64Array | Uint8Array, index: number): number => numbers[index] as number
+
+const read = (sound: string, into: Uint8Array): number => {
+  for (let i = 0; i < sound.length; i++) into[i] = codes[sound.charCodeAt(i)] ?? kindsOfLetters - 1
+  return sound.length
+}

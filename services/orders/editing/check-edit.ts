@@ -1,0 +1,89 @@
+import type { ErrorBody, FieldErrors } from '@courier/shared/http/errors.ts'
+import { isUsualPhone, phoneProblem } from '../booking/phone-check.ts'
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import { priceParcel } from '../catalogue/price-parcels.ts'
+import { type Mover, nameOf } from '../orders/check-moves.ts'
+import type { OrderState } from '../orders/etag.ts'
+import { beforePickup, classOf, type Statuses } from '../orders/statuses.ts'
+import type { OrderChanges } from './read-edit.ts'
+import { fieldNames } from './schema.ts'
+
+export interface OrderBefore extends OrderState {
+  readonly merchant_id: string
+  readonly origin_city_id: number
+}
+
+export type RefusedEdit = { kind: 'refused'; errors: FieldErrors; suggestions?: ErrorBody['suggestions'] }
+
+interface WantedEdit {
+  readonly waybill: string
+  readonly editor: Mover
+  readonly changes: OrderChanges
+}
+
+/** The order as it is to be, or every error of a change whose shape is right. Pure: holds for that version of the catalogue. */
+export const checkEdit = (
+  edit: WantedEdit,
+  order: OrderBefore,
+  statuses: Statuses,
+  catalogue: Catalogue,
+): { kind: 'accepted'; state: OrderState; warnings: FieldErrors } | RefusedEdit => {
+  const refused = checkFields(edit, order.status_key, statuses)
+  if (Object.keys(refused).length > 0) return { kind: 'refused', errors: refused }
+  const { errors, warnings } = checkPhone(edit.changes.values.customer_phone, catalogue)
+  const priced = price(order, edit.changes, catalogue)
+  if (priced.kind === 'refused')
+    return { kind: 'refused', errors: { ...errors, ...priced.errors.errors }, suggestions: priced.suggestions }
+  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  return { kind: 'accepted', state: priced.state, warnings }
+}
+
+/** Another city or weight has its price of now, what stays keeps its own. */
+const price = (order: OrderBefore, { values, destination }: OrderChanges, catalogue: Catalogue) => {
+  const { merchant_id, origin_city_id, customer_secondary_phone, ...before } = order
+  const allowed = catalogue.secondaryPhone ? {} : { customer_secondary_phone }
+  const state = { ...before, customer_secondary_phone, ...values, ...allowed }
+  if (!destination && state.weight === order.weight) return { kind: 'priced' as const, state }
+  const priced = priceParcel(catalogue, merchant_id, {
+    origin: { cityId: String(origin_city_id) },
+    destination: destination ?? { cityId: String(order.destination_city_id) },
+    weightKg: state.weight,
+  })
+  if (priced.kind === 'refused') return priced
+  const destination_city_id = priced.destination.id
+  const isSame = destination_city_id === order.destination_city_id && state.weight === order.weight
+  const delivery_charge = isSame ? order.delivery_charge : priced.charge / 100
+  return { kind: 'priced' as const, state: { ...state, destination_city_id, delivery_charge } }
+}
+
+const contactFields = fieldNames.filter(name => name.startsWith('customer_'))
+
+/** What may be changed of an order in that status: everything before it is picked up; then, by staff, how to reach the recipient. */
+const editableFields = (statusKey: string, editor: Mover): readonly string[] => {
+  if (beforePickup.includes(statusKey)) return fieldNames
+  return 'staffName' in editor && classOf(statusKey) === 'under_way' ? contactFields : []
+}
+
+/** A sentence for each given field that may not be changed any more. */
+const checkFields = ({ waybill, editor, changes }: WantedEdit, statusKey: string, statuses: Statuses): FieldErrors => {
+  const editable = editableFields(statusKey, editor)
+  const refused = changes.given.filter(name => !editable.includes(name))
+  const sentence = `${waybill} is ${nameOf(statusKey, statuses)}: ${hintOf(editable, editor, statuses)}`
+  return Object.fromEntries(refused.map(name => [name, [sentence]]))
+}
+
+const hintOf = (editable: readonly string[], editor: Mover, statuses: Statuses): string => {
+  if (editable.length > 0) return `only ${editable.join(', ')} may be changed.`
+  if ('staffName' in editor) return 'it may not be changed any more.'
+  const open = beforePickup.filter(key => statuses.has(key)).map(key => nameOf(key, statuses))
+  return `you may change an order that is ${open.join(' or ')}.`
+}
+
+/** What is wrong with a new phone number: an error or a warning, as the tenant chose for new orders. */
+const checkPhone = (phone: string | undefined, { country, checks }: Catalogue) => {
+  const check = checks.phone ?? 'warn'
+  const isFine = phone === undefined || check === 'off' || isUsualPhone(phone, country)
+  const problem = isFine ? undefined : phoneProblem(phone, country)
+  const found: FieldErrors = problem ? { customer_phone: [problem] } : {}
+  return check === 'refuse' ? { errors: found, warnings: {} } : { errors: {}, warnings: found }
+}

@@ -1,0 +1,113 @@
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
+import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
+import { findVersion } from '../catalogue/queries.ts'
+import type { Tables, Tx } from '../database/tables.ts'
+import type { Mover } from '../orders/check-moves.ts'
+import { editableColumns, etagOf, type OrderState } from '../orders/etag.ts'
+import { isWaybill } from '../orders/find-order.ts'
+import { findStatuses } from '../orders/status-queries.ts'
+import { checkEdit, type OrderBefore, type RefusedEdit } from './check-edit.ts'
+import type { OrderChanges } from './read-edit.ts'
+
+export interface Edit {
+  readonly tenant: string
+  readonly waybill: string
+  readonly editor: Mover
+  readonly changes: OrderChanges
+  /** Of the order as the editor saw it. */
+  readonly ifMatch: string | undefined
+  readonly by: Actor
+}
+
+export type Edited =
+  | { kind: 'edited'; fields: readonly string[]; charge: number; currency: string; etag: string; warnings: FieldErrors }
+  | { kind: 'unknown' }
+  /** The order is not as the editor saw it. */
+  | { kind: 'stale'; etag: string }
+  | RefusedEdit
+  /** Gave up because the catalogue kept changing; nothing was written. */
+  | { kind: 'busy' }
+
+const maxAttempts = 5
+
+/** Changes an order that the editor may change, with its timeline, its merchant's changes and the audit. One transaction. */
+export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edit): Promise<Edited> => {
+  if (!isWaybill.test(edit.waybill)) return { kind: 'unknown' }
+  let catalogue = await catalogues.current(edit.tenant)
+  for (let attempt = 1; catalogue && attempt <= maxAttempts; attempt++) {
+    const now = catalogue
+    const result = await inTenant<Tables, Edited | undefined>(pool, edit.tenant, tx => tryEdit(tx, now, edit), {
+      keeps: result => result?.kind === 'edited',
+    })
+    if (result) return result
+    catalogue = await catalogues.reload(edit.tenant)
+  }
+  return { kind: 'busy' }
+}
+
+/** undefined: the catalogue is out of date. */
+const tryEdit = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<Edited | undefined> => {
+  const { tenant, ifMatch } = edit
+  const [, order, version, statuses] = await Promise.all([
+    tx.client.query(`set local lock_timeout = '2s'`),
+    lockOrder(tx, edit),
+    findVersion(tx, tenant),
+    findStatuses(tx, tenant),
+  ])
+  if (!order) return { kind: 'unknown' }
+  if (!matches(ifMatch, etagOf(order))) return { kind: 'stale', etag: etagOf(order) }
+  if (version !== catalogue.version) return undefined
+  const checked = checkEdit(edit, order, statuses, catalogue)
+  if (checked.kind === 'refused') return checked
+  const { state, warnings } = checked
+  const fields = editableColumns.filter(column => state[column] !== order[column])
+  if (fields.length > 0) await writeEdit(tx, edit, state, fields)
+  return {
+    kind: 'edited',
+    fields,
+    charge: state.delivery_charge,
+    currency: catalogue.currency,
+    etag: etagOf(state),
+    warnings,
+  }
+}
+
+const lockOrder = async (tx: Tx, { tenant, waybill, editor }: Edit): Promise<OrderBefore | undefined> => {
+  const values = [tenant, waybill, 'merchantId' in editor ? editor.merchantId : null]
+  return (await tx.client.query({ name: 'lock_order', text: locking, values })).rows[0]
+}
+
+const locking = `
+  select merchant_id, origin_city_id, status_key, ${editableColumns.join(', ').replace('delivery_charge', 'delivery_charge::float8')}
+  from orders where tenant_id = $1 and waybill_number = $2 and ($3::bigint is null or merchant_id = $3) for no key update`
+
+/** RFC 9110: weak tags never match. */
+const matches = (ifMatch: string | undefined, etag: string): boolean =>
+  ifMatch === undefined || ifMatch.split(',').some(tag => tag.trim() === '*' || tag.trim() === etag)
+
+/** The clock is read while the row is locked: the changes of a waybill never go backwards. */
+const writeEdit = async (tx: Tx, edit: Edit, state: OrderState, fields: readonly string[]): Promise<void> => {
+  const { tenant, waybill, editor, changes, by } = edit
+  const [actor, staffName] = 'staffName' in editor ? ['staff', editor.staffName] : ['merchant', null]
+  const values = [tenant, waybill, fields, actor, staffName, changes.reason]
+  const columns = editableColumns.map(column => state[column])
+  await tx.client.query({ name: 'write_edit', text: writing, values: [...values, ...columns] })
+  await audit(tx, tenant, by, 'order.edited', `${waybill}: ${fields.join(', ')}`)
+}
+
+const writing = `
+  with clock as materialized (
+    select clock_timestamp() as now
+  ), edited as (
+    update orders set ${editableColumns.map((column, index) => `${column} = $${index + 7}`).join(', ')}
+    where tenant_id = $1 and waybill_number = $2 returning merchant_id, status_key
+  ), noted as (
+    insert into order_edits (tenant_id, waybill_number, fields, edited_at, staff_name, reason)
+    select $1, $2, $3::text[], now, $5, $6 from clock returning tenant_id
+  )
+  insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, fields, actor, happened_at)
+  select $1, merchant_id, 'order.edited', array[$2], array[status_key], $3::text[], $4, (select now from clock)
+  from edited returning tenant_id`

@@ -1,0 +1,66 @@
+import { type ErrorList, isBlank, listErrors, required } from '@courier/shared/http/field-errors.ts'
+import type { Static } from '@sinclair/typebox'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import {
+  cityReference,
+  dropFrom,
+  isObject,
+  optionalNames,
+  optionalText,
+  refuseBadText,
+  refuseNumbers,
+  requireNames,
+} from '../booking/read-batch.ts'
+import type { CityReference } from '../catalogue/cities.ts'
+import type { OrderState } from '../orders/etag.ts'
+import { fieldNames, OrderEdit, StaffOrderEdit } from './schema.ts'
+
+/** New values by column. */
+export type NewValues = Partial<Omit<OrderState, 'destination_city_id' | 'delivery_charge' | 'status_key'>>
+
+export interface OrderChanges {
+  /** The fields of the body. */
+  readonly given: readonly string[]
+  readonly values: NewValues
+  readonly destination: CityReference | undefined
+  readonly reason: string | null
+}
+
+export type ReadEdit = { kind: 'read'; changes: OrderChanges } | { kind: 'refused'; errors: ErrorList }
+
+type Body = Static<typeof OrderEdit> & Partial<Static<typeof StaffOrderEdit>>
+
+const checks = { merchant: TypeCompiler.Compile(OrderEdit), staff: TypeCompiler.Compile(StaffOrderEdit) }
+
+/** The changes that a body asks for, or every error of its shape, as of one order of a batch. */
+export const readEdit = (editor: 'merchant' | 'staff', body: unknown): ReadEdit => {
+  const record = isObject(body) ? body : {}
+  dropFrom(record, optionalNames(OrderEdit))
+  const given = fieldNames.filter(name => Object.hasOwn(record, name))
+  const errors = listErrors(checks[editor], body)
+  if (editor === 'staff' && isBlank(record.reason)) errors.addFirst('reason', required('reason'))
+  if (isObject(body) && given.length === 0) errors.add('errors', `Give a field to change: ${fieldNames.join(', ')}.`)
+  const hasCity = given.some(name => name.startsWith('destination_'))
+  if (hasCity) requireNames(record, '', 'destination', errors)
+  refuseNumbers(record, '', errors)
+  refuseBadText(record, '', errors)
+  return errors.count > 0 ? { kind: 'refused', errors } : { kind: 'read', changes: toChanges(record as Body, given) }
+}
+
+const toChanges = (body: Body, given: readonly string[]): OrderChanges => {
+  const { destination_city_id, destination_city_name, destination_state_name, cod, weight, reason, ...texts } = body
+  const hasCity = given.some(name => name.startsWith('destination_'))
+  const values = Object.entries(texts).map(([name, text]) => [name, optionalText(text) ?? null])
+  return {
+    given,
+    values: {
+      ...Object.fromEntries(values),
+      ...(cod !== undefined && { cod: Number(cod) }),
+      ...(weight !== undefined && { weight: Number(weight) }),
+    },
+    destination: hasCity
+      ? cityReference(destination_city_id, destination_city_name, destination_state_name)
+      : undefined,
+    reason: reason?.trim() ?? null,
+  }
+}

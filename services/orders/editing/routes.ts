@@ -1,0 +1,115 @@
+import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
+import { acceptJson } from '@courier/shared/http/json-body.ts'
+import { strictExceptBody } from '@courier/shared/http/validator.ts'
+import type { Actor } from '@courier/shared/postgres/audit.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Static, TSchema } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type pg from 'pg'
+import { maxOrderBytes } from '../booking/schema.ts'
+import type { Catalogues } from '../catalogue/catalogue.ts'
+import type { Mover } from '../orders/check-moves.ts'
+import { oneOrder, WaybillParams } from '../orders/order-routes.ts'
+import { unknownWaybill } from '../orders/waybill-routes.ts'
+import { type Edited, editOrder } from './edit-order.ts'
+import { readEdit } from './read-edit.ts'
+import { EditedOrder, EditHeaders, editedMessage, OrderEdit, StaffOrderEdit } from './schema.ts'
+
+export interface EditingOptions {
+  readonly pool: pg.Pool
+  readonly catalogues: Catalogues
+  /** Called after an order changed. */
+  readonly onEdited: () => void
+}
+
+const common = {
+  security: [{ token: [] }],
+  params: WaybillParams,
+  headers: EditHeaders,
+  response: { 200: EditedOrder, ...errorResponses(400, 401, 404, 405, 412, 413, 415, 422, 429, 503) },
+}
+const bodyLimit = maxOrderBytes
+
+/** A merchant changes an order of its own. */
+export const merchantEdits: FastifyPluginAsyncTypebox<EditingOptions> = async (app, options) => {
+  acceptJson(app)
+  app.setValidatorCompiler<TSchema>(strictExceptBody)
+  const schema = {
+    ...common,
+    tags: ['orders'],
+    operationId: 'editOrder',
+    summary: 'Change an order that was not picked up',
+    description: 'Another city or weight is priced anew.',
+    body: OrderEdit,
+  }
+  app.patch(oneOrder, { bodyLimit, schema }, async (request, reply) => {
+    const { merchantId, tokenId } = request.merchant
+    const by: Actor = { kind: 'merchant', name: merchantId, tokenId, requestId: request.id }
+    return edit(options, request, reply, { tenant: request.merchant.tenant, editor: { merchantId }, by })
+  })
+}
+
+/** Staff changes any merchant's order. */
+export const staffEdits: FastifyPluginAsyncTypebox<EditingOptions> = async (app, options) => {
+  acceptJson(app)
+  app.setValidatorCompiler<TSchema>(strictExceptBody)
+  const schema = {
+    ...common,
+    tags: ['staff'],
+    operationId: 'editAnyOrder',
+    summary: 'Change an order',
+    description: 'Everything before it is picked up; then, until it is delivered or goes back, the customer_ fields.',
+    body: StaffOrderEdit,
+  }
+  app.patch(oneOrder, { bodyLimit, schema }, async (request, reply) => {
+    const { tenant, name: staffName, actor: by } = request.staff
+    return edit(options, request, reply, { tenant, editor: { staffName }, by })
+  })
+}
+
+interface Editor {
+  readonly tenant: string
+  readonly editor: Mover
+  readonly by: Actor
+}
+
+const edit = async (
+  { pool, catalogues, onEdited }: EditingOptions,
+  request: FastifyRequest<{ Params: { waybill: string } }>,
+  reply: FastifyReply,
+  { tenant, editor, by }: Editor,
+) => {
+  const { waybill } = request.params
+  const read = readEdit('staffName' in editor ? 'staff' : 'merchant', request.body)
+  if (read.kind === 'refused') throw invalid(read.errors.errors)
+  const ifMatch = request.headers['if-match']
+  const edited = await editOrder(pool, catalogues, { tenant, waybill, editor, changes: read.changes, ifMatch, by })
+  if (edited.kind === 'edited' && edited.fields.length > 0) {
+    onEdited()
+    request.log.info({ waybill_number: waybill, fields: edited.fields }, 'order.edited')
+  }
+  return toResponse(edited, waybill, reply)
+}
+
+const toResponse = (edited: Edited, waybill_number: string, reply: FastifyReply): Static<typeof EditedOrder> => {
+  switch (edited.kind) {
+    case 'edited': {
+      const { fields, charge: delivery_charge, currency, warnings } = edited
+      reply.header('etag', edited.etag)
+      const data = { waybill_number, fields: [...fields], delivery_charge, currency }
+      return { message: editedMessage, data, ...(Object.keys(warnings).length > 0 && { warnings }) }
+    }
+    case 'unknown':
+      throw unknownWaybill()
+    case 'stale':
+      throw httpError('precondition_failed', stale, { headers: { etag: edited.etag } })
+    case 'refused':
+      throw invalid(edited.errors, edited.suggestions)
+    case 'busy':
+      throw httpError('unavailable', 'The catalogue kept changing. Nothing was changed; repeat the request.', {
+        retryAfterSeconds: 1,
+      })
+  }
+}
+
+const stale = 'The order has changed since you read it. Read it again.'

@@ -1,0 +1,82 @@
+import { Type } from '@sinclair/typebox'
+import { OrderData } from '../booking/schema.ts'
+import { noteText } from '../orders/move-schema.ts'
+
+const { customer_name, customer_address, customer_phone, customer_secondary_phone, customer_email, ...rest } =
+  OrderData.properties
+const { destination_city_id, destination_city_name, destination_state_name, cod, weight, description } = rest
+
+const fields = {
+  customer_name: Type.Optional(customer_name),
+  customer_address: Type.Optional(customer_address),
+  customer_phone: Type.Optional(customer_phone),
+  ...{ customer_secondary_phone, customer_email },
+  ...{ destination_city_id, destination_city_name, destination_state_name },
+  cod: Type.Optional(cod),
+  weight: Type.Optional(weight),
+  description,
+}
+export const fieldNames = Object.keys(fields)
+
+const options = { additionalProperties: false, description: 'At least one field; those that are absent stay.' }
+
+/** What a merchant changes of an order. */
+export const OrderEdit = Type.Object(fields, {
+  ...options,
+  title: 'OrderEdit',
+  examples: [{ customer_phone: '0770000102', customer_address: '14 Temple Road, Galle' }],
+})
+
+/** The same for staff. */
+export const StaffOrderEdit = Type.Object(
+  {
+    ...fields,
+    reason: Type.String({
+      maxLength: 1000,
+      pattern: noteText,
+      must: 'be text of at most 1000 characters without a null character',
+      description: 'Why; staff sees it with the order.',
+    }),
+  },
+  { ...options, title: 'StaffOrderEdit', examples: [{ reason: 'The customer called', customer_phone: '0770000102' }] },
+)
+
+export const EditHeaders = Type.Object({
+  'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }),
+  'if-match': Type.Optional(
+    Type.String({
+      description:
+        'The ETag that the order had when you read it: 412 if it has another now. Without it, the order is changed as it is.',
+    }),
+  ),
+})
+
+export const editedMessage = 'Order Updated Successfully'
+
+export const EditedOrder = Type.Object(
+  {
+    message: Type.Literal(editedMessage),
+    data: Type.Object({
+      waybill_number: Type.String(),
+      fields: Type.Array(Type.String(), {
+        description: 'What has another value now; destination_city_id for the city however it was given.',
+      }),
+      delivery_charge: Type.Number(),
+      currency: Type.String(),
+    }),
+    warnings: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Type.String()), {
+        description: 'What looks wrong but is legal, by field; only when there is any.',
+      }),
+    ),
+  },
+  {
+    title: 'EditedOrder',
+    examples: [
+      {
+        message: editedMessage,
+        data: { waybill_number: 'DM00000001', fields: ['customer_phone'], delivery_charge: 540, currency: 'LKR' },
+      },
+    ],
+  },
+)

@@ -1,0 +1,17 @@
+import { hash } from 'node:crypto'
+import type { OrderRow } from './find-order.ts'
+
+/** What an edit may change; the charge follows from city and weight. */
+export const editableColumns = [
+  ...(['customer_name', 'customer_address', 'customer_phone', 'customer_secondary_phone', 'customer_email'] as const),
+  ...(['destination_city_id', 'cod', 'weight', 'description', 'delivery_charge'] as const),
+] as const
+export type EditableColumn = (typeof editableColumns)[number]
+
+export type OrderState = Pick<OrderRow, EditableColumn> & { readonly status_key: string }
+
+/** Changes with the status and with every edit. Strong. */
+export const etagOf = (state: OrderState): string => {
+  const values = [state.status_key, ...editableColumns.map(column => state[column])]
+  return `"${hash('sha256', JSON.stringify(values), 'base64url').slice(0, 27)}"`
+}

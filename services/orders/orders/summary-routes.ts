@@ -1,0 +1,101 @@
+import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
+import { dateOrTime, type Filter, id, listQuery, oneOf } from '@courier/shared/http/filters.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { BulkheadRejectedError } from 'cockatiel'
+import type pg from 'pg'
+import { createBulkheads } from '../access/bulkheads.ts'
+import type { Tx } from '../database/tables.ts'
+import { countOrders, figuresOf, groupings, maxSummed } from './summary.ts'
+import { groupOrders } from './summary-groups.ts'
+import { Summary } from './summary-schema.ts'
+
+const maxDays = 366
+const defaultDays = 30
+const maxWaiting = 10
+
+const date = (description: string): Filter<string> => ({
+  schema: Type.String({ maxLength: 40, description, must: 'be a date such as 2026-02-19' }),
+  read: text => {
+    const at = dateOrTime('').read(text)
+    return at && 'date' in at ? at.date : undefined
+  },
+})
+
+const filters = {
+  from: date(
+    `The first day, in the time zone of the courier company. Default: ${defaultDays - 1} days before the last.`,
+  ),
+  to: date('The last day, included. Default: today.'),
+  business_id: id('The business that the orders are of.', 'merchant_business_id'),
+  group: oneOf(groupings, 'What the orders are grouped by: day of creation, status or city of delivery.'),
+}
+const Query = listQuery({}, filters)
+
+/** What became of the orders that a merchant created in a period. */
+export const orderSummary: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  const bulkheads = createBulkheads({ caller: 1, process: Math.ceil(pool.options.max / 4) }, maxWaiting)
+  app.get(
+    '/order/summary',
+    {
+      schema: {
+        tags: ['orders'],
+        operationId: 'summariseOrders',
+        summary: 'Counts and COD of the orders of a period',
+        description: `By when they were created; ${maxDays} days and ${maxSummed} orders at most.`,
+        security: [{ token: [] }],
+        querystring: Query.schema,
+        response: { 200: Summary, ...errorResponses(400, 401, 405, 422, 429, 503) },
+      },
+      serializerCompiler: () => JSON.stringify,
+    },
+    async request => {
+      const { tenant, merchantId } = request.merchant
+      const wanted = { ...Query.read(request.query), merchantId }
+      const caller = `${tenant} ${merchantId}`
+      const data = await bulkheads({ caller, process: '' }, () =>
+        inTenant(pool, tenant, (tx: Tx) => summarise(tx, tenant, wanted)),
+      ).catch(error => {
+        throw error instanceof BulkheadRejectedError ? httpError('unavailable', busy, { retryAfterSeconds: 2 }) : error
+      })
+      return { data }
+    },
+  )
+}
+
+const busy = 'Too many summaries are made at once. Repeat the request.'
+
+type Wanted = ReturnType<typeof Query.read> & { readonly merchantId: string }
+
+const summarise = async (tx: Tx, tenant: string, { merchantId, business_id, group, ...wanted }: Wanted) => {
+  const { rows } = await tx.client.query(settings, [tenant])
+  const { today, ...of } = rows[0]
+  const period = periodOf(wanted, today)
+  const query = { merchantId, businessId: business_id, group, ...period }
+  const counted = await countOrders(tx, tenant, query)
+  const total = figuresOf(counted)
+  if (total.orders > maxSummed)
+    throw invalid({ from: [`The period has more than ${maxSummed} orders. Ask for shorter ones, such as a week.`] })
+  return { ...period, ...of, total, ...(await groupOrders(tx, tenant, query, counted)) }
+}
+
+const settings = `
+  select time_zone, currency, (now() at time zone time_zone)::date::text as today from tenants where tenant_id = $1`
+
+const dayMilliseconds = 86_400_000
+
+/** Throws for one that is empty or too long. */
+const periodOf = ({ from, to }: Pick<Wanted, 'from' | 'to'>, today: string) => {
+  const last = to ?? today
+  const first = from ?? new Date(Date.parse(last) - (defaultDays - 1) * dayMilliseconds).toISOString().slice(0, 10)
+  if (first > last) throw invalid({ [to === undefined ? 'from' : 'to']: [emptyPeriod(to)] })
+  if (Date.parse(last) - Date.parse(first) >= maxDays * dayMilliseconds)
+    throw invalid({ from: [`The period must have ${maxDays} days at most.`] })
+  return { from: first, to: last }
+}
+
+const emptyPeriod = (to: string | undefined): string =>
+  to === undefined
+    ? 'The from field must be no date after today.'
+    : 'The to field must be a date after or equal to from.'
