@@ -12,6 +12,7 @@ import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
 import { type CheckedMessage, checkMessage, chooseChannel, type SendingContext } from './check.ts'
+import { rememberAllowed } from './hours.ts'
 import { findStatuses, firstStatus, insertMessages, newMessageIds } from './insert.ts'
 import type { Accepted, MessageRequest } from './schema.ts'
 
@@ -111,6 +112,7 @@ export const readContext = async (
   return {
     now,
     hours: send_between && time_zone ? { between: send_between, timeZone: time_zone } : undefined,
+    nextAllowed: rememberAllowed(),
     country,
     channels,
     conversation: ({ phoneNumberId }, recipient) => conversations.get(phoneNumberId)?.get(recipient),

@@ -4,7 +4,7 @@ import type { SendingChannel } from '../channels/queries.ts'
 import { type Conversation, isOpen } from '../conversations/conversation.ts'
 import { normalisePhone } from '../conversations/phone-number.ts'
 import type { MessageTemplate } from '../messaging-api/message-template.ts'
-import { type Hours, nextAllowed, waitsFor } from './hours.ts'
+import { type Hours, type nextAllowed, waitsFor } from './hours.ts'
 import type { MessageRequest } from './schema.ts'
 
 /** The data that messages are checked against. */
@@ -13,6 +13,7 @@ export interface SendingContext {
   readonly now: Date
   /** The tenant's. */
   readonly hours: Hours | undefined
+  readonly nextAllowed: typeof nextAllowed
   readonly country: string
   readonly channels: readonly SendingChannel[]
   /** The errors of a template and its parameters by the account's catalogue; paths begin with `template`. */
@@ -67,7 +68,7 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   if (isClosed && !holdsUntilOpen && !sendAt && !errors.to) errors.to = [closedSentence(channel, conversation)]
   if (!channel || recipient === undefined || Object.keys(errors).length > 0) return { kind: 'refused', errors }
   const wanted = sendAt ?? now
-  const allowed = hours ? nextAllowed(wanted, hours) : wanted
+  const allowed = hours ? context.nextAllowed(wanted, hours) : wanted
   const message = {
     phoneNumberId: channel.phoneNumberId,
     recipient,

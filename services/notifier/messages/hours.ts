@@ -41,16 +41,16 @@ const isAllowed = (time: number, { between, timeZone }: Hours): boolean => {
   return from < to ? from <= clock && clock < to : from <= clock || clock < to
 }
 
-/** When clocks change, the one time that they do between these. */
+/** When clocks change, the one time that they do between these, at the start of a minute. */
 const changeBetween = (start: number, end: number, timeZone: string): number => {
   const before = offsetAt(start, timeZone)
-  let [low, high] = [start, end]
+  let [low, high] = [Math.floor(start / minuteMilliseconds), Math.ceil(end / minuteMilliseconds)]
   while (high - low > 1) {
     const middle = Math.floor((low + high) / 2)
-    if (offsetAt(middle, timeZone) === before) low = middle
+    if (offsetAt(middle * minuteMilliseconds, timeZone) === before) low = middle
     else high = middle
   }
-  return high
+  return high * minuteMilliseconds
 }
 
 /**
@@ -68,6 +68,17 @@ export const nextAllowed = (now: Date, hours: Hours): Date => {
   if (before !== after) begins.push(changeBetween(time, end, timeZone))
   const next = begins.toSorted((a, b) => a - b).find(begin => begin >= time && isAllowed(begin, hours))
   return new Date(next ?? time + dayMilliseconds)
+}
+
+/** `nextAllowed` for many messages of one moment: reading clocks is slow. */
+export const rememberAllowed = (): typeof nextAllowed => {
+  const known = new Map<string, Date>()
+  return (now, hours) => {
+    const key = JSON.stringify([now, hours])
+    const next = known.get(key) ?? nextAllowed(now, hours)
+    known.set(key, next)
+    return next
+  }
 }
 
 /** For timelines. */
