@@ -80,7 +80,8 @@ t.test("the platform's marketing preference stops marketing messages alone, both
 
 t.test('error 131050, of a send or in a status, opts out of marketing messages', async t => {
   const { phone, place, state, send, statuses, entries } = await meet()
-  control.script({ call: 'messages', times: 1, trouble: { kind: 'error', code: 131050 } })
+  const trouble = { kind: 'error', code: 131050 } as const
+  control.script({ call: 'messages', times: 1, recipient: phone, trouble })
   await send('order_created')
   await until('it failed', async () => `${await statuses()}` === 'failed')
   await send('order_delivered')
