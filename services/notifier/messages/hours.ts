@@ -81,6 +81,18 @@ export const rememberAllowed = (): typeof nextAllowed => {
   }
 }
 
+/** From its claim until its request is written a message takes up to this long. */
+const handlingMilliseconds = 30_000
+
+/** When the hours begin next; undefined while they last, and do not end before a request can be written. */
+export const putOffUntil = (now: Date, hours: Hours, allowedFrom = nextAllowed): Date | undefined => {
+  const soon = new Date(now.getTime() + handlingMilliseconds)
+  const next = allowedFrom(now, hours)
+  if (next > now) return next
+  const later = allowedFrom(soon, hours)
+  return later > soon ? later : undefined
+}
+
 /** For timelines. */
 export const waitsFor = ({ between: [from, to], timeZone }: Hours): string =>
   `waits: messages are sent from ${from} to ${to} (${timeZone})`

@@ -4,7 +4,7 @@ import type { Conversation } from '../conversations/conversation.ts'
 import { conversationOf } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { findMarketingTemplates, templateKey } from '../templates/queries.ts'
-import { type DueMessage, keepWaybillOrder, limitRecipientRate } from './postpone.ts'
+import { type DueMessage, keepHours, keepWaybillOrder, limitRecipientRate } from './postpone.ts'
 import { availableTokens } from './timing.ts'
 
 /** A message that this process may send, until its claim ends. */
@@ -13,8 +13,6 @@ export interface ClaimedMessage extends Omit<DueMessage, 'waybillNumber'> {
   readonly conversation: Conversation | undefined
   /** Looked up for people who opted out of marketing messages; else false. */
   readonly isMarketing: boolean
-  /** By Postgres' clock. */
-  readonly claimedAt: Date
 }
 
 export interface ClaimOptions {
@@ -38,6 +36,7 @@ interface Channel {
   readonly plan: 'free' | 'paid'
   /** Of its token bucket, a fraction too. */
   readonly tokens: number
+  /** By Postgres' clock. */
   readonly now: Date
 }
 
@@ -54,7 +53,8 @@ export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Cla
     const share = Math.max(1, Math.floor(options.room / channels.length))
     const counts = channels.map(({ tokens }) => Math.min(Math.floor(tokens), share))
     const due = await claimDue(tx, channels, counts, options.claimSeconds)
-    const first = await keepWaybillOrder(tx, due)
+    const allowed = await keepHours(tx, due, channels[0]?.now ?? new Date())
+    const first = await keepWaybillOrder(tx, allowed)
     const ready = await limitRecipientRate(tx, first, options.pairSeconds)
     await takeTokens(tx, channels, ready)
     return { messages: await addConversations(tx, channels, ready), hasMore }
@@ -141,7 +141,7 @@ const addConversations = async (
   messages: readonly DueMessage[],
 ): Promise<ClaimedMessage[]> => {
   const ofNumber = Map.groupBy(messages, message => message.phoneNumberId)
-  const known = channels.map(async ({ tenant, phoneNumberId, plan, now: claimedAt }) => {
+  const known = channels.map(async ({ tenant, phoneNumberId, plan }) => {
     const due = ofNumber.get(phoneNumberId) ?? []
     if (due.length === 0) return []
     const recipients = due.map(({ recipient }) => recipient)
@@ -152,7 +152,7 @@ const addConversations = async (
     const marketing = await findMarketingTemplates(tx, tenant, phoneNumberId, names)
     return due.map(message => {
       const isMarketing = marketing.has(templateKey(message.template))
-      return { ...message, plan, conversation: conversations.get(message.recipient), isMarketing, claimedAt }
+      return { ...message, plan, conversation: conversations.get(message.recipient), isMarketing }
     })
   })
   return (await Promise.all(known)).flat()

@@ -1,5 +1,5 @@
 import type { Tx } from '../database/tables.ts'
-import type { Hours } from '../messages/hours.ts'
+import { type Hours, putOffUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
 import type { MessageTemplate } from '../messaging-api/message-template.ts'
 
 /** A message whose time has come. */
@@ -23,6 +23,40 @@ export interface DueMessage {
   readonly isTemplateHeld: boolean
   readonly waybillNumber: string | null
   readonly traceparent: string | null
+}
+
+/**
+ * Hours: returns the messages that may be sent now, and those that are cancelled anyway. Puts the others off until their hours
+ * begin next, which does not count as an attempt.
+ */
+export const keepHours = async (tx: Tx, due: readonly DueMessage[], now: Date): Promise<DueMessage[]> => {
+  const allowedFrom = rememberAllowed()
+  const late = new Map<DueMessage, { until: Date; detail: string }>()
+  for (const message of due) {
+    const { hours, supersededBy } = message
+    const until = hours && !supersededBy && putOffUntil(now, hours, allowedFrom)
+    if (until) late.set(message, { until, detail: waitsFor(hours) })
+  }
+  if (late.size === 0) return [...due]
+  await tx.client.query({
+    name: 'put_off',
+    text: `
+      with late as (
+        update messages m set due_at = given.until, send_at = given.until
+        from unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[]) as given (tenant_id, message_id, until, detail)
+        where m.tenant_id = given.tenant_id and m.message_id = given.message_id
+        returning m.tenant_id, m.message_id, given.detail
+      )
+      insert into message_events (tenant_id, message_id, status, detail)
+      select tenant_id, message_id, 'queued', detail from late`,
+    values: [
+      [...late.keys()].map(({ tenant }) => tenant),
+      [...late.keys()].map(({ id }) => id),
+      [...late.values()].map(({ until }) => until),
+      [...late.values()].map(({ detail }) => detail),
+    ],
+  })
+  return due.filter(message => !late.has(message))
 }
 
 /** A message waits this long at most for those before it: a held template must not silence an order. */

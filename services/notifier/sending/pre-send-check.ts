@@ -3,7 +3,6 @@ import type pg from 'pg'
 import { isOpen } from '../conversations/conversation.ts'
 import { lockConversations } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Hours, nextAllowed, waitsFor } from '../messages/hours.ts'
 import type { ClaimedMessage } from './claim.ts'
 
 /** Why a due message must not be sent now. */
@@ -13,36 +12,20 @@ export type BlockReason =
   | { kind: 'held'; detail: string }
   /** Due again after `seconds`; not an attempt. */
   | { kind: 'wait'; seconds: number }
-  /** Due again at that time; not an attempt. */
-  | { kind: 'outside_hours'; until: Date; detail: string }
 
 /** The pre-send check: undefined when the message may be sent. Pure. */
 export const blockReasonOf = (message: ClaimedMessage, now: Date): BlockReason | undefined => {
-  const { conversation, plan, holdsUntilOpen, hours, claimedAt } = message
+  const { conversation, plan, holdsUntilOpen } = message
   if (message.supersededBy) return { kind: 'cancelled', detail: message.supersededBy }
   if (conversation?.optedOutAt && !message.isExempt)
     return { kind: 'cancelled', detail: 'the person asked for no more messages' }
   if (conversation?.marketingOutAt && message.isMarketing)
     return { kind: 'cancelled', detail: 'the person asked for no marketing messages' }
-  const until = hours && nextTime(claimedAt, hours)
-  if (until) return { kind: 'outside_hours', until, detail: waitsFor(hours) }
   if (plan === 'free' && !isOpen(conversation?.lastInboundAt ?? null, now))
     return holdsUntilOpen
       ? { kind: 'held', detail: 'waits for the customer to write' }
       : { kind: 'failed', detail: 'No conversation was open when it was due.' }
   return message.isTemplateHeld ? { kind: 'wait', seconds: 60 } : undefined
-}
-
-/** From its claim until its request is written a message takes up to this long. */
-const handlingMilliseconds = 30_000
-
-/** When the hours begin next; undefined while they last, and do not end before a request can be written. */
-const nextTime = (now: Date, hours: Hours): Date | undefined => {
-  const soon = new Date(now.getTime() + handlingMilliseconds)
-  const next = nextAllowed(now, hours)
-  if (next > now) return next
-  const later = nextAllowed(soon, hours)
-  return later > soon ? later : undefined
 }
 
 export interface Blocked {
@@ -62,21 +45,20 @@ export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[]): 
       const current = blockReasonOf({ ...message, conversation: conversations.get(recipient) }, new Date())
       const { kind } = current?.kind === reason.kind ? current : { kind: 'wait' as const }
       const seconds = reason.kind === 'wait' ? reason.seconds : 0
-      const until = kind === 'outside_hours' && reason.kind === kind ? reason.until : null
-      const status = kind === 'wait' || kind === 'outside_hours' ? 'queued' : kind
+      const status = kind === 'wait' ? 'queued' : kind
       const detail = reason.kind === 'wait' ? null : reason.detail
       await tx.client.query({
         name: 'store_blocked',
         text: `
           with blocked as (
-            update messages m set status = $4, status_at = now(), due_at = coalesce($7::timestamptz, now() + make_interval(secs => $5)), send_at = coalesce($7, m.send_at),
+            update messages m set status = $4, status_at = now(), due_at = now() + make_interval(secs => $5),
               error_meaning = case when $4 = 'failed' then $6 end
             where m.tenant_id = $1 and m.message_id = $2 and m.fence = $3::bigint and m.status = 'queued'
             returning m.tenant_id, m.message_id, m.status
           )
           insert into message_events (tenant_id, message_id, status, detail)
-          select tenant_id, message_id, status, $6 from blocked where status <> 'queued' or $7 is not null`,
-        values: [tenant, id, fence, status, seconds, detail, until],
+          select tenant_id, message_id, status, $6 from blocked where status <> 'queued'`,
+        values: [tenant, id, fence, status, seconds, detail],
       })
     })
 }

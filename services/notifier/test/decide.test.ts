@@ -23,7 +23,6 @@ const claimed = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   isMarketing: false,
   hours: null,
   supersededBy: null,
-  claimedAt: now,
   traceparent: null,
   ...more,
 })

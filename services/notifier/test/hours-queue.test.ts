@@ -36,6 +36,8 @@ const prepare = async (rules: unknown[], send_between: string[] | null = null) =
   await giveRules(pool, rules)
 }
 
+const temporary = { kind: 'error', code: 131000 } as const
+
 let orders = 0
 const newWaybill = () => `W${++orders}`
 const phoneOf = (waybill: string) => `9477${waybill.slice(1).padStart(7, '0')}`
@@ -103,7 +105,7 @@ t.test('after a night messages about one waybill leave in the order of its event
   const waybill = newWaybill()
   await deliver(t, waybill, 'key_12', 'key_13')
   const [first] = await messagesOf(waybill)
-  control.script({ call: 'messages', times: 1, trouble: { kind: 'error', code: 131000 } })
+  control.script({ call: 'messages', times: 1, recipient: phoneOf(waybill), trouble: temporary })
   await rows(
     `update messages set created_at = created_at - interval '10 hours', status_at = status_at - interval '10 hours',
        send_at = now(), hours = jsonb_set(hours, '{between}', $2),
@@ -138,7 +140,7 @@ t.test('a message in flight that must be sent again is not, once it is untrue', 
   await prepare([rule('key_12'), rule('key_13', { supersedes: ['key_12'] })])
   const waybill = newWaybill()
   control.behave({ answer_latency_ms: 700 })
-  control.script({ call: 'messages', times: 1, trouble: { kind: 'error', code: 131000 } })
+  control.script({ call: 'messages', times: 1, recipient: phoneOf(waybill), trouble: temporary })
   await deliver(t, waybill, 'key_12')
   await until('it is in flight', async () => (await statusesOf(waybill)) === 'sending')
   await deliver(t, waybill, 'key_13')

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isTimeZone, nextAllowed } from '../messages/hours.ts'
+import { isTimeZone, nextAllowed, putOffUntil } from '../messages/hours.ts'
 
 const [berlin, newYork, colombo] = ['Europe/Berlin', 'America/New_York', 'Asia/Colombo']
 
@@ -87,5 +87,18 @@ t.test('the next time is within the hours, and no minute before it is', t => {
 t.test('time zones are those that Intl knows', t => {
   for (const name of [colombo, 'UTC', 'Asia/Kolkata']) t.equal(isTimeZone(name), true, name)
   for (const name of ['', 'Colombo', 'Asia/Nowhere', 'Asia/Colombo\u0000']) t.equal(isTimeZone(name), false, name)
+  t.end()
+})
+
+t.test('nothing is sent in the last half minute of the hours', t => {
+  const noon = Date.parse('2026-11-21T12:00:00Z')
+  const until = (from: string, to: string, milliseconds = 0) =>
+    putOffUntil(new Date(noon + milliseconds), { between: [from, to], timeZone: 'UTC' })?.toISOString()
+  t.equal(until('08:00', '20:00'), undefined)
+  t.equal(until('08:00', '12:01', 29_999), undefined)
+  t.equal(until('08:00', '12:01', 30_000), '2026-11-22T08:00:00.000Z')
+  t.equal(until('12:00', '12:01'), undefined)
+  t.equal(until('12:00', '20:00', -1), '2026-11-21T12:00:00.000Z')
+  t.equal(until('00:00', '24:00', 12 * 3_600_000 - 1), undefined)
   t.end()
 })

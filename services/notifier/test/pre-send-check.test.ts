@@ -23,14 +23,11 @@ const message: ClaimedMessage = {
   isMarketing: false,
   hours: null,
   supersededBy: null,
-  claimedAt: now,
   traceparent: null,
 }
 const wrote = (hours: number) => ({ lastInboundAt: hoursAgo(hours), optedOutAt: null, marketingOutAt: null })
 const optedOut = { lastInboundAt: hoursAgo(1), optedOutAt: hoursAgo(1), marketingOutAt: null }
 const noMarketing = { ...wrote(1), marketingOutAt: hoursAgo(1) }
-
-const from = (start: string, end: string) => ({ between: [start, end] as const, timeZone: 'UTC' })
 
 const table: [string, Partial<ClaimedMessage>, string | undefined][] = [
   ['paid, nobody wrote', { plan: 'paid' }, undefined],
@@ -40,20 +37,6 @@ const table: [string, Partial<ClaimedMessage>, string | undefined][] = [
   ['exempt marketing, no marketing', { conversation: noMarketing, isMarketing: true, isExempt: true }, 'cancelled'],
   ['utility, no marketing', { conversation: noMarketing }, undefined],
   ['paid, template held', { plan: 'paid', isTemplateHeld: true }, 'wait'],
-  ['within its hours', { plan: 'paid', hours: from('08:00', '20:00') }, undefined],
-  ['half a minute before its hours end', { plan: 'paid', hours: from('08:00', '12:01') }, undefined],
-  [
-    'less than that',
-    { plan: 'paid', hours: from('08:00', '12:01'), claimedAt: new Date(now.getTime() + 30_001) },
-    'outside_hours',
-  ],
-  [
-    'a moment before its hours',
-    { plan: 'paid', hours: from('12:00', '20:00'), claimedAt: new Date(now.getTime() - 1) },
-    'outside_hours',
-  ],
-  ['outside of its hours, opted out', { conversation: optedOut, hours: from('13:00', '20:00') }, 'cancelled'],
-  ['outside of its hours, not open yet', { hours: from('13:00', '20:00') }, 'outside_hours'],
   ['untrue by now', { plan: 'paid', supersededBy: 'superseded by key_13' }, 'cancelled'],
   ['free, nobody wrote', {}, 'failed'],
   ['free, nobody wrote, may be held', { holdsUntilOpen: true }, 'held'],
