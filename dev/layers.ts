@@ -4,7 +4,8 @@
  */
 export const layers: Readonly<Record<string, { readonly folders: string; readonly packages: string }>> = {
   'services/orders': {
-    folders: '. restoring provisioning editing booking outbox changes orders catalogue access database',
+    folders:
+      '. restoring provisioning editing booking webhooks outbox delivery changes orders catalogue access database',
     packages: 'shared',
   },
   'services/notifier': {

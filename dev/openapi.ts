@@ -24,6 +24,7 @@ export const readDocuments = async (): Promise<{ orders: OpenApi; notifier: Open
     maxBodyBytes: 5_242_880,
     publicRequestsPerMinute: 1,
     catalogueBytes: 2 ** 20,
+    webhooks: { keyring: undefined, allowsPrivate: false },
     login: { tokenDays: 30, triesPerEmail: 5, triesPerAddress: 30 },
   })
   const notifier = await createNotifier({ ...common, api, window: 1, pairSeconds: 0 } as NotifierOptions)

@@ -11,7 +11,7 @@ docker-compose reads .env. A file that exists is not changed: its secrets may be
 `
 
 const makeSecret = (name: string): string =>
-  name === 'CREDENTIALS_KEYS' ? `k1:${randomBytes(32).toString('base64')}` : randomBytes(32).toString('hex')
+  name.endsWith('_KEYS') ? `k1:${randomBytes(32).toString('base64')}` : randomBytes(32).toString('hex')
 
 const write = (file: string): void => {
   const example = readFileSync(join(root, '.env.example'), 'utf8')

@@ -56,11 +56,12 @@ export const embeddedEnvironment = (port: number): Record<string, string> => {
 }
 
 /**
- * The demo's credentials key and service token: generated once, stored in the data folder. What is already set wins.
+ * The demo's keys and service token: generated once, stored in the data folder. What is already set wins.
  */
 export const secretsEnvironment = (dataFolder: string): Record<string, string> => {
   const makers = {
     CREDENTIALS_KEYS: () => `demo:${randomBytes(32).toString('base64')}`,
+    WEBHOOK_KEYS: () => `demo:${randomBytes(32).toString('base64')}`,
     SERVICE_TOKEN: () => randomBytes(32).toString('hex'),
   }
   const missing = Object.entries(makers).filter(([name]) => !isSet(name))

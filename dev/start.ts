@@ -46,6 +46,7 @@ const lockFolder = async (): Promise<void> => {
 const demoEnvironment = (): Record<string, string> => ({
   MESSAGING_API_URL: addresses.simulator,
   WEBHOOK_URL: `${addresses.notifier}/webhooks/messaging`,
+  WEBHOOK_PRIVATE_ADDRESSES: 'true',
   DEMO_ACCESS_TOKEN: demonstration.accessToken,
   DEMO_APP_SECRET: demonstration.appSecret,
   ...Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined)),

@@ -14,6 +14,7 @@ write() {
 }
 write service_token "$SERVICE_TOKEN"
 write credentials_keys "$CREDENTIALS_KEYS"
+write webhook_keys "$WEBHOOK_KEYS"
 host=${POSTGRES_HOST:-postgres}
 write orders_database_url "postgres://orders:$ORDERS_PASSWORD@$host:5432/orders"
 write orders_migrate_database_url "postgres://orders_owner:$ORDERS_OWNER_PASSWORD@$host:5432/orders"

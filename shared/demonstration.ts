@@ -5,6 +5,7 @@ export const demonstration = {
   password: 'courier',
   serviceToken: 'courier-demonstration-service-token',
   credentialsKey: 'demo:ZGVtb25zdHJhdGlvbi1rZXktb2YtMzItYnl0ZXMhISE=',
+  webhookKey: 'demo:ZGVtb25zdHJhdGlvbi13ZWJob29rLWtleS0zMmJ5dGU=',
   accessToken: 'demo-access-token',
   appSecret: 'demo-app-secret',
 } as const
@@ -34,19 +35,25 @@ const secretsOf: Readonly<Record<string, string>> = {
   DEMO_APP_SECRET: demonstration.appSecret,
 }
 
+const keyOf: Readonly<Record<string, string>> = {
+  CREDENTIALS_KEYS: demonstration.credentialsKey,
+  WEBHOOK_KEYS: demonstration.webhookKey,
+}
+
 /** The names of the settings that hold a demonstration secret. */
 export const findDemonstrationSecrets = (settings: Settings): string[] =>
   Object.entries(settings).flatMap(([name, value]) => {
     if (typeof value !== 'string') return []
-    if (name === 'CREDENTIALS_KEYS') return hasDemonstrationKey(value) ? [name] : []
+    const key = keyOf[name]
+    if (key) return hasKey(value, key) ? [name] : []
     if (name.endsWith('_DATABASE_URL')) return hasDemonstrationPassword(value, settings.NODE_ENV) ? [name] : []
     return secretsOf[name] === value ? [name] : []
   })
 
 /** Under any id, also as an older key: what it sealed is open to everybody. */
-const hasDemonstrationKey = (keys: string): boolean => {
-  const keyOf = (pair: string) => Buffer.from(pair.slice(pair.indexOf(':') + 1).trim(), 'base64').toString('hex')
-  return keys.split(',').some(pair => keyOf(pair) === keyOf(demonstration.credentialsKey))
+const hasKey = (keys: string, key: string): boolean => {
+  const bytesOf = (pair: string) => Buffer.from(pair.slice(pair.indexOf(':') + 1).trim(), 'base64').toString('hex')
+  return keys.split(',').some(pair => bytesOf(pair) === bytesOf(key))
 }
 
 /** The embedded Postgres of development has it too, and listens on this machine alone. */

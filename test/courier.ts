@@ -35,6 +35,7 @@ export const request = async (
 
 export interface PhoneMessage {
   template: { name: string }
+  components: unknown[]
   rendered: { header?: string; body: string }
   status: string
   accepted_at: string

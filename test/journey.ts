@@ -62,6 +62,41 @@ export const testJourney = async (t: Test, courier: Courier): Promise<void> => {
   )
 
   await testTimeline(t, courier, waybill)
+  await testComponents(t, courier, waybill)
+}
+
+/** A picture, a button and a text with a name, filled with what the order has. */
+const testComponents = async (t: Test, courier: Courier, waybill: string): Promise<void> => {
+  const token = courier.notifierStaff
+  t.equal((await request(`${courier.notifier}/api/templates/sync`, { token, body: {} })).status, 200)
+  const send = (name: string, ...components: unknown[]) => {
+    const template = { name, language: { code: 'en_US' }, components }
+    return request(`${courier.notifier}/api/messages`, { token, body: { waybill_number: waybill, template } })
+  }
+  const body = { type: 'body', parameters: [{ type: 'text', text: '{{customer_name}}' }] }
+  const image = { type: 'image', image: { link: 'https://example.com/{{waybill_number}}.png' } }
+  const button = {
+    type: 'button',
+    sub_type: 'url',
+    index: '0',
+    parameters: [{ type: 'text', text: '{{waybill_number}}' }],
+  }
+  t.match(await send('parcel_tracking', body), {
+    status: 422,
+    body: { errors: { 'template.components': ['The button 0 of parcel_tracking takes a text: none was given.'] } },
+  })
+  t.equal((await send('parcel_photo', { type: 'header', parameters: [image] }, body)).status, 202)
+  t.equal((await send('parcel_tracking', body, button)).status, 202)
+  const messages = await eventually(
+    'both arrived',
+    () => phoneOf(courier.simulator, '94770000177'),
+    messages => messages.length === 5,
+  )
+  t.match(messages.at(-2)?.components, [
+    { parameters: [{ image: { link: `https://example.com/${waybill}.png` } }] },
+    {},
+  ])
+  t.match(messages.at(-1)?.components, [{}, { index: '0', parameters: [{ text: waybill }] }])
 }
 
 interface TimelineEntry {

@@ -47,7 +47,7 @@ const errorsOf = (name: keyof typeof schemas, environment: Variables): string[] 
 }
 
 const secretsOf = {
-  orders: ['ORDERS_DATABASE_URL', 'ORDERS_MIGRATE_DATABASE_URL', 'SERVICE_TOKEN'],
+  orders: ['ORDERS_DATABASE_URL', 'ORDERS_MIGRATE_DATABASE_URL', 'SERVICE_TOKEN', 'WEBHOOK_KEYS'],
   notifier: [
     'CREDENTIALS_KEYS',
     'DEMO_ACCESS_TOKEN',

@@ -50,6 +50,8 @@ export const startStack = async (t: Teardown, more: StackOptions = {}): Promise<
     ...ports,
     ORDERS_DATABASE_URL: databases.orders.url,
     ORDERS_MIGRATE_DATABASE_URL: databases.orders.ownerUrl,
+    WEBHOOK_KEYS: `test:${randomBytes(32).toString('base64')}`,
+    WEBHOOK_PRIVATE_ADDRESSES: 'true',
     ...more.orders,
   })
   const notifier = new ServiceProcess('services/notifier/main.ts', addressOf('127.0.0.1', notifierPort), {

@@ -27,8 +27,21 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   await send('GET', `/orders/${name}?phone=${phone}&token=${strangeToken}`)
   for (const condition of ['length(customer_name) < 3', 'customer_name::integer > 0', 'customer_phone::smallint > 0'])
     await orders.refuseDuring('orders', condition, () => bulk())
+  const webhookSecret = await runWebhook(orders, canaries)
   await orders.killDuring('orders', () => bulk())
-  return { merchantToken, ordersStaffToken }
+  return { merchantToken, ordersStaffToken, webhookSecret }
+}
+
+/** Registers an address that never responds, with a secret in its path, and sends events to it. Returns what signs them. */
+const runWebhook = async ({ send }: Observed, canaries: Canaries): Promise<string> => {
+  const webhook = '/api/public/merchant/webhook'
+  const { id, secret } = JSON.parse(
+    await send('POST', webhook, { url: `http://127.0.0.1:1/${canaries.webhookPath}` }),
+  ).data
+  await send('POST', path, batchOf(canaries))
+  await send('POST', `${webhook}/${id}/ping`)
+  await send('PATCH', `${webhook}/${id}`, { url: `ftp://127.0.0.1/${canaries.webhookPath}` })
+  return secret
 }
 
 /** The tenant file, and files that are refused. */

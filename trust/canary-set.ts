@@ -5,7 +5,16 @@ import type pg from 'pg'
 const kinds = {
   person: ['name', 'address', 'email', 'description', 'remark', 'parameter', 'inboundText', 'profileName', 'staffName'],
   phone: ['phone', 'secondaryPhone', 'recipient', 'writer'],
-  secret: ['password', 'accessToken', 'nextToken', 'appSecret', 'verifyToken', 'certificate', 'strangeToken'],
+  secret: [
+    'password',
+    'accessToken',
+    'nextToken',
+    'appSecret',
+    'verifyToken',
+    'certificate',
+    'strangeToken',
+    'webhookPath',
+  ],
   pin: ['pin'],
 } as const
 
@@ -46,6 +55,7 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'orders.orders.customer_email': ['email'],
   'orders.orders.description': ['description'],
   'orders.orders.remark': ['remark'],
+  'orders.webhook_endpoints.url': ['webhookPath'],
   'orders.tokens.staff_name': ['staffName'],
   'notifier.audit.actor': ['staffName'],
   'notifier.messages.recipient': ['recipient', 'writer'],

@@ -10,9 +10,9 @@ const listed: Readonly<Record<string, string>> = {
   tenants: 'the processes ask which tenants there are; it holds no person and no secret',
 }
 
-/** Tables that a transaction with app.all_tenants shows whole, by service: the relay's, and all of the notifier's. */
+/** Tables that a transaction with app.all_tenants shows whole, by service: those of what waits to be sent, and all of the notifier's. */
 const isOpenToAll = (service: string, table: string): boolean =>
-  service === 'notifier' || table in listed || table.startsWith('outbox')
+  service === 'notifier' || table in listed || /^(outbox|webhook_|new_changes$|feeds$)/.test(table)
 
 /** A value of each type, in SQL; `$1` is the tenant, so that what is unique stays so. */
 const values: Readonly<Record<string, string>> = {

@@ -125,6 +125,17 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
     body: JSON.stringify(batch([order(marked)])),
   })
   const [waybill] = JSON.parse(created.text).data
+  const url = 'http://127.0.0.1:1/hook-of-zebulon'
+  const webhook = await service.send({
+    method: 'POST',
+    path: '/api/public/merchant/webhook',
+    headers,
+    body: JSON.stringify({ url }),
+  })
+  const { id } = JSON.parse(webhook.text).data
+  // Else its sender would change rows meanwhile.
+  const state = JSON.stringify({ state: 'disabled' })
+  await service.send({ method: 'PATCH', path: `/api/public/merchant/webhook/${id}`, headers, body: state })
   return {
     ...service,
     headersFor: operation => {
@@ -132,8 +143,8 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
       if (endsToken(operation)) return bearer(leaving.token)
       return isOfStaff(operation) ? bearer(courier.staffToken) : merchant
     },
-    names: { waybill, waybill_number: waybill, tenant: 'demo' },
-    marks: [waybill, ...Object.values(marked)],
+    names: { waybill, waybill_number: waybill, tenant: 'demo', id },
+    marks: [waybill, url, ...Object.values(marked)],
     rivals: {
       method: 'POST',
       path: bulkPath,

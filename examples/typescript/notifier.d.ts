@@ -557,14 +557,48 @@ export interface components {
             send_at?: string | null;
             template: {
                 components: {
+                    /** @description Of a button: its place in the template, from 0. */
+                    index?: string | number;
                     parameters: {
+                        coupon_code?: string;
+                        currency?: {
+                            /** @description Thousandths of the currency. */
+                            amount_1000: number;
+                            code: string;
+                            fallback_value: string;
+                        };
+                        date_time?: {
+                            fallback_value: string;
+                        };
+                        document?: {
+                            filename?: string;
+                            link: string;
+                        };
+                        image?: {
+                            link: string;
+                        };
+                        location?: {
+                            address: string;
+                            latitude: number;
+                            longitude: number;
+                            name: string;
+                        };
                         parameter_name?: string;
-                        text: string;
+                        payload?: string;
+                        text?: string;
                         /** @enum {string} */
-                        type: "text";
+                        type: "text" | "currency" | "date_time" | "image" | "video" | "document" | "location" | "payload" | "coupon_code";
+                        video?: {
+                            link: string;
+                        };
                     }[];
+                    /**
+                     * @description Of a button.
+                     * @enum {string}
+                     */
+                    sub_type?: "quick_reply" | "url" | "copy_code";
                     /** @enum {string} */
-                    type: "header" | "body";
+                    type: "header" | "body" | "button";
                 }[];
                 language: {
                     code: string;
@@ -609,14 +643,48 @@ export interface components {
             status: "queued" | "held" | "sending" | "unknown" | "accepted" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired";
             template: {
                 components: {
+                    /** @description Of a button: its place in the template, from 0. */
+                    index?: string | number;
                     parameters: {
+                        coupon_code?: string;
+                        currency?: {
+                            /** @description Thousandths of the currency. */
+                            amount_1000: number;
+                            code: string;
+                            fallback_value: string;
+                        };
+                        date_time?: {
+                            fallback_value: string;
+                        };
+                        document?: {
+                            filename?: string;
+                            link: string;
+                        };
+                        image?: {
+                            link: string;
+                        };
+                        location?: {
+                            address: string;
+                            latitude: number;
+                            longitude: number;
+                            name: string;
+                        };
                         parameter_name?: string;
-                        text: string;
+                        payload?: string;
+                        text?: string;
                         /** @enum {string} */
-                        type: "text";
+                        type: "text" | "currency" | "date_time" | "image" | "video" | "document" | "location" | "payload" | "coupon_code";
+                        video?: {
+                            link: string;
+                        };
                     }[];
+                    /**
+                     * @description Of a button.
+                     * @enum {string}
+                     */
+                    sub_type?: "quick_reply" | "url" | "copy_code";
                     /** @enum {string} */
-                    type: "header" | "body";
+                    type: "header" | "body" | "button";
                 }[];
                 language: {
                     code: string;

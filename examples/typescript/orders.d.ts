@@ -462,6 +462,134 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/public/merchant/webhook": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Your webhooks
+         * @description Up to 5, the oldest first.
+         */
+        get: operations["listWebhooks"];
+        put?: never;
+        /**
+         * Get events at an address of yours
+         * @description Signed as Standard Webhooks says, from now on. Up to 5 webhooks; the secret is shown this once.
+         */
+        post: operations["createWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/public/merchant/webhook/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete a webhook
+         * @description With what waits for it.
+         */
+        delete: operations["deleteWebhook"];
+        options?: never;
+        head?: never;
+        /**
+         * Change, disable or enable a webhook
+         * @description What waits is tried again at once. Events of the last 30 days that came while it was disabled follow, the oldest first.
+         */
+        patch: operations["changeWebhook"];
+        trace?: never;
+    };
+    "/api/public/merchant/webhook/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What was sent to a webhook, and what came of it
+         * @description The newest events first: those of the last 7 days, and those that wait.
+         */
+        get: operations["listWebhookDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/public/merchant/webhook/{id}/ping": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send a message of the type ping now
+         * @description Once, also while the webhook is disabled. The response says what came of it within 10 seconds.
+         */
+        post: operations["pingWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/public/merchant/webhook/{id}/replay": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Send the events of a period again
+         * @description Of the last 30 days, oldest first, each with its webhook-id, and before what is new. One replay at a time.
+         */
+        post: operations["replayWebhook"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/public/merchant/webhook/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * A new secret for a webhook
+         * @description It is shown this once. For 24 hours messages carry the signatures of both, the new one first.
+         */
+        post: operations["rotateWebhookSecret"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/public/order/tracking-info": {
         parameters: {
             query?: never;
@@ -616,6 +744,26 @@ export interface paths {
     };
 }
 export interface webhooks {
+    merchantEvent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Something happened to an order of yours
+         * @description Sent to your webhooks, signed as Standard Webhooks says, until it is taken (docs/webhooks.md).
+         */
+        post: operations["merchantEvent"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     orderEvents: {
         parameters: {
             query?: never;
@@ -858,6 +1006,12 @@ export interface components {
             /** @description The waybill numbers, as in the request. */
             data: string[];
             message: string;
+        };
+        NewWebhook: {
+            /** @description The types of events that it gets; without it all. */
+            events?: ("order.created" | "order.status_changed" | "order.edited")[];
+            /** @description https, without a user name, at a public address. */
+            url: string;
         };
         Order: {
             /** @description Whole units of the currency. */
@@ -1127,6 +1281,16 @@ export interface components {
                 total: components["schemas"]["OrderFigures"];
             };
         };
+        Ping: {
+            /** @description The status of the response; null: there was none. */
+            code: number | null;
+            /** @description Why there was no response. */
+            error: string | null;
+            /** @description How long it took. */
+            ms: number;
+            /** @description The first 1,024 bytes of the response. */
+            response_body: string | null;
+        };
         PlaceRate: {
             currency: string;
             /** @description For each further kilogram begun. */
@@ -1201,6 +1365,12 @@ export interface components {
                 destination_state: string;
                 rate: components["schemas"]["PlaceRate"];
             }[];
+        };
+        ReplayPeriod: {
+            /** @description Events from this time on. */
+            from: string;
+            /** @description Events up to this time; without it until now. */
+            to?: string;
         };
         RequiredWaybill: {
             waybill_number: string;
@@ -1465,6 +1635,84 @@ export interface components {
         };
         Waybill: {
             waybill_number?: string;
+        };
+        Webhook: {
+            created_at: string;
+            /** @description ISO 8601, UTC. */
+            disabled_at: string | null;
+            /** @description merchant: by you; gone: it responded with 410; failing: nothing was delivered for five days; merchant_inactive. */
+            disabled_reason: string | null;
+            /** @description The types of events that it gets. */
+            events: ("order.created" | "order.status_changed" | "order.edited")[];
+            /** @description The first failure since the last success. */
+            failing_since: string | null;
+            id: string;
+            /** @description Until then the secret before the last rotation signs too. */
+            previous_secret_until: string | null;
+            /** @enum {string} */
+            state: "enabled" | "disabled";
+            url: string;
+        };
+        WebhookChange: {
+            /** @description The types of events that it gets. */
+            events?: ("order.created" | "order.status_changed" | "order.edited")[];
+            /** @enum {string} */
+            state?: "enabled" | "disabled";
+            /** @description https, without a user name, at a public address. */
+            url?: string;
+        };
+        WebhookDeliveries: {
+            data: components["schemas"]["WebhookDelivery"][];
+            next_cursor: string | null;
+        };
+        WebhookDelivery: {
+            attempts: number;
+            /** @description What is sent. */
+            body: unknown;
+            /** @description The status of the response; null: there was none. */
+            code: number | null;
+            /** @description Why there was no response. */
+            error: string | null;
+            /** @description The webhook-id. */
+            id: string;
+            /** @description ISO 8601, UTC. */
+            last_attempt_at: string | null;
+            ms: number | null;
+            /** @description null of a pending one: an earlier event of the waybill comes first. */
+            next_attempt_at: string | null;
+            /** @description The first 1,024 bytes of the response. */
+            response_body: string | null;
+            /** @enum {string} */
+            state: "pending" | "delivered" | "failed";
+            /** @enum {string} */
+            type: "order.created" | "order.status_changed" | "order.edited";
+            waybill_number: string;
+        };
+        WebhookMessage: {
+            data: components["schemas"]["Change"];
+            /** @description ISO 8601, UTC, with six decimals. */
+            timestamp: string;
+            /** @enum {string} */
+            type: "order.created" | "order.status_changed" | "order.edited";
+        };
+        WebhookWithSecret: {
+            created_at: string;
+            /** @description ISO 8601, UTC. */
+            disabled_at: string | null;
+            /** @description merchant: by you; gone: it responded with 410; failing: nothing was delivered for five days; merchant_inactive. */
+            disabled_reason: string | null;
+            /** @description The types of events that it gets. */
+            events: ("order.created" | "order.status_changed" | "order.edited")[];
+            /** @description The first failure since the last success. */
+            failing_since: string | null;
+            id: string;
+            /** @description Until then the secret before the last rotation signs too. */
+            previous_secret_until: string | null;
+            /** @description Signs what is sent. It is shown this once. */
+            secret: string;
+            /** @enum {string} */
+            state: "enabled" | "disabled";
+            url: string;
         };
         WrittenPlace: {
             /** @description The name of a city; or text. */
@@ -3882,6 +4130,541 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    listWebhooks: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "6c0b6a0e-6d2f-4c53-9f3f-3a0e3c1f1f9a",
+                     *           "url": "https://shop.example/webhooks/courier",
+                     *           "events": [
+                     *             "order.created",
+                     *             "order.status_changed"
+                     *           ],
+                     *           "state": "enabled",
+                     *           "disabled_reason": null,
+                     *           "disabled_at": null,
+                     *           "failing_since": null,
+                     *           "previous_secret_until": null,
+                     *           "created_at": "2026-02-20T09:00:00.000000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Webhook"][];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    createWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "url": "https://shop.example/webhooks/courier",
+                 *       "events": [
+                 *         "order.created",
+                 *         "order.status_changed"
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["NewWebhook"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            201: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Webhook Created Successfully",
+                     *       "data": {
+                     *         "id": "6c0b6a0e-6d2f-4c53-9f3f-3a0e3c1f1f9a",
+                     *         "url": "https://shop.example/webhooks/courier",
+                     *         "events": [
+                     *           "order.created",
+                     *           "order.status_changed"
+                     *         ],
+                     *         "state": "enabled",
+                     *         "disabled_reason": null,
+                     *         "disabled_at": null,
+                     *         "failing_since": null,
+                     *         "previous_secret_until": null,
+                     *         "created_at": "2026-02-20T09:00:00.000000Z",
+                     *         "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["WebhookWithSecret"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    deleteWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description The id of the webhook. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Webhook Deleted Successfully"
+                     *     }
+                     */
+                    "application/json": {
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    changeWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description The id of the webhook. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "state": "enabled"
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookChange"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Webhook Updated Successfully",
+                     *       "data": {
+                     *         "id": "6c0b6a0e-6d2f-4c53-9f3f-3a0e3c1f1f9a",
+                     *         "url": "https://shop.example/webhooks/courier",
+                     *         "events": [
+                     *           "order.created",
+                     *           "order.status_changed"
+                     *         ],
+                     *         "state": "enabled",
+                     *         "disabled_reason": null,
+                     *         "disabled_at": null,
+                     *         "failing_since": null,
+                     *         "previous_secret_until": null,
+                     *         "created_at": "2026-02-20T09:00:00.000000Z"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Webhook"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listWebhookDeliveries: {
+        parameters: {
+            query?: {
+                /** @description The next_cursor of the previous response. */
+                cursor?: string;
+                /** @description Events at most. Default: 50. */
+                limit?: number;
+                /** @description Only these. */
+                state?: string;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description The id of the webhook. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41",
+                     *           "type": "order.status_changed",
+                     *           "waybill_number": "DM00000001",
+                     *           "state": "pending",
+                     *           "attempts": 1,
+                     *           "code": 503,
+                     *           "ms": 412,
+                     *           "error": null,
+                     *           "response_body": "Down for maintenance",
+                     *           "last_attempt_at": "2026-02-20T09:12:45.000000Z",
+                     *           "next_attempt_at": "2026-02-20T09:12:50.000000Z",
+                     *           "body": {
+                     *             "type": "order.status_changed",
+                     *             "timestamp": "2026-02-20T09:12:44.000000Z",
+                     *             "data": {
+                     *               "id": "2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41",
+                     *               "type": "order.status_changed",
+                     *               "waybill_number": "DM00000001",
+                     *               "order_no": "LS-1001",
+                     *               "status": {
+                     *                 "key": "key_13",
+                     *                 "name": "DELIVERED"
+                     *               },
+                     *               "happened_at": "2026-02-20T09:12:44.000000Z",
+                     *               "by": "staff",
+                     *               "fields": null
+                     *             }
+                     *           }
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["WebhookDeliveries"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    pingWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description The id of the webhook. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "code": 204,
+                     *         "ms": 87,
+                     *         "error": null,
+                     *         "response_body": null
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Ping"];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    replayWebhook: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description The id of the webhook. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "from": "2026-02-19T08:00:00Z",
+                 *       "to": "2026-02-19T12:00:00Z"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReplayPeriod"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Webhook Replay Started Successfully",
+                     *       "data": {
+                     *         "changes": 41
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: {
+                            /** @description The changes of the period; the webhook gets those of its types. */
+                            changes: number;
+                        };
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    rotateWebhookSecret: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description The id of the webhook. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Webhook Secret Rotated Successfully",
+                     *       "data": {
+                     *         "id": "6c0b6a0e-6d2f-4c53-9f3f-3a0e3c1f1f9a",
+                     *         "url": "https://shop.example/webhooks/courier",
+                     *         "events": [
+                     *           "order.created",
+                     *           "order.status_changed"
+                     *         ],
+                     *         "state": "enabled",
+                     *         "disabled_reason": null,
+                     *         "disabled_at": null,
+                     *         "failing_since": null,
+                     *         "previous_secret_until": null,
+                     *         "created_at": "2026-02-20T09:00:00.000000Z",
+                     *         "secret": "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo="
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["WebhookWithSecret"];
+                        message: string;
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
     trackParcel: {
         parameters: {
             query?: never;
@@ -4656,6 +5439,68 @@ export interface operations {
                 };
             };
             431: components["responses"]["Error431"];
+        };
+    };
+    merchantEvent: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description The id of the event, the same in every attempt. */
+                "webhook-id": string;
+                /** @description One signature, or two for a day after the secret was rotated. */
+                "webhook-signature": string;
+                /** @description The time of the attempt, in seconds since 1970. */
+                "webhook-timestamp": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "type": "order.status_changed",
+                 *       "timestamp": "2026-02-20T09:12:44.000000Z",
+                 *       "data": {
+                 *         "id": "2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41",
+                 *         "type": "order.status_changed",
+                 *         "waybill_number": "DM00000001",
+                 *         "order_no": "LS-1001",
+                 *         "status": {
+                 *           "key": "key_13",
+                 *           "name": "DELIVERED"
+                 *         },
+                 *         "happened_at": "2026-02-20T09:12:44.000000Z",
+                 *         "by": "staff",
+                 *         "fields": null
+                 *       }
+                 *     }
+                 */
+                "application/json": components["schemas"]["WebhookMessage"];
+            };
+        };
+        responses: {
+            /** @description Taken: it is not sent again. */
+            "2XX": {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The webhook is disabled. */
+            410: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description It is sent again. */
+            default: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
         };
     };
     orderEvents: {

@@ -1,6 +1,6 @@
 import { addArchive } from '@courier/shared/cli/archive.ts'
 import { printApplied } from '@courier/shared/cli/changes.ts'
-import { readJson, runCommand, UsageError } from '@courier/shared/cli/command-line.ts'
+import { print, printJson, readJson, runCommand, UsageError } from '@courier/shared/cli/command-line.ts'
 import {
   addAudit,
   addMigrate,
@@ -12,10 +12,11 @@ import {
 } from '@courier/shared/cli/operator-commands.ts'
 import { readSecret } from '@courier/shared/cli/secret.ts'
 import { loadConfigOrExit } from '@courier/shared/config.ts'
+import { readKeys } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import { createTokenFor, listTokens, revokeTokenById, type TokenRequest } from './access/token-commands.ts'
-import { databaseOf, databaseSettings, notifierSettings, notifierUrl } from './config.ts'
+import { databaseOf, databaseSettings, notifierSettings, notifierUrl, webhookSettings } from './config.ts'
 import { migrateOrders } from './database/migrate.ts'
 import { takeTimelines } from './orders/archive.ts'
 import { applyTenant } from './provisioning/apply.ts'
@@ -29,6 +30,7 @@ import {
 } from './provisioning/merchant-commands.ts'
 import { printRestored } from './restoring/print.ts'
 import { recover } from './restoring/restored.ts'
+import { rotateKeys } from './webhooks/rotate-keys.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
@@ -128,6 +130,23 @@ program
       return recover(pool, { ...options, notifier })
     }).finally(() => notifier.close())
     printRestored(tenants, { dryRun, json })
+  })
+
+program
+  .command('keys')
+  .description("the keys that the secrets of merchants' webhooks are sealed with")
+  .command('rotate')
+  .description('seal every secret with the newest of WEBHOOK_KEYS')
+  .option('--json', 'print JSON', false)
+  .action(async ({ json }) => {
+    const { WEBHOOK_KEYS } = loadConfigOrExit(Type.Object({ ...databaseSettings, ...webhookSettings }), process.env)
+    if (WEBHOOK_KEYS === undefined) throw new UsageError('WEBHOOK_KEYS is not set')
+    const result = await withPool(pool => rotateKeys(pool, readKeys('WEBHOOK_KEYS', WEBHOOK_KEYS)))
+    if (json) printJson(result)
+    else print(`The secrets of ${result.rotated} webhooks were sealed with the newest key.`)
+    for (const { tenant, endpoint_id, reason } of result.unopened)
+      process.stderr.write(`  ${tenant} ${endpoint_id}: ${reason}\n`)
+    if (result.unopened.length > 0) process.exitCode = 1
   })
 
 addAudit(program, withPool)

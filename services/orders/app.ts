@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { OrderEvents } from '@courier/shared/contract/order-events.ts'
 import { addressOf } from '@courier/shared/http/addresses.ts'
 import { Limit, limitRequests } from '@courier/shared/http/limits.ts'
@@ -29,6 +28,7 @@ import { countLoads, watchCatalogues } from './catalogue/metrics.ts'
 import { createPlaceIndexes } from './catalogue/place-index.ts'
 import { resolving } from './catalogue/place-routes.ts'
 import { catalogueLists, catalogueRows } from './catalogue/routes.ts'
+import { createTurns } from './catalogue/turns.ts'
 import { changes } from './changes/routes.ts'
 import { createChangeWatch } from './changes/watch.ts'
 import { merchantEdits, staffEdits } from './editing/routes.ts'
@@ -43,6 +43,9 @@ import { finance, publicTracking, tracking } from './orders/waybill-routes.ts'
 import { createWholeLists } from './orders/whole-list.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
 import { Relay } from './outbox/relay.ts'
+import { webhooks } from './webhooks/routes.ts'
+import { messageOperation } from './webhooks/schema.ts'
+import { createSending, type SendingOptions } from './webhooks/sender.ts'
 
 export interface OrdersOptions extends Edge {
   pool: pg.Pool
@@ -60,6 +63,7 @@ export interface OrdersOptions extends Edge {
   /** Of the catalogues in memory, with the lists and indexes made of them. */
   catalogueBytes: number
   login: LoginLimits
+  webhooks: SendingOptions
 }
 
 const merchantPrefix = '/api/public/merchant'
@@ -88,6 +92,7 @@ const api = {
   tags: [
     { name: 'merchant', description: 'Login, and the lists that a merchant chooses from.' },
     { name: 'orders', description: 'The orders of a merchant. Each request carries a bearer token and X-tenant.' },
+    { name: 'webhooks', description: 'Where a merchant gets events (docs/webhooks.md).' },
     { name: 'public', description: 'For anyone who knows a waybill number, without a token.' },
     { name: 'staff', description: "For the courier's staff, with a staff token." },
     { name: 'internal', description: 'For the notifier.' },
@@ -99,7 +104,7 @@ const api = {
       description:
         'Your program logs in, reads the cities once, and pushes its orders in batches of up to 1,000. ' +
         'The tenant is the courier company that you ship with: it gives you its name, your e-mail address and a password.',
-      tags: ['orders', 'merchant', 'public'],
+      tags: ['orders', 'merchant', 'webhooks', 'public'],
       quickStart: `# A token, valid for 30 days
 curl -sS '$URL/api/public/merchant/login' \\
   -H 'X-tenant: demo' -H 'Content-Type: application/json' \\
@@ -125,10 +130,10 @@ curl -sS '$URL/api/staff/order?per_page=5' -H 'Authorization: Bearer TOKEN' -H '
       tags: ['internal', 'operations'],
     },
   ],
-  webhooks: { orderEvents: { post: orderEvents } },
+  webhooks: { orderEvents: { post: orderEvents }, merchantEvent: { post: messageOperation } },
 }
 
-/** The HTTP application, in reading order, and the relay beside it. */
+/** The HTTP application, in reading order, and the relay and the sender of webhooks beside it. */
 export const createOrders = async ({ pool, logger, notifier, serviceToken, ...limits }: OrdersOptions) => {
   const registry = new Registry()
   const isReady = () => checkReachable(pool)
@@ -145,7 +150,8 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const listBytes = Math.floor(limits.catalogueBytes / 4)
   const listsOf = createLists(listBytes)
   const indexBytes = Math.ceil(limits.catalogueBytes / 8)
-  const placeIndexOf = createPlaceIndexes(indexBytes, setImmediate)
+  const turn = createTurns()
+  const placeIndexOf = createPlaceIndexes(indexBytes, turn)
   const catalogues = createCatalogues(pool, limits.catalogueBytes - listBytes - indexBytes, countLoads(registry))
   watchCatalogues(catalogues, registry)
   const numbers = createWaybillNumbers(pool)
@@ -153,13 +159,16 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const suspicions = { findAlike: createFindAlike(pool), findHabits: createFindHabits(pool) }
 
   const watch = createChangeWatch(pool, logger)
+  const sending = createSending(pool, logger, limits.webhooks, registry)
 
+  const onEdited = (): void => {
+    watch.wake()
+    sending.sender?.wake()
+  }
   const onChanged = (tenant: string): void => {
     relay.wake(tenant)
-    watch.wake()
+    onEdited()
   }
-
-  const onEdited = () => watch.wake()
 
   await app.register(login, {
     prefix: merchantPrefix,
@@ -174,7 +183,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(logout, { pool, findCaller })
       await merchants.register(catalogueLists, { pool, catalogues, listsOf })
       await merchants.register(catalogueRows, { pool, catalogues, listsOf })
-      await merchants.register(resolving, { catalogues, placeIndexOf })
+      await merchants.register(resolving, { catalogues, placeIndexOf, turn })
       await merchants.register(booking, {
         dependencies: { pool, catalogues, numbers, writeBatch, ...suspicions },
         maxOrdersPerBatch: limits.maxOrdersPerBatch,
@@ -194,6 +203,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(lookingUp, { pool })
       await merchants.register(changes, { pool, watch })
       await merchants.register(orderSummary, { pool })
+      await merchants.register(webhooks, { pool, ...sending, onChanged: () => sending.sender?.wake() })
       await merchants.register(merchantMoving, { pool, onMoved: onChanged })
       await merchants.register(merchantEdits, { pool, catalogues, onEdited })
       await merchants.register(statusList, { pool })
@@ -225,7 +235,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   )
 
   await app.register(internal, { pool, serviceToken })
-  return { app, relay }
+  return { app, relay, webhooks: sending }
 }
 
 /** All tokens of a merchant share its rate limit. */

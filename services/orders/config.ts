@@ -9,6 +9,7 @@ import {
   tracingSettings,
 } from '@courier/shared/config.ts'
 import { demonstrationProblems, demonstrationSettings } from '@courier/shared/demonstration.ts'
+import { keysProblem } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
 /** The settings of the operator's commands. */
@@ -48,12 +49,25 @@ export const notifierUrl = ({
   NOTIFIER_PORT: number
 }): string => NOTIFIER_URL ?? `http://127.0.0.1:${NOTIFIER_PORT}`
 
+export const webhookSettings = {
+  WEBHOOK_KEYS: Type.Optional(
+    Type.String({
+      secret: true,
+      description:
+        "the keys that seal the secrets of merchants' webhooks, as CREDENTIALS_KEYS; without it there are none",
+      must: 'be id:key pairs separated by commas',
+      problem: (text: string) => keysProblem('WEBHOOK_KEYS', text),
+    }),
+  ),
+}
+
 /** Every environment variable that the process reads. */
 const properties = {
   ...databaseSettings,
   ...notifierSettings,
   ...requestSettings,
   ...tracingSettings,
+  ...webhookSettings,
   ...demonstrationSettings,
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),
   ORDERS_PORT: Port(3000, 'the port of orders'),
@@ -73,6 +87,13 @@ const properties = {
   LOGIN_TOKEN_DAYS: PositiveInteger(30, 'days that a token created by a login is valid', 3650),
   LOGIN_TRIES_PER_EMAIL: PositiveInteger(5, 'maximum wrong logins per minute for one e-mail address from one network'),
   LOGIN_TRIES_PER_ADDRESS: PositiveInteger(30, 'maximum wrong logins per minute from one network'),
+  WEBHOOK_PRIVATE_ADDRESSES: Type.String({
+    default: 'false',
+    maxLength: 5,
+    pattern: '^(true|false)$',
+    description: 'whether webhooks go to http and to private networks too, for development',
+    must: 'be true or false',
+  }),
   PUBLIC_RATE_LIMIT_PER_MINUTE: PositiveInteger(
     60,
     'maximum requests without a token per minute from one network address',

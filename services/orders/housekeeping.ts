@@ -5,7 +5,14 @@ import type { Logger } from 'pino'
 import { deleteOldTokens } from './access/tokens.ts'
 import { deleteOldChanges } from './changes/queries.ts'
 import { deleteUnwanted } from './outbox/queries.ts'
+import { deleteOldDeliveries } from './webhooks/queries.ts'
 
-/** Deletes idempotency keys and tokens and changes that are no longer kept, and events of tenants without messaging. */
+/** Deletes idempotency keys, tokens, changes and deliveries that are no longer kept, and events of tenants without messaging. */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
-  createHousekeeping(pool, logger, [deleteOldKeys, deleteOldTokens, deleteOldChanges, deleteUnwanted])
+  createHousekeeping(pool, logger, [
+    deleteOldKeys,
+    deleteOldTokens,
+    deleteOldChanges,
+    deleteOldDeliveries,
+    deleteUnwanted,
+  ])

@@ -4,6 +4,7 @@ import { runService, startTracer } from '@courier/shared/http/run-service.ts'
 import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { createLogger } from '@courier/shared/log.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
+import { readKeys } from '@courier/shared/vault.ts'
 import { createOrders } from './app.ts'
 import { databaseOf, notifierUrl, Settings } from './config.ts'
 import { migrateOrders } from './database/migrate.ts'
@@ -24,7 +25,8 @@ const notifier = createServiceClient({
   baseUrl: notifierUrl(settings),
   serviceToken: settings.SERVICE_TOKEN,
 })
-const { app, relay } = await createOrders({
+const keyring = settings.WEBHOOK_KEYS === undefined ? undefined : readKeys('WEBHOOK_KEYS', settings.WEBHOOK_KEYS)
+const { app, relay, webhooks } = await createOrders({
   pool,
   logger,
   notifier,
@@ -36,6 +38,7 @@ const { app, relay } = await createOrders({
   catalogueBytes: settings.CATALOGUE_MEMORY_BYTES,
   ...edgeOf(settings),
   tracer,
+  webhooks: { keyring, allowsPrivate: settings.WEBHOOK_PRIVATE_ADDRESSES === 'true' },
   login: {
     tokenDays: settings.LOGIN_TOKEN_DAYS,
     triesPerEmail: settings.LOGIN_TRIES_PER_EMAIL,
@@ -47,8 +50,8 @@ await runService({
   app,
   pool,
   logger,
-  workers: [relay, createOrdersHousekeeping(pool, logger)],
-  clients: [notifier, tracer],
+  workers: [relay, createOrdersHousekeeping(pool, logger), ...(webhooks.sender ? [webhooks.sender] : [])],
+  clients: [notifier, webhooks.dispatcher, tracer],
   migrate: () => migrateOrders(settings),
   host: settings.HOST,
   port: settings.ORDERS_PORT,

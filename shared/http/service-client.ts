@@ -109,10 +109,15 @@ const reasons: Record<string, string> = {
   UND_ERR_RES_EXCEEDED_MAX_SIZE: 'the response is too large',
   TimeoutError: 'no response in time',
   HTTPParserError: 'the response is not HTTP',
+  ERR_TLS_CERT_ALTNAME_INVALID: 'the certificate is of another host',
+  CERT_HAS_EXPIRED: 'the certificate has expired',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'the certificate is not trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'the certificate is not trusted',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'the certificate is not trusted',
 }
 
-/** Never the error's own message: it may show the request. */
-const reasonOf = (error: unknown): string => {
+/** Why there was no response. Never the error's own message: it may show the request. */
+export const reasonOf = (error: unknown): string => {
   if (error instanceof BrokenCircuitError) return 'not tried: the circuit is open'
   const { code, name } = error as { code?: unknown; name?: string }
   return reasons[String(code)] ?? reasons[name ?? ''] ?? 'failure of the connection'

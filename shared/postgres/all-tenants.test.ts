@@ -15,6 +15,7 @@ const allowed: Readonly<Record<string, string>> = {
   'services/notifier/channels/check-keys.ts': 'the keys open the credentials of all tenants, or nothing is sent',
   'services/notifier/channels/prove.ts': 'a number belongs to the one tenant that proved it',
   'services/orders/changes/watch.ts': 'one poll for the waiting requests of all merchants',
+  'services/orders/webhooks/': 'the sender and its metrics: which endpoints have events waiting',
   'services/orders/outbox/': 'the relay and its metrics: which tenants have events waiting',
 }
 

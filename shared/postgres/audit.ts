@@ -38,6 +38,7 @@ export type Action =
   | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed'}`
   | `conversation.${'opted_out' | 'opted_in'}`
   | `templates.${'synced'}`
+  | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
   | `archive.${'written'}`
 
 /** The table `audit` of both services. */

@@ -1,9 +1,10 @@
 import { httpError } from '@courier/shared/http/errors.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
-import { type Keyring, open, VaultError } from './vault.ts'
+import { open } from './vault.ts'
 
 /** A key id whose sealed secrets CREDENTIALS_KEYS cannot open, all or some. */
 export interface UnopenedKey {

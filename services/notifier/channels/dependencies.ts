@@ -1,7 +1,7 @@
+import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { MessagingApi } from '../messaging-api/client.ts'
 import type { TokenKeeper } from './secrets.ts'
-import type { Keyring } from './vault.ts'
 
 /** Dependencies of the actions on channels. */
 export interface ChannelDependencies {

@@ -1,6 +1,7 @@
 import type { Worker } from '@courier/shared/http/run-service.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -8,7 +9,6 @@ import type { Tx } from '../database/tables.ts'
 import { classify } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
 import { findSecrets } from './secrets.ts'
-import { type Keyring, VaultError } from './vault.ts'
 
 interface Prover {
   readonly pool: pg.Pool

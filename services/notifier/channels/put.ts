@@ -2,6 +2,7 @@ import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import { badText, isBadText, required } from '@courier/shared/http/field-errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
+import type { Keyring } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import type { ChannelDependencies } from './dependencies.ts'
@@ -9,7 +10,6 @@ import { MessagesPerSecond, Name, Pin, Plan, Secret, VerifyToken, WabaId } from 
 import { isKeptByAnother, proveChannel } from './prove.ts'
 import { findChannel } from './queries.ts'
 import { type ChannelChange, storeChannel } from './store.ts'
-import type { Keyring } from './vault.ts'
 
 /** Enough for every secret with every character escaped. */
 export const maxChannelBytes = 16_384

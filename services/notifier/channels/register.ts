@@ -1,5 +1,6 @@
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import { classify } from '../messaging-api/classify.ts'
@@ -8,7 +9,6 @@ import type { Failed, Refused } from '../messaging-api/responses.ts'
 import type { ChannelDependencies } from './dependencies.ts'
 import { findChannel } from './queries.ts'
 import { type NewestToken, newestToken, storeSecret } from './secrets.ts'
-import type { Keyring } from './vault.ts'
 
 /** The API's own limit (docs/messaging-api.md#register): the eleventh request blocks the number for another 72 hours. */
 const maxRequests = 10

@@ -1,9 +1,10 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
+import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { type Keyring, open, type SecretKind, seal, VaultError } from './vault.ts'
+import { open, type SecretKind, seal } from './vault.ts'
 
 export interface RotationProgress {
   readonly rotated: number

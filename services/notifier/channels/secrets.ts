@@ -1,8 +1,9 @@
 import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
+import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { type Keyring, last4, open, type SecretKind, type SecretRef, seal, VaultError } from './vault.ts'
+import { last4, open, type SecretKind, type SecretRef, seal } from './vault.ts'
 
 export type Slot = 'current' | 'next'
 

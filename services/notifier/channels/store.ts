@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import type { Change } from '@courier/shared/cli/changes.ts'
+import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import { type ChannelRow, findChannel } from './queries.ts'
 import { storeSecret } from './secrets.ts'
-import type { Keyring, SecretKind } from './vault.ts'
+import type { SecretKind } from './vault.ts'
 
 /** The fields of a channel to set; what is left out stays as it is. Secrets are in the clear. */
 export interface ChannelChange {

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { inspect } from 'node:util'
+import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import t, { type Test } from 'tap'
-import { type Keyring, last4, open, readKeyring, type SecretRef, seal, secretKinds, VaultError } from './vault.ts'
+import { last4, open, readKeyring, type SecretRef, seal, secretKinds } from './vault.ts'
 
 const newKey = (bytes = 32): string => randomBytes(bytes).toString('base64')
 const keyring = readKeyring(`k1:${newKey()}`)
@@ -145,4 +146,10 @@ t.test('the last four characters name a token, and nothing of a PIN', async t =>
   t.equal(last4(token), 'ngth')
   t.equal(last4('123456'), '')
   t.equal(last4(''), '')
+})
+
+t.test('what 0.1.0 sealed opens', async t => {
+  const key = readKeyring(`k1:${Buffer.alloc(32, 7).toString('base64')}`)
+  const stored = 'nhNDdm5XWJjeUuFXmwXlxd3dgZIFyMJ16+sH8IYNeVP08gdU1aXOXRKQ55JPcDC3u1r9l17f4wtXn1OgeGg='
+  t.equal(open(key, ref, 'k1', Buffer.from(stored, 'base64')), token)
 })

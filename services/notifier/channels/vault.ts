@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+import { type Keyring, keysProblem, openAs, readKeys, type Sealed, sealAs } from '@courier/shared/vault.ts'
 
 export const secretKinds = ['access_token', 'app_secret', 'pin'] as const
 export type SecretKind = (typeof secretKinds)[number]
@@ -10,124 +10,18 @@ export interface SecretRef {
   readonly kind: SecretKind
 }
 
-/** The keys of CREDENTIALS_KEYS: the newest seals; older ones open what they sealed. */
-export interface Keyring {
-  readonly newest: string
-  /** By key id. A KeyObject shows nothing of its key when it is printed. */
-  readonly keys: ReadonlyMap<string, KeyObject>
-}
+const setting = 'CREDENTIALS_KEYS'
+export const readKeyring = (text: string): Keyring => readKeys(setting, text)
+export const keyringProblem = (text: string): string | undefined => keysProblem(setting, text)
 
-export interface Sealed {
-  readonly keyId: string
-  /** 12 bytes of IV, 16 of tag, then the ciphertext. */
-  readonly sealed: Buffer
-}
+/** Stored secrets are bound to these texts: they never change. */
+const reference = ({ tenant, phoneNumberId, kind }: SecretRef) => ['courier credentials 1', tenant, phoneNumberId, kind]
 
-/** `message` shows neither a secret nor a key. */
-export class VaultError extends Error {
-  override name = 'VaultError'
-  readonly code: 'bad_keyring' | 'unknown_key' | 'not_opened'
+export const seal = (keyring: Keyring, ref: SecretRef, text: string): Sealed => sealAs(keyring, reference(ref), text)
 
-  constructor(code: VaultError['code'], message: string) {
-    super(message)
-    this.code = code
-  }
-}
-
-const algorithm = 'aes-256-gcm'
-const keyBytes = 32
-const ivBytes = 12
-const tagBytes = 16
-
-/**
- * Reads CREDENTIALS_KEYS: `id:key` pairs separated by commas, the newest first, each key 32 bytes in base64.
- * Throws VaultError that says which pairs are wrong and how, one per line.
- */
-export const readKeyring = (setting: string): Keyring => {
-  const keys = new Map<string, KeyObject>()
-  const problems: string[] = []
-  for (const [index, pair] of setting.split(',').entries()) {
-    const read = readPair(pair.trim())
-    // By its position: what stands before the colon may be a key too, written where its id belongs.
-    const add = (problem: string) => problems.push(`key ${index + 1} of CREDENTIALS_KEYS ${problem}`)
-    if (read.problem !== undefined) add(read.problem)
-    else if (keys.has(read.id)) add('has an id that an earlier one has')
-    else keys.set(read.id, read.key)
-  }
-  if (problems.length > 0) throw new VaultError('bad_keyring', problems.join('\n'))
-  const [newest = ''] = keys.keys()
-  return { newest, keys }
-}
-
-/** What is wrong with CREDENTIALS_KEYS, without any of it. */
-export const keyringProblem = (setting: string): string | undefined => {
-  try {
-    readKeyring(setting)
-    return undefined
-  } catch (error) {
-    if (!(error instanceof VaultError)) throw error
-    return error.message
-  }
-}
-
-type Pair = { problem: string } | { problem?: undefined; id: string; key: KeyObject }
-
-const readPair = (pair: string): Pair => {
-  if (pair === '') return { problem: 'is empty' }
-  const colon = pair.indexOf(':')
-  if (colon === -1) return { problem: 'has no id: write id:key' }
-  const id = pair.slice(0, colon)
-  if (!/^[A-Za-z0-9_.-]{1,32}$/.test(id))
-    return { problem: 'has a wrong id: 1 to 32 letters, digits, dots, hyphens and underscores' }
-  const key = Buffer.from(pair.slice(colon + 1), 'base64')
-  // Buffer.from skips what is not base64: a key is valid only when encoding it again gives the same text.
-  if (plain(key.toString('base64')) !== plain(pair.slice(colon + 1))) return { problem: 'is not base64' }
-  if (key.length !== keyBytes) return { problem: `has ${key.length} bytes instead of ${keyBytes}` }
-  return { id, key: createSecretKey(key) }
-}
-
-const plain = (base64: string): string =>
-  base64
-    .replaceAll('-', '+')
-    .replaceAll('_', '/')
-    .replace(/={1,2}$/, '')
-
-/** Seals with the newest key under a random IV: two seals of one text differ. */
-export const seal = ({ newest, keys }: Keyring, ref: SecretRef, text: string): Sealed => {
-  const key = keys.get(newest)
-  if (!key) throw unknownKey(newest)
-  const iv = randomBytes(ivBytes)
-  const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagBytes })
-  cipher.setAAD(boundTo(ref, newest))
-  const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
-  return { keyId: newest, sealed: Buffer.concat([iv, cipher.getAuthTag(), ciphertext]) }
-}
-
-/** Throws VaultError when the keyring lacks the key, and when the secret was altered or belongs elsewhere. */
-export const open = ({ keys }: Keyring, ref: SecretRef, keyId: string, sealed: Buffer): string => {
-  const key = keys.get(keyId)
-  if (!key) throw unknownKey(keyId)
-  if (sealed.length < ivBytes + tagBytes) throw notOpened()
-  const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, ivBytes), { authTagLength: tagBytes })
-  decipher.setAAD(boundTo(ref, keyId))
-  decipher.setAuthTag(sealed.subarray(ivBytes, ivBytes + tagBytes))
-  const text = decipher.update(sealed.subarray(ivBytes + tagBytes))
-  try {
-    return Buffer.concat([text, decipher.final()]).toString('utf8')
-  } catch {
-    throw notOpened()
-  }
-}
-
-/** The associated data. JSON keeps the parts apart: ("a", "bc") and ("ab", "c") differ. */
-const boundTo = ({ tenant, phoneNumberId, kind }: SecretRef, keyId: string): Buffer =>
-  Buffer.from(JSON.stringify(['courier credentials 1', tenant, phoneNumberId, kind, keyId]))
-
-const unknownKey = (keyId: string): VaultError =>
-  new VaultError('unknown_key', `CREDENTIALS_KEYS has no key ${keyId}: add it again to read what it sealed`)
-
-const notOpened = (): VaultError =>
-  new VaultError('not_opened', 'a sealed secret was altered, or belongs to another tenant, channel, kind or key')
+/** Throws VaultError. */
+export const open = (keyring: Keyring, ref: SecretRef, keyId: string, sealed: Buffer): string =>
+  openAs(keyring, reference(ref), { keyId, sealed })
 
 /** The end of a secret, to recognise it by; empty for a short one, such as a PIN, whose end would reveal too much. */
 export const last4 = (text: string): string => (text.length < 16 ? '' : text.slice(-4))

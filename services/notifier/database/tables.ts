@@ -1,7 +1,7 @@
 import type { AuditTable } from '@courier/shared/postgres/audit.ts'
 import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
 import type { ColumnType, Generated } from 'kysely'
-import type { MessageTemplate } from '../messaging-api/message-template.ts'
+import type { Component, MessageTemplate } from '../messaging-api/message-template.ts'
 
 /** Every status of a message, in the order of its life. */
 export const messageStatuses = [
@@ -166,6 +166,7 @@ export interface Tables {
     language: string
     header: string[]
     body: string[]
+    components: ColumnType<Component[], string | undefined, string>
     phone_number_id: string | null
     holds_until_open: boolean
     send_between: [string, string] | null

@@ -20,6 +20,7 @@ export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {
     language: row.language,
     header: row.header,
     body: row.body,
+    components: row.components,
     phoneNumberId: row.phone_number_id,
     holdsUntilOpen: row.holds_until_open,
     sendBetween: row.send_between,

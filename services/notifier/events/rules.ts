@@ -1,7 +1,8 @@
 import { isUnderWay, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import type { Hours } from '../messages/hours.ts'
-import { fillText } from '../messages/placeholders.ts'
+import { fillComponent } from '../messages/placeholders.ts'
 import type { MessageRequest } from '../messages/schema.ts'
+import type { Component, MessageTemplate } from '../messaging-api/message-template.ts'
 
 /** Which event makes which message. */
 export interface Rule {
@@ -12,6 +13,8 @@ export interface Rule {
   /** Texts of the parameters, with fields of the order as `{{customer_name}}`. */
   readonly header: readonly string[]
   readonly body: readonly string[]
+  /** A header of another kind, buttons, and a body with names. */
+  readonly components: readonly Component[]
   /** null: the default one. */
   readonly phoneNumberId: string | null
   readonly holdsUntilOpen: boolean
@@ -33,17 +36,25 @@ export interface TenantHours {
   readonly timeZone: string | null
 }
 
+/** The template of the rule's messages, before the order's values stand in it. */
+export const templateOf = ({ template, language, components, ...texts }: Rule): MessageTemplate => ({
+  name: template,
+  language: { code: language },
+  components: [
+    ...(['header', 'body'] as const).flatMap(type =>
+      texts[type].length > 0 ? [{ type, parameters: texts[type].map(text => ({ type: 'text' as const, text })) }] : [],
+    ),
+    ...components,
+  ],
+})
+
 /** The rule's message about an order, to its customer. */
 export const messageOf = (rule: Rule, order: OrderSnapshot, { between, timeZone }: TenantHours): MessageRequest => {
   const ownBetween = rule.sendBetween ?? between
-  const parameters = (texts: readonly string[]) =>
-    texts.map(text => ({ type: 'text' as const, text: fillText(text, order) }))
-  const components = (['header', 'body'] as const).flatMap(type =>
-    rule[type].length > 0 ? [{ type, parameters: parameters(rule[type]) }] : [],
-  )
+  const template = templateOf(rule)
   return {
     to: order.customer_phone,
-    template: { name: rule.template, language: { code: rule.language }, components },
+    template: { ...template, components: template.components.map(component => fillComponent(component, order)) },
     channel: rule.phoneNumberId,
     waybill_number: order.waybill_number,
     hold_until_open: rule.holdsUntilOpen,

@@ -4,11 +4,11 @@ import { badText, type ErrorList, isBadText, isBlank, required } from '@courier/
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
-import type { MessageTemplate } from '../messaging-api/message-template.ts'
+import { type MessageTemplate, textsOf } from '../messaging-api/message-template.ts'
 import { findOrders } from '../orders-client/find-orders.ts'
 import type { OrdersClient } from '../orders-client/orders-client.ts'
 import { type Acceptance, acceptMessages, findAcceptance, type PathOf } from './accept.ts'
-import { fillText, hasPlaceholder, placeholderError } from './placeholders.ts'
+import { fillComponent, hasPlaceholder, placeholderError } from './placeholders.ts'
 import type { MessageBody, MessageRequest } from './schema.ts'
 
 export interface WaybillDependencies {
@@ -48,13 +48,8 @@ export const acceptBodies = async (
   return acceptMessages(pool, tenant, fillBodies(bodies, found, errors, pathOf), errors, pathOf, key, by, traceparent)
 }
 
-const parametersOf = ({ template }: MessageBody) =>
-  template.components.flatMap(({ parameters }, c) =>
-    parameters.map(({ text }, p) => ({ text, path: `template.components.${c}.parameters.${p}.text` })),
-  )
-
 const needsOrder = (body: MessageBody): boolean =>
-  isBlank(body.to) || parametersOf(body).some(({ text }) => hasPlaceholder(text))
+  isBlank(body.to) || textsOf(body.template).some(({ text }) => hasPlaceholder(text))
 
 const needsWaybill = 'The waybill number field is required: a text names a field of its order.'
 
@@ -68,9 +63,9 @@ const checkBodies = (
     if (errors.isFull) return
     if (!body) continue
     const prefix = pathOf(index)
-    for (const { text, path } of parametersOf(body)) {
+    for (const { text, path } of textsOf(body.template)) {
       const error = placeholderError(text)
-      if (error) errors.add(prefix + path, error)
+      if (error) errors.add(`${prefix}template.${path}`, error)
     }
     const { waybill_number: waybill, messaging_product: given } = body
     if (product !== undefined && !isBlank(given) && given !== product)
@@ -110,10 +105,5 @@ const fillBody = (body: MessageBody, order: OrderSnapshot): MessageRequest => ({
 /** Texts without a field of the order stay as they are. */
 const fillTemplate = (template: MessageTemplate, order: OrderSnapshot): MessageTemplate => ({
   ...template,
-  components: template.components.map(component => ({
-    ...component,
-    parameters: component.parameters.map(parameter =>
-      hasPlaceholder(parameter.text) ? { ...parameter, text: fillText(parameter.text, order) } : parameter,
-    ),
-  })),
+  components: template.components.map(component => fillComponent(component, order)),
 })

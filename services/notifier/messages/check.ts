@@ -1,9 +1,9 @@
 import type { FieldErrors } from '@courier/shared/http/errors.ts'
-import { badText, isBadText } from '@courier/shared/http/field-errors.ts'
+import { badText, isBadText, required } from '@courier/shared/http/field-errors.ts'
 import type { SendingChannel } from '../channels/queries.ts'
 import { type Conversation, isOpen } from '../conversations/conversation.ts'
 import { normalisePhone } from '../conversations/phone-number.ts'
-import type { MessageTemplate } from '../messaging-api/message-template.ts'
+import { type MessageTemplate, type Parameter, parameterTypes, textsOf } from '../messaging-api/message-template.ts'
 import { type Hours, type nextAllowed, waitsFor } from './hours.ts'
 import type { MessageRequest } from './schema.ts'
 
@@ -84,16 +84,27 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   return { kind: 'checked', message }
 }
 
-/** Beyond the schema: text that Postgres cannot store, and a component given twice. */
+/** Beyond the schema: text that Postgres cannot store, a parameter without the value of its type, a component given twice. */
 const checkTexts = ({ waybill_number, template }: MessageRequest, errors: FieldErrors): void => {
   if (isBadText(waybill_number ?? '')) errors.waybill_number = [badText('waybill_number')]
+  for (const { text, path } of textsOf(template))
+    if (isBadText(text)) errors[`template.${path}`] = [badText(path.split('.').at(-1) ?? path)]
   const seen = new Set<string>()
-  for (const [c, { type, parameters }] of template.components.entries()) {
-    if (seen.has(type)) errors[`template.components.${c}.type`] = [`The ${type} component is there twice.`]
-    seen.add(type)
-    for (const [p, { text }] of parameters.entries())
-      if (isBadText(text)) errors[`template.components.${c}.parameters.${p}.text`] = [badText('text')]
+  for (const [c, { type, index, parameters }] of template.components.entries()) {
+    const path = `template.components.${c}`
+    const name = type === 'button' ? `button ${index}` : type
+    if (seen.has(name)) errors[`${path}.type`] = [`The ${name} component is there twice.`]
+    seen.add(name)
+    for (const [p, parameter] of parameters.entries()) checkValue(parameter, `${path}.parameters.${p}`, errors)
   }
+}
+
+const checkValue = (parameter: Parameter, path: string, errors: FieldErrors): void => {
+  const { type } = parameter
+  if (parameter[type] === undefined) errors[`${path}.${type}`] = [required(`${path}.${type}`)]
+  for (const other of parameterTypes)
+    if (other !== type && parameter[other] !== undefined)
+      errors[`${path}.${other}`] = [`A parameter of type ${type} has no ${other}.`]
 }
 
 /** The channel named; without a name the default one, or the only one. */

@@ -1,4 +1,5 @@
 import { type OrderSnapshot, orderFields } from '@courier/shared/contract/order-events.ts'
+import { type Component, mapTexts } from '../messaging-api/message-template.ts'
 
 const placeholder = /\{\{([^{}]*)\}\}/g
 
@@ -25,10 +26,10 @@ const maxLength = 1024
  * The text with the order's values in place of `{{field}}`, as the API accepts it: blanks, tabs and line breaks are one
  * blank, and it ends after 1,024 characters. Numbers are plain digits.
  */
-export const fillText = (text: string, order: OrderSnapshot): string => {
+export const fillText = (text: string, order: OrderSnapshot, encode = (value: string) => value): string => {
   const filled = text.replace(placeholder, (_whole, inner: string) => {
     const name = inner.trim()
-    return isField(name) ? plain(String(order[name] ?? '')) || nothing : nothing
+    return encode(isField(name) ? plain(String(order[name] ?? '')) || nothing : nothing)
   })
   return (
     plain(filled)
@@ -37,6 +38,16 @@ export const fillText = (text: string, order: OrderSnapshot): string => {
       .trim() || nothing
   )
 }
+
+/** The component with the order's values in its texts; in addresses they are percent-encoded. */
+export const fillComponent = (component: Component, order: OrderSnapshot): Component => ({
+  ...component,
+  parameters: component.parameters.map(parameter =>
+    mapTexts(component, parameter, ({ text, isAddress }) =>
+      hasPlaceholder(text) ? fillText(text, order, isAddress ? encodeURIComponent : undefined) : text,
+    ),
+  ),
+})
 
 const plain = (text: string): string =>
   text

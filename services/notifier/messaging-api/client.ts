@@ -9,7 +9,7 @@ import {
   type TokenInfo,
 } from './account-responses.ts'
 import { Exchange, TracedClient } from './exchange.ts'
-import type { MessageTemplate } from './message-template.ts'
+import { type MessageTemplate, textsOf } from './message-template.ts'
 import {
   type Accepted,
   type Failed,
@@ -120,8 +120,7 @@ const send = async (
   body: ReturnType<typeof templateBody>,
   traceparent: string | null | undefined,
 ): Promise<Accepted | Failed> => {
-  const texts = body.template.components.flatMap(({ parameters }) => parameters.map(parameter => parameter.text))
-  const carried = [body.to, ...texts]
+  const carried = [body.to, ...textsOf(body.template).map(({ text }) => text)]
   const response = await call({ accessToken, path, traceparent, body, read: readAcceptance, carried })
   if (response.kind !== 'received') return response
   return { kind: 'accepted', ...response.value, servedVersion: response.servedVersion }

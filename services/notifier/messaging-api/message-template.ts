@@ -1,11 +1,12 @@
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TOptional, Type } from '@sinclair/typebox'
 
 const maxParameterLength = 1024
 const maxParameters = 100
-const maxComponents = 2
+/** Header, body and buttons. */
+const maxComponents = 12
 
 /** Of a message whose texts are all as long as they may be, every character escaped. */
-export const maxMessageBytes = (maxComponents * maxParameters + 1) * (6 * maxParameterLength + 512)
+export const maxMessageBytes = (2 * maxParameters + 1) * (6 * maxParameterLength + 512)
 
 export const ParameterText = Type.String({
   minLength: 1,
@@ -15,24 +16,109 @@ export const ParameterText = Type.String({
   must: 'be a text of 1 to 1024 characters without line breaks, tabs and more than four blanks in a row',
 })
 
+const strict = { additionalProperties: false }
+const shortText = (maxLength: number) =>
+  Type.String({
+    minLength: 1,
+    maxLength,
+    pattern: '^[^\\u0000-\\u001f]*\\S[^\\u0000-\\u001f]*$',
+    must: `be a text of 1 to ${maxLength} characters without line breaks`,
+  })
+
+/** Fields of an order may stand in it; the file is fetched by the API, not by us. */
+export const MediaLink = Type.String({
+  maxLength: 2000,
+  pattern: '^https://[^\\s\\u0000-\\u001f/?#]+/[^\\s\\u0000-\\u001f]*$',
+  must: 'be an https address',
+})
+
+const media = Type.Object({ link: MediaLink }, strict)
+
+export const Location = Type.Object(
+  {
+    latitude: Type.Number({ minimum: -90, maximum: 90 }),
+    longitude: Type.Number({ minimum: -180, maximum: 180 }),
+    name: shortText(1000),
+    address: shortText(1000),
+  },
+  strict,
+)
+export const Payload = shortText(256)
+export const CouponCode = Type.String({
+  maxLength: 20,
+  pattern: '^[A-Za-z0-9]{1,20}$',
+  must: 'be 1 to 20 letters and digits',
+})
+export const ParameterName = Type.String({
+  maxLength: 60,
+  pattern: '^[a-z0-9_]{1,60}$',
+  must: 'be lower-case letters, digits and _',
+})
+
+/** The values of a parameter; of these it has the one that its `type` names (docs/messaging-api.md#components). */
+const values = {
+  text: ParameterText,
+  currency: Type.Object(
+    {
+      fallback_value: shortText(60),
+      code: Type.String({ maxLength: 3, pattern: '^[A-Z]{3}$', must: 'be a currency code such as LKR' }),
+      amount_1000: Type.Integer({ description: 'Thousandths of the currency.' }),
+    },
+    strict,
+  ),
+  date_time: Type.Object({ fallback_value: shortText(60) }, strict),
+  image: media,
+  video: media,
+  document: Type.Object({ link: MediaLink, filename: Type.Optional(shortText(240)) }, strict),
+  location: Location,
+  payload: Payload,
+  coupon_code: CouponCode,
+}
+export type ParameterType = keyof typeof values
+export const parameterTypes = Object.keys(values) as ParameterType[]
+
+const optionalValues = Object.fromEntries(parameterTypes.map(type => [type, Type.Optional(values[type])])) as {
+  [type in ParameterType]: TOptional<(typeof values)[type]>
+}
+
 export const Parameter = Type.Object(
   {
-    type: Type.Literal('text', { must: 'be "text"' }),
-    text: ParameterText,
-    parameter_name: Type.Optional(
-      Type.String({ maxLength: 60, pattern: '^[a-z0-9_]{1,60}$', must: 'be lower-case letters, digits and _' }),
+    type: Type.Union(
+      parameterTypes.map(type => Type.Literal(type)),
+      { must: `be one of ${parameterTypes.join(', ')}` },
     ),
+    ...optionalValues,
+    parameter_name: Type.Optional(ParameterName),
   },
-  { additionalProperties: false },
+  { ...strict, description: 'Its `type`, and the value of that name.' },
 )
+export type Parameter = Static<typeof Parameter>
+
+export const buttonKinds = ['quick_reply', 'url', 'copy_code'] as const
+export type ButtonKind = (typeof buttonKinds)[number]
 
 export const Component = Type.Object(
   {
-    type: Type.Union([Type.Literal('header'), Type.Literal('body')], { must: 'be "header" or "body"' }),
+    type: Type.Union([Type.Literal('header'), Type.Literal('body'), Type.Literal('button')], {
+      must: 'be "header", "body" or "button"',
+    }),
+    sub_type: Type.Optional(
+      Type.Union(
+        buttonKinds.map(kind => Type.Literal(kind)),
+        { must: `be one of ${buttonKinds.join(', ')}`, description: 'Of a button.' },
+      ),
+    ),
+    index: Type.Optional(
+      Type.Union([Type.String({ maxLength: 1, pattern: '^[0-9]$' }), Type.Integer({ minimum: 0, maximum: 9 })], {
+        must: 'be the place of the button, 0 to 9',
+        description: 'Of a button: its place in the template, from 0.',
+      }),
+    ),
     parameters: Type.Array(Parameter, { maxItems: maxParameters }),
   },
-  { additionalProperties: false },
+  strict,
 )
+export type Component = Static<typeof Component>
 
 export const TemplateName = Type.String({
   maxLength: 512,
@@ -55,3 +141,46 @@ export const MessageTemplate = Type.Object(
   { additionalProperties: false },
 )
 export type MessageTemplate = Static<typeof MessageTemplate>
+
+/** A text of a parameter. */
+export interface ParameterPart {
+  readonly text: string
+  /** Such as `image.link`. */
+  readonly field: string
+  /** What is put into an address is encoded. */
+  readonly isAddress: boolean
+}
+
+/** The parameter of a component with each of its texts replaced. */
+export const mapTexts = (
+  component: Pick<Component, 'type'>,
+  parameter: Parameter,
+  replace: (part: ParameterPart) => string,
+): Parameter => {
+  const { type } = parameter
+  const value: unknown = parameter[type]
+  if (typeof value === 'string')
+    return { ...parameter, [type]: replace({ text: value, field: type, isAddress: isSuffix(component, type) }) }
+  if (typeof value !== 'object' || value === null) return parameter
+  const replaced = Object.entries(value).map(([name, inner]) => {
+    const part = { field: `${type}.${name}`, isAddress: name === 'link' }
+    return [name, typeof inner === 'string' ? replace({ text: inner, ...part }) : inner]
+  })
+  return { ...parameter, [type]: Object.fromEntries(replaced) }
+}
+
+/** The text of a URL button is the end of its address. */
+const isSuffix = (component: Pick<Component, 'type'>, type: ParameterType): boolean =>
+  component.type === 'button' && type === 'text'
+
+/** All texts of a template's parameters, with their paths in it. */
+export const textsOf = ({ components }: Pick<MessageTemplate, 'components'>): { text: string; path: string }[] => {
+  const texts: { text: string; path: string }[] = []
+  for (const [c, component] of components.entries())
+    for (const [p, parameter] of component.parameters.entries())
+      mapTexts(component, parameter, ({ text, field }) => {
+        texts.push({ text, path: `components.${c}.parameters.${p}.${field}` })
+        return text
+      })
+  return texts
+}

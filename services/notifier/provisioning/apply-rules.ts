@@ -46,7 +46,7 @@ const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Pro
   await tx
     .insertInto('rules')
     .values(
-      rules.map(({ event, template, language, header, body, phoneNumberId, ...rule }, position) => ({
+      rules.map(({ event, template, language, header, body, components, phoneNumberId, ...rule }, position) => ({
         tenant_id: tenant,
         position,
         event,
@@ -54,6 +54,7 @@ const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Pro
         language,
         header: [...header],
         body: [...body],
+        components: JSON.stringify(components),
         phone_number_id: phoneNumberId,
         holds_until_open: rule.holdsUntilOpen,
         send_between: rule.sendBetween && [...rule.sendBetween],

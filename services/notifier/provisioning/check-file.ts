@@ -7,7 +7,7 @@ import { Pin, Secret, VerifyToken } from '../channels/fields.ts'
 import { type ChannelChange, defaultMessagesPerSecond } from '../channels/store.ts'
 import type { Rule } from '../events/rules.ts'
 import { isTimeZone } from '../messages/hours.ts'
-import { placeholderError } from '../messages/placeholders.ts'
+import { checkHours, checkRules, toRule } from './check-rules.ts'
 import { NotifierFile } from './notifier-file.ts'
 
 /** A file whose secrets are in the clear, wherever they stood. */
@@ -53,11 +53,6 @@ const checkTexts = (value: unknown, path: string, add: Add): void => {
   for (const [name, inner] of Object.entries(value)) checkTexts(inner, path ? `${path}.${name}` : name, add)
 }
 
-const checkHours = (between: string[] | undefined, path: string, add: Add): void => {
-  if (between && (between[0] === between[1] || between[0] === '24:00'))
-    add(`${path}.send_between`, 'The send between field must be two different times; only the end may be 24:00.')
-}
-
 const checkChannels = ({ channels }: NotifierFile, add: Add): void => {
   const ids = channels.map(channel => channel.phone_number_id)
   for (const [index, id] of ids.entries())
@@ -65,44 +60,6 @@ const checkChannels = ({ channels }: NotifierFile, add: Add): void => {
   if (channels.filter(channel => channel.default).length > 1)
     add('channels', 'A tenant has one default channel at most.')
 }
-
-/** A request carries up to 500 events, and all their messages must be written before its timeout. */
-const maxRulesOfEvent = 5
-
-type GivenRule = NonNullable<NotifierFile['rules']>[number]
-
-const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
-  const names = rules.map(nameOf)
-  const events = rules.map(({ on }) => on)
-  for (const [index, rule] of rules.entries()) {
-    if (events.slice(0, index).filter(on => on === rule.on).length >= maxRulesOfEvent)
-      add(`rules.${index}.on`, `At most ${maxRulesOfEvent} rules may be on ${rule.on}.`)
-    checkHours(rule.send_between, `rules.${index}`, add)
-    for (const [place, event] of (rule.supersedes ?? []).entries())
-      if (!events.includes(event)) add(`rules.${index}.supersedes.${place}`, `No rule is on ${event}.`)
-    if (names.indexOf(nameOf(rule)) < index) add(`rules.${index}`, `The rule ${nameOf(rule)} is there twice.`)
-    for (const part of ['header', 'body'] as const)
-      for (const [place, text] of (rule[part] ?? []).entries()) {
-        const error = placeholderError(text)
-        if (error) add(`rules.${index}.${part}.${place}`, error)
-      }
-  }
-}
-
-const nameOf = ({ on, template, language }: GivenRule): string => `${on}: ${template} ${language}`
-
-const toRule = (rule: GivenRule): Rule => ({
-  event: rule.on,
-  template: rule.template,
-  language: rule.language,
-  header: rule.header ?? [],
-  body: rule.body ?? [],
-  phoneNumberId: rule.channel ?? null,
-  holdsUntilOpen: rule.hold_until_open ?? false,
-  sendBetween: (rule.send_between as [string, string] | undefined) ?? null,
-  supersedes: rule.supersedes ?? [],
-  expiresAfterHours: rule.expires_after_hours ?? null,
-})
 
 type Given = string | { env: string }
 

@@ -1,6 +1,15 @@
 import { type Static, type TString, Type } from '@sinclair/typebox'
 import { MessagesPerSecond, Name, PhoneNumberId, Pin, Plan, Secret, VerifyToken, WabaId } from '../channels/fields.ts'
-import { LanguageCode, ParameterText, TemplateName } from '../messaging-api/message-template.ts'
+import {
+  CouponCode,
+  LanguageCode,
+  Location,
+  MediaLink,
+  ParameterName,
+  ParameterText,
+  Payload,
+  TemplateName,
+} from '../messaging-api/message-template.ts'
 
 const strict = { additionalProperties: false }
 
@@ -34,6 +43,17 @@ const Channel = Type.Object(
   strict,
 )
 
+/** What one button gets: the end of its address, the payload that a tap returns, or the code that it copies. */
+const Button = Type.Object(
+  {
+    index: Type.Integer({ minimum: 0, maximum: 9, must: 'be the place of the button, 0 to 9' }),
+    url: Type.Optional(ParameterText),
+    payload: Type.Optional(Payload),
+    code: Type.Optional(CouponCode),
+  },
+  { ...strict, minProperties: 2, maxProperties: 2, must: 'have an index, and one of url, payload and code' },
+)
+
 const maxRules = 100
 /** More than any template has; bounds the messages that a rule creates for 500 events. */
 const maxRuleParameters = 20
@@ -58,6 +78,19 @@ const Rule = Type.Object(
     language: LanguageCode,
     header: Type.Optional(Type.Array(ParameterText, { maxItems: 1 })),
     body: Type.Optional(Type.Array(ParameterText, { maxItems: maxRuleParameters })),
+    /** For a template whose parameters have names. */
+    named_body: Type.Optional(
+      Type.Record(ParameterName, ParameterText, {
+        ...strict,
+        maxProperties: maxRuleParameters,
+        must: `be an object of at most ${maxRuleParameters} texts by the names of their parameters`,
+      }),
+    ),
+    header_image: Type.Optional(MediaLink),
+    header_video: Type.Optional(MediaLink),
+    header_document: Type.Optional(MediaLink),
+    header_location: Type.Optional(Location),
+    buttons: Type.Optional(Type.Array(Button, { maxItems: 10 })),
     channel: Type.Optional(PhoneNumberId),
     hold_until_open: Type.Optional(Type.Boolean()),
     send_between: Type.Optional(SendBetween),

@@ -1,6 +1,6 @@
 import { findSendingChannels } from '../channels/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import type { Rule } from '../events/rules.ts'
+import { type Rule, templateOf } from '../events/rules.ts'
 import { chooseChannel } from '../messages/check.ts'
 import { isOpenPlaceholder } from '../messages/placeholders.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
@@ -19,7 +19,7 @@ export const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[]
         if (isOpenPlaceholder(text)) warnings.push(`${path}.${part}.${place}: {{ and }} are not in pairs`)
     const wabaId = chooseChannel(rule.phoneNumberId, channels)?.wabaId
     const known = wabaId ? await findTemplates(tx, tenant, wabaId, [rule.template]) : undefined
-    const errors = known ? checkTemplate(known, messageOf(rule), `${path}.`) : {}
+    const errors = known ? checkTemplate(known, templateOf(rule), `${path}.`) : {}
     for (const sentence of Object.values(errors).flat()) warnings.push(`${path}: ${sentence}`)
   }
   return warnings
@@ -30,13 +30,3 @@ const ownSet =
   "It makes messages only if the tenant's own set has it: GET /api/public/merchant/order/status-list of orders lists that set."
 
 const isUsualEvent = (event: string): boolean => event.startsWith('order.') || /^key_([1-9]|1[0-9]|2[01])$/.test(event)
-
-const messageOf = ({ template, language, header, body }: Rule) => {
-  const component = (type: 'header' | 'body', texts: readonly string[]) =>
-    texts.length > 0 ? [{ type, parameters: texts.map(text => ({ type: 'text' as const, text })) }] : []
-  return {
-    name: template,
-    language: { code: language },
-    components: [...component('header', header), ...component('body', body)],
-  }
-}

@@ -1,7 +1,7 @@
 import { inSpans, type Tracer, traceIdOf } from '@courier/shared/traces.ts'
+import { VaultError } from '@courier/shared/vault.ts'
 import type { Logger } from 'pino'
 import type { AccessTokens, createTokenKeeper } from '../channels/secrets.ts'
-import { VaultError } from '../channels/vault.ts'
 import { classify } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
 import type { Accepted, Failed, Refused } from '../messaging-api/responses.ts'

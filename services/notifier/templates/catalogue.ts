@@ -1,3 +1,5 @@
+import { type ButtonKind, buttonKinds } from '../messaging-api/message-template.ts'
+
 /** Those that are documented (docs/messaging-api.md#templates). */
 export const templateStatuses: readonly string[] = [
   'APPROVED',
@@ -32,14 +34,27 @@ export interface CatalogueTemplate extends ListedTemplate {
   readonly heldCode: number | null
 }
 
-/** The parameters of a template and what else it has, read from its components. */
+/** A button as a send sees it: its place in the list is its index. */
+export interface TemplateButton {
+  readonly kind: ButtonKind | 'other'
+  /** Whether a send must carry its value. */
+  readonly isRequired: boolean
+}
+
+/** What a send of a template must and may carry, read from its components. */
 export interface Anatomy {
+  /** undefined: a text header, or none. */
+  readonly headerKind: HeaderKind | undefined
   /** The variables of the text header: `1`, `2`, … or names. */
   readonly header: readonly string[]
   readonly body: readonly string[]
-  /** Why it cannot be sent: a part that we cannot fill in, such as "an image header". */
+  readonly buttons: readonly TemplateButton[]
+  /** Why it cannot be sent: a part that we cannot fill in, such as "a part of the kind carousel". */
   readonly blockReason: string | undefined
 }
+
+const headerKinds = ['image', 'video', 'document', 'location'] as const
+export type HeaderKind = (typeof headerKinds)[number]
 
 type Json = Record<string, unknown>
 const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
@@ -88,9 +103,13 @@ export const anatomyOf = ({ components, parameterFormat }: ListedTemplate): Anat
       .filter(component => capitals(component.type) === type)
       .map(({ text }) => (typeof text === 'string' ? text : ''))
       .join('\n')
+  const header = known.find(component => capitals(component.type) === 'HEADER')
+  const buttons = known.find(component => capitals(component.type) === 'BUTTONS')
   return {
+    headerKind: headerKinds.find(kind => kind.toUpperCase() === capitals(header?.format)),
     header: variables(textOf('HEADER'), parameterFormat),
     body: variables(textOf('BODY'), parameterFormat),
+    buttons: list(buttons?.buttons).filter(isObject).map(readButton),
     blockReason: known.map(blockReasonOf).find(blockReason => blockReason !== undefined),
   }
 }
@@ -105,17 +124,26 @@ const variables = (text: string, format: ListedTemplate['parameterFormat']): str
   ...new Set([...text.matchAll(variable[format])].map(match => match[1] ?? '')),
 ]
 
-/** A send of ours carries texts for the header and the body, nothing else (docs/contract.md#send). */
+const readButton = ({ type, url }: Json): TemplateButton => {
+  const kind = buttonKinds.find(kind => kind.toUpperCase() === capitals(type)) ?? 'other'
+  const hasVariable = typeof url === 'string' && url.includes('{{')
+  return { kind: kind === 'url' && !hasVariable ? 'other' : kind, isRequired: kind === 'copy_code' || hasVariable }
+}
+
 const blockReasonOf = (component: Json): string | undefined => {
   const type = capitals(component.type) ?? ''
   switch (type) {
-    case 'HEADER':
-      return blockReasonOfHeader(capitals(component.format) ?? 'TEXT')
+    case 'HEADER': {
+      const format = capitals(component.format) ?? 'TEXT'
+      const isKnown = ['TEXT', ...headerKinds.map(kind => kind.toUpperCase())].includes(format)
+      return isKnown ? undefined : `a header of the kind ${describe(format)}`
+    }
     case 'BUTTONS':
       return list(component.buttons)
         .filter(isObject)
-        .map(blockReasonOfButton)
-        .find(blockReason => blockReason !== undefined)
+        .map(({ type }) => capitals(type) ?? '')
+        .filter(kind => unsendableButtons.includes(kind))
+        .map(kind => `a button of the kind ${describe(kind)}`)[0]
     case 'BODY':
     case 'FOOTER':
       return undefined
@@ -124,13 +152,6 @@ const blockReasonOf = (component: Json): string | undefined => {
   }
 }
 
-const blockReasonOfHeader = (format: string): string | undefined =>
-  format === 'TEXT' ? undefined : `a header of the kind ${describe(format)}`
-
-const blockReasonOfButton = ({ type, url }: Json): string | undefined => {
-  const kind = capitals(type) ?? ''
-  if (kind === 'URL') return typeof url === 'string' && url.includes('{{') ? 'a URL button with a variable' : undefined
-  return ['COPY_CODE', 'OTP', 'MPM', 'SPM'].includes(kind) ? `a button of the kind ${describe(kind)}` : undefined
-}
+const unsendableButtons = ['OTP', 'MPM', 'SPM']
 
 const describe = (kind: string): string => (isStatus(kind) ? kind.toLowerCase().replaceAll('_', ' ') : 'unknown')

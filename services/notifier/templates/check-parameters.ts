@@ -1,8 +1,19 @@
 import type { FieldErrors } from '@courier/shared/http/errors.ts'
-import type { MessageTemplate } from '../messaging-api/message-template.ts'
-import { anatomyOf, type CatalogueTemplate } from './catalogue.ts'
+import type { MessageTemplate, ParameterType } from '../messaging-api/message-template.ts'
+import { anatomyOf, type CatalogueTemplate, type HeaderKind } from './catalogue.ts'
+import { buttonErrors } from './check-buttons.ts'
 
-type Kind = MessageTemplate['components'][number]['type']
+type Kind = 'header' | 'body'
+
+/** A currency and a time stand in a text too (docs/messaging-api.md#components). */
+const textTypes: readonly ParameterType[] = ['text', 'currency', 'date_time']
+
+/** What the API takes from an address (docs/messaging-api.md#components). */
+const extensionsOf: Partial<Record<HeaderKind, readonly string[]>> = {
+  image: ['.jpg', '.jpeg', '.png'],
+  video: ['.mp4', '.3gp'],
+  document: ['.pdf'],
+}
 
 /**
  * The errors of a message by its account's catalogue: `known` holds the templates of its name, in any language.
@@ -32,21 +43,22 @@ export const checkParameters = (
   const refusal = whyNotSendable(template)
   if (refusal) return { [`${prefix}name`]: [refusal] }
   const findings = new Findings(prefix, message)
-  const { header, body } = anatomyOf(template)
+  const { headerKind, header, body, buttons } = anatomyOf(template)
   for (const [kind, variables] of [['header', header] as const, ['body', body] as const]) {
     const part = { kind, variables, template: template.name }
-    if (template.parameterFormat === 'NAMED') findings.checkNames(part)
+    if (kind === 'header' && headerKind) findings.checkMedia(headerKind, template.name)
+    else if (template.parameterFormat === 'NAMED') findings.checkNames(part)
     else findings.checkCount(part)
     findings.refuseSecond(kind)
   }
+  for (const [path, sentence] of buttonErrors(buttons, message.components, template.name)) findings.add(path, sentence)
   return findings.errors
 }
 
 const whyNotSendable = (template: CatalogueTemplate): string | undefined => {
   const title = `The template ${template.name} (${template.language})`
   const { blockReason } = anatomyOf(template)
-  if (blockReason)
-    return `${title} has ${blockReason}, which cannot be sent from here: only texts for header and body can.`
+  if (blockReason) return `${title} has ${blockReason}, which cannot be sent from here.`
   if (template.status !== 'APPROVED') return `${title} is ${template.status}: only an APPROVED one may be sent.`
   if (template.heldAt)
     return `${title} is held: the messaging API refused it with code ${template.heldCode} on ${template.heldAt.toISOString()}. It is free again once a sync finds it APPROVED.`
@@ -70,7 +82,7 @@ class Findings {
     this.#components = components
   }
 
-  #add(path: string, sentence: string): void {
+  add(path: string, sentence: string): void {
     this.errors[this.#prefix + path] = [...(this.errors[this.#prefix + path] ?? []), sentence]
   }
 
@@ -80,32 +92,51 @@ class Findings {
     return { path, parameters: this.#components[index]?.parameters ?? [] }
   }
 
+  checkMedia(kind: HeaderKind, template: string): void {
+    const { path, parameters } = this.#given('header')
+    const [given, second] = parameters
+    if (given?.type !== kind || second)
+      return this.add(path, `The header of ${template} takes one parameter of type ${kind}.`)
+    const link = kind === 'location' ? undefined : given[kind]?.link
+    const extensions = extensionsOf[kind]
+    if (link === undefined || !extensions) return
+    const file = URL.parse(link)?.pathname.toLowerCase() ?? ''
+    if (!extensions.some(extension => file.endsWith(extension)))
+      this.add(`${path}.0.${kind}.link`, `The ${kind} link must end in ${extensions.join(' or ')}.`)
+  }
+
+  #refuseOtherTypes(kind: Kind, template: string): void {
+    const { path, parameters } = this.#given(kind)
+    for (const [index, { type }] of parameters.entries())
+      if (!textTypes.includes(type))
+        this.add(`${path}.${index}.type`, `The ${kind} of ${template} takes texts, no ${type}.`)
+  }
+
   checkCount({ kind, variables, template }: Part): void {
+    this.#refuseOtherTypes(kind, template)
     const { path, parameters } = this.#given(kind)
     if (parameters.length !== variables.length)
-      this.#add(path, `The ${kind} of ${template} ${takes(variables.length)}, ${wereGiven(parameters.length)}.`)
+      this.add(path, `The ${kind} of ${template} ${takes(variables.length)}, ${wereGiven(parameters.length)}.`)
     const named = parameters.findIndex(({ parameter_name }) => parameter_name !== undefined)
     if (named >= 0)
-      this.#add(`${path}.${named}.parameter_name`, `The parameters of ${template} have no names, only an order.`)
+      this.add(`${path}.${named}.parameter_name`, `The parameters of ${template} have no names, only an order.`)
   }
 
   checkNames({ kind, variables, template }: Part): void {
+    this.#refuseOtherTypes(kind, template)
     const { path, parameters } = this.#given(kind)
     const seen = new Set<string>()
     for (const [index, { parameter_name: name }] of parameters.entries()) {
       if (name === undefined)
-        this.#add(
-          `${path}.${index}.parameter_name`,
-          `The parameters of ${template} have names: this one needs its own.`,
-        )
-      else if (seen.has(name)) this.#add(`${path}.${index}.parameter_name`, `The parameter ${name} was given twice.`)
+        this.add(`${path}.${index}.parameter_name`, `The parameters of ${template} have names: this one needs its own.`)
+      else if (seen.has(name)) this.add(`${path}.${index}.parameter_name`, `The parameter ${name} was given twice.`)
       else if (!variables.includes(name))
-        this.#add(`${path}.${index}.parameter_name`, `The ${kind} of ${template} has no parameter ${name}.`)
+        this.add(`${path}.${index}.parameter_name`, `The ${kind} of ${template} has no parameter ${name}.`)
       if (name !== undefined) seen.add(name)
     }
     const missing = variables.filter(name => !seen.has(name))
     if (missing.length > 0)
-      this.#add(
+      this.add(
         path,
         `The ${kind} of ${template} takes ${variables.join(', ')}; ${missing.join(', ')} ${missing.length === 1 ? 'was' : 'were'} not given.`,
       )
@@ -114,7 +145,7 @@ class Findings {
   refuseSecond(kind: Kind): void {
     const second = this.#components.findLastIndex(component => component.type === kind)
     if (second > this.#components.findIndex(component => component.type === kind))
-      this.#add(`components.${second}.type`, `The ${kind} was given twice.`)
+      this.add(`components.${second}.type`, `The ${kind} was given twice.`)
   }
 }
 

@@ -32,7 +32,7 @@ const prepare = async (t: Test) => {
     (await inTenant(pool, 'demo', (tx: Tx) => findRules(tx, 'demo'))).map(
       ({ event, template, body }) => `${event} ${template} ${body.length}`,
     )
-  return { notifier, save, apply, stored }
+  return { notifier, save, apply, stored, pool }
 }
 
 t.test('a field that no order has is refused by its place, with those that there are', async t => {
@@ -154,4 +154,41 @@ t.test('a rule that is refused leaves everything as it was', async t => {
   t.same([refused.status, refused.stdout], [1, ''])
   t.match(refused.stderr, /was not applied:\n {2}rules\.0\.body\.1: An order has no field \{\{shop\}\}/)
   t.same(await stored(), ['key_13 order_delivered 2'])
+})
+
+t.test('media, buttons and named parameters of a rule are stored, and its errors are named', async t => {
+  const { apply, pool } = await prepare(t)
+  const full = rule('key_12', {
+    ...{
+      body: undefined,
+      named_body: { customer: '{{customer_name}}' },
+      header_image: 'https://x/{{waybill_number}}.png',
+    },
+    buttons: [
+      { index: 0, url: '{{waybill_number}}' },
+      { index: 1, payload: 'call' },
+      { index: 2, code: 'SAVE10' },
+    ],
+  })
+  await apply([full])
+  t.same(await apply([full]), [], 'the same again changes nothing')
+  const [stored] = await inTenant(pool, 'demo', (tx: Tx) => findRules(tx, 'demo'))
+  t.match(stored?.components, [
+    { type: 'header', parameters: [{ type: 'image', image: { link: 'https://x/{{waybill_number}}.png' } }] },
+    { type: 'body', parameters: [{ parameter_name: 'customer', text: '{{customer_name}}' }] },
+    { sub_type: 'url', index: '0', parameters: [{ text: '{{waybill_number}}' }] },
+    { sub_type: 'quick_reply', index: '1', parameters: [{ payload: 'call' }] },
+    { sub_type: 'copy_code', index: '2', parameters: [{ coupon_code: 'SAVE10' }] },
+  ])
+  const wrong: [more: Record<string, unknown>, path: string][] = [
+    [{ header_image: 'http://x/a.png' }, 'rules.0.header_image'],
+    [{ header_image: 'https://x/{{nobody}}.png' }, 'rules.0.header_image'],
+    [{ header_image: 'https://x/a.png', header_video: 'https://x/a.mp4' }, 'rules.0'],
+    [{ named_body: { a: 'b' }, body: ['c'] }, 'rules.0'],
+    [{ named_body: { 'A B': 'b' }, body: undefined }, 'rules.0.named_body.A B'],
+    [{ buttons: [{ index: 0 }] }, 'rules.0.buttons.0'],
+    [{ buttons: [{ index: 0, url: 'a', payload: 'b' }] }, 'rules.0.buttons.0'],
+    [{ header_location: { latitude: 91, longitude: 0, name: 'a', address: 'b' } }, 'rules.0.header_location.latitude'],
+  ]
+  for (const [more, path] of wrong) t.same(Object.keys(validationErrors(rule('key_1', more))), [path])
 })

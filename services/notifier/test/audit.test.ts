@@ -80,7 +80,7 @@ t.test('a message that staff sends again, and keys that are rotated, are kept', 
   await rows(`update messages set status = 'failed'`)
   await call('POST', `/api/messages/${id}/resend`)
   const fresh = readKeyring(`fresh:${randomBytes(32).toString('base64')}`)
-  const both = { newest: 'fresh', keys: new Map([...fresh.keys, ...keyring.keys]) }
+  const both = { ...keyring, newest: 'fresh', keys: new Map([...fresh.keys, ...keyring.keys]) }
   await rotateKeys(pool, both, () => {}, { kind: 'operator', name: 'kamala' })
   t.match((await entries()).slice(1), [
     { actor: 'Ruwan', action: 'message.resent', object_id: id },

@@ -69,7 +69,7 @@ t.test('keys rotate while messages are sent', async t => {
   const old = (await rows('select distinct key_id from secrets')).map(row => row.key_id)
   t.same(old, [id])
   const fresh = readKeyring(`fresh:${randomBytes(32).toString('base64')}`)
-  const both = { newest: 'fresh', keys: new Map([...fresh.keys, ...keyring.keys]) }
+  const both = { ...keyring, newest: 'fresh', keys: new Map([...fresh.keys, ...keyring.keys]) }
   const progress: unknown[] = []
   await rotateKeys(pool, both, (...reported: unknown[]) => progress.push(reported))
   t.same(

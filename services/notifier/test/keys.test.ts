@@ -124,7 +124,7 @@ t.test('a process that lacks the key of a rotation stops sending, and harms no m
   queue.start()
   t.equal((await app.inject('/health/ready')).statusCode, 200)
   const fresh = readKeyring(keyOf('fresh'))
-  await rotateKeys(pool, { newest: 'fresh', keys: new Map([...fresh.keys, ...keyring.keys]) })
+  await rotateKeys(pool, { ...keyring, newest: 'fresh', keys: new Map([...fresh.keys, ...keyring.keys]) })
   await call('POST', '/api/messages', messageTo('0770000101'))
   await until('it is not ready', async () => (await app.inject('/health/ready')).statusCode === 503)
   await until('the message is queued', async () => (await rows(readMessages))[0].status === 'queued')

@@ -11,6 +11,7 @@ const rule = (event: string): Rule => ({
   language: 'en_US',
   header: [],
   body: ['{{customer_name}}'],
+  components: [],
   phoneNumberId: null,
   holdsUntilOpen: false,
   sendBetween: null,
@@ -62,6 +63,27 @@ t.test('an unknown field is named with those that there are', async t => {
 t.test('a part without parameters is left out of the message', async t => {
   t.same(messageOf(rule('key_1'), orderFacts(), { between: null, timeZone: null }).template.components, [
     { type: 'body', parameters: [{ type: 'text', text: 'Nimali Perera' }] },
+  ])
+})
+
+t.test('in addresses the values of an order are encoded', async t => {
+  const components = [
+    {
+      type: 'header' as const,
+      parameters: [{ type: 'image' as const, image: { link: 'https://x/{{order_no}}.png' } }],
+    },
+    {
+      ...{ type: 'button' as const, sub_type: 'url' as const, index: '0' },
+      parameters: [{ type: 'text' as const, text: '{{order_no}}?a=1' }],
+    },
+  ]
+  const message = messageOf({ ...rule('key_1'), body: [], components }, orderFacts({ order_no: 'A/1 ?&' }), {
+    between: null,
+    timeZone: null,
+  })
+  t.match(message.template.components, [
+    { parameters: [{ image: { link: 'https://x/A%2F1%20%3F%26.png' } }] },
+    { parameters: [{ text: 'A%2F1%20%3F%26?a=1' }] },
   ])
 })
 

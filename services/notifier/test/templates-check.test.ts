@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { MessageTemplate } from '../messaging-api/message-template.ts'
+import type { ButtonKind, Component, MessageTemplate, Parameter } from '../messaging-api/message-template.ts'
 import { type CatalogueTemplate, normaliseLanguage, readTemplate } from '../templates/catalogue.ts'
 import { checkParameters, checkTemplate } from '../templates/check-parameters.ts'
 
@@ -121,23 +121,95 @@ t.test('named parameters come in any order, each once, all of them, and no other
   t.end()
 })
 
-t.test('a template with parameters other than text cannot be sent', t => {
+t.test('a template with parts that cannot be filled in cannot be sent', t => {
   const cases: [unknown, string][] = [
-    [{ type: 'HEADER', format: 'IMAGE' }, 'a header of the kind image'],
-    [{ type: 'header', format: 'location' }, 'a header of the kind location'],
-    [{ type: 'BUTTONS', buttons: [{ type: 'URL', url: 'https://x/{{1}}' }] }, 'a URL button with a variable'],
-    [{ type: 'BUTTONS', buttons: [{ type: 'QUICK_REPLY' }, { type: 'copy_code' }] }, 'a button of the kind copy code'],
-    [{ type: 'BUTTONS', buttons: [{ type: 'OTP' }] }, 'a button of the kind otp'],
+    [{ type: 'HEADER', format: 'CAROUSEL' }, 'a header of the kind carousel'],
+    [{ type: 'BUTTONS', buttons: [{ type: 'QUICK_REPLY' }, { type: 'OTP' }] }, 'a button of the kind otp'],
     [{ type: 'CAROUSEL', cards: [] }, 'a part of the kind carousel'],
   ]
   for (const [component, blockReason] of cases) {
     const errors = checkParameters(template({ components: [{ type: 'BODY', text: 'x' }, component] }), message([], []))
     t.same(errors, {
-      'template.name': [
-        `The template order_created (en_US) has ${blockReason}, which cannot be sent from here: only texts for header and body can.`,
-      ],
+      'template.name': [`The template order_created (en_US) has ${blockReason}, which cannot be sent from here.`],
     })
   }
+  t.end()
+})
+
+const send = (...components: Component[]): MessageTemplate => ({ ...message([], []), components })
+const header = (parameter: Parameter): Component => ({ type: 'header', parameters: [parameter] })
+const ofHeader = (format: string) =>
+  template({
+    components: [
+      { type: 'HEADER', format },
+      { type: 'BODY', text: 'x' },
+    ],
+  })
+
+t.test('a header of another kind takes one parameter of that kind, whose link the API can use', t => {
+  const image = (link: string) => send(header({ type: 'image', image: { link } }))
+  t.same(checkParameters(ofHeader('IMAGE'), image('https://example.com/a/Parcel.JPG?x=1')), {})
+  t.same(checkParameters(ofHeader('IMAGE'), image('https://example.com/label.pdf')), {
+    'template.components.0.parameters.0.image.link': ['The image link must end in .jpg or .jpeg or .png.'],
+  })
+  const label = { link: 'https://example.com/label.pdf', filename: 'Label DM00000001.pdf' }
+  t.same(checkParameters(ofHeader('DOCUMENT'), send(header({ type: 'document', document: label }))), {})
+  const place = { latitude: 6.9, longitude: 79.9, name: 'Hub', address: 'Kotte' }
+  t.same(checkParameters(ofHeader('LOCATION'), send(header({ type: 'location', location: place }))), {})
+  const wrong = ['The header of order_created takes one parameter of type image.']
+  t.same(checkParameters(ofHeader('IMAGE'), send()), { 'template.components': wrong })
+  t.same(checkParameters(ofHeader('IMAGE'), message(['WB-1'], [])), { 'template.components.0.parameters': wrong })
+  t.same(
+    checkParameters(
+      template(),
+      send(header({ type: 'location', location: place }), { type: 'body', parameters: texts('a', 'b', 'c') }),
+    ),
+    {
+      'template.components.0.parameters.0.type': ['The header of order_created takes texts, no location.'],
+    },
+  )
+  t.end()
+})
+
+t.test('buttons take the value of their kind, at their place, and those with a variable need it', t => {
+  const buttons = [
+    { type: 'QUICK_REPLY', text: 'Not me' },
+    { type: 'URL', url: 'https://x/{{1}}' },
+    { type: 'COPY_CODE' },
+    { type: 'URL', url: 'https://x/' },
+  ]
+  const known = template({
+    components: [
+      { type: 'BODY', text: 'x' },
+      { type: 'BUTTONS', buttons },
+    ],
+  })
+  const button = (index: string | number, sub_type: ButtonKind, parameter: Parameter): Component => ({
+    ...{ type: 'button', sub_type, index, parameters: [parameter] },
+  })
+  const url = button(1, 'url', { type: 'text', text: 'DM1' })
+  const code = button('2', 'copy_code', { type: 'coupon_code', coupon_code: 'SAVE10' })
+  t.same(checkParameters(known, send(url, code)), {})
+  t.same(checkParameters(known, send(url, code, button(0, 'quick_reply', { type: 'payload', payload: 'x' }))), {})
+  t.same(checkParameters(known, send()), {
+    'template.components': [
+      'The button 1 of order_created takes a text: none was given.',
+      'The button 2 of order_created takes a coupon_code: none was given.',
+    ],
+  })
+  const others = [
+    button(0, 'url', { type: 'text', text: 'a' }),
+    button(3, 'url', { type: 'text', text: 'a' }),
+    button(4, 'url', { type: 'text', text: 'a' }),
+    { type: 'button' as const, parameters: [] },
+  ]
+  t.same(checkParameters(known, send(button(1, 'url', { type: 'payload', payload: 'a' }), code, ...others)), {
+    'template.components.0.parameters': ['The button 1 of order_created takes one parameter of type text.'],
+    'template.components.2.sub_type': ['The button 0 of order_created is a quick_reply.'],
+    'template.components.3': ['The button 3 of order_created takes nothing.'],
+    'template.components.4.index': ['order_created has no button 4.'],
+    'template.components.5.index': ['The index field is required: the place of the button, from 0.'],
+  })
   t.end()
 })
 

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises'
 import { errorResponses, type FieldErrors, invalid } from '@courier/shared/http/errors.ts'
 import { isBlank, selectedInvalid } from '@courier/shared/http/field-errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
@@ -10,11 +9,14 @@ import { maxPlaceBytes, maxPlaces, ResolvedPlaces, ResolvePlaces } from './place
 import { type ResolvedPlace, resolvePlace, type WrittenPlace } from './resolve-place.ts'
 import { freshCatalogue } from './routes.ts'
 
+export interface PlaceOptions {
+  catalogues: Catalogues
+  placeIndexOf: PlaceIndexOf
+  turn: () => Promise<void>
+}
+
 /** Which cities are meant by what people write. */
-export const resolving: FastifyPluginAsyncTypebox<{ catalogues: Catalogues; placeIndexOf: PlaceIndexOf }> = async (
-  app,
-  { catalogues, placeIndexOf },
-) => {
+export const resolving: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, { catalogues, placeIndexOf, turn }) => {
   acceptJson(app)
   app.post(
     '/city/resolve',
@@ -36,7 +38,7 @@ export const resolving: FastifyPluginAsyncTypebox<{ catalogues: Catalogues; plac
       const places = readPlaces(request.body)
       const catalogue = await freshCatalogue(catalogues, request.merchant.tenant)
       const origin = originOf(request.body, catalogue)
-      const resolved = await resolveAll(places, catalogue, await placeIndexOf(catalogue))
+      const resolved = await resolveAll(places, catalogue, await placeIndexOf(catalogue), turn)
       return { data: resolved.map(place => shown(place, origin, catalogue, request.merchant.merchantId)) }
     },
   )
@@ -66,22 +68,23 @@ const originOf = ({ origin_city_id: id }: ResolvePlaces, { cities }: Catalogue):
 
 /** Comparing the letters of misspelt names may cost so many steps in a request; then they are not found. */
 const maxSteps = 50_000_000
-/** Other requests are served in between. */
-const sliceMs = 5
+const sliceMs = 3
 
 const resolveAll = async (
   places: readonly WrittenPlace[],
   { cities }: Catalogue,
   index: PlaceIndex,
+  turn: () => Promise<void>,
 ): Promise<ResolvedPlace[]> => {
   const budget = new SuggestionBudget(maxSteps)
   const resolved: ResolvedPlace[] = []
-  let started = performance.now()
+  let sliceEnd = 0
   for (const place of places) {
+    if (performance.now() > sliceEnd) {
+      await turn()
+      sliceEnd = performance.now() + sliceMs
+    }
     resolved.push(resolvePlace(place, cities, index, budget))
-    if (performance.now() - started < sliceMs) continue
-    await setImmediate()
-    started = performance.now()
   }
   return resolved
 }

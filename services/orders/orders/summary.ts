@@ -29,10 +29,11 @@ export interface Counted {
   readonly later: number
 }
 
-const keys: Record<Grouping, string> = {
-  day: '(created_at at time zone time_zone)::date',
-  status: 'status_key',
-  city: 'destination_city_id',
+/** What the orders are grouped by, and its key. Looking the day up takes half as long as converting the time. */
+const keys: Record<Grouping, readonly [value: string, key: string]> = {
+  day: ['width_bucket(created_at, midnights)', '($3::date + value - 1)::text'],
+  status: ['status_key', 'value'],
+  city: ['destination_city_id', 'value::text'],
 }
 
 /** Stops counting beyond `maxSummed`. Everything it reads is in one index. */
@@ -42,15 +43,20 @@ export const countOrders = async (
   { merchantId, businessId, from, to, group = 'status' }: SummaryQuery,
 ): Promise<Counted[]> => {
   const values = [tenant, merchantId, from, to, businessId ?? null]
-  return (await tx.client.query({ name: `sum_by_${group}`, text: statement(keys[group]), values })).rows
+  return (await tx.client.query({ name: `sum_by_${group}`, text: statement(...keys[group]), values })).rows
 }
 
 const midnight = (date: string): string => `(select (${date})::timestamp at time zone time_zone from zone)`
 
-const statement = (key: string): string => `
-  with zone as materialized (select time_zone from tenants where tenant_id = $1)
-  select key::text, status_key, orders::integer, cod, first::integer, later::integer from (
-    select ${key} as key, status_key, count(*) as orders, sum(cod)::float8 as cod,
+const statement = (value: string, key: string): string => `
+  with zone as materialized (
+    select time_zone, array(
+      select day at time zone time_zone from generate_series($3::date::timestamp, $4::date::timestamp, '1 day') day
+    ) as midnights
+    from tenants where tenant_id = $1
+  )
+  select ${key} as key, status_key, orders::integer, cod, first::integer, later::integer from (
+    select ${value} as value, status_key, count(*) as orders, sum(cod)::float8 as cod,
       count(*) filter (where first_attempt) as first, count(*) filter (where not first_attempt) as later
     from (
       select created_at, status_key, destination_city_id, cod, first_attempt from orders

@@ -4,6 +4,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
+import { createLease, type Lease } from '../delivery/lease.ts'
 import { findOrders } from '../orders/order-snapshot.ts'
 import { findStatuses } from '../orders/status-queries.ts'
 import { eventsOf, partsOf, type Slice, slicesOf } from './events.ts'
@@ -37,8 +38,8 @@ export type DrainResult =
  * when the database is unavailable.
  */
 export const drainTenant = async (options: DrainOptions, tenant: string): Promise<DrainResult> => {
-  const { pool, holder } = options
-  const lease = createLease(options, tenant)
+  const { pool, holder, leaseSeconds: seconds } = options
+  const lease = createLease({ pool, tenant, seconds, acquireRow: tx => acquireLease(tx, tenant, holder, seconds) })
   // The rows are read under the lease: its last holder has deleted what it delivered.
   const slices = await inTenant(pool, tenant, async (tx: Tx) => {
     const acquired = await lease.acquire(tx)
@@ -67,32 +68,10 @@ const waitForTenant = async ({ pool, logger, holder }: DrainOptions, tenant: str
   if (since) logger.warn({ tenant, since }, 'outbox.tenant_unknown')
 }
 
-interface Lease {
-  readonly acquire: (tx: Tx) => Promise<AcquiredLease | undefined>
-  /** Renews the lease when less than half is left; false when it is lost. */
-  readonly renew: () => Promise<boolean>
-}
-
-/** Expiry counts from before the request, on this machine's clock: never later than in the database. */
-const createLease = ({ pool, holder, leaseSeconds }: DrainOptions, tenant: string): Lease => {
-  let expiresAt = 0
-  const acquire = async (tx: Tx): Promise<AcquiredLease | undefined> => {
-    const requestedAt = performance.now()
-    const acquired = await acquireLease(tx, tenant, holder, leaseSeconds)
-    expiresAt = acquired ? requestedAt + leaseSeconds * 1000 : 0
-    return acquired
-  }
-  const isFresh = (): boolean => expiresAt - performance.now() > leaseSeconds * 500
-  return {
-    acquire,
-    renew: async () => isFresh() || ((await inTenant(pool, tenant, acquire)) !== undefined && isFresh()),
-  }
-}
-
 const deliverSlices = async (
   options: DrainOptions,
   tenant: string,
-  lease: Lease,
+  lease: Lease<AcquiredLease>,
   slices: readonly Slice[],
 ): Promise<DrainResult> => {
   const { pool, logger } = options
@@ -118,7 +97,7 @@ const readEvents = (pool: pg.Pool, tenant: string, updates: Slice['updates']): P
 const deliverEvents = async (
   options: DrainOptions,
   tenant: string,
-  lease: Lease,
+  lease: Lease<AcquiredLease>,
   events: readonly OrderEvent[],
 ): Promise<DrainResult | undefined> => {
   for (const part of partsOf(events, maxEventBytesPerRequest)) {

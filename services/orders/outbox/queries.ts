@@ -1,5 +1,6 @@
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import type { Tx } from '../database/tables.ts'
+import type { Waiting } from '../delivery/loop.ts'
 import type { OutboxRow } from './events.ts'
 
 /**
@@ -15,20 +16,14 @@ const alongTheKey = async (tx: Tx, text: string, values: unknown[] = []) => {
   return rows
 }
 
-export interface WaitingTenant {
-  readonly tenant: string
-  /** Another process is delivering its events. */
-  readonly isLeasedElsewhere: boolean
-}
-
 /**
  * The tenants with messaging and rows in the outbox, except those that wait because the notifier does not know them. For
  * `inAllTenants`.
  */
-export const findWaiting = (tx: Tx, holder: string): Promise<WaitingTenant[]> =>
+export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<string>[]> =>
   alongTheKey(
     tx,
-    `select t.tenant_id as tenant, coalesce(l.holder <> $1, false) as "isLeasedElsewhere"
+    `select t.tenant_id as key, coalesce(l.holder <> $1, false) as "isLeasedElsewhere"
       from tenants t left join outbox_leases l on l.tenant_id = t.tenant_id and l.held_until > now() cross join lateral (
         select from outbox o where o.tenant_id = t.tenant_id order by o.outbox_id limit 1
       ) oldest where t.messaging and l.unknown_since is null`,

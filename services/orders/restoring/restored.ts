@@ -7,6 +7,7 @@ import { blockSize, reserveNumbers } from '../booking/waybill-numbers.ts'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import { renewFeeds } from '../changes/queries.ts'
 import type { Tx } from '../database/tables.ts'
+import { mendPositions } from '../webhooks/queries.ts'
 import { type KnownByNotifier, type KnownEvent, readKnownEvents } from './known-events.ts'
 import { countBusiestDay, dropTooOld, findEvents, findWaitingEvents, knownDays, requeue } from './queries.ts'
 
@@ -65,7 +66,7 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
       const dropped = await dropTooOld(tx, tenant)
       if (missing.length > 0) await requeue(tx, tenant, missing)
       const numbers = await skipNumbers(tx, tenant, options)
-      if (options.skip !== 0) await renewFeeds(tx, tenant)
+      if (options.skip !== 0) await Promise.all([renewFeeds(tx, tenant), mendPositions(tx, tenant)])
       await audit(tx, tenant, operator(), 'database.restored', tenant)
       const { format, ...skipped } = numbers
       const lost = without(eventsOf(known), own)

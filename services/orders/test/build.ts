@@ -1,11 +1,13 @@
 import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
+import { readKeys } from '@courier/shared/vault.ts'
 import { pino } from 'pino'
 import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
 import { createOrders, type OrdersOptions } from '../app.ts'
 import { applyTenant } from '../provisioning/apply.ts'
 import type { TenantFile } from '../provisioning/tenant-file.ts'
+import type { WebhookSender } from '../webhooks/sender.ts'
 import { tenantFile } from './tenant.ts'
 
 export interface ApiResponse {
@@ -23,6 +25,7 @@ export interface RequestOptions {
 }
 
 export const serviceToken = 'a-service-token-of-tests'
+export const webhookKeyring = readKeys('WEBHOOK_KEYS', `test:${Buffer.alloc(32, 5).toString('base64')}`)
 
 /** The orders application on a database of its own, with one tenant and a token of its first merchant. Its relay is not started. */
 export const build = async (
@@ -41,13 +44,16 @@ export const build = async (
     requestsPerMinute: 1_000_000,
     publicRequestsPerMinute: 1_000_000,
     catalogueBytes: 2 ** 28,
+    webhooks: { keyring: webhookKeyring, allowsPrivate: true },
     login: { tokenDays: 30, triesPerEmail: 5, triesPerAddress: 30 },
     ...limits,
   }
-  const { app, relay } = await createOrders(ordersOptions)
+  const { app, relay, webhooks } = await createOrders(ordersOptions)
   t.teardown(async () => {
     await app.close()
     await relay.stop()
+    await webhooks.sender?.stop()
+    await webhooks.dispatcher.destroy()
     await ordersOptions.notifier.close()
     await pool.end()
   })
@@ -104,5 +110,18 @@ export const build = async (
       .finally(() => superuser.end())
   }
 
-  return { app, relay, ordersOptions, pool, database, token: ownToken, tokenOf, apply, bulk, request, rows }
+  return {
+    app,
+    relay,
+    sender: webhooks.sender as WebhookSender,
+    ordersOptions,
+    pool,
+    database,
+    token: ownToken,
+    tokenOf,
+    apply,
+    bulk,
+    request,
+    rows,
+  }
 }

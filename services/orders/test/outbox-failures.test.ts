@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { maxEventsPerRequest, type OrderEvent } from '@courier/shared/contract/order-events.ts'
 import t from 'tap'
-import { backoffAfter } from '../outbox/backoff.ts'
+import { backoffAfter } from '../delivery/backoff.ts'
 import { partsOf, slicesOf } from '../outbox/events.ts'
 import { outboxFixture } from './outbox-fixture.ts'
 import { startReceiver, waitUntil } from './receiver.ts'

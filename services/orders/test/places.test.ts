@@ -77,20 +77,11 @@ t.test('what is no question is refused, with every error', async t => {
 })
 
 t.test('a thousand places are resolved at once, whatever is in them', async t => {
-  for (const text of [
-    '\u0000',
-    '\ud800',
-    '\ufdfa'.repeat(255),
-    'ka '.repeat(85),
-    'Galle,'.repeat(42),
-    '1'.repeat(255),
-  ]) {
-    const { status, body } = await resolve(
-      Array.from({ length: 1000 }, () => ({ text, state_name: text, postal_code: '1' })),
-    )
-    t.equal(status, 200)
-    t.equal(body.data.length, 1000)
-  }
+  const texts = ['\u0000', '\ud800', '\ufdfa'.repeat(255), 'ka '.repeat(85), 'Galle,'.repeat(42), '1'.repeat(255)]
+  const places = Array.from({ length: 1000 }, (_, n) => texts[n % texts.length] ?? '')
+  const { status, body } = await resolve(places.map(text => ({ text, state_name: text, postal_code: '1' })))
+  t.equal(status, 200)
+  t.equal(body.data.length, 1000)
 })
 
 t.test("another tenant's cities and aliases are unknown", async t => {

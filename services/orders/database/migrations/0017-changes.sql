@@ -53,6 +53,9 @@ begin
     execute format('alter table %I force row level security', name);
     execute format(
       'create policy of_tenant on %I using (tenant_id = nullif(current_setting(''app.tenant'', true), ''''))', name);
+  end loop;
+  -- The processes poll for whoever waits for changes.
+  foreach name in array array['new_changes', 'feeds'] loop
     execute format(
       'create policy of_all_tenants on %I for select using (current_setting(''app.all_tenants'', true) = ''on'')', name);
   end loop;

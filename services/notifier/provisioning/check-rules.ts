@@ -1,0 +1,95 @@
+import type { Rule } from '../events/rules.ts'
+import { placeholderError } from '../messages/placeholders.ts'
+import type { ButtonKind, Component, Parameter } from '../messaging-api/message-template.ts'
+import type { NotifierFile } from './notifier-file.ts'
+
+/** A request carries up to 500 events, and all their messages must be written before its timeout. */
+const maxRulesOfEvent = 5
+
+type Add = (path: string, sentence: string) => void
+type GivenRule = NonNullable<NotifierFile['rules']>[number]
+
+/** Adds the errors of a file's rules that its schema does not show. */
+export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
+  const names = rules.map(nameOf)
+  const events = rules.map(({ on }) => on)
+  for (const [index, rule] of rules.entries()) {
+    if (events.slice(0, index).filter(on => on === rule.on).length >= maxRulesOfEvent)
+      add(`rules.${index}.on`, `At most ${maxRulesOfEvent} rules may be on ${rule.on}.`)
+    checkHours(rule.send_between, `rules.${index}`, add)
+    for (const [place, event] of (rule.supersedes ?? []).entries())
+      if (!events.includes(event)) add(`rules.${index}.supersedes.${place}`, `No rule is on ${event}.`)
+    if (names.indexOf(nameOf(rule)) < index) add(`rules.${index}`, `The rule ${nameOf(rule)} is there twice.`)
+    checkPlaceholders(rule, `rules.${index}`, add)
+    if (rule.body && rule.named_body) add(`rules.${index}`, 'A rule has one body: body or named_body.')
+    if (mediaOf(rule).length + Number((rule.header ?? []).length > 0) > 1)
+      add(
+        `rules.${index}`,
+        'A rule has one header: header, header_image, header_video, header_document or header_location.',
+      )
+  }
+}
+
+/** `path` has the hours. */
+export const checkHours = (between: string[] | undefined, path: string, add: Add): void => {
+  if (between && (between[0] === between[1] || between[0] === '24:00'))
+    add(`${path}.send_between`, 'The send between field must be two different times; only the end may be 24:00.')
+}
+
+/** In every text of the rule, however deep. */
+const checkPlaceholders = (value: unknown, path: string, add: Add): void => {
+  if (typeof value === 'string') {
+    const error = placeholderError(value)
+    if (error) add(path, error)
+  } else if (typeof value === 'object' && value !== null)
+    for (const [name, inner] of Object.entries(value)) checkPlaceholders(inner, `${path}.${name}`, add)
+}
+
+const nameOf = ({ on, template, language }: GivenRule): string => `${on}: ${template} ${language}`
+
+export const toRule = (rule: GivenRule): Rule => ({
+  event: rule.on,
+  template: rule.template,
+  language: rule.language,
+  header: rule.header ?? [],
+  body: rule.body ?? [],
+  components: componentsOf(rule),
+  phoneNumberId: rule.channel ?? null,
+  holdsUntilOpen: rule.hold_until_open ?? false,
+  sendBetween: (rule.send_between as [string, string] | undefined) ?? null,
+  supersedes: rule.supersedes ?? [],
+  expiresAfterHours: rule.expires_after_hours ?? null,
+})
+
+/** The headers of a rule that are no texts. */
+const mediaOf = ({ header_image, header_video, header_document, header_location }: GivenRule): Parameter[] => [
+  ...(header_image ? [{ type: 'image' as const, image: { link: header_image } }] : []),
+  ...(header_video ? [{ type: 'video' as const, video: { link: header_video } }] : []),
+  ...(header_document ? [{ type: 'document' as const, document: { link: header_document } }] : []),
+  ...(header_location ? [{ type: 'location' as const, location: header_location }] : []),
+]
+
+/** What of a rule's template is neither a text header nor a body without names. */
+const componentsOf = (rule: GivenRule): Component[] => {
+  const media = mediaOf(rule)
+  const body = Object.entries(rule.named_body ?? {}).map(([parameter_name, text]) => ({
+    type: 'text' as const,
+    parameter_name,
+    text,
+  }))
+  return [
+    ...(media.length > 0 ? [{ type: 'header' as const, parameters: media }] : []),
+    ...(body.length > 0 ? [{ type: 'body' as const, parameters: body }] : []),
+    ...(rule.buttons ?? []).map(buttonOf),
+  ]
+}
+
+const buttonOf = ({ index, url, payload, code }: NonNullable<GivenRule['buttons']>[number]): Component => {
+  const [sub_type, parameter]: [ButtonKind, Parameter] =
+    url !== undefined
+      ? ['url', { type: 'text', text: url }]
+      : payload !== undefined
+        ? ['quick_reply', { type: 'payload', payload }]
+        : ['copy_code', { type: 'coupon_code', coupon_code: code ?? '' }]
+  return { type: 'button', sub_type, index: String(index), parameters: [parameter] }
+}

@@ -1,0 +1,35 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+
+export interface LeaseOptions<Acquired> {
+  readonly pool: pg.Pool
+  readonly tenant: string
+  /** When a dead process's lease expires. */
+  readonly seconds: number
+  /** Acquires or renews the row of the lease; undefined when another process holds it. */
+  readonly acquireRow: (tx: Tx) => Promise<Acquired | undefined>
+}
+
+export interface Lease<Acquired> {
+  readonly acquire: (tx: Tx) => Promise<Acquired | undefined>
+  /** Renews the lease when less than half is left; false when it is lost. */
+  readonly renew: () => Promise<boolean>
+}
+
+/** Expiry counts from before the request, on this machine's clock: never later than in the database. */
+export const createLease = <Acquired>(options: LeaseOptions<Acquired>): Lease<Acquired> => {
+  const { pool, tenant, seconds, acquireRow } = options
+  let expiresAt = 0
+  const acquire = async (tx: Tx): Promise<Acquired | undefined> => {
+    const requestedAt = performance.now()
+    const acquired = await acquireRow(tx)
+    expiresAt = acquired ? requestedAt + seconds * 1000 : 0
+    return acquired
+  }
+  const isFresh = (): boolean => expiresAt - performance.now() > seconds * 500
+  return {
+    acquire,
+    renew: async () => isFresh() || ((await inTenant(pool, tenant, acquire)) !== undefined && isFresh()),
+  }
+}

@@ -1,0 +1,202 @@
+import type { Logger } from 'pino'
+import { backoffAfter } from './backoff.ts'
+
+/** What has something to deliver, such as a tenant. */
+export interface Waiting<Key> {
+  readonly key: Key
+  /** Another process is delivering for it. */
+  readonly isLeasedElsewhere: boolean
+}
+
+export type Drained = 'done' | 'leased_elsewhere' | { readonly failure: string; readonly cause: object }
+
+export interface LoopOptions<Key> {
+  readonly logger: Logger
+  /** The noun of the log lines. */
+  readonly name: string
+  readonly findWaiting: () => Promise<readonly Waiting<Key>[]>
+  /** Delivers for one key, until all is delivered or `isStopping`. */
+  readonly drain: (key: Key) => Promise<Drained>
+  /** Names the key in the log. */
+  readonly describe: (key: Key) => object
+  readonly idOf: (key: Key) => string
+  /** How many keys are drained at once. */
+  readonly concurrency: number
+  /** A drain that lasts longer leaves its place to others, and takes one of these the next time. */
+  readonly slow?: { readonly milliseconds: number; readonly concurrency: number }
+  /** What is written within this time shares a poll. */
+  readonly wakeMilliseconds?: number
+}
+
+const pollMilliseconds = 1_000
+/** Between polls while the database is unavailable. */
+const longestPollMilliseconds = 5_000
+
+interface Backoff {
+  readonly failures: number
+  /** On the clock of `performance.now()`. */
+  readonly retryAt: number
+}
+
+interface Drain {
+  readonly finished: Promise<void>
+  readonly startedAt: number
+  /** Started in a place for slow ones. */
+  readonly isSlow: boolean
+}
+
+/**
+ * Polls for keys with something to deliver and drains several at once, the one that waited longest first. Back-off is per
+ * key. Any number of processes may run one.
+ */
+export class DeliveryLoop<Key> {
+  readonly #options: LoopOptions<Key>
+  readonly #draining = new Map<string, Drain>()
+  readonly #backoffs = new Map<string, Backoff>()
+  /** Keys by their last drain, the latest last. */
+  readonly #drained = new Set<string>()
+  /** Keys whose last drain was slow. */
+  readonly #slow = new Set<string>()
+  #isRunning = false
+  #isWoken = false
+  #polling: Promise<void> | undefined
+  #pollFailures = 0
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(options: LoopOptions<Key>) {
+    this.#options = options
+  }
+
+  get isStopping(): boolean {
+    return !this.#isRunning
+  }
+
+  start(): void {
+    this.#isRunning = true
+    this.#pollAfter(0)
+  }
+
+  /** Polls soon: that key has something new. The end of its drain or back-off finds it by itself. */
+  wake(id?: string): void {
+    if (!this.#isRunning || this.#isWoken || this.#pollFailures > 0) return
+    if (id !== undefined && (this.#draining.has(id) || this.#isBackingOff(id))) return
+    this.#isWoken = true
+    if (!this.#polling) this.#pollAfter(this.#wakeMilliseconds)
+  }
+
+  /** Finishes the requests in flight and releases the leases. */
+  async stop(): Promise<void> {
+    this.#isRunning = false
+    clearTimeout(this.#timer)
+    await this.#polling
+    await Promise.all([...this.#draining.values()].map(({ finished }) => finished))
+  }
+
+  get #wakeMilliseconds(): number {
+    return this.#options.wakeMilliseconds ?? 10
+  }
+
+  #pollAfter(milliseconds: number): void {
+    clearTimeout(this.#timer)
+    if (!this.#isRunning) return
+    this.#timer = setTimeout(() => {
+      this.#polling = this.#poll().finally(() => {
+        this.#polling = undefined
+        this.#pollAfter(this.#isWoken ? this.#wakeMilliseconds : this.#pollInterval())
+      })
+    }, milliseconds)
+  }
+
+  #pollInterval(): number {
+    if (this.#pollFailures === 0) return pollMilliseconds
+    return Math.max(pollMilliseconds, Math.min(longestPollMilliseconds, backoffAfter(this.#pollFailures, Math.random)))
+  }
+
+  async #poll(): Promise<void> {
+    const { logger, name, findWaiting, idOf } = this.#options
+    this.#isWoken = false
+    if (this.#placesFor(false) <= 0 && this.#placesFor(true) <= 0) return
+    try {
+      const waiting = new Map((await findWaiting()).map(each => [idOf(each.key), each]))
+      this.#pollFailures = 0
+      this.#forgetIdle(waiting)
+      if (this.#isRunning) for (const key of this.#choose(waiting)) this.#start(key)
+    } catch (err) {
+      this.#pollFailures++
+      logger.warn({ err }, `${name}.poll_failed`)
+    }
+  }
+
+  /** Forgets keys with nothing to deliver. */
+  #forgetIdle(waiting: ReadonlyMap<string, unknown>): void {
+    for (const id of this.#backoffs.keys()) if (!waiting.has(id)) this.#backoffs.delete(id)
+  }
+
+  /** The keys that may be drained now, least recently drained first, as many as there are places. */
+  #choose(waiting: ReadonlyMap<string, Waiting<Key>>): Key[] {
+    const ready = new Map(
+      [...waiting].filter(
+        ([id, { isLeasedElsewhere }]) => !isLeasedElsewhere && !this.#draining.has(id) && !this.#isBackingOff(id),
+      ),
+    )
+    const isNew = (id: string): boolean => !this.#drained.has(id)
+    // Not by intersection(): it may keep the other set's order.
+    const ids = [...[...ready.keys()].filter(isNew), ...[...this.#drained].filter(id => ready.has(id))]
+    const chosen = [false, true].flatMap(isSlow =>
+      ids.filter(id => this.#slow.has(id) === isSlow).slice(0, Math.max(0, this.#placesFor(isSlow))),
+    )
+    return chosen.flatMap(id => ready.get(id)?.key ?? [])
+  }
+
+  #placesFor(isSlow: boolean): number {
+    const { concurrency, slow } = this.#options
+    const taken = [...this.#draining.values()].filter(drain => this.#isSlow(drain) === isSlow).length
+    return (isSlow ? (slow?.concurrency ?? 0) : concurrency) - taken
+  }
+
+  #isSlow({ isSlow, startedAt }: Drain): boolean {
+    const { slow } = this.#options
+    return isSlow || (slow !== undefined && performance.now() - startedAt > slow.milliseconds)
+  }
+
+  #isBackingOff(id: string): boolean {
+    return (this.#backoffs.get(id)?.retryAt ?? 0) > performance.now()
+  }
+
+  #start(key: Key): void {
+    const id = this.#options.idOf(key)
+    this.#drained.delete(id)
+    this.#drained.add(id)
+    const drain: Drain = {
+      startedAt: performance.now(),
+      isSlow: this.#slow.has(id),
+      finished: this.#drain(key, id).then(() => {
+        if (this.#isSlow({ ...drain, isSlow: false })) this.#slow.add(id)
+        else this.#slow.delete(id)
+        this.#draining.delete(id)
+        this.wake()
+      }),
+    }
+    this.#draining.set(id, drain)
+  }
+
+  async #drain(key: Key, id: string): Promise<void> {
+    const { logger, name, drain, describe } = this.#options
+    try {
+      const result = await drain(key)
+      if (result === 'done') this.#backoffs.delete(id)
+      if (typeof result === 'string') return
+      logger.warn({ ...describe(key), ...result.cause, retry_ms: this.#backOff(id) }, `${name}.${result.failure}`)
+    } catch (err) {
+      logger.warn({ err, ...describe(key), retry_ms: this.#backOff(id) }, `${name}.failed`)
+    }
+  }
+
+  /** Returns the milliseconds until the next attempt. */
+  #backOff(id: string): number {
+    const failures = (this.#backoffs.get(id)?.failures ?? 0) + 1
+    const milliseconds = backoffAfter(failures, Math.random)
+    this.#backoffs.set(id, { failures, retryAt: performance.now() + milliseconds })
+    return Math.round(milliseconds)
+  }
+}

@@ -1,0 +1,93 @@
+import { once } from 'node:events'
+import { createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Webhook } from 'standardwebhooks'
+import type { Teardown } from '../../../dev/test-database.ts'
+
+/** A message whose signature was right. */
+export interface Received {
+  readonly id: string
+  readonly at: number
+  readonly type: string
+  readonly waybill: string
+  // biome-ignore lint/suspicious/noExplicitAny: a message is whatever came over the wire
+  readonly body: any
+  readonly headers: IncomingHttpHeaders
+}
+
+export interface Reaction {
+  readonly status?: number
+  readonly headers?: Record<string, string>
+  readonly body?: string | Buffer
+  /** How long the request takes; Infinity for no response. */
+  readonly milliseconds?: number
+  /** The connection ends instead of a response. */
+  readonly isLost?: boolean
+}
+
+/** A merchant's server: keeps what it gets, verified with the library. Ends with the test. */
+export const startWebhookReceiver = async (t: Teardown) => {
+  const server = createServer(async (request, response) => {
+    const at = performance.now()
+    const payload = await text(request)
+    const { headers } = request
+    receiver.running++
+    receiver.most = Math.max(receiver.most, receiver.running)
+    try {
+      new Webhook(receiver.secret).verify(payload, headers as Record<string, string>)
+    } catch {
+      receiver.forged++
+    }
+    const body = JSON.parse(payload)
+    const message = {
+      id: String(headers['webhook-id']),
+      at,
+      type: body.type,
+      waybill: body.data.waybill_number,
+      body,
+      headers,
+    }
+    receiver.requests.push(message)
+    const { status = 204, milliseconds = 0, ...reaction } = receiver.react(message)
+    if (milliseconds > 0 && milliseconds < Number.POSITIVE_INFINITY) await delay(milliseconds)
+    receiver.running--
+    if (milliseconds === Number.POSITIVE_INFINITY) return
+    if (status < 300) receiver.accepted.push(message)
+    if (reaction.isLost) return void response.destroy()
+    response.writeHead(status, reaction.headers).end(reaction.body)
+  })
+  const receiver = {
+    url: '',
+    secret: '',
+    /** All, and those that it accepted. */
+    requests: [] as Received[],
+    accepted: [] as Received[],
+    /** With a wrong signature. */
+    forged: 0,
+    running: 0,
+    /** Requests at once. */
+    most: 0,
+    react: (_: Received): Reaction => ({}),
+  }
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(async () => {
+    server.closeAllConnections()
+    await new Promise(resolve => server.close(resolve))
+  })
+  receiver.url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook?key=path-secret`
+  return receiver
+}
+
+export type WebhookReceiver = Awaited<ReturnType<typeof startWebhookReceiver>>
+
+/** The types of what it accepted, by waybill, in their order and each event once. */
+export const historiesOf = (accepted: readonly Received[]): Record<string, string> => {
+  const once = [...new Map(accepted.map(message => [message.id, message])).values()]
+  const byWaybill = Map.groupBy(once, ({ waybill }) => waybill)
+  return Object.fromEntries(
+    [...byWaybill].map(([waybill, of]) => [waybill, of.map(({ body }) => body.data.status.key).join(' ')]),
+  )
+}

@@ -1,0 +1,251 @@
+import type { Tx } from '../database/tables.ts'
+import type { Waiting } from '../delivery/loop.ts'
+import type { DisabledReason, Health, Outcome, Settled } from './settle.ts'
+
+export interface EndpointKey {
+  readonly tenant: string
+  readonly endpointId: string
+}
+
+/** The enabled endpoints with something to send now. For `inAllTenants`. */
+export const findWaiting = async (tx: Tx, holder: string): Promise<Waiting<EndpointKey>[]> => {
+  const { rows } = await tx.client.query({
+    name: 'find_waiting_endpoints',
+    text: `
+      select tenant_id as tenant, endpoint_id as "endpointId",
+        coalesce(holder <> $1 and held_until > now(), false) as "isLeasedElsewhere"
+      from webhook_endpoints e where state = 'enabled' and (retry_at is null or retry_at <= now()) and (
+        replay_to is not null
+        or exists (select from webhook_deliveries d where d.tenant_id = e.tenant_id and d.endpoint_id = e.endpoint_id
+          and d.state = 'pending' and d.next_attempt_at <= now())
+        or exists (select from new_changes n where n.tenant_id = e.tenant_id and n.merchant_id = e.merchant_id)
+        or exists (select from feeds f where f.tenant_id = e.tenant_id and f.merchant_id = e.merchant_id
+          and f.last_position > e.position))`,
+    values: [holder],
+  })
+  return rows.map(({ isLeasedElsewhere, ...key }) => ({ key, isLeasedElsewhere }))
+}
+
+/** More events than these wait in the feed. */
+const maxPending = 1_000
+
+/** An endpoint that this process sends to. */
+export interface HeldEndpoint {
+  readonly merchantId: string
+  readonly isMerchantActive: boolean
+  readonly url: string
+  readonly events: readonly string[]
+  readonly position: number
+  /** Positions that are sent again: behind the first, up to the last. */
+  readonly replayAfter: number | null
+  readonly replayTo: number | null
+  readonly failures: number
+  readonly isFull: boolean
+  readonly secrets: readonly { readonly keyId: string; readonly sealed: Buffer }[]
+}
+
+/** Acquires or renews the lease; undefined when another process holds it, or the endpoint is disabled or deleted. */
+export const holdEndpoint = async (
+  tx: Tx,
+  { tenant, endpointId }: EndpointKey,
+  holder: string,
+  seconds: number,
+): Promise<HeldEndpoint | undefined> => {
+  const { rows } = await tx.client.query({
+    name: 'hold_endpoint',
+    text: `
+      update webhook_endpoints e set holder = $3, held_until = now() + make_interval(secs => $4)
+      where tenant_id = $1 and endpoint_id = $2 and state = 'enabled' and (holder = $3 or held_until is null or held_until <= now())
+      returning merchant_id as "merchantId", url, events, position::float8 as position,
+        replay_after::float8 as "replayAfter", replay_to::float8 as "replayTo", failures, key_id, sealed_secret,
+        previous_key_id, previous_secret, coalesce(previous_until > now(), false) as has_previous,
+        exists (select from merchants m where m.tenant_id = $1 and m.merchant_id = e.merchant_id and is_active) as "isMerchantActive",
+        (select count(*) from (
+          select from webhook_deliveries d where d.tenant_id = $1 and d.endpoint_id = $2 and d.state = 'pending' limit ${maxPending}
+        ) counted) = ${maxPending} as "isFull"`,
+    values: [tenant, endpointId, holder, seconds],
+  })
+  if (!rows[0]) return undefined
+  const { key_id, sealed_secret, previous_key_id, previous_secret, has_previous, ...endpoint } = rows[0]
+  const previous = has_previous ? [{ keyId: previous_key_id, sealed: previous_secret }] : []
+  return { ...endpoint, secrets: [{ keyId: key_id, sealed: sealed_secret }, ...previous] }
+}
+
+/** After so many seconds it is looked at again, if it had nothing to send. */
+export const releaseEndpoint = (tx: Tx, { tenant, endpointId }: EndpointKey, holder: string, seconds: number | null) =>
+  tx.client.query(
+    `update webhook_endpoints set holder = null, held_until = null,
+      retry_at = coalesce(now() + make_interval(secs => $4), retry_at)
+    where tenant_id = $1 and endpoint_id = $2 and holder = $3`,
+    [tenant, endpointId, holder, seconds],
+  )
+
+/** A change as it is sent. */
+export interface Event {
+  readonly position: number
+  readonly messageId: string
+  readonly type: string
+  readonly waybill: string
+  readonly body: string
+  readonly happenedAt: string
+}
+
+/** How far the events of the feed have been added. */
+export type Progress =
+  | { readonly position: number }
+  | { readonly replayAfter: number; readonly replayTo: number | null }
+
+/** Adds events, also those that were sent before, and notes how far that is; false: the lease is lost, roll back. */
+export const addDeliveries = async (
+  tx: Tx,
+  { tenant, endpointId }: EndpointKey,
+  holder: string,
+  progress: Progress,
+  events: readonly Event[],
+): Promise<boolean> => {
+  const columns = Object.entries(progress)
+  const sets = columns.map(([name], index) => `${columnOf[name]} = $${index + 4}`).join(', ')
+  const [{ rowCount }] = await Promise.all([
+    tx.client.query(`update webhook_endpoints set ${sets} where tenant_id = $1 and endpoint_id = $2 and holder = $3`, [
+      ...[tenant, endpointId, holder],
+      ...columns.map(([, value]) => value),
+    ]),
+    tx.client.query({ name: 'add_deliveries', text: adding, values: [tenant, endpointId, ...arraysOf(events)] }),
+    activate(
+      tx,
+      tenant,
+      endpointId,
+      events.map(({ waybill }) => waybill),
+    ),
+  ])
+  return rowCount === 1
+}
+
+const columnOf: Readonly<Record<string, string>> = {
+  ...{ position: 'position', replayAfter: 'replay_after', replayTo: 'replay_to' },
+}
+
+const arraysOf = (events: readonly Event[]) => [
+  events.map(({ position }) => position),
+  events.map(({ messageId }) => messageId),
+  events.map(({ type }) => type),
+  events.map(({ waybill }) => waybill),
+  events.map(({ body }) => body),
+  events.map(({ happenedAt }) => happenedAt),
+]
+
+const adding = `
+  insert into webhook_deliveries (tenant_id, endpoint_id, position, message_id, type, waybill_number, body, happened_at)
+  select $1, $2, event.* from unnest($3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[]) as event
+  on conflict (tenant_id, endpoint_id, position) do update
+    set message_id = excluded.message_id, body = excluded.body, state = 'pending', attempts = 0, next_attempt_at = null
+    where webhook_deliveries.state <> 'pending'`
+
+/** Of the pending events of each waybill the first is due, the others wait for it. */
+const activate = (tx: Tx, tenant: string, endpointId: string, waybills: readonly string[]) =>
+  tx.client.query({
+    name: 'activate_deliveries',
+    text: `
+      update webhook_deliveries d set next_attempt_at = case when is_first then now() end
+      from (
+        select position, row_number() over (partition by waybill_number order by position) = 1 as is_first
+        from webhook_deliveries
+        where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and waybill_number = any($3::text[])
+      ) ranked
+      where d.tenant_id = $1 and d.endpoint_id = $2 and d.position = ranked.position
+        and d.state = 'pending' and (d.next_attempt_at is null) = is_first`,
+    values: [tenant, endpointId, [...new Set(waybills)]],
+  })
+
+export interface DueDelivery {
+  readonly position: number
+  readonly messageId: string
+  readonly waybill: string
+  readonly body: string
+  /** So far. */
+  readonly attempts: number
+}
+
+/** Due events, the oldest first: of a waybill one. */
+export const findDue = async (tx: Tx, { tenant, endpointId }: EndpointKey, limit: number): Promise<DueDelivery[]> => {
+  const { rows } = await tx.client.query({
+    name: 'find_due_deliveries',
+    text: `
+      select position::float8 as position, message_id as "messageId", waybill_number as waybill, body, attempts
+      from webhook_deliveries
+      where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at <= now() order by position limit $3`,
+    values: [tenant, endpointId, limit],
+  })
+  return rows
+}
+
+/** Reads the endpoint's health, held until the transaction ends; undefined when it was deleted. */
+export const lockHealth = async (tx: Tx, { tenant, endpointId }: EndpointKey): Promise<Health | undefined> => {
+  const { rows } = await tx.client.query({
+    name: 'lock_endpoint_health',
+    text: `
+      select failures, coalesce(failing_since <= now() - interval '5 days', false) as "isOverdue"
+      from webhook_endpoints where tenant_id = $1 and endpoint_id = $2 for update`,
+    values: [tenant, endpointId],
+  })
+  return rows[0]
+}
+
+/** Stores what came of attempts. The health was locked. */
+export const storeOutcomes = async (
+  tx: Tx,
+  key: EndpointKey,
+  outcomes: readonly Outcome[],
+  { verdicts, failures, isRecovered, pause, disabledReason }: Settled,
+): Promise<void> => {
+  const { tenant, endpointId } = key
+  const values = [
+    ...[verdicts.map(({ position }) => position), verdicts.map(({ state }) => state)],
+    ...[verdicts.map(({ delay }) => delay), outcomes.map(({ code }) => code)],
+    ...[outcomes.map(({ milliseconds }) => milliseconds), outcomes.map(({ error }) => error)],
+    outcomes.map(({ responseBody }) => responseBody),
+  ]
+  await Promise.all([
+    tx.client.query({ name: 'store_outcomes', text: storing, values: [tenant, endpointId, ...values] }),
+    activate(
+      tx,
+      tenant,
+      endpointId,
+      outcomes.map(({ waybill }) => waybill),
+    ),
+    ...(isRecovered ? [sendPending(tx, key)] : []),
+    tx.client.query({
+      name: 'store_health',
+      text: `
+        update webhook_endpoints set failures = $3, retry_at = now() + make_interval(secs => $4),
+          failing_since = case when $3 > 0 then coalesce(failing_since, now()) end
+        where tenant_id = $1 and endpoint_id = $2`,
+      values: [tenant, endpointId, failures, pause > 0 ? pause : null],
+    }),
+    ...(disabledReason ? [disable(tx, key, disabledReason)] : []),
+  ])
+}
+
+const storing = `
+  update webhook_deliveries d set state = o.state, attempts = attempts + 1, last_attempt_at = now(), code = o.code,
+    milliseconds = o.milliseconds, error = o.error, response_body = o.response_body,
+    next_attempt_at = now() + make_interval(secs => o.delay)
+  from unnest($3::bigint[], $4::text[], $5::float8[], $6::int[], $7::int[], $8::text[], $9::text[])
+    as o (position, state, delay, code, milliseconds, error, response_body)
+  where d.tenant_id = $1 and d.endpoint_id = $2 and d.position = o.position`
+
+/** Makes what waits for another attempt due now. */
+export const sendPending = (tx: Tx, { tenant, endpointId }: EndpointKey) =>
+  tx.client.query(
+    `update webhook_deliveries set next_attempt_at = now()
+    where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at > now()`,
+    [tenant, endpointId],
+  )
+
+/** Its events wait until it is enabled. */
+export const disable = (tx: Tx, { tenant, endpointId }: EndpointKey, reason: DisabledReason) =>
+  tx.client.query(
+    `update webhook_endpoints set state = 'disabled', disabled_reason = $3, disabled_at = now()
+    where tenant_id = $1 and endpoint_id = $2 and state = 'enabled'`,
+    [tenant, endpointId, reason],
+  )

@@ -1,0 +1,157 @@
+import { randomUUID } from 'node:crypto'
+import { httpError, invalid } from '@courier/shared/http/errors.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { VaultError } from '@courier/shared/vault.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { keptDays } from '../changes/queries.ts'
+import type { Tx } from '../database/tables.ts'
+import { urlProblem } from './addresses.ts'
+import { bodyOf } from './fan-out.ts'
+import { post } from './post.ts'
+import { findTarget, listDeliveries, listedDays, replay } from './queries.ts'
+import {
+  changing,
+  common,
+  failuresOfOne,
+  found,
+  idIn,
+  keysNeeded,
+  keysOf,
+  params,
+  unknownWebhook,
+  type WebhookOptions,
+} from './route-options.ts'
+import { DeliveryQuery, exampleDelivery, examplePing, Ping, ReplayPeriod, WebhookDelivery } from './schema.ts'
+import { headersOf, openSecret } from './secrets.ts'
+
+/** What is sent to a webhook, again, or to try it. */
+export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, options) => {
+  const { pool, dispatcher, resolve, onChanged } = options
+  const pinging = new Set<string>()
+  app.post(
+    '/webhook/:id/ping',
+    {
+      schema: {
+        ...common,
+        operationId: 'pingWebhook',
+        summary: 'Send a message of the type ping now',
+        description: 'Once, also while the webhook is disabled. The response says what came of it within 10 seconds.',
+        params,
+        response: {
+          200: Type.Object({ data: Ping }, { examples: [{ data: examplePing }] }),
+          ...failuresOfOne,
+        },
+      },
+    },
+    async request => {
+      const [id, { tenant }] = [idIn(request), request.merchant]
+      const { url, secrets } = found(await inTenant(pool, tenant, (tx: Tx) => findTarget(tx, request.merchant, id)))
+      if (urlProblem(url, resolve === undefined)) throw invalid({ url: [`The url ${urlProblem(url, false)}.`] })
+      if (pinging.has(id))
+        throw httpError('rate_limited', 'A ping of this webhook is running.', { retryAfterSeconds: 1 })
+      pinging.add(id)
+      const at = new Date()
+      const body = bodyOf('ping', at.toISOString(), { webhook_id: id })
+      try {
+        const opened = secrets.map(sealed => openSecret(keysOf(options), tenant, id, sealed))
+        const message = { url, body, headers: headersOf(opened, `ping.${randomUUID()}`, body, at) }
+        const { code, milliseconds, error, responseBody } = await post(
+          dispatcher,
+          message,
+          new AbortController().signal,
+        )
+        return { data: { code, ms: milliseconds, error, response_body: responseBody } }
+      } catch (error) {
+        throw error instanceof VaultError ? keysNeeded() : error
+      } finally {
+        pinging.delete(id)
+      }
+    },
+  )
+
+  app.post(
+    '/webhook/:id/replay',
+    {
+      schema: {
+        ...common,
+        operationId: 'replayWebhook',
+        summary: 'Send the events of a period again',
+        description: `Of the last ${keptDays} days, oldest first, each with its webhook-id, and before what is new. One replay at a time.`,
+        params,
+        body: ReplayPeriod,
+        response: {
+          202: Type.Object(
+            { message: Type.String(), data: Type.Object({ changes: Type.Integer({ description: replayedChanges }) }) },
+            { examples: [{ message: replayed, data: { changes: 41 } }] },
+          ),
+          ...failuresOfOne,
+        },
+      },
+    },
+    async (request, reply) => {
+      const [id, period] = [idIn(request), readPeriod(request.body)]
+      const result = await changing(
+        pool,
+        request,
+        'webhook.replayed',
+        id,
+      )(async tx => {
+        const changes = await replay(tx, request.merchant, id, period)
+        if (changes === 'unknown') throw unknownWebhook()
+        if (changes === 'running') throw httpError('rate_limited', running, { retryAfterSeconds: 10 })
+        return changes
+      })
+      onChanged()
+      reply.code(202)
+      return { message: replayed, data: { changes: found(result) } }
+    },
+  )
+
+  app.get(
+    '/webhook/:id/deliveries',
+    {
+      schema: {
+        ...common,
+        operationId: 'listWebhookDeliveries',
+        summary: 'What was sent to a webhook, and what came of it',
+        description: `The newest events first: those of the last ${listedDays} days, and those that wait.`,
+        params,
+        querystring: DeliveryQuery,
+        response: {
+          200: Type.Object(
+            { data: Type.Array(WebhookDelivery), next_cursor: Type.Union([Type.String(), Type.Null()]) },
+            { title: 'WebhookDeliveries', examples: [{ data: [exampleDelivery], next_cursor: null }] },
+          ),
+          ...failuresOfOne,
+        },
+      },
+      serializerCompiler: () => JSON.stringify,
+    },
+    async request => {
+      const [id, { state, cursor: before, limit: most = 50 }] = [idIn(request), request.query]
+      const limit = Number(most)
+      const filter = { state: state as 'pending' | undefined, before, limit }
+      const { tenant } = request.merchant
+      const rows = found(await inTenant(pool, tenant, (tx: Tx) => listDeliveries(tx, request.merchant, id, filter)))
+      const data = rows.map(({ position: _, ...delivery }) => delivery)
+      return { data, next_cursor: rows.length < limit ? null : (rows.at(-1)?.position ?? null) }
+    },
+  )
+}
+
+const replayed = 'Webhook Replay Started Successfully'
+const running = 'The last replay of this webhook is running.'
+const replayedChanges = 'The changes of the period; the webhook gets those of its types.'
+
+const readPeriod = ({ from, to }: { from: string; to?: string }) => {
+  const errors = Object.entries({ from, to }).flatMap(([name, text]) =>
+    text !== undefined && Number.isNaN(Date.parse(text))
+      ? [[name, [`The ${name} field is not a time.`]] as [string, string[]]]
+      : [],
+  )
+  if (errors.length > 0) throw invalid(Object.fromEntries(errors))
+  const period = { from: new Date(from).toISOString(), to: (to ? new Date(to) : new Date()).toISOString() }
+  if (period.from > period.to) throw invalid({ to: ['The to field must not be before from.'] })
+  return period
+}

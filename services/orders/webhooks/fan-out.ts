@@ -1,0 +1,52 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
+import { openFeed } from '../changes/feed.ts'
+import { type Change, type FeedState, readChanges } from '../changes/queries.ts'
+import { changeItem } from '../changes/routes.ts'
+import type { Tx } from '../database/tables.ts'
+import { addDeliveries, type EndpointKey, type Event, type HeldEndpoint, type Progress } from './delivery-queries.ts'
+
+const changesAtOnce = 500
+
+/** Adds the next changes of the merchant's feed that the endpoint wants; false when there are none, or too many wait already. */
+export const fanOut = async (
+  pool: pg.Pool,
+  key: EndpointKey,
+  holder: string,
+  endpoint: HeldEndpoint,
+): Promise<boolean> => {
+  if (endpoint.isFull) return false
+  const { tenant } = key
+  const { merchantId } = endpoint
+  const feed = await openFeed(pool, { tenant, merchantId })
+  const { after, through } = spanOf(endpoint, feed)
+  const isReplay = endpoint.replayTo !== null
+  if (after >= through && !isReplay) return false
+  const read = after < through ? await readChanges(pool, tenant, merchantId, after, changesAtOnce) : []
+  const changes = read.filter(({ position }) => position <= through)
+  const reached = changes.at(-1)?.position ?? through
+  const progress: Progress = isReplay
+    ? { replayAfter: reached, replayTo: reached < through ? through : null }
+    : { position: reached }
+  const events = changes.filter(({ type }) => endpoint.events.includes(type)).map(each => eventOf(feed.epoch, each))
+  await inTenant(pool, tenant, (tx: Tx) => addDeliveries(tx, key, holder, progress, events), {
+    keeps: isHeld => isHeld,
+  })
+  return true
+}
+
+/** The positions to read: behind the first, up to the last. */
+const spanOf = ({ position, replayAfter, replayTo }: HeldEndpoint, { lastPosition, deletedPosition }: FeedState) => ({
+  after: Math.max(replayTo === null ? position : (replayAfter ?? 0), deletedPosition),
+  through: replayTo ?? lastPosition,
+})
+
+const eventOf = (epoch: string, change: Change): Event => {
+  const { position, type, waybill_number: waybill, happened_at: happenedAt } = change
+  const data = changeItem(epoch, change)
+  return { position, messageId: data.id, type, waybill, happenedAt, body: bodyOf(type, happenedAt, data) }
+}
+
+/** The body of a message, as Standard Webhooks recommends. */
+export const bodyOf = (type: string, timestamp: string, data: object): string =>
+  JSON.stringify({ type, timestamp, data })

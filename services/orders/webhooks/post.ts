@@ -1,0 +1,67 @@
+import { reasonOf } from '@courier/shared/http/service-client.ts'
+import { type Dispatcher, request } from 'undici'
+import { privateProblem, refusedCode } from './addresses.ts'
+import { readRetryAfter } from './schedule.ts'
+
+/** What came of a request. */
+export interface Attempt {
+  /** null: there was no response, and `error` says why. */
+  readonly code: number | null
+  readonly milliseconds: number
+  readonly error: string | null
+  /** The beginning of the response's body. */
+  readonly responseBody: string | null
+  /** Seconds for which the endpoint wants to get nothing. */
+  readonly retryAfter: number
+}
+
+export interface Message {
+  readonly url: string
+  readonly headers: Record<string, string>
+  readonly body: string
+}
+
+/** Of a request, including its response. */
+export const requestMilliseconds = 10_000
+const keptBytes = 1_024
+
+/** Sends a message once. Never rejects, except when `signal` aborts: then nothing is known. */
+export const post = async (
+  dispatcher: Dispatcher,
+  { url, headers, body }: Message,
+  signal: AbortSignal,
+): Promise<Attempt> => {
+  const started = performance.now()
+  const none = { code: null, error: null, responseBody: null, retryAfter: 0 }
+  const taken = () => Math.round(performance.now() - started)
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(requestMilliseconds)])
+  try {
+    const response = await request(url, { dispatcher, method: 'POST', headers, body, signal: limited })
+    const { statusCode: code } = response
+    const responseBody = await readStart(response.body)
+    const retryAfter = readRetryAfter(response.headers['retry-after'], Date.now())
+    return { ...none, code, milliseconds: taken(), responseBody, retryAfter: isSuccess(code) ? 0 : retryAfter }
+  } catch (error) {
+    signal.throwIfAborted()
+    const isRefused = (error as { code?: unknown }).code === refusedCode
+    return { ...none, milliseconds: taken(), error: isRefused ? `the address ${privateProblem}` : reasonOf(error) }
+  }
+}
+
+export const isSuccess = (code: number | null): boolean => code !== null && code >= 200 && code < 300
+
+/** The first bytes as text that Postgres stores; the rest is not read. */
+const readStart = async (body: Dispatcher.ResponseData['body']): Promise<string | null> => {
+  const parts: Buffer[] = []
+  let bytes = 0
+  // A status counts, whatever becomes of the body.
+  try {
+    for await (const part of body as AsyncIterable<Buffer>) {
+      parts.push(part)
+      bytes += part.length
+      if (bytes >= keptBytes) break
+    }
+  } catch {}
+  const text = Buffer.concat(parts).subarray(0, keptBytes).toString('utf8').replaceAll('\0', '\u{fffd}')
+  return text === '' ? null : text
+}

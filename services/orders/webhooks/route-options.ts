@@ -1,0 +1,63 @@
+import { errorResponses, type HttpError, httpError } from '@courier/shared/http/errors.ts'
+import { type Action, audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { Keyring } from '@courier/shared/vault.ts'
+import { Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import type pg from 'pg'
+import type { Dispatcher } from 'undici'
+import type { Tx } from '../database/tables.ts'
+import type { Resolve } from './addresses.ts'
+
+export interface WebhookOptions {
+  readonly pool: pg.Pool
+  /** undefined: WEBHOOK_KEYS is not set. */
+  readonly keyring: Keyring | undefined
+  readonly dispatcher: Dispatcher
+  /** undefined: any address is allowed. */
+  readonly resolve: Resolve | undefined
+  /** Called when events may be due. */
+  readonly onChanged: () => void
+}
+
+export const common = { tags: ['webhooks'], security: [{ token: [] }] }
+export const failures = errorResponses(400, 401, 405, 413, 415, 422, 429, 503)
+export const failuresOfOne = { ...failures, ...errorResponses(404) }
+export const params = Type.Object({ id: Type.String({ description: 'The id of the webhook.' }) })
+const isId = /^[0-9a-f-]{36}$/
+
+export const unknownWebhook = (): HttpError => httpError('not_found', 'The requested webhook does not exist.')
+
+/** The id in the path; any other text is that of no webhook. */
+export const idIn = (request: { params: { id: string } }): string => {
+  if (!isId.test(request.params.id)) throw unknownWebhook()
+  return request.params.id
+}
+
+export const found = <Value>(value: Value | undefined): Value => {
+  if (value === undefined) throw unknownWebhook()
+  return value
+}
+
+/** Does it in a transaction with its entry in the audit, unless it did nothing. */
+export const changing =
+  (pool: pg.Pool, request: FastifyRequest, verb: Extract<Action, `webhook.${string}`>, id: string) =>
+  <Result>(action: (tx: Tx) => Promise<Result | undefined>): Promise<Result | undefined> => {
+    const { tenant, merchantId, tokenId } = request.merchant
+    const by = { kind: 'merchant', name: merchantId, tokenId, requestId: request.id } as const
+    return inTenant(pool, tenant, async (tx: Tx) => {
+      const done = await action(tx)
+      if (done !== undefined) await audit(tx, tenant, by, verb, id)
+      return done
+    })
+  }
+
+export const keysNeeded = () =>
+  httpError('unavailable', 'The webhooks are not set up: WEBHOOK_KEYS of orders is missing, or lacks a key.', {
+    retryAfterSeconds: 60,
+  })
+
+export const keysOf = ({ keyring }: WebhookOptions): Keyring => {
+  if (!keyring) throw keysNeeded()
+  return keyring
+}

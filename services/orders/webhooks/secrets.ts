@@ -1,0 +1,25 @@
+import { randomBytes } from 'node:crypto'
+import { type Keyring, openAs, type Sealed, sealAs } from '@courier/shared/vault.ts'
+import { Webhook } from 'standardwebhooks'
+
+/** A secret as merchants get it (Standard Webhooks). */
+export const newSecret = (): string => `whsec_${randomBytes(32).toString('base64')}`
+
+/** Stored secrets are bound to these texts: they never change. */
+const reference = (tenant: string, endpointId: string) => ['courier webhooks 1', tenant, endpointId]
+
+export const sealSecret = (keyring: Keyring, tenant: string, endpointId: string, secret: string): Sealed =>
+  sealAs(keyring, reference(tenant, endpointId), secret)
+
+/** Throws VaultError. */
+export const openSecret = (keyring: Keyring, tenant: string, endpointId: string, sealed: Sealed): string =>
+  openAs(keyring, reference(tenant, endpointId), sealed)
+
+/** The headers of a message: signed with each secret. */
+export const headersOf = (secrets: readonly string[], messageId: string, body: string, at: Date) => ({
+  'content-type': 'application/json',
+  'user-agent': 'Courier-Webhooks',
+  'webhook-id': messageId,
+  'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
+  'webhook-signature': secrets.map(secret => new Webhook(secret).sign(messageId, at, body)).join(' '),
+})

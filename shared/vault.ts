@@ -1,0 +1,125 @@
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
+
+/** The keys of a setting: the newest seals; older ones open what they sealed. */
+export interface Keyring {
+  /** The name of the setting. */
+  readonly setting: string
+  readonly newest: string
+  /** By key id. A KeyObject shows nothing of its key when it is printed. */
+  readonly keys: ReadonlyMap<string, KeyObject>
+}
+
+export interface Sealed {
+  readonly keyId: string
+  /** 12 bytes of IV, 16 of tag, then the ciphertext. */
+  readonly sealed: Buffer
+}
+
+/** `message` shows neither a secret nor a key. */
+export class VaultError extends Error {
+  override name = 'VaultError'
+  readonly code: 'bad_keyring' | 'unknown_key' | 'not_opened'
+
+  constructor(code: VaultError['code'], message: string) {
+    super(message)
+    this.code = code
+  }
+}
+
+const algorithm = 'aes-256-gcm'
+const keyBytes = 32
+const ivBytes = 12
+const tagBytes = 16
+
+/**
+ * Reads the keys of a setting: `id:key` pairs separated by commas, the newest first, each key 32 bytes in base64.
+ * Throws VaultError that says which pairs are wrong and how, one per line.
+ */
+export const readKeys = (setting: string, text: string): Keyring => {
+  const keys = new Map<string, KeyObject>()
+  const problems: string[] = []
+  for (const [index, pair] of text.split(',').entries()) {
+    const read = readPair(pair.trim())
+    // By its position: what stands before the colon may be a key too, written where its id belongs.
+    const add = (problem: string) => problems.push(`key ${index + 1} of ${setting} ${problem}`)
+    if (read.problem !== undefined) add(read.problem)
+    else if (keys.has(read.id)) add('has an id that an earlier one has')
+    else keys.set(read.id, read.key)
+  }
+  if (problems.length > 0) throw new VaultError('bad_keyring', problems.join('\n'))
+  const [newest = ''] = keys.keys()
+  return { setting, newest, keys }
+}
+
+/** What is wrong with the keys of a setting, without any of them. */
+export const keysProblem = (setting: string, text: string): string | undefined => {
+  try {
+    readKeys(setting, text)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error
+    return error.message
+  }
+}
+
+type Pair = { problem: string } | { problem?: undefined; id: string; key: KeyObject }
+
+const readPair = (pair: string): Pair => {
+  if (pair === '') return { problem: 'is empty' }
+  const colon = pair.indexOf(':')
+  if (colon === -1) return { problem: 'has no id: write id:key' }
+  const id = pair.slice(0, colon)
+  if (!/^[A-Za-z0-9_.-]{1,32}$/.test(id))
+    return { problem: 'has a wrong id: 1 to 32 letters, digits, dots, hyphens and underscores' }
+  const key = Buffer.from(pair.slice(colon + 1), 'base64')
+  // Buffer.from skips what is not base64: a key is valid only when encoding it again gives the same text.
+  if (plain(key.toString('base64')) !== plain(pair.slice(colon + 1))) return { problem: 'is not base64' }
+  if (key.length !== keyBytes) return { problem: `has ${key.length} bytes instead of ${keyBytes}` }
+  return { id, key: createSecretKey(key) }
+}
+
+const plain = (base64: string): string =>
+  base64
+    .replaceAll('-', '+')
+    .replaceAll('_', '/')
+    .replace(/={1,2}$/, '')
+
+/** What a secret is, and of whom: it opens only with the same. */
+export type Reference = readonly string[]
+
+/** Seals with the newest key under a random IV: two seals of one text differ. */
+export const sealAs = (keyring: Keyring, reference: Reference, text: string): Sealed => {
+  const { newest, keys } = keyring
+  const key = keys.get(newest)
+  if (!key) throw unknownKey(keyring, newest)
+  const iv = randomBytes(ivBytes)
+  const cipher = createCipheriv(algorithm, key, iv, { authTagLength: tagBytes })
+  cipher.setAAD(boundTo(reference, newest))
+  const ciphertext = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()])
+  return { keyId: newest, sealed: Buffer.concat([iv, cipher.getAuthTag(), ciphertext]) }
+}
+
+/** Throws VaultError when the keyring lacks the key, and when the secret was altered or belongs elsewhere. */
+export const openAs = (keyring: Keyring, reference: Reference, { keyId, sealed }: Sealed): string => {
+  const key = keyring.keys.get(keyId)
+  if (!key) throw unknownKey(keyring, keyId)
+  if (sealed.length < ivBytes + tagBytes) throw notOpened()
+  const decipher = createDecipheriv(algorithm, key, sealed.subarray(0, ivBytes), { authTagLength: tagBytes })
+  decipher.setAAD(boundTo(reference, keyId))
+  decipher.setAuthTag(sealed.subarray(ivBytes, ivBytes + tagBytes))
+  const text = decipher.update(sealed.subarray(ivBytes + tagBytes))
+  try {
+    return Buffer.concat([text, decipher.final()]).toString('utf8')
+  } catch {
+    throw notOpened()
+  }
+}
+
+/** The associated data. JSON keeps the parts apart: ("a", "bc") and ("ab", "c") differ. */
+const boundTo = (reference: Reference, keyId: string): Buffer => Buffer.from(JSON.stringify([...reference, keyId]))
+
+const unknownKey = ({ setting }: Keyring, keyId: string): VaultError =>
+  new VaultError('unknown_key', `${setting} has no key ${keyId}: add it again to read what it sealed`)
+
+const notOpened = (): VaultError =>
+  new VaultError('not_opened', 'a sealed secret was altered, or belongs to another owner, purpose or key')
