@@ -21,7 +21,7 @@ const shortText = (maxLength: number) =>
   Type.String({
     minLength: 1,
     maxLength,
-    pattern: '^[^\\u0000-\\u001f]*\\S[^\\u0000-\\u001f]*$',
+    pattern: '^(?=\\s*\\S)[^\\u0000-\\u001f]*$',
     must: `be a text of 1 to ${maxLength} characters without line breaks`,
   })
 

@@ -51,9 +51,9 @@ export const startWebhookReceiver = async (t: Teardown) => {
     }
     receiver.requests.push(message)
     const { status = 204, milliseconds = 0, ...reaction } = receiver.react(message)
-    if (milliseconds > 0 && milliseconds < Number.POSITIVE_INFINITY) await delay(milliseconds)
-    receiver.running--
+    response.once('close', () => receiver.running--)
     if (milliseconds === Number.POSITIVE_INFINITY) return
+    if (milliseconds > 0) await delay(milliseconds)
     if (status < 300) receiver.accepted.push(message)
     if (reaction.isLost) return void response.destroy()
     response.writeHead(status, reaction.headers).end(reaction.body)

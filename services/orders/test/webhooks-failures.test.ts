@@ -119,14 +119,14 @@ t.test('Retry-After is honoured by the whole endpoint', async t => {
 
 t.test('slow endpoints do not delay others', async t => {
   const { sender, addReceiver, book, tokenOf, apply } = await webhooksFixture(t)
-  // More endpoints than there are places, all of which respond after 3 seconds.
+  // More endpoints than there are places, none of which responds: each request lasts 10 seconds.
   const slow: WebhookReceiver[] = []
   for (const id of ['sa', 'sb', 'sc', 'sd']) {
     await apply(tenantFile({ id, waybills: { mode: 'auto', format: `${id.toUpperCase()}-######` } }))
     const token = await tokenOf('shop@example.com', id)
     for (let n = 0; n < 5; n++) {
       const { receiver } = await addReceiver({}, { tenant: id, token })
-      receiver.react = () => ({ milliseconds: 3_000 })
+      receiver.react = () => ({ milliseconds: Number.POSITIVE_INFINITY })
       slow.push(receiver)
     }
     await book(40, { tenant: id, token })
@@ -142,7 +142,8 @@ t.test('slow endpoints do not delay others', async t => {
     longest = Math.max(longest, performance.now() - started)
   }
   t.comment(`${slow.length} slow endpoints, the longest delivery to a quick one took ${Math.round(longest)} ms`)
-  t.ok(longest < 3_000, `${longest} ms`)
+  // A poll finds places that slow ones left. The rest is for a busy machine.
+  t.ok(longest < 8_000, `${longest} ms`)
   await waitUntil('all slow ones get theirs', () => slow.every(({ requests }) => requests.length > 0))
   t.ok(slow.every(({ most }) => most <= 16))
 })
