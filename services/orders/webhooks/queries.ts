@@ -1,6 +1,7 @@
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import type { Sealed } from '@courier/shared/vault.ts'
-import { keptDays, numberChanges } from '../changes/queries.ts'
+import { keptDays } from '../changes/expiry.ts'
+import { numberChanges } from '../changes/numbering.ts'
 import type { ChangeType, Tx } from '../database/tables.ts'
 import { isoTime } from '../orders/find-order.ts'
 import type { DisabledReason } from './settle.ts'
