@@ -1,4 +1,3 @@
-/** Adds to the list of a key. */
 export const addTo = <Key, Value>(lists: Map<Key, Value[]>, key: Key, value: Value): void => {
   const list = lists.get(key)
   if (list) list.push(value)

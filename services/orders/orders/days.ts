@@ -1,4 +1,5 @@
-/** Dates such as 2026-02-19. */
+// Dates are written as 2026-02-19.
+
 const dayMilliseconds = 86_400_000
 
 export const addDays = (date: string, days: number): string =>

@@ -10,7 +10,6 @@ export interface Groups {
   readonly others: (Totals & { readonly groups: number }) | null
 }
 
-/** The groups that a query wants, with what was counted of each. */
 export const groupOrders = async (
   tx: Tx,
   tenant: string,

@@ -21,7 +21,6 @@ const totals = {
     description: 'The share of the delivered orders, 0 to 1, four decimals; null if there are none.',
   }),
 }
-/** What some orders add up to. */
 export const Totals = Type.Object(totals, { title: 'OrderTotals' })
 export type Totals = Static<typeof Totals>
 export const Group = Type.Object(
