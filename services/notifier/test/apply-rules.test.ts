@@ -57,12 +57,10 @@ t.test('apply warns of rules whose messages could not be sent, and stores them',
     return stdout.split('\n').filter(line => line.startsWith('  warning: '))
   }
   t.same(await apply(rule('key_13')), [], 'a catalogue that was never synced says nothing')
-  t.match(await apply(rule('vans'), rule('key_3', { body: ['{{customer_name', 'x'] })), [
-    /rules\.0\.on: vans is none of the standard statuses, key_1 to key_21\. .* GET \S+\/status-list of orders lists that set\.$/,
-    /rules\.1\.body\.0: \{\{ and \}\} are not in pairs/,
-  ])
   const open = {
-    ...{ body: undefined, named_body: { name: 'cod}}' }, header_image: 'https://x/{{cod}.png' },
+    body: undefined,
+    named_body: { name: 'cod}}' },
+    header_image: 'https://x/{{cod}.png',
     buttons: [
       { index: 1, payload: 'ok' },
       { index: 0, url: '{{order_no' },
@@ -70,14 +68,25 @@ t.test('apply warns of rules whose messages could not be sent, and stores them',
     ],
   }
   const location = { latitude: 1, longitude: 1, name: 'a', address: '{{cod' }
+  const warnings = await apply(
+    rule('vans'),
+    rule('key_3', { body: ['{{customer_name', 'x'] }),
+    rule('key_4', open),
+    rule('key_5', { header_location: location }),
+  )
+  t.match(
+    warnings[0],
+    /rules\.0\.on: vans is none of the standard statuses, key_1 to key_21\. .* GET \S+\/status-list of orders lists that set\.$/,
+  )
   t.strictSame(
-    await apply(rule('key_3', open), rule('key_4', { header_location: location })),
+    warnings.slice(1),
     [
-      'rules.0.header_image',
-      'rules.0.named_body.name',
-      'rules.0.buttons.1.url',
-      'rules.0.buttons.2.payload',
-      'rules.1.header_location.address',
+      'rules.1.body.0',
+      'rules.2.header_image',
+      'rules.2.named_body.name',
+      'rules.2.buttons.1.url',
+      'rules.2.buttons.2.payload',
+      'rules.3.header_location.address',
     ].map(path => `  warning: ${path}: {{ and }} are not in pairs`),
   )
   await inTenant(pool, 'demo', (tx: Tx) =>
