@@ -805,6 +805,14 @@ export interface components {
                 } | {
                     /** @description ISO 8601, UTC */
                     at: string;
+                    fields: string[];
+                    /** @enum {string} */
+                    kind: "edit";
+                    reason: string | null;
+                    staff_name: string | null;
+                } | {
+                    /** @description ISO 8601, UTC */
+                    at: string;
                     detail: string | null;
                     /** @enum {string} */
                     kind: "message";

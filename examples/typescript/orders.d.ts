@@ -1092,6 +1092,17 @@ export interface components {
             description: string | null;
             destination_city: string;
             destination_state: string;
+            /** @description The newest 50, newest first. */
+            edits: {
+                /** Format: date-time */
+                at: string;
+                /** @description What was changed, by name. */
+                fields: string[];
+                /** @description What staff wrote about it. */
+                reason: string | null;
+                /** @description Who changed it; null: the merchant. */
+                staff_name: string | null;
+            }[];
             is_final?: boolean;
             merchant_name: string;
             note: string | null;
@@ -5305,6 +5316,16 @@ export interface operations {
                      *             "at": "2026-02-19T19:06:23.000Z",
                      *             "staff_name": null,
                      *             "note": null
+                     *           }
+                     *         ],
+                     *         "edits": [
+                     *           {
+                     *             "fields": [
+                     *               "customer_phone"
+                     *             ],
+                     *             "at": "2026-02-19T20:14:00.000Z",
+                     *             "staff_name": null,
+                     *             "reason": null
                      *           }
                      *         ]
                      *       }

@@ -14,8 +14,21 @@ export const TrackingEvent = Type.Object({
 })
 export type TrackingEvent = Static<typeof TrackingEvent>
 
-/** An order as orders returns it, its timeline newest first. */
-export const KnownOrder = Type.Composite([OrderSnapshot, Type.Object({ timeline: Type.Array(TrackingEvent) })])
+/** What was changed of an order, by name. */
+export const OrderEdit = Type.Object({
+  fields: Type.Array(Type.String()),
+  /** ISO 8601. */
+  at: Type.String(),
+  staff_name: orNull,
+  reason: orNull,
+})
+export type OrderEdit = Static<typeof OrderEdit>
+
+/** An order as orders returns it, its timeline and its edits newest first. Orders of version 0.1.0 has no edits. */
+export const KnownOrder = Type.Composite([
+  OrderSnapshot,
+  Type.Object({ timeline: Type.Array(TrackingEvent), edits: Type.Optional(Type.Array(OrderEdit)) }),
+])
 export type KnownOrder = Static<typeof KnownOrder>
 
 export type FoundOrder = { kind: 'found'; order: KnownOrder } | { kind: 'unknown' } | { kind: 'unavailable' }

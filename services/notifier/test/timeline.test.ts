@@ -99,6 +99,7 @@ t.test('whole seconds of a webhook put no status before the one that it followed
       { ...tracking, status_key: 'key_2', at: '2026-03-01T10:00:00.500Z' },
       { ...tracking, at: '2026-03-01T10:00:00.500Z' },
     ],
+    edits: [{ fields: ['cod'], at: '2026-03-01T10:00:00.550Z', staff_name: 'Ruwan', reason: 'the shop called' }],
     messages: [
       moment('queued', '2026-03-01T10:00:00.600Z'),
       moment('accepted', '2026-03-01T10:00:00.900Z'),
@@ -107,7 +108,7 @@ t.test('whole seconds of a webhook put no status before the one that it followed
     events: [],
   })
   t.same(
-    merged.map(entry => ('status' in entry ? entry.status : entry.status_key)),
-    ['sent', 'accepted', 'queued', 'key_2', 'key_1'],
+    merged.map(entry => ('status' in entry ? entry.status : 'fields' in entry ? entry.fields : entry.status_key)),
+    ['sent', 'accepted', 'queued', ['cod'], 'key_2', 'key_1'],
   )
 })

@@ -1,5 +1,5 @@
 import type { EventError, MessageStatus } from '../database/tables.ts'
-import type { TrackingEvent } from '../orders-client/orders-client.ts'
+import type { OrderEdit, TrackingEvent } from '../orders-client/orders-client.ts'
 
 /** A status that a message reached. */
 export interface StatusUpdate {
@@ -22,14 +22,21 @@ export interface FailedEvent {
 export interface Histories {
   /** Newest first. */
   readonly tracking: readonly TrackingEvent[]
+  /** Newest first. */
+  readonly edits?: readonly OrderEdit[] | undefined
   /** Oldest first, those of one message in the order in which they were stored. */
   readonly messages: readonly StatusUpdate[]
   readonly events: readonly FailedEvent[]
 }
 
 /** One timeline of all, newest first. Pure. */
-export const mergeTimelines = ({ tracking, messages, events }: Histories) =>
-  [...tracking.toReversed().map(ofTracking), ...events.flatMap(ofEvent), ...inOrder(messages)]
+export const mergeTimelines = ({ tracking, edits = [], messages, events }: Histories) =>
+  [
+    ...tracking.toReversed().map(ofTracking),
+    ...edits.toReversed().map(ofEdit),
+    ...events.flatMap(ofEvent),
+    ...inOrder(messages),
+  ]
     .sort((a, b) => a.place - b.place)
     .toReversed()
     .map(({ entry }) => entry)
@@ -38,6 +45,11 @@ const ofTracking = ({ at, status_key, status_name, staff_name, note }: TrackingE
   const time = new Date(at)
   const entry = { kind: 'tracking' as const, at: time.toISOString(), status_key, status_name, staff_name, note }
   return { place: time.getTime(), entry }
+}
+
+const ofEdit = ({ at, fields, staff_name, reason }: OrderEdit) => {
+  const time = new Date(at)
+  return { place: time.getTime(), entry: { kind: 'edit' as const, at: time.toISOString(), fields, staff_name, reason } }
 }
 
 const ofEvent = ({ event_id, type, status_key, taken_at, faults }: FailedEvent) =>

@@ -31,6 +31,10 @@ const Entry = Type.Union([
     { description: 'A status of the order.' },
   ),
   Type.Object(
+    { kind: Type.Literal('edit'), at, fields: Type.Array(Type.String()), staff_name: orNull, reason: orNull },
+    { description: 'What was changed of the order, by the names of its fields.' },
+  ),
+  Type.Object(
     {
       kind: Type.Literal('message'),
       at,
@@ -126,7 +130,7 @@ const readTimeline = async (
   const found = await orders.find(tenant, waybill)
   if (found.kind === 'unknown') throw httpError('not_found', 'The requested waybill does not exist in the system.')
   if (found.kind === 'unavailable') throw httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
-  const { waybill_number, status_key, status_name, timeline: tracking } = found.order
+  const { waybill_number, status_key, status_name, timeline: tracking, edits } = found.order
   const own = await inTenant(pool, tenant, async (tx: Tx) => ({
     messages: await findStatusUpdates(tx, tenant, waybill_number),
     events: await findFailedEvents(tx, tenant, waybill_number),
@@ -135,7 +139,7 @@ const readTimeline = async (
     data: {
       waybill_number,
       order: { status_key, status_name },
-      timeline: mergeTimelines({ tracking, ...own }),
+      timeline: mergeTimelines({ tracking, edits, ...own }),
     },
   }
 }

@@ -1,6 +1,7 @@
 import { exampleSnapshot, OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
+import { maxEdits } from './find-order.ts'
 import { findOrders } from './order-snapshot.ts'
 import { findStatuses } from './status-queries.ts'
 import { isFinal } from './statuses.ts'
@@ -24,6 +25,15 @@ export const OrderDetails = Type.Object(
       }),
       { description: 'Newest first.' },
     ),
+    edits: Type.Array(
+      Type.Object({
+        fields: Type.Array(Type.String(), { description: 'What was changed, by name.' }),
+        at: Type.String({ format: 'date-time' }),
+        staff_name: nullable('Who changed it; null: the merchant.'),
+        reason: nullable('What staff wrote about it.'),
+      }),
+      { description: `The newest ${maxEdits}, newest first.` },
+    ),
   },
   { title: 'OrderDetails' },
 )
@@ -43,14 +53,16 @@ export const exampleDetails: OrderDetails = {
       note: null,
     },
   ],
+  edits: [{ fields: ['customer_phone'], at: '2026-02-19T20:14:00.000Z', staff_name: null, reason: null }],
 }
 
 /** Undefined when the tenant has no such waybill. */
 export const readOrderDetails = async (tx: Tx, tenant: string, waybill: string): Promise<OrderDetails | undefined> => {
-  const [orders, statuses, events] = await Promise.all([
+  const [orders, statuses, events, edits] = await Promise.all([
     findOrders(tx, tenant, [waybill]),
     findStatuses(tx, tenant),
     findTimeline(tx, tenant, waybill),
+    findEdits(tx, tenant, waybill),
   ])
   const order = orders.get(waybill)
   if (!order) return undefined
@@ -67,6 +79,7 @@ export const readOrderDetails = async (tx: Tx, tenant: string, waybill: string):
       const { name, color } = statusOf(status_key)
       return { status_key, status_name: name, color, at: happened_at.toISOString(), staff_name, note }
     }),
+    edits: edits.map(({ edited_at, ...edit }) => ({ ...edit, at: edited_at.toISOString() })),
   }
 }
 
@@ -78,4 +91,14 @@ const findTimeline = (tx: Tx, tenant: string, waybill: string) =>
     .where('tenant_id', '=', tenant)
     .where('waybill_number', '=', waybill)
     .orderBy('event_id', 'desc')
+    .execute()
+
+const findEdits = (tx: Tx, tenant: string, waybill: string) =>
+  tx
+    .selectFrom('order_edits')
+    .select(['fields', 'edited_at', 'staff_name', 'reason'])
+    .where('tenant_id', '=', tenant)
+    .where('waybill_number', '=', waybill)
+    .orderBy('edit_id', 'desc')
+    .limit(maxEdits)
     .execute()
