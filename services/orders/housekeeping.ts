@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { deleteOldTokens } from './access/tokens.ts'
 import { deleteOldChanges } from './changes/queries.ts'
 import { deleteUnwanted } from './outbox/queries.ts'
-import { deleteOldDeliveries } from './webhooks/queries.ts'
+import { deliveryDeletions } from './webhooks/housekeeping.ts'
 
 /** Deletes idempotency keys, tokens, changes and deliveries that are no longer kept, and events of tenants without messaging. */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
@@ -13,6 +13,6 @@ export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
     deleteOldKeys,
     deleteOldTokens,
     deleteOldChanges,
-    deleteOldDeliveries,
+    ...deliveryDeletions,
     deleteUnwanted,
   ])

@@ -1,10 +1,13 @@
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { type AnyTransaction, inTenant } from '@courier/shared/postgres/database.ts'
 import { readKeys } from '@courier/shared/vault.ts'
+import type pg from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import t from 'tap'
+import { deleteOldChanges } from '../changes/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { deleteOldDeliveries, mendPositions } from '../webhooks/queries.ts'
+import { deliveryDeletions } from '../webhooks/housekeeping.ts'
+import { mendPositions } from '../webhooks/queries.ts'
 import { rotateKeys } from '../webhooks/rotate-keys.ts'
 import { createSending } from '../webhooks/sender.ts'
 import { webhookKeyring } from './build.ts'
@@ -12,6 +15,14 @@ import { waitUntil } from './receiver.ts'
 import { tenantFile } from './tenant.ts'
 import { historiesOf, startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts'
 import { webhooksFixture } from './webhooks-fixture.ts'
+
+/** Runs each deletion of housekeeping once. */
+const clean = async (pool: pg.Pool): Promise<number> => {
+  let deleted = 0
+  for (const deletion of deliveryDeletions)
+    deleted += await inTenant(pool, 'demo', (tx: AnyTransaction) => deletion(tx, 'demo'))
+  return deleted
+}
 
 t.test('410 disables at once; enabled again it gets what it missed, oldest first', async t => {
   const { sender, addReceiver, book, cancel, call, endpoint, rows } = await webhooksFixture(t)
@@ -59,19 +70,18 @@ t.test('after five days without a success an endpoint is disabled, and its event
   await book(3)
   receiver.react = () => ({})
   await rows(`update webhook_deliveries set happened_at = now() - interval '29 days'`)
-  const clean = () => inTenant(pool, 'demo', (tx: Tx) => deleteOldDeliveries(tx, 'demo'))
-  t.equal(await clean(), 0)
+  t.equal(await clean(pool), 0)
   await call('PATCH', `/${id}`, { state: 'enabled' })
   await waitUntil('all arrive', () => new Set(receiver.accepted.map(message => message.id)).size === 15)
   await waitUntil('all are stored', async () => (await deliveries(id, '?state=delivered')).length === 15)
   await rows(`update webhook_deliveries set last_attempt_at = now() - interval '8 days'`)
-  t.equal(await clean(), 15)
+  t.equal(await clean(pool), 15)
   await book(1)
   await waitUntil('one more', async () => (await deliveries(id)).length === 1)
   await rows(
     `update webhook_deliveries set state = 'pending', next_attempt_at = null, happened_at = now() - interval '31 days'`,
   )
-  t.equal(await clean(), 1)
+  t.equal(await clean(pool), 1)
 })
 
 t.test(
@@ -245,4 +255,118 @@ t.test('after an older backup is restored an endpoint does not wait behind posit
   sender.start()
   await book(1)
   await waitUntil('it arrives', () => receiver.accepted.length === 1)
+})
+
+t.test('an endpoint whose missed changes are no longer kept catches up with the feed', async t => {
+  const { sender, addReceiver, book, call, rows, pool, request } = await webhooksFixture(t)
+  const { receiver, id } = await addReceiver()
+  await call('PATCH', `/${id}`, { state: 'disabled' })
+  await book(2)
+  await request('/order/changes')
+  await rows(`update changes set happened_at = now() - interval '31 days'`)
+  await inTenant(pool, 'demo', (tx: Tx) => deleteOldChanges(tx, 'demo'))
+  await call('PATCH', `/${id}`, { state: 'enabled' })
+  sender.start()
+  await waitUntil(
+    'nothing waits',
+    async () => (await rows('select from webhook_endpoints join feeds on position = last_position')).length === 1,
+  )
+  await book(1)
+  await waitUntil('what is new arrives', () => receiver.accepted.length === 1)
+})
+
+t.test('a late response from an old url changes nothing', async t => {
+  const { sender, addReceiver, book, call, endpoint } = await webhooksFixture(t)
+  const { receiver: old, id } = await addReceiver()
+  old.react = () => ({ status: 410, milliseconds: 500 })
+  sender.start()
+  await book(1)
+  await waitUntil('the old one gets it', () => old.running === 1)
+  const corrected = await startWebhookReceiver(t)
+  corrected.secret = old.secret
+  await call('PATCH', `/${id}`, { url: corrected.url })
+  await waitUntil('the corrected one gets it', () => corrected.accepted.length === 1)
+  t.match(await endpoint(id), { state: 'enabled', failing_since: null })
+})
+
+t.test('a process that lost its lease stores no outcome', async t => {
+  const { sender, addReceiver, book, deliveries, endpoint, rows } = await webhooksFixture(t)
+  const { receiver, id } = await addReceiver()
+  receiver.react = () => ({ status: 500, milliseconds: 300 })
+  sender.start()
+  await book(1)
+  await waitUntil('it gets it', () => receiver.running === 1)
+  await rows(`update webhook_endpoints set holder = gen_random_uuid(), held_until = now() + interval '1 minute'`)
+  await rows(`update webhook_deliveries set state = 'delivered', next_attempt_at = null`)
+  await waitUntil('the response is sent', () => receiver.running === 0)
+  await sender.stop()
+  t.match(await deliveries(id), [{ state: 'delivered', attempts: 0, code: null }])
+  t.equal((await endpoint(id)).failing_since, null)
+})
+
+t.test('Retry-After holds, whatever comes of requests that are in flight', async t => {
+  const { sender, addReceiver, book, deliveries, rows } = await webhooksFixture(t)
+  const { receiver, id } = await addReceiver()
+  receiver.react = () =>
+    receiver.requests.length === 1
+      ? { status: 429, headers: { 'retry-after': '600' } }
+      : { status: 200, milliseconds: 300 }
+  await book(8)
+  sender.start()
+  await waitUntil('the others are stored', async () => (await deliveries(id, '?state=delivered')).length === 7)
+  const [{ wait }] = await rows('select extract(epoch from retry_at - now())::int as wait from webhook_endpoints')
+  t.ok(wait > 590, `${wait}`)
+})
+
+t.test('when an old event is deleted the next of its waybill is sent', async t => {
+  const { sender, addReceiver, book, cancel, call, pool, rows } = await webhooksFixture(t)
+  const { receiver, id } = await addReceiver()
+  receiver.react = () => ({ status: 500 })
+  sender.start()
+  const [waybill = ''] = await book(1)
+  await cancel([waybill])
+  await waitUntil(
+    'both wait',
+    async () =>
+      (await rows('select from webhook_deliveries where attempts = 1 or next_attempt_at is null')).length === 2,
+  )
+  await call('PATCH', `/${id}`, { state: 'disabled' })
+  await rows(`update webhook_deliveries set happened_at = now() - interval '31 days' where type = 'order.created'`)
+  t.equal(await clean(pool), 1)
+  receiver.react = () => ({})
+  await call('PATCH', `/${id}`, { state: 'enabled' })
+  await waitUntil('it arrives', () => receiver.accepted.length === 1)
+  t.equal(receiver.accepted[0]?.type, 'order.status_changed')
+})
+
+t.test('a deleted webhook goes with its secret at once, its deliveries in slices', async t => {
+  const { sender, addReceiver, register, book, call, endpoint, pool, rows } = await webhooksFixture(t)
+  const { receiver, id } = await addReceiver()
+  sender.start()
+  await book(1)
+  await waitUntil(
+    'it is stored',
+    async () => (await rows(`select from webhook_deliveries where state = 'delivered'`)).length === 1,
+  )
+  await rows(
+    `insert into webhook_deliveries (tenant_id, endpoint_id, position, message_id, type, waybill_number, body, happened_at)
+    select tenant_id, endpoint_id, n, 'm' || n, type, waybill_number, body, now() from webhook_deliveries, generate_series(100, 12000) n`,
+  )
+  t.equal((await call('DELETE', `/${id}`)).status, 200)
+  t.equal(await endpoint(id), undefined)
+  t.strictSame(await rows('select url, length(sealed_secret) as bytes from webhook_endpoints'), [{ url: '', bytes: 0 }])
+  for (const [method, path, body] of [
+    ['PATCH', '', { state: 'enabled' }],
+    ['DELETE', ''],
+    ['POST', '/rotate'],
+    ['POST', '/ping'],
+    ['POST', '/replay', { from: '2026-01-01T00:00:00Z' }],
+    ['GET', '/deliveries'],
+  ] as const)
+    t.equal((await call(method, `/${id}${path}`, body)).status, 404, path)
+  for (let n = 0; n < 5; n++) await register(receiver)
+  t.equal((await call('POST', '', { url: receiver.url })).status, 422)
+  t.equal((await rotateKeys(pool, webhookKeyring)).unopened.length, 0)
+  t.strictSame([await clean(pool), await clean(pool), await clean(pool), await clean(pool)], [10_000, 1_902, 1, 0])
+  t.strictSame(await rows('select count(*)::int as endpoints from webhook_endpoints'), [{ endpoints: 5 }])
 })

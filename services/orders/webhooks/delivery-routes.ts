@@ -8,8 +8,9 @@ import { keptDays } from '../changes/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { urlProblem } from './addresses.ts'
 import { bodyOf } from './fan-out.ts'
+import { listedDays } from './housekeeping.ts'
 import { post } from './post.ts'
-import { findTarget, listDeliveries, listedDays, replay } from './queries.ts'
+import { findTarget, listDeliveries, replay } from './queries.ts'
 import {
   changing,
   common,

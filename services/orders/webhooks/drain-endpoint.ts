@@ -46,7 +46,7 @@ export const defaultLeaseSeconds = (2.2 * requestMilliseconds) / 1000
 /** Of one endpoint at once. */
 const requestsAtOnce = 16
 const eventsAtOnce = 256
-/** Afterwards other endpoints have their turn. */
+/** Afterwards other endpoints are sent to. */
 const startMilliseconds = 5_000
 /** For an endpoint with too many waiting events, none of them due. */
 const restSeconds = 5
@@ -58,7 +58,12 @@ const restSeconds = 5
 export const drainEndpoint = async (options: DrainOptions, key: EndpointKey): Promise<Drained> => {
   const { pool, holder, leaseSeconds: seconds } = options
   const { tenant } = key
-  const lease = createLease({ pool, tenant, seconds, acquireRow: tx => holdEndpoint(tx, key, holder, seconds) })
+  const lease = createLease({
+    pool,
+    tenant,
+    seconds,
+    acquireRow: (tx, isRenewal) => holdEndpoint(tx, key, holder, seconds, isRenewal),
+  })
   const endpoint = await inTenant(pool, tenant, lease.acquire)
   if (!endpoint) return 'leased_elsewhere'
   let hasWork = true
@@ -129,12 +134,15 @@ const attemptOnce = async (
   return attempt
 }
 
-/** Outcomes that come together share a transaction. Each resolves to whether the endpoint is to get nothing for now. */
-const recorder = ({ pool, logger }: DrainOptions, key: EndpointKey, { url }: HeldEndpoint) =>
+/**
+ * Outcomes that come together share a transaction; without the lease none is stored. Each resolves to whether the endpoint is to get
+ * nothing for now.
+ */
+const recorder = ({ pool, logger, holder }: DrainOptions, key: EndpointKey, { url }: HeldEndpoint) =>
   batchRequests<Outcome, boolean>({
     run: async (_, outcomes) => {
       const settled = await inTenant(pool, key.tenant, async (tx: Tx) => {
-        const health = await lockHealth(tx, key)
+        const health = await lockHealth(tx, key, holder)
         if (!health) return undefined
         const settled = settle(health, outcomes, Math.random)
         await storeOutcomes(tx, key, outcomes, settled)
