@@ -16,6 +16,11 @@ export const runNotifier = async (notifier: Observed, simulator: string, canarie
   await sendMessages(notifier, simulator, canaries)
   await sendWrongMessages(notifier, canaries)
   await sendWebhooks(notifier, canaries)
+  const optOut = (change: string) =>
+    notifier.send('POST', `/api/conversations/%2B94${canaries.writer}/${change}`, { reason: canaries.remark })
+  await notifier.refuseDuring('opt_outs', 'length(reason) < 3', () => optOut('opt-out'))
+  await optOut('opt-out')
+  await optOut('opt-in')
   const send = () => notifier.send('POST', '/api/messages', messageWith(canaries))
   for (const condition of ['length(recipient) < 3', 'recipient::smallint > 0', `(template->>'name')::integer > 0`])
     await notifier.refuseDuring('messages', condition, send)

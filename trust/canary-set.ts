@@ -62,6 +62,9 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'notifier.messages.template': ['parameter'],
   'notifier.recipients.recipient': ['recipient', 'writer'],
   'notifier.conversations.recipient': ['recipient', 'writer'],
+  'notifier.opt_outs.recipient': ['writer'],
+  'notifier.opt_outs.actor': ['staffName'],
+  'notifier.opt_outs.reason': ['remark'],
   'notifier.tokens.staff_name': ['staffName'],
 }
 

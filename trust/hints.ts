@@ -22,13 +22,18 @@ const templatePaused = {
   message_template_language: 'en-US',
 }
 
+const preference = { wa_id: from, category: 'marketing_messages', value: 'stop', timestamp: 1731705721 }
+const metadata = { phone_number_id: phoneNumberId }
+
 const webhooks = [
   ...[
     { statuses: [status({ id: 'wamid.1', biz_opaque_callback_data: 'msg_1' })] },
     { messages: [inbound({ from })] },
     { messages: [inbound({ from, type: 'button', button: { text: 'STOP', payload: 'x' } })] },
+    { statuses: [status({ recipient_id: from, status: 'failed', errors: [{ code: 131050, title: 'Stopped' }] })] },
     { statuses: [status({ status: 'failed', errors: [{ code: 131026, title: 'Undeliverable' }] })] },
   ].map(fields => envelope(fields, phoneNumberId)),
+  { entry: [change({ metadata, user_preferences: [preference] }, 'user_preferences')] },
   {
     object: 'whatsapp_business_account',
     entry: [change(templatePaused, 'message_template_status_update', '102290129340398')],
@@ -44,5 +49,7 @@ export const hints: Readonly<Record<string, Hints>> = {
     bodies: webhooks,
     headersOf: body => ({ 'x-hub-signature-256': sign(body, appSecret) }),
   },
+  'POST /api/conversations/{phone}/opt-out': { bodies: [{ reason: 'By letter.', scope: 'marketing' }] },
+  'POST /api/conversations/{phone}/opt-in': { bodies: [{ reason: 'By phone.' }] },
   'POST /api/channels/{phone_number_id}/register': { bodies: [{ pin: '123456', certificate: 'demo-certificate' }] },
 }

@@ -26,6 +26,7 @@ const values: Readonly<Record<string, string>> = {
   'double precision': '1',
   boolean: 'true',
   bytea: `convert_to($1, 'UTF8')`,
+  json: `'{}'`,
   jsonb: `'{}'`,
   date: 'now()',
   'timestamp with time zone': 'now()',

@@ -101,10 +101,50 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** Whether a conversation is open */
+        /** Whether a conversation is open, and whether the person opted out */
         get: operations["getConversation"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/conversations/{phone}/opt-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record that a person opted in again
+         * @description Audited, with the name of the staff. Without a `channel` it holds for every number of the tenant.
+         */
+        post: operations["optIn"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/conversations/{phone}/opt-out": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record that a person opted out
+         * @description Audited, with the name of the staff. Without a `channel` it holds for every number of the tenant.
+         */
+        post: operations["optOut"];
         delete?: never;
         options?: never;
         head?: never;
@@ -441,9 +481,27 @@ export interface components {
                 expires_at: string | null;
                 /** @description When the person last wrote. */
                 last_inbound_at: string | null;
+                /** @description Whether the person opted out of marketing messages. */
+                marketing_opted_out: boolean;
                 /** @description Whether a message may be sent on plan free now. */
                 open: boolean;
-                /** @description Whether the person opted out. */
+                /** @description The newest 20, newest first. */
+                opt_outs: {
+                    at: string;
+                    /** @description customer, platform or staff, and the way or the name. */
+                    by: string;
+                    /** @enum {string} */
+                    change: "out" | "in";
+                    /** @description By which the audit names it. */
+                    id: string;
+                    reason: string | null;
+                    /**
+                     * @description Every message, or marketing messages alone.
+                     * @enum {string}
+                     */
+                    scope: "all" | "marketing";
+                }[];
+                /** @description Whether the person opted out of every message. */
                 opted_out: boolean;
             };
         };
@@ -495,6 +553,7 @@ export interface components {
             hold_until_open?: boolean | null;
             messaging_product?: string | null;
             recipient_type?: "individual" | null;
+            respect_hours?: boolean | null;
             send_at?: string | null;
             template: {
                 components: {
@@ -646,6 +705,16 @@ export interface components {
         OneMessage: {
             data: components["schemas"]["MessageWithTimeline"];
         };
+        OptOut: {
+            /** @description Phone number id. */
+            channel?: string;
+            reason: string;
+            /**
+             * @description Every message, or marketing messages alone.
+             * @enum {string}
+             */
+            scope?: "all" | "marketing";
+        };
         OrderEvent: {
             happened_at: string;
             id: string;
@@ -669,6 +738,7 @@ export interface components {
             description: string | null;
             destination_city: string;
             destination_state: string;
+            is_final?: boolean;
             merchant_name: string;
             note: string | null;
             order_no: string | null;
@@ -1426,7 +1496,18 @@ export interface operations {
                      *         "open": true,
                      *         "last_inbound_at": "2026-02-19T19:06:23.000Z",
                      *         "expires_at": "2026-02-20T19:06:23.000Z",
-                     *         "opted_out": false
+                     *         "opted_out": false,
+                     *         "marketing_opted_out": true,
+                     *         "opt_outs": [
+                     *           {
+                     *             "id": "17",
+                     *             "change": "out",
+                     *             "scope": "marketing",
+                     *             "at": "2026-02-18T09:00:00.000Z",
+                     *             "by": "platform: user_preferences",
+                     *             "reason": null
+                     *           }
+                     *         ]
                      *       }
                      *     }
                      */
@@ -1437,6 +1518,150 @@ export interface operations {
             401: components["responses"]["Error401"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    optIn: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description Phone number, in any usual spelling. */
+                phone: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "scope": "all",
+                 *       "reason": "Asked by phone."
+                 *     }
+                 */
+                "application/json": components["schemas"]["OptOut"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "open": true,
+                     *         "last_inbound_at": "2026-02-19T19:06:23.000Z",
+                     *         "expires_at": "2026-02-20T19:06:23.000Z",
+                     *         "opted_out": false,
+                     *         "marketing_opted_out": true,
+                     *         "opt_outs": [
+                     *           {
+                     *             "id": "17",
+                     *             "change": "out",
+                     *             "scope": "marketing",
+                     *             "at": "2026-02-18T09:00:00.000Z",
+                     *             "by": "platform: user_preferences",
+                     *             "reason": null
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    optOut: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description Phone number, in any usual spelling. */
+                phone: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "scope": "all",
+                 *       "reason": "Asked by phone."
+                 *     }
+                 */
+                "application/json": components["schemas"]["OptOut"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "open": true,
+                     *         "last_inbound_at": "2026-02-19T19:06:23.000Z",
+                     *         "expires_at": "2026-02-20T19:06:23.000Z",
+                     *         "opted_out": false,
+                     *         "marketing_opted_out": true,
+                     *         "opt_outs": [
+                     *           {
+                     *             "id": "17",
+                     *             "change": "out",
+                     *             "scope": "marketing",
+                     *             "at": "2026-02-18T09:00:00.000Z",
+                     *             "by": "platform: user_preferences",
+                     *             "reason": null
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             431: components["responses"]["Error431"];
@@ -2330,7 +2555,8 @@ export interface operations {
                  *             "description": "One pair of shoes",
                  *             "status_key": "key_2",
                  *             "status_name": "CONFIRMED",
-                 *             "note": null
+                 *             "note": null,
+                 *             "is_final": false
                  *           }
                  *         }
                  *       ]

@@ -1092,6 +1092,7 @@ export interface components {
             description: string | null;
             destination_city: string;
             destination_state: string;
+            is_final?: boolean;
             merchant_name: string;
             note: string | null;
             order_no: string | null;
@@ -1231,6 +1232,7 @@ export interface components {
             description: string | null;
             destination_city: string;
             destination_state: string;
+            is_final?: boolean;
             merchant_name: string;
             note: string | null;
             order_no: string | null;
@@ -5292,6 +5294,7 @@ export interface operations {
                      *         "status_key": "key_2",
                      *         "status_name": "CONFIRMED",
                      *         "note": null,
+                     *         "is_final": false,
                      *         "customer_secondary_phone": null,
                      *         "created_at": "2026-02-19T19:06:23.000Z",
                      *         "timeline": [
@@ -5534,7 +5537,8 @@ export interface operations {
                  *             "description": "One pair of shoes",
                  *             "status_key": "key_2",
                  *             "status_name": "CONFIRMED",
-                 *             "note": null
+                 *             "note": null,
+                 *             "is_final": false
                  *           }
                  *         }
                  *       ]

@@ -27,6 +27,8 @@ export const OrderSnapshot = Type.Object(
     status_name: Type.String(),
     /** What staff wrote about the last status change. */
     note: nullable,
+    /** Whether no move leads from the status. Orders of version 0.1.0 does not say so. */
+    is_final: Type.Optional(Type.Boolean()),
   },
   { title: 'OrderSnapshot' },
 )
@@ -50,10 +52,16 @@ export const exampleSnapshot: OrderSnapshot = {
   status_key: 'key_2',
   status_name: 'CONFIRMED',
   note: null,
+  is_final: false,
 }
 
+/** Whether the order is in no final status, as far as orders says so. */
+export const isUnderWay = ({ is_final }: OrderSnapshot): boolean => is_final === false
+
+type OrderField = Exclude<keyof OrderSnapshot, 'is_final'>
+
 /** The names of the fields, in the order of the schema. */
-export const orderFields = Object.keys(OrderSnapshot.properties) as (keyof OrderSnapshot)[]
+export const orderFields = Object.keys(OrderSnapshot.properties).filter(name => name !== 'is_final') as OrderField[]
 
 export const orderEventTypes = ['order.created', 'order.status_changed'] as const
 export type OrderEventType = (typeof orderEventTypes)[number]

@@ -3,9 +3,12 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 import { type AnyTransaction, inTenant } from './database.ts'
 
-/** Who acts. `name`: the user of the machine, the name of staff or the id of a merchant. */
+/**
+ * Who acts. `name`: the user of the machine, the name of staff, the id of a merchant, or how a customer or the messaging
+ * platform says it.
+ */
 export interface Actor {
-  readonly kind: 'operator' | 'staff' | 'merchant'
+  readonly kind: 'operator' | 'staff' | 'merchant' | 'customer' | 'platform'
   readonly name: string
   readonly tokenId?: string | undefined
   readonly requestId?: string | undefined
@@ -33,6 +36,7 @@ export type Action =
   | `order.${'status_changed' | 'edited'}`
   | `message.${'accepted' | 'cancelled' | 'resent'}`
   | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed'}`
+  | `conversation.${'opted_out' | 'opted_in'}`
   | `templates.${'synced'}`
   | `webhook.${'created' | 'changed' | 'deleted' | 'rotated' | 'replayed'}`
   | `archive.${'written'}`

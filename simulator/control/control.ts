@@ -2,7 +2,8 @@ import { invalid } from '@courier/shared/http/errors.ts'
 import { required, selectedInvalid } from '@courier/shared/http/field-errors.ts'
 import { type MessageView, viewOf } from '../messages/message.ts'
 import type { Outage, Script } from '../trouble/scripts.ts'
-import type { Inbound, InboundView } from '../webhooks/inbox.ts'
+import type { Inbound, InboundView, Preference } from '../webhooks/inbox.ts'
+import { preferenceOf } from '../webhooks/payloads.ts'
 import { receive, reportStatus } from '../world/report.ts'
 import type { RequestView } from '../world/request-log.ts'
 import { letGo, type World } from '../world/world.ts'
@@ -43,6 +44,11 @@ export const createControl = (world: World) => ({
   inbound(message: Inbound): InboundView {
     if (!message.text && !message.button) throw invalid({ text: [required('text')] })
     return receive(world, accounts.pickNumber(world, message.phone_number_id), message)
+  },
+  prefer({ from, value, phone_number_id }: Preference) {
+    const number = accounts.pickNumber(world, phone_number_id)
+    const preference = preferenceOf(from.replace('+', ''), value, Date.now())
+    world.callback.send(number.phone_number_id, { preference })
   },
   /** Sends a status of a message now, whatever was sent of it before. */
   status({ message_id, status, code }: StatusOrder) {

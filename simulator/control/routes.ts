@@ -4,7 +4,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { Behaviour } from '../basics/behaviour.ts'
 import { MessageView } from '../messages/message.ts'
 import { Outage, Script } from '../trouble/scripts.ts'
-import { Inbound, InboundView } from '../webhooks/inbox.ts'
+import { Inbound, InboundView, Preference } from '../webhooks/inbox.ts'
 import { RequestView } from '../world/request-log.ts'
 import type { Control } from './control.ts'
 import * as schemas from './schema.ts'
@@ -75,5 +75,6 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
     control.outage(mode),
   )
   change('POST', '/inbound', ['A person writes to a number, or taps a button', Inbound, InboundView], control.inbound)
+  change('POST', '/preferences', ['A person stops or resumes marketing messages', Preference], control.prefer)
   change('POST', '/statuses', ['Send a status of a message now', schemas.StatusOrder], control.status)
 }

@@ -28,6 +28,17 @@ export const Inbound = Type.Object(
 )
 export type Inbound = Static<typeof Inbound>
 
+/** A person stops or resumes marketing messages. */
+export const Preference = Type.Object(
+  {
+    from: Phone,
+    value: Type.Union([Type.Literal('stop'), Type.Literal('resume')]),
+    phone_number_id: Type.Optional(Type.String({ description: 'Default the first number.' })),
+  },
+  { title: 'Preference' },
+)
+export type Preference = Static<typeof Preference>
+
 export const InboundView = Type.Object(
   {
     id: Type.String(),

@@ -4,8 +4,8 @@ import { detailsOf } from '../graph/errors.ts'
 import type { Message } from '../messages/message.ts'
 import type { StatusStep } from '../trouble/trouble.ts'
 
-/** An update: a status, or an inbound message with its sender. */
-export type Update = { status: object } | { contact: object; message: object }
+/** An update: a status, an inbound message with its sender, or a marketing preference. */
+export type Update = { status: object } | { contact: object; message: object } | { preference: object }
 
 /** A status event (docs/messaging-api.md#status-events). `at` in milliseconds. */
 export const statusOf = (message: Message, { status, code }: StatusStep, at: number): object => ({
@@ -40,6 +40,15 @@ const priceOf = (message: Message, status: string, at: number): object => {
   return { ...(hasConversation && { conversation }), pricing }
 }
 
+/** A marketing preference (docs/messaging-api.md#marketing-preferences). */
+export const preferenceOf = (wa_id: string, value: 'stop' | 'resume', at: number): object => ({
+  wa_id,
+  detail: `User requested to ${value} marketing messages`,
+  category: 'marketing_messages',
+  value,
+  timestamp: Math.floor(at / 1000),
+})
+
 /** The envelope of one number's updates (docs/messaging-api.md#status-events). Adjacent statuses share a change. */
 export const envelope = (number: PhoneNumber, updates: Update[], at: number): object => {
   const changes: { field: string; value: object }[] = []
@@ -49,7 +58,8 @@ export const envelope = (number: PhoneNumber, updates: Update[], at: number): ob
     else {
       const isStatus = 'status' in update
       statuses = isStatus ? [update.status] : undefined
-      changes.push({ field: 'messages', value: changeValue(number, update, statuses) })
+      const field = 'preference' in update ? 'user_preferences' : 'messages'
+      changes.push({ field, value: changeValue(number, update, statuses) })
     }
   }
   const entry = { id: number.waba_id, time: Math.floor(at / 1000), changes }
@@ -63,5 +73,6 @@ const changeValue = (number: PhoneNumber, update: Update, statuses: object[] | u
   }
   const head = { messaging_product: 'whatsapp', metadata }
   if (statuses) return { ...head, statuses }
+  if ('preference' in update) return { ...head, user_preferences: [update.preference] }
   return 'contact' in update ? { ...head, contacts: [update.contact], messages: [update.message] } : head
 }

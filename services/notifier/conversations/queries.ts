@@ -1,6 +1,9 @@
+import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
-import type { Conversation, Keyword, Keywords } from './conversation.ts'
+import type { Conversation } from './conversation.ts'
+import { type Keyword, type Keywords, keywordsOf } from './keywords.ts'
+import { type OptOutScope, recordOptOuts } from './opt-outs.ts'
 import { personOf, spellingsOf } from './phone-number.ts'
 
 /** A person who writes with one of our numbers. */
@@ -11,14 +14,23 @@ export interface Person {
   readonly recipient: string
 }
 
-/** A message that a person wrote at that time. */
+/** A message that a person wrote at that time, or what else says which messages the person wants. */
 export interface Inbound extends Person {
-  readonly at: Date
+  /** null: now, by Postgres' clock. */
+  readonly at: Date | null
   readonly keyword?: Keyword | undefined
+  /** Whose word the keyword is, if not the person's own message. */
+  readonly by?: Actor
+  /** `all` without it. */
+  readonly scope?: OptOutScope
+  readonly reason?: string
 }
 
+const customer: Actor = { kind: 'customer', name: 'message' }
+
 const state = sql`last_inbound_at as "lastInboundAt",
-  case when opted_in_at is null or opted_out_at >= opted_in_at then opted_out_at end as "optedOutAt"`
+  case when opted_in_at is null or opted_out_at >= opted_in_at then opted_out_at end as "optedOutAt",
+  case when marketing_in_at is null or marketing_out_at >= marketing_in_at then marketing_out_at end as "marketingOutAt"`
 
 /**
  * Opens conversations and stores opt-outs, each by the message's own time: neither order nor repetition matters.
@@ -26,23 +38,38 @@ const state = sql`last_inbound_at as "lastInboundAt",
  */
 export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promise<(Person & Conversation)[]> => {
   if (messages.length === 0) return []
+  const wishOf = ({ keyword, scope = 'all' }: Inbound) => keyword && `${keyword} ${scope}`
   const { rows } = await sql<Person & Conversation>`
-    insert into conversations as c
-      (tenant_id, phone_number_id, recipient, last_inbound_at, opted_out_at, opted_in_at)
-    select tenant_id, phone_number_id, recipient, max(at), max(at) filter (where keyword = 'stop'),
-      max(at) filter (where keyword = 'start')
-    from unnest(${messages.map(message => message.tenant)}::text[],
-      ${messages.map(message => message.phoneNumberId)}::text[],
-      ${messages.map(message => personOf(message.recipient))}::text[],
-      ${messages.map(message => message.at)}::timestamptz[], ${messages.map(message => message.keyword ?? null)}::text[])
-      as given (tenant_id, phone_number_id, recipient, at, keyword)
+    insert into conversations as c (tenant_id, phone_number_id, recipient, last_inbound_at, opted_out_at, opted_in_at,
+      marketing_out_at, marketing_in_at)
+    select tenant_id, phone_number_id, recipient, max(at) filter (where is_own),
+      max(at) filter (where wish = 'stop all'), max(at) filter (where wish = 'start all'),
+      max(at) filter (where wish = 'stop marketing'), max(at) filter (where wish = 'start marketing')
+    from (
+      select tenant_id, phone_number_id, recipient, coalesce(at, now()) as at, wish, is_own
+      from unnest(${messages.map(message => message.tenant)}::text[],
+        ${messages.map(message => message.phoneNumberId)}::text[],
+        ${messages.map(message => personOf(message.recipient))}::text[],
+        ${messages.map(message => message.at)}::timestamptz[],
+        ${messages.map(message => wishOf(message) ?? null)}::text[],
+        ${messages.map(({ by = customer }) => by.kind === 'customer')}::boolean[])
+        as given (tenant_id, phone_number_id, recipient, at, wish, is_own)
+    ) given
     group by 1, 2, 3
     order by tenant_id collate "C", phone_number_id collate "C", recipient collate "C"
     on conflict (tenant_id, phone_number_id, recipient) do update set
       last_inbound_at = greatest(c.last_inbound_at, excluded.last_inbound_at),
       opted_out_at = greatest(c.opted_out_at, excluded.opted_out_at),
-      opted_in_at = greatest(c.opted_in_at, excluded.opted_in_at)
+      opted_in_at = greatest(c.opted_in_at, excluded.opted_in_at),
+      marketing_out_at = greatest(c.marketing_out_at, excluded.marketing_out_at),
+      marketing_in_at = greatest(c.marketing_in_at, excluded.marketing_in_at)
     returning tenant_id as tenant, phone_number_id as "phoneNumberId", recipient, ${state}`.execute(tx)
+  const optOuts = messages.flatMap(({ keyword, by = customer, scope = 'all', reason = null, ...message }) =>
+    keyword
+      ? [{ ...message, recipient: personOf(message.recipient), isOut: keyword === 'stop', by, scope, reason }]
+      : [],
+  )
+  if (optOuts.length > 0) await recordOptOuts(tx, optOuts)
   return rows
 }
 
@@ -85,7 +112,10 @@ const byRecipient = (
   recipients: readonly string[],
 ): Map<string, Conversation> => {
   const known = new Map(
-    rows.map(({ recipient, lastInboundAt, optedOutAt }) => [recipient, { lastInboundAt, optedOutAt }]),
+    rows.map(({ recipient, lastInboundAt, optedOutAt, marketingOutAt }) => [
+      recipient,
+      { lastInboundAt, optedOutAt, marketingOutAt },
+    ]),
   )
   return new Map(
     recipients.flatMap(recipient => {
@@ -102,11 +132,23 @@ export const findKeywords = async (tx: Tx, tenants: readonly string[]): Promise<
     .select(['tenant_id', 'stop_words', 'start_words'])
     .where('tenant_id', '=', sql<string>`any(${tenants}::text[])`)
     .execute()
-  return new Map(rows.map(row => [row.tenant_id, { stopWords: row.stop_words, startWords: row.start_words }]))
+  return new Map(rows.map(row => [row.tenant_id, keywordsOf(row.stop_words, row.start_words)]))
 }
 
-export const findCountry = async (tx: Tx, tenant: string): Promise<string> =>
-  (await tx.selectFrom('tenants').select('country').where('tenant_id', '=', tenant).executeTakeFirstOrThrow()).country
+export const findSettings = (tx: Tx, tenant: string) =>
+  tx
+    .selectFrom('tenants')
+    .select(['country', 'opt_out_exempt', 'send_between', 'time_zone', sql<Date>`now()`.as('now')])
+    .where('tenant_id', '=', tenant)
+    .executeTakeFirstOrThrow()
+
+export const findCountry = async (tx: Tx, tenant: string): Promise<string> => (await findSettings(tx, tenant)).country
+
+/** The tenant's number of that id, or all of its numbers. */
+export const findNumbers = async (tx: Tx, tenant: string, wanted: string | undefined): Promise<string[]> => {
+  const rows = await tx.selectFrom('channels').select('phone_number_id').where('tenant_id', '=', tenant).execute()
+  return rows.map(row => row.phone_number_id).filter(id => wanted === undefined || id === wanted)
+}
 
 /** The tenant's number of that id; without an id its default one, or its only one. */
 export const findNumber = async (tx: Tx, tenant: string, wanted: string | undefined): Promise<string | undefined> => {

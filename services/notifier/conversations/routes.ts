@@ -1,44 +1,22 @@
 import { errorResponses, type FieldErrors, invalid } from '@courier/shared/http/errors.ts'
+import { badText, isBadText } from '@courier/shared/http/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { expiresAt, isOpen } from './conversation.ts'
+import type { Keyword } from './keywords.ts'
+import { findOptOuts } from './opt-outs.ts'
 import { normalisePhone } from './phone-number.ts'
-import { conversationOf, findCountry, findNumber } from './queries.ts'
+import { conversationOf, findCountry, findNumber, findNumbers, recordInbound } from './queries.ts'
+import { Conversation, conversationView, noPhone, OptOutBody, Phone } from './view.ts'
 
 export interface ConversationsOptions {
   pool: pg.Pool
 }
 
-const noPhone = 'The phone field must be a phone number, such as +94770000101.'
-
-const timeOrNull = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
-
-const Conversation = Type.Object(
-  {
-    data: Type.Object({
-      open: Type.Boolean({ description: 'Whether a message may be sent on plan free now.' }),
-      last_inbound_at: timeOrNull('When the person last wrote.'),
-      expires_at: timeOrNull('24 hours after that.'),
-      opted_out: Type.Boolean({ description: 'Whether the person opted out.' }),
-    }),
-  },
-  {
-    title: 'Conversation',
-    examples: [
-      {
-        data: {
-          open: true,
-          last_inbound_at: '2026-02-19T19:06:23.000Z',
-          expires_at: '2026-02-20T19:06:23.000Z',
-          opted_out: false,
-        },
-      },
-    ],
-  },
-)
+const tags = ['conversations']
+const security = [{ token: [] }]
 
 /** The conversation of a person with one of the tenant's numbers. */
 export const conversations: FastifyPluginAsyncTypebox<ConversationsOptions> = async (app, { pool }) => {
@@ -46,13 +24,11 @@ export const conversations: FastifyPluginAsyncTypebox<ConversationsOptions> = as
     '/api/conversations/:phone',
     {
       schema: {
-        tags: ['conversations'],
+        tags,
         operationId: 'getConversation',
-        summary: 'Whether a conversation is open',
-        security: [{ token: [] }],
-        params: Type.Object({
-          phone: Type.String({ maxLength: 40, sentence: noPhone, description: 'Phone number, in any usual spelling.' }),
-        }),
+        summary: 'Whether a conversation is open, and whether the person opted out',
+        security,
+        params: Phone,
         querystring: Type.Object({
           channel: Type.Optional(
             Type.String({ maxLength: 64, description: 'Phone number id; without it the default channel.' }),
@@ -61,42 +37,64 @@ export const conversations: FastifyPluginAsyncTypebox<ConversationsOptions> = as
         response: { 200: Conversation, ...errorResponses(400, 401, 422, 429, 503) },
       },
     },
-    async request =>
-      readConversation(pool, request.staff.tenant, request.params.phone, request.query.channel, new Date()),
+    async ({ staff, params, query }) =>
+      inTenant(pool, staff.tenant, (tx: Tx) => readConversation(tx, staff.tenant, params.phone, query.channel)),
   )
+
+  const record = (path: 'opt-out' | 'opt-in', operationId: string, summary: string, keyword: Keyword) =>
+    app.post(
+      `/api/conversations/:phone/${path}`,
+      {
+        schema: {
+          tags,
+          operationId,
+          summary,
+          description:
+            'Audited, with the name of the staff. Without a `channel` it holds for every number of the tenant.',
+          security,
+          params: Phone,
+          body: OptOutBody,
+          response: { 200: Conversation, ...errorResponses(400, 401, 413, 415, 422, 429, 503) },
+        },
+      },
+      async ({ staff: { tenant, actor }, params: { phone }, body: { channel, scope = 'all', reason } }) => {
+        if (isBadText(reason)) throw invalid({ reason: [badText('reason')] })
+        return inTenant(pool, tenant, async (tx: Tx) => {
+          const [country, numbers] = [await findCountry(tx, tenant), await findNumbers(tx, tenant, channel)]
+          const recipient = normalisePhone(phone, country)
+          if (recipient === undefined || numbers.length === 0) throw refused(channel, numbers[0], recipient)
+          const wish = { tenant, recipient, at: null, keyword, scope, by: actor, reason }
+          await recordInbound(
+            tx,
+            numbers.map(phoneNumberId => ({ ...wish, phoneNumberId })),
+          )
+          return readConversation(tx, tenant, phone, channel ?? numbers[0])
+        })
+      },
+    )
+  record('opt-out', 'optOut', 'Record that a person opted out', 'stop')
+  record('opt-in', 'optIn', 'Record that a person opted in again', 'start')
 }
 
-const readConversation = (
-  pool: pg.Pool,
+const readConversation = async (
+  tx: Tx,
   tenant: string,
   phone: string,
   wanted: string | undefined,
-  now: Date,
-): Promise<Static<typeof Conversation>> =>
-  inTenant(pool, tenant, async (tx: Tx) => {
-    const [country, phoneNumberId] = await Promise.all([findCountry(tx, tenant), findNumber(tx, tenant, wanted)])
-    const recipient = normalisePhone(phone, country)
-    if (phoneNumberId === undefined || recipient === undefined)
-      throw invalid(validationErrors(wanted, phoneNumberId, recipient))
-    const known = (await conversationOf(tx, tenant, phoneNumberId, [recipient])).get(recipient)
-    const { lastInboundAt = null, optedOutAt = null } = known ?? {}
-    return {
-      data: {
-        open: isOpen(lastInboundAt, now),
-        last_inbound_at: lastInboundAt?.toISOString() ?? null,
-        expires_at: expiresAt(lastInboundAt)?.toISOString() ?? null,
-        opted_out: optedOutAt !== null,
-      },
-    }
-  })
+): Promise<Static<typeof Conversation>> => {
+  const [country, phoneNumberId] = await Promise.all([findCountry(tx, tenant), findNumber(tx, tenant, wanted)])
+  const recipient = normalisePhone(phone, country)
+  if (phoneNumberId === undefined || recipient === undefined) throw refused(wanted, phoneNumberId, recipient)
+  const known = (await conversationOf(tx, tenant, phoneNumberId, [recipient])).get(recipient)
+  return conversationView(known, await findOptOuts(tx, tenant, phoneNumberId, recipient), new Date())
+}
 
-const validationErrors = (
-  wanted: string | undefined,
-  phoneNumberId: string | undefined,
-  recipient: string | undefined,
-): FieldErrors => ({
-  ...(phoneNumberId === undefined && {
-    channel: [wanted ? 'The selected channel is invalid.' : 'Name a channel: there is no default one.'],
-  }),
-  ...(recipient === undefined && { phone: [noPhone] }),
-})
+const refused = (wanted: string | undefined, phoneNumberId: string | undefined, recipient: string | undefined) => {
+  const errors: FieldErrors = {
+    ...(phoneNumberId === undefined && {
+      channel: [wanted ? 'The selected channel is invalid.' : 'Name a channel: there is no default one.'],
+    }),
+    ...(recipient === undefined && { phone: [noPhone] }),
+  }
+  return invalid(errors)
+}

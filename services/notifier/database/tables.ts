@@ -39,6 +39,9 @@ export interface Tables {
     start_words: string[]
     resends_unknown: boolean
     in_doubt_before: Generated<Date | null>
+    opt_out_exempt: 'parcel_under_way' | null
+    send_between: [string, string] | null
+    time_zone: string | null
   }
   channels: {
     tenant_id: string
@@ -119,6 +122,10 @@ export interface Tables {
     former_ids: Generated<string[]>
     resent_at: Date | null
     traceparent: string | null
+    is_exempt: Generated<boolean>
+    rule_event: string | null
+    hours: Json<unknown> | null
+    superseded_by: string | null
   }
   message_events: {
     tenant_id: string
@@ -136,6 +143,20 @@ export interface Tables {
     last_inbound_at: Date | null
     opted_out_at: Date | null
     opted_in_at: Date | null
+    marketing_out_at: Date | null
+    marketing_in_at: Date | null
+  }
+  opt_outs: {
+    tenant_id: string
+    phone_number_id: string
+    recipient: string
+    scope: 'all' | 'marketing'
+    change: 'out' | 'in'
+    at: Date
+    opt_out_id: Generated<string>
+    actor_kind: string
+    actor: string
+    reason: string | null
   }
   rules: {
     tenant_id: string
@@ -148,6 +169,9 @@ export interface Tables {
     components: ColumnType<Component[], string | undefined, string>
     phone_number_id: string | null
     holds_until_open: boolean
+    send_between: [string, string] | null
+    supersedes: string[]
+    expires_after_hours: number | null
   }
   events: {
     tenant_id: string

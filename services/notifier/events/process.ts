@@ -8,7 +8,8 @@ import { checkMessage, chooseChannel, type SendingContext } from '../messages/ch
 import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { findRules, findTenant, insertEvents, storeEventErrors } from './queries.ts'
-import { fires, messageOf, type Rule } from './rules.ts'
+import { fires, messageOf, type Rule, type TenantHours } from './rules.ts'
+import { type Superseding, supersede } from './supersede.ts'
 
 /** The outcome of one event. `failed`: a message that a rule requires cannot be sent; `expired`: its messages would come too late. */
 export const eventOutcomes = ['queued', 'failed', 'no_rule', 'expired', 'repeated'] as const
@@ -33,7 +34,8 @@ export const processEvents = (pool: pg.Pool, { tenant, events }: OrderEvents): P
     const newIds = await insertEvents(tx, tenant, unique)
     const fresh = unique.filter(({ id }) => newIds.has(id))
     const timely = fresh.filter(event => isTimely(event) || isInDoubt(event))
-    const wanted = applyRules(await findRules(tx, tenant), timely)
+    const hours = { between: known.send_between, timeZone: known.time_zone }
+    const wanted = applyRules(await findRules(tx, tenant), timely, hours)
     const failed = await queue(tx, tenant, wanted, isInDoubt)
     const matched = new Set(wanted.map(({ event }) => event.id))
     return {
@@ -51,13 +53,16 @@ const isTimely = ({ happened_at }: OrderEvent): boolean =>
 
 /** A message that a rule makes of an event. */
 interface WantedMessage {
+  readonly rule: Rule
   readonly event: OrderEvent
   readonly request: MessageRequest
 }
 
-const applyRules = (rules: readonly Rule[], events: readonly OrderEvent[]): WantedMessage[] =>
+const applyRules = (rules: readonly Rule[], events: readonly OrderEvent[], hours: TenantHours): WantedMessage[] =>
   events.flatMap(event =>
-    rules.filter(rule => fires(rule, event)).map(rule => ({ event, request: messageOf(rule, event.order) })),
+    rules
+      .filter(rule => fires(rule, event))
+      .map(rule => ({ rule, event, request: messageOf(rule, event.order, hours) })),
   )
 
 /** One statement with all of them could exceed the statement timeout. */
@@ -77,13 +82,14 @@ const queue = async (
   const messages: NewMessage[] = []
   const errors = new Map<string, EventError[]>()
   const failed = new Set<string>()
-  for (const [index, { event, request }] of wanted.entries()) {
-    const judged = judge(request, context, new Date())
+  for (const [index, { rule, event, request }] of wanted.entries()) {
+    const judged = judge(request, context)
     if (judged.kind === 'error' || judged.failure !== undefined) failed.add(event.id)
     if (judged.kind === 'message')
       messages.push({
         id: ids[index] as string,
         ...judged,
+        rule,
         isInDoubt: isInDoubt(event),
         traceparent: event.traceparent,
       })
@@ -91,15 +97,24 @@ const queue = async (
   }
   for (let start = 0; start < messages.length; start += maxPerStatement)
     await insertMessages(tx, tenant, messages.slice(start, start + maxPerStatement))
+  await supersede(tx, tenant, supersedingOf(wanted, ids))
   await storeEventErrors(tx, tenant, errors)
   return failed
 }
 
+/** What the events make untrue: messages before the first one of the event itself. */
+const supersedingOf = (wanted: readonly WantedMessage[], ids: readonly string[]): Superseding[] =>
+  wanted.flatMap(({ rule, event }) => {
+    if (rule.supersedes.length === 0) return []
+    const before = ids[wanted.findIndex(other => other.event === event)] as string
+    return [{ waybill: event.order.waybill_number, events: rule.supersedes, before, by: rule.event }]
+  })
+
 type Judged = ({ kind: 'message' } & Omit<NewMessage, 'id'>) | { kind: 'error'; error: EventError }
 
 /** With a known recipient and number, an unsendable message is stored as failed; else it is an error of the event. Pure. */
-const judge = (request: MessageRequest, context: SendingContext, now: Date): Judged => {
-  const result = checkMessage(request, context, now)
+const judge = (request: MessageRequest, context: SendingContext): Judged => {
+  const result = checkMessage(request, context)
   if (result.kind === 'checked') return { kind: 'message', message: result.message, failure: undefined }
   const { template } = request
   const error = (detail: string): Judged => ({ kind: 'error', error: { template: template.name, detail } })
@@ -116,6 +131,9 @@ const judge = (request: MessageRequest, context: SendingContext, now: Date): Jud
     sendAt: null,
     isHeld: false,
     holdsUntilOpen: request.hold_until_open ?? false,
+    isExempt: false,
+    hours: request.hours ?? null,
+    waitsFor: null,
   }
   return { kind: 'message', message, failure: Object.values(result.errors).flat().join(' ') }
 }

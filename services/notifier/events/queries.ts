@@ -5,7 +5,11 @@ import type { Rule } from './rules.ts'
 
 /** undefined: the notifier does not know the tenant. */
 export const findTenant = (tx: Tx, tenant: string) =>
-  tx.selectFrom('tenants').select('in_doubt_before').where('tenant_id', '=', tenant).executeTakeFirst()
+  tx
+    .selectFrom('tenants')
+    .select(['in_doubt_before', 'send_between', 'time_zone'])
+    .where('tenant_id', '=', tenant)
+    .executeTakeFirst()
 
 /** The tenant's rules in their order. */
 export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {
@@ -19,6 +23,9 @@ export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {
     components: row.components,
     phoneNumberId: row.phone_number_id,
     holdsUntilOpen: row.holds_until_open,
+    sendBetween: row.send_between,
+    supersedes: row.supersedes,
+    expiresAfterHours: row.expires_after_hours,
   }))
 }
 

@@ -1,4 +1,5 @@
-import type { OrderEvent, OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import { isUnderWay, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import type { Hours } from '../messages/hours.ts'
 import { fillComponent } from '../messages/placeholders.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import type { Component, MessageTemplate } from '../messaging-api/message-template.ts'
@@ -17,11 +18,23 @@ export interface Rule {
   /** null: the default one. */
   readonly phoneNumberId: string | null
   readonly holdsUntilOpen: boolean
+  /** null: the tenant's. */
+  readonly sendBetween: Hours['between'] | null
+  /** Events whose rules' messages about the waybill are not sent any more. */
+  readonly supersedes: readonly string[]
+  /** null: as every message. */
+  readonly expiresAfterHours: number | null
 }
 
 /** A status key fires when an order reaches that status, at its creation or by a move. */
 export const fires = (rule: Rule, { type, order }: OrderEvent): boolean =>
   rule.event === type || rule.event === order.status_key
+
+/** A tenant's settings for the rules that name no hours. */
+export interface TenantHours {
+  readonly between: Hours['between'] | null
+  readonly timeZone: string | null
+}
 
 /** The template of the rule's messages, before the order's values stand in it. */
 export const templateOf = ({ template, language, components, ...texts }: Rule): MessageTemplate => ({
@@ -36,7 +49,8 @@ export const templateOf = ({ template, language, components, ...texts }: Rule): 
 })
 
 /** The rule's message about an order, to its customer. */
-export const messageOf = (rule: Rule, order: OrderSnapshot): MessageRequest => {
+export const messageOf = (rule: Rule, order: OrderSnapshot, { between, timeZone }: TenantHours): MessageRequest => {
+  const ownBetween = rule.sendBetween ?? between
   const template = templateOf(rule)
   return {
     to: order.customer_phone,
@@ -44,5 +58,7 @@ export const messageOf = (rule: Rule, order: OrderSnapshot): MessageRequest => {
     channel: rule.phoneNumberId,
     waybill_number: order.waybill_number,
     hold_until_open: rule.holdsUntilOpen,
+    isUnderWay: isUnderWay(order),
+    hours: ownBetween && timeZone ? { between: ownBetween, timeZone } : undefined,
   }
 }

@@ -1,4 +1,5 @@
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import { isUnderWay } from '@courier/shared/contract/order-events.ts'
 import { badText, type ErrorList, isBadText, isBlank, required } from '@courier/shared/http/field-errors.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
@@ -97,6 +98,7 @@ const fillBodies = (
 const fillBody = (body: MessageBody, order: OrderSnapshot): MessageRequest => ({
   ...body,
   to: isBlank(body.to) ? order.customer_phone : (body.to as string),
+  isUnderWay: isUnderWay(order),
   template: fillTemplate(body.template, order),
 })
 

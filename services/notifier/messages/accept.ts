@@ -6,12 +6,13 @@ import type pg from 'pg'
 import { findSendingChannels } from '../channels/queries.ts'
 import type { Conversation } from '../conversations/conversation.ts'
 import { normalisePhone } from '../conversations/phone-number.ts'
-import { findCountry, lockConversations } from '../conversations/queries.ts'
+import { findSettings, lockConversations } from '../conversations/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
 import { type CheckedMessage, checkMessage, chooseChannel, type SendingContext } from './check.ts'
+import { rememberAllowed } from './hours.ts'
 import { findStatuses, firstStatus, insertMessages, newMessageIds } from './insert.ts'
 import type { Accepted, MessageRequest } from './schema.ts'
 
@@ -78,10 +79,9 @@ const checkAll = (
   pathOf: PathOf,
 ): CheckedMessage[] => {
   const checked: CheckedMessage[] = []
-  const now = new Date()
   for (const [index, request] of requests.entries()) {
     if (errors.isFull) break
-    const result = request && checkMessage(request, context, now)
+    const result = request && checkMessage(request, context)
     if (result?.kind === 'checked') checked.push(result.message)
     else if (result) errors.addAll(result.errors, pathOf(index))
   }
@@ -94,7 +94,7 @@ export const readContext = async (
   tenant: string,
   requests: readonly MessageRequest[],
 ): Promise<SendingContext> => {
-  const country = await findCountry(tx, tenant)
+  const { country, opt_out_exempt, send_between, time_zone, now } = await findSettings(tx, tenant)
   const channels = await findSendingChannels(tx, tenant)
   const ofChannel = Map.groupBy(requests, ({ channel }) => chooseChannel(channel, channels))
   const conversations = new Map<string, Map<string, Conversation>>()
@@ -110,9 +110,18 @@ export const readContext = async (
     if (wabaId) templates.set(phoneNumberId, await findTemplates(tx, tenant, wabaId, names))
   }
   return {
+    now,
+    hours: send_between && time_zone ? { between: send_between, timeZone: time_zone } : undefined,
+    nextAllowed: rememberAllowed(),
     country,
     channels,
     conversation: ({ phoneNumberId }, recipient) => conversations.get(phoneNumberId)?.get(recipient),
+    category: ({ phoneNumberId }, { name, language }) =>
+      templates
+        .get(phoneNumberId)
+        ?.find(known => known.name === name && known.language === language.code)
+        ?.category?.toUpperCase(),
+    exemptsParcels: opt_out_exempt === 'parcel_under_way',
     // Without a synced catalogue nothing is checked: the API itself refuses.
     templateErrors: ({ phoneNumberId }, template) => {
       const known = templates.get(phoneNumberId)

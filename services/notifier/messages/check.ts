@@ -4,15 +4,25 @@ import type { SendingChannel } from '../channels/queries.ts'
 import { type Conversation, isOpen } from '../conversations/conversation.ts'
 import { normalisePhone } from '../conversations/phone-number.ts'
 import { type MessageTemplate, type Parameter, parameterTypes, textsOf } from '../messaging-api/message-template.ts'
+import { type Hours, type nextAllowed, waitsFor } from './hours.ts'
 import type { MessageRequest } from './schema.ts'
 
 /** The data that messages are checked against. */
 export interface SendingContext {
+  /** By Postgres' clock. */
+  readonly now: Date
+  /** The tenant's. */
+  readonly hours: Hours | undefined
+  readonly nextAllowed: typeof nextAllowed
   readonly country: string
   readonly channels: readonly SendingChannel[]
   /** The errors of a template and its parameters by the account's catalogue; paths begin with `template`. */
   readonly templateErrors: (channel: SendingChannel, template: MessageTemplate) => FieldErrors
   readonly conversation: (channel: SendingChannel, recipient: string) => Conversation | undefined
+  /** The category of a template, when the account's catalogue has it. */
+  readonly category: (channel: SendingChannel, template: MessageTemplate) => string | undefined
+  /** Utility messages about a parcel that is under way go to people who opted out, too. */
+  readonly exemptsParcels: boolean
 }
 
 /** A message that may be queued. */
@@ -24,12 +34,19 @@ export interface CheckedMessage {
   readonly sendAt: Date | null
   readonly isHeld: boolean
   readonly holdsUntilOpen: boolean
+  /** It goes to a person who opted out, too. */
+  readonly isExempt: boolean
+  /** null: it may be sent at any time. */
+  readonly hours: Hours | null
+  /** Why it is sent later than was asked for. */
+  readonly waitsFor: string | null
 }
 
 export type CheckedRequest = { kind: 'checked'; message: CheckedMessage } | { kind: 'refused'; errors: FieldErrors }
 
 /** All errors of a message by path, or the message as it is queued. Pure. */
-export const checkMessage = (request: MessageRequest, context: SendingContext, now: Date): CheckedRequest => {
+export const checkMessage = (request: MessageRequest, context: SendingContext): CheckedRequest => {
+  const { now } = context
   const errors: FieldErrors = {}
   const channel = chooseChannel(request.channel, context.channels)
   if (!channel)
@@ -38,22 +55,31 @@ export const checkMessage = (request: MessageRequest, context: SendingContext, n
   if (recipient === undefined) errors.to = ['The to field must be a phone number, such as +94770000101.']
   checkTexts(request, errors)
   const sendAt = readSendAt(request.send_at, now, errors)
+  const hours = request.respect_hours ? context.hours : request.hours
+  if (request.respect_hours && !hours) errors.respect_hours = ['The tenant has no hours.']
   if (channel) Object.assign(errors, context.templateErrors(channel, request.template))
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
-  if (conversation?.optedOutAt)
-    errors.to = [`This person asked for no more messages on ${conversation.optedOutAt.toISOString()}.`]
+  const category = channel && context.category(channel, request.template)
+  const isExempt = context.exemptsParcels && category === 'UTILITY' && request.isUnderWay === true
+  const optOut = conversation && optOutSentence(conversation, isExempt, category === 'MARKETING')
+  if (optOut) errors.to = [optOut]
   const holdsUntilOpen = request.hold_until_open ?? false
   const isClosed = channel?.plan === 'free' && !isOpen(conversation?.lastInboundAt ?? null, now)
   if (isClosed && !holdsUntilOpen && !sendAt && !errors.to) errors.to = [closedSentence(channel, conversation)]
   if (!channel || recipient === undefined || Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  const wanted = sendAt ?? now
+  const allowed = hours ? context.nextAllowed(wanted, hours) : wanted
   const message = {
     phoneNumberId: channel.phoneNumberId,
     recipient,
     template: request.template,
     waybillNumber: request.waybill_number || null,
-    sendAt: sendAt ?? null,
+    sendAt: allowed > wanted ? allowed : (sendAt ?? null),
     isHeld: isClosed && holdsUntilOpen && !sendAt,
     holdsUntilOpen,
+    isExempt,
+    hours: hours ?? null,
+    waitsFor: hours && allowed > wanted ? waitsFor(hours) : null,
   }
   return { kind: 'checked', message }
 }
@@ -89,6 +115,16 @@ export const chooseChannel = (
   wanted
     ? channels.find(({ phoneNumberId }) => phoneNumberId === wanted)
     : (channels.find(({ isDefault }) => isDefault) ?? (channels.length === 1 ? channels[0] : undefined))
+
+const optOutSentence = (
+  { optedOutAt, marketingOutAt }: Conversation,
+  isExempt: boolean,
+  isMarketing: boolean,
+): string | undefined => {
+  if (optedOutAt && !isExempt) return `This person asked for no more messages on ${optedOutAt.toISOString()}.`
+  if (!marketingOutAt || !isMarketing) return undefined
+  return `This person asked for no marketing messages on ${marketingOutAt.toISOString()}.`
+}
 
 const earliestMinutes = 5
 const latestDays = 35

@@ -1,5 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { MessageTemplate } from '../messaging-api/message-template.ts'
+import type { Hours } from './hours.ts'
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]))
 
@@ -31,6 +32,7 @@ export const MessageBody = Type.Object(
       }),
     ),
     hold_until_open: optional(Type.Boolean()),
+    respect_hours: optional(Type.Boolean({ description: "Send it within the tenant's hours alone." })),
   },
   {
     title: 'Message',
@@ -76,7 +78,13 @@ export const MessageBody = Type.Object(
 export type MessageBody = Static<typeof MessageBody>
 
 /** A message whose recipient is known and whose texts are final. */
-export type MessageRequest = MessageBody & { to: string }
+export type MessageRequest = MessageBody & {
+  to: string
+  /** Whether its order is in no final status; undefined: not known. */
+  isUnderWay?: boolean | undefined
+  /** Of the rule that makes it. */
+  hours?: Hours | undefined
+}
 
 export const MessageBodies = (maxMessages: number) =>
   Type.Object(

@@ -62,6 +62,9 @@ const marketing = 'Send an approved utility template by the ordinary call.'
 const usage = { delay: 'usage_header', holdsNumber: true } as const
 const hours24 = { pauseSeconds: 86_400 } as const
 
+/** A failure with this code opts the person out of marketing messages. */
+export const marketingStopped = 131050
+
 /** Every code that the API is known to return or to report by webhook (docs/messaging-api.md#error-table). */
 export const errorTable: readonly ErrorEntry[] = [
   line(0, 'pause_channel', 'The access token has expired or the app lost its access.', token),
@@ -117,7 +120,7 @@ export const errorTable: readonly ErrorEntry[] = [
     'Send it once more after a day, or not at all.',
   ),
   line(
-    131050,
+    marketingStopped,
     'permanent',
     'The person wants no marketing messages from us.',
     'Send this person no marketing messages.',

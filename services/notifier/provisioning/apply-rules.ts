@@ -46,7 +46,7 @@ const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Pro
   await tx
     .insertInto('rules')
     .values(
-      rules.map(({ event, template, language, header, body, components, phoneNumberId, holdsUntilOpen }, position) => ({
+      rules.map(({ event, template, language, header, body, components, phoneNumberId, ...rule }, position) => ({
         tenant_id: tenant,
         position,
         event,
@@ -56,7 +56,10 @@ const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Pro
         body: [...body],
         components: JSON.stringify(components),
         phone_number_id: phoneNumberId,
-        holds_until_open: holdsUntilOpen,
+        holds_until_open: rule.holdsUntilOpen,
+        send_between: rule.sendBetween && [...rule.sendBetween],
+        supersedes: [...rule.supersedes],
+        expires_after_hours: rule.expiresAfterHours,
       })),
     )
     .execute()

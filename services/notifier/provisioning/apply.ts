@@ -2,9 +2,11 @@ import type { Applied, Change } from '@courier/shared/cli/changes.ts'
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
+import type { Selectable } from 'kysely'
 import type pg from 'pg'
 import { storeChannel } from '../channels/store.ts'
-import type { Tx } from '../database/tables.ts'
+import type { Tables, Tx } from '../database/tables.ts'
+import { findRules } from '../events/queries.ts'
 import { applyRules } from './apply-rules.ts'
 import type { TenantConfig } from './check-file.ts'
 
@@ -30,6 +32,8 @@ export const applyFile = async (
       for (const channel of channels) found.push(...(await storeChannel(tx, keyring, tenant.id, channel)))
       const rules = await applyRules(tx, tenant.id, file.rules)
       if (rules.kind === 'refused') return rules
+      const hasHours = tenant.send_between || (await findRules(tx, tenant.id)).some(rule => rule.sendBetween)
+      if (hasHours && !tenant.time_zone) return { kind: 'refused', errors: { 'tenant.time_zone': [needsTimeZone] } }
       const changes = once([...found, ...rules.changes])
       if (changes.length > 0) await audit(tx, tenant.id, by, 'tenant.applied', tenant.id)
       return { kind: 'applied', changes, warnings: rules.warnings ?? [] }
@@ -37,6 +41,8 @@ export const applyFile = async (
     { keeps: ({ kind }) => kind === 'applied' && !dryRun },
   )
 }
+
+const needsTimeZone = 'The time zone field is required: the tenant or a rule has send_between.'
 
 /** Lists a channel once that both lost its default and changed otherwise. */
 const once = (changes: Change[]): Change[] => [
@@ -49,6 +55,9 @@ const applySettings = async (tx: Tx, tenant: TenantConfig['tenant']): Promise<Ch
     stop_words: tenant.stop_words ?? ['STOP'],
     start_words: tenant.start_words ?? ['START'],
     resends_unknown: tenant.resend_unknown ?? false,
+    opt_out_exempt: tenant.opt_out?.exempt ?? null,
+    send_between: (tenant.send_between as [string, string] | undefined) ?? null,
+    time_zone: tenant.time_zone ?? null,
   }
   const current = await tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant.id).executeTakeFirst()
   const isSame = current && JSON.stringify(pick(current)) === JSON.stringify(pick(wanted))
@@ -61,11 +70,14 @@ const applySettings = async (tx: Tx, tenant: TenantConfig['tenant']): Promise<Ch
   return [{ kind: 'tenant', id: tenant.id, change: current ? 'changed' : 'added' }]
 }
 
-type Settings = { country: string; stop_words: string[]; start_words: string[]; resends_unknown: boolean }
+type Settings = Omit<Selectable<Tables['tenants']>, 'tenant_id' | 'in_doubt_before'>
 
-const pick = ({ country, stop_words, start_words, resends_unknown }: Settings) => [
-  country,
-  stop_words,
-  start_words,
-  resends_unknown,
+const pick = (settings: Settings) => [
+  settings.country,
+  settings.stop_words,
+  settings.start_words,
+  settings.resends_unknown,
+  settings.opt_out_exempt,
+  settings.send_between,
+  settings.time_zone,
 ]

@@ -6,7 +6,8 @@ import { isSupportedCountry } from 'libphonenumber-js'
 import { Pin, Secret, VerifyToken } from '../channels/fields.ts'
 import { type ChannelChange, defaultMessagesPerSecond } from '../channels/store.ts'
 import type { Rule } from '../events/rules.ts'
-import { checkRules, toRule } from './check-rules.ts'
+import { isTimeZone } from '../messages/hours.ts'
+import { checkHours, checkRules, toRule } from './check-rules.ts'
 import { NotifierFile } from './notifier-file.ts'
 
 /** A file whose secrets are in the clear, wherever they stood. */
@@ -34,6 +35,9 @@ export const checkFile = (value: unknown, environment: Environment): CheckedFile
   checkTexts(value, '', add)
   if (!isSupportedCountry(value.tenant.country))
     add('tenant.country', `There are no phone numbers of a country ${value.tenant.country}.`)
+  if (value.tenant.time_zone !== undefined && !isTimeZone(value.tenant.time_zone))
+    add('tenant.time_zone', `There is no time zone ${value.tenant.time_zone}.`)
+  checkHours(value.tenant.send_between, 'tenant', add)
   checkChannels(value, add)
   checkRules(value, add)
   const channels = value.channels.map((channel, index) =>

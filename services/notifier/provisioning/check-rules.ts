@@ -16,6 +16,9 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
   for (const [index, rule] of rules.entries()) {
     if (events.slice(0, index).filter(on => on === rule.on).length >= maxRulesOfEvent)
       add(`rules.${index}.on`, `At most ${maxRulesOfEvent} rules may be on ${rule.on}.`)
+    checkHours(rule.send_between, `rules.${index}`, add)
+    for (const [place, event] of (rule.supersedes ?? []).entries())
+      if (!events.includes(event)) add(`rules.${index}.supersedes.${place}`, `No rule is on ${event}.`)
     if (names.indexOf(nameOf(rule)) < index) add(`rules.${index}`, `The rule ${nameOf(rule)} is there twice.`)
     checkPlaceholders(rule, `rules.${index}`, add)
     if (rule.body && rule.named_body) add(`rules.${index}`, 'A rule has one body: body or named_body.')
@@ -25,6 +28,12 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
         'A rule has one header: header, header_image, header_video, header_document or header_location.',
       )
   }
+}
+
+/** `path` has the hours. */
+export const checkHours = (between: string[] | undefined, path: string, add: Add): void => {
+  if (between && (between[0] === between[1] || between[0] === '24:00'))
+    add(`${path}.send_between`, 'The send between field must be two different times; only the end may be 24:00.')
 }
 
 /** In every text of the rule, however deep. */
@@ -47,6 +56,9 @@ export const toRule = (rule: GivenRule): Rule => ({
   components: componentsOf(rule),
   phoneNumberId: rule.channel ?? null,
   holdsUntilOpen: rule.hold_until_open ?? false,
+  sendBetween: (rule.send_between as [string, string] | undefined) ?? null,
+  supersedes: rule.supersedes ?? [],
+  expiresAfterHours: rule.expires_after_hours ?? null,
 })
 
 /** The headers of a rule that are no texts. */

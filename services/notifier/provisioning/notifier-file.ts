@@ -58,15 +58,22 @@ const maxRules = 100
 /** More than any template has; bounds the messages that a rule creates for 500 events. */
 const maxRuleParameters = 20
 
+const SendBetween = Type.Array(
+  Type.String({ maxLength: 5, pattern: '^(([01]\\d|2[0-3]):[0-5]\\d|24:00)$', must: 'be a time such as 08:00' }),
+  { minItems: 2, maxItems: 2, must: 'be a start and an end, such as ["08:00", "20:00"]' },
+)
+
+const EventName = Type.String({
+  maxLength: 63,
+  // Status keys as orders accepts them in a tenant's file.
+  pattern: '^(order\\.created|order\\.status_changed|[a-z0-9][a-z0-9_-]{0,62})$',
+  must: 'be order.created, order.status_changed or a status key such as key_13',
+})
+
 /** Which event makes which message; the texts may name fields of the order, as {{customer_name}}. */
 const Rule = Type.Object(
   {
-    on: Type.String({
-      maxLength: 63,
-      // Status keys as orders accepts them in a tenant's file.
-      pattern: '^(order\\.created|order\\.status_changed|[a-z0-9][a-z0-9_-]{0,62})$',
-      must: 'be order.created, order.status_changed or a status key such as key_13',
-    }),
+    on: EventName,
     template: TemplateName,
     language: LanguageCode,
     header: Type.Optional(Type.Array(ParameterText, { maxItems: 1 })),
@@ -86,6 +93,11 @@ const Rule = Type.Object(
     buttons: Type.Optional(Type.Array(Button, { maxItems: 10 })),
     channel: Type.Optional(PhoneNumberId),
     hold_until_open: Type.Optional(Type.Boolean()),
+    send_between: Type.Optional(SendBetween),
+    supersedes: Type.Optional(Type.Array(EventName, { maxItems: 20, must: 'be a list of at most 20 events' })),
+    expires_after_hours: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 72, must: 'be a whole number from 1 to 72' }),
+    ),
   },
   strict,
 )
@@ -104,6 +116,13 @@ export const NotifierFile = Type.Object(
         stop_words: Type.Optional(Words),
         start_words: Type.Optional(Words),
         resend_unknown: Type.Optional(Type.Boolean()),
+        send_between: Type.Optional(SendBetween),
+        time_zone: Type.Optional(
+          Type.String({ minLength: 1, maxLength: 64, must: 'be a time zone such as Asia/Colombo' }),
+        ),
+        opt_out: Type.Optional(
+          Type.Object({ exempt: Type.Literal('parcel_under_way', { must: 'be parcel_under_way' }) }, strict),
+        ),
       },
       strict,
     ),

@@ -3,13 +3,16 @@ import type pg from 'pg'
 import type { Conversation } from '../conversations/conversation.ts'
 import { conversationOf } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { type DueMessage, keepWaybillOrder, limitRecipientRate } from './postpone.ts'
+import { findMarketingTemplates, templateKey } from '../templates/queries.ts'
+import { type DueMessage, keepHours, keepWaybillOrder, limitRecipientRate } from './postpone.ts'
 import { availableTokens } from './timing.ts'
 
 /** A message that this process may send, until its claim ends. */
 export interface ClaimedMessage extends Omit<DueMessage, 'waybillNumber'> {
   readonly plan: 'free' | 'paid'
   readonly conversation: Conversation | undefined
+  /** Looked up for people who opted out of marketing messages; else false. */
+  readonly isMarketing: boolean
 }
 
 export interface ClaimOptions {
@@ -33,6 +36,8 @@ interface Channel {
   readonly plan: 'free' | 'paid'
   /** Of its token bucket, a fraction too. */
   readonly tokens: number
+  /** By Postgres' clock. */
+  readonly now: Date
 }
 
 /**
@@ -48,7 +53,8 @@ export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Cla
     const share = Math.max(1, Math.floor(options.room / channels.length))
     const counts = channels.map(({ tokens }) => Math.min(Math.floor(tokens), share))
     const due = await claimDue(tx, channels, counts, options.claimSeconds)
-    const first = await keepWaybillOrder(tx, due)
+    const allowed = await keepHours(tx, due, channels[0]?.now ?? new Date())
+    const first = await keepWaybillOrder(tx, allowed)
     const ready = await limitRecipientRate(tx, first, options.pairSeconds)
     await takeTokens(tx, channels, ready)
     return { messages: await addConversations(tx, channels, ready), hasMore }
@@ -79,6 +85,7 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
     tenant: row.tenant_id,
     phoneNumberId: row.phone_number_id,
     plan: row.plan,
+    now: row.now,
     tokens: availableTokens(
       { rate: row.rate, tokens: row.budget, at: row.budget_at, slowedRate: row.slowed_rate, slowedAt: row.slowed_at },
       row.now,
@@ -114,7 +121,8 @@ const claimDue = async (
         m.template, m.attempts, m.fence,
         -- A slot that was missed, because the number was paused or busy, is lost.
         old.is_paced and old.due_at > now() - interval '1 second' as "hasRecipientSlot",
-        m.holds_until_open as "holdsUntilOpen", m.waybill_number as "waybillNumber", m.traceparent,
+        m.holds_until_open as "holdsUntilOpen", m.is_exempt as "isExempt", m.hours,
+        m.superseded_by as "supersededBy", m.waybill_number as "waybillNumber", m.traceparent,
         exists (
           select from channels c join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
           where c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
@@ -126,7 +134,7 @@ const claimDue = async (
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-/** Whether their recipients may be written to, with one query for each number. */
+/** Whether their recipients may be written to, with one query for each number, or two. */
 const addConversations = async (
   tx: Tx,
   channels: readonly Channel[],
@@ -138,7 +146,14 @@ const addConversations = async (
     if (due.length === 0) return []
     const recipients = due.map(({ recipient }) => recipient)
     const conversations = await conversationOf(tx, tenant, phoneNumberId, recipients)
-    return due.map(message => ({ ...message, plan, conversation: conversations.get(message.recipient) }))
+    const names = due.flatMap(({ recipient, template }) =>
+      conversations.get(recipient)?.marketingOutAt ? [template.name] : [],
+    )
+    const marketing = await findMarketingTemplates(tx, tenant, phoneNumberId, names)
+    return due.map(message => {
+      const isMarketing = marketing.has(templateKey(message.template))
+      return { ...message, plan, conversation: conversations.get(message.recipient), isMarketing }
+    })
   })
   return (await Promise.all(known)).flat()
 }

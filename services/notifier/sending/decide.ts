@@ -1,4 +1,5 @@
 import { type Classification, classify } from '../messaging-api/classify.ts'
+import { marketingStopped } from '../messaging-api/errors.ts'
 import type { Accepted, Failed } from '../messaging-api/responses.ts'
 import type { ClaimedMessage } from './claim.ts'
 import type { Outcome } from './outcomes.ts'
@@ -13,6 +14,8 @@ export type Effect =
   /** Nothing is sent to the recipient for `seconds`. */
   | { kind: 'rest_recipient'; seconds: number }
   | { kind: 'hold_template'; code: number }
+  /** The recipient stopped marketing messages. */
+  | { kind: 'stop_marketing'; code: number }
   /** A denial that pauses the channel after `limit` in a row. */
   | { kind: 'count_denial'; limit: number; code: number | null; reason: string }
 
@@ -93,7 +96,10 @@ const refused = (message: ClaimedMessage, cause: Classification, now: Date, rand
   const { code, meaning, delaySeconds } = cause
   const after = (seconds: number): Date => new Date(now.getTime() + seconds * 1000)
   if (cause.mayHaveBeenSent) return { outcome: unknown(message, meaning, now), effects: [] }
-  if (cause.class === 'permanent') return { outcome: failed(message, code, meaning), effects: [] }
+  if (cause.class === 'permanent') {
+    const effects: Effect[] = code === marketingStopped ? [{ kind: 'stop_marketing', code }] : []
+    return { outcome: failed(message, code, meaning), effects }
+  }
   if (cause.class === 'hold_template')
     return { outcome: failed(message, code, meaning), effects: [{ kind: 'hold_template', code: code ?? 0 }] }
   if (cause.class === 'pause_channel') {

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { findChannel, pauseChannel, restChannel, slowChannel } from '../channels/queries.ts'
+import { recordInbound } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { holdTemplate } from '../templates/queries.ts'
 import type { ClaimedMessage } from './claim.ts'
@@ -46,6 +47,12 @@ export const createEffects = (pool: pg.Pool, logger: Logger) => {
         const { name, language } = message.template
         logger.warn({ ...ids(message), code: effect.code, template: name }, 'template.held')
         await holdTemplate(tx, tenant, phoneNumberId, name, language.code, effect.code)
+        return
+      }
+      case 'stop_marketing': {
+        const by = { kind: 'platform', name: `error ${effect.code}` } as const
+        const person = { tenant, phoneNumberId, recipient: message.recipient }
+        await recordInbound(tx, [{ ...person, at: null, keyword: 'stop', scope: 'marketing', by }])
         return
       }
       case 'count_denial': {

@@ -32,7 +32,7 @@ const lockMine = `
 
 /**
  * Commits `sending` before the requests are written. Returns the messages that may still be sent: not cancelled, not
- * claimed again meanwhile (perhaps by this process itself), their number neither paused nor resting, their template not
+ * claimed again meanwhile (perhaps by this process itself), where they have hours their claim not over, their number neither paused nor resting, their template not
  * held.
  */
 export const markSending = (
@@ -49,6 +49,8 @@ export const markSending = (
         from mine
         where m.tenant_id = mine.tenant_id and m.message_id = mine.message_id and m.fence = mine.fence
           and coalesce(m.status, '') = 'queued'
+          -- The hours were checked at the claim.
+          and (m.hours is null or m.due_at > now())
           and exists (
             select from channels c
             where c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id

@@ -1,4 +1,5 @@
 import type { Tx } from '../database/tables.ts'
+import { type Hours, putOffUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
 import type { MessageTemplate } from '../messaging-api/message-template.ts'
 
 /** A message whose time has come. */
@@ -13,10 +14,49 @@ export interface DueMessage {
   /** The recipient rate limit reserved the current slot for it. */
   readonly hasRecipientSlot: boolean
   readonly holdsUntilOpen: boolean
+  /** It goes to a person who opted out, too. */
+  readonly isExempt: boolean
+  readonly hours: Hours | null
+  /** Why it is not sent any more. */
+  readonly supersededBy: string | null
   /** The API refused its template; the message waits until the catalogue approves it again. */
   readonly isTemplateHeld: boolean
   readonly waybillNumber: string | null
   readonly traceparent: string | null
+}
+
+/**
+ * Hours: returns the messages that may be sent now, and those that are cancelled anyway. Puts the others off until their hours
+ * begin next, which does not count as an attempt.
+ */
+export const keepHours = async (tx: Tx, due: readonly DueMessage[], now: Date): Promise<DueMessage[]> => {
+  const allowedFrom = rememberAllowed()
+  const late = new Map<DueMessage, { until: Date; detail: string }>()
+  for (const message of due) {
+    const { hours, supersededBy } = message
+    const until = hours && !supersededBy && putOffUntil(now, hours, allowedFrom)
+    if (until) late.set(message, { until, detail: waitsFor(hours) })
+  }
+  if (late.size === 0) return [...due]
+  await tx.client.query({
+    name: 'put_off',
+    text: `
+      with late as (
+        update messages m set due_at = given.until, send_at = given.until
+        from unnest($1::text[], $2::text[], $3::timestamptz[], $4::text[]) as given (tenant_id, message_id, until, detail)
+        where m.tenant_id = given.tenant_id and m.message_id = given.message_id
+        returning m.tenant_id, m.message_id, given.detail
+      )
+      insert into message_events (tenant_id, message_id, status, detail)
+      select tenant_id, message_id, 'queued', detail from late`,
+    values: [
+      [...late.keys()].map(({ tenant }) => tenant),
+      [...late.keys()].map(({ id }) => id),
+      [...late.values()].map(({ until }) => until),
+      [...late.values()].map(({ detail }) => detail),
+    ],
+  })
+  return due.filter(message => !late.has(message))
 }
 
 /** A message waits this long at most for those before it: a held template must not silence an order. */
@@ -35,7 +75,7 @@ export const keepWaybillOrder = async (tx: Tx, due: readonly DueMessage[]): Prom
     // Behind a failed send a message waits for its next attempt; behind anything else it is due again in a second.
     text: `
       with later as (
-        select m.tenant_id, m.message_id, least(m.status_at + make_interval(mins => $3::integer), max(
+        select m.tenant_id, m.message_id, least(greatest(m.status_at, m.send_at) + make_interval(mins => $3::integer), max(
           case when e.status = 'queued' and e.attempts > 0 then greatest(e.due_at, now()) else now() end
             + interval '1 second')) as due_at
         from unnest($1::text[], $2::text[]) as given (tenant_id, message_id)
@@ -44,8 +84,8 @@ export const keepWaybillOrder = async (tx: Tx, due: readonly DueMessage[]): Prom
           and e.phone_number_id = m.phone_number_id and e.recipient = m.recipient
           and (e.created_at, e.message_id) < (m.created_at, m.message_id)
           and coalesce(e.status, '') in ('queued', 'sending') and (e.send_at is null or e.send_at <= now())
-        where m.status_at > now() - make_interval(mins => $3::integer)
-        group by m.tenant_id, m.message_id, m.status_at
+        where greatest(m.status_at, m.send_at) > now() - make_interval(mins => $3::integer)
+        group by m.tenant_id, m.message_id, m.status_at, m.send_at
       )
       update messages m set due_at = later.due_at
       from later where m.tenant_id = later.tenant_id and m.message_id = later.message_id

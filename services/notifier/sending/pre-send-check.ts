@@ -16,7 +16,11 @@ export type BlockReason =
 /** The pre-send check: undefined when the message may be sent. Pure. */
 export const blockReasonOf = (message: ClaimedMessage, now: Date): BlockReason | undefined => {
   const { conversation, plan, holdsUntilOpen } = message
-  if (conversation?.optedOutAt) return { kind: 'cancelled', detail: 'the person asked for no more messages' }
+  if (message.supersededBy) return { kind: 'cancelled', detail: message.supersededBy }
+  if (conversation?.optedOutAt && !message.isExempt)
+    return { kind: 'cancelled', detail: 'the person asked for no more messages' }
+  if (conversation?.marketingOutAt && message.isMarketing)
+    return { kind: 'cancelled', detail: 'the person asked for no marketing messages' }
   if (plan === 'free' && !isOpen(conversation?.lastInboundAt ?? null, now))
     return holdsUntilOpen
       ? { kind: 'held', detail: 'waits for the customer to write' }

@@ -56,4 +56,5 @@ const expired = `
   update messages m set status = 'expired', status_at = now()
   from ${due("status in ('queued', 'held') and expires_at <= now()")} late
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id
-  returning m.tenant_id, m.message_id, m.status, 'it could not be sent in time' as detail`
+  returning m.tenant_id, m.message_id, m.status, case when m.hours is not null and m.send_at >= m.expires_at
+    then 'its time limit ended before its hours began' else 'it could not be sent in time' end as detail`

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
+import type { MessageTemplate } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from './catalogue.ts'
 
 const columns = [
@@ -29,6 +30,32 @@ export const findTemplates = async (
     ofAccount.select('name').limit(1).executeTakeFirst(),
   ])
   return any && rows.map(toTemplate)
+}
+
+/** Names a template in its language. */
+export const templateKey = ({ name, language }: Pick<MessageTemplate, 'name' | 'language'>): string =>
+  `${name} ${language.code}`
+
+/** The keys of those templates of the number's account that are marketing messages. */
+export const findMarketingTemplates = async (
+  tx: Tx,
+  tenant: string,
+  phoneNumberId: string,
+  names: readonly string[],
+): Promise<Set<string>> => {
+  if (names.length === 0) return new Set()
+  const rows = await tx
+    .selectFrom('templates as t')
+    .innerJoin('channels as c', join =>
+      join.onRef('c.tenant_id', '=', 't.tenant_id').onRef('c.waba_id', '=', 't.waba_id'),
+    )
+    .select(['t.name', 't.language'])
+    .where('c.tenant_id', '=', tenant)
+    .where('c.phone_number_id', '=', phoneNumberId)
+    .where('t.name', '=', sql<string>`any(${names}::text[])`)
+    .where('t.category', '=', 'MARKETING')
+    .execute()
+  return new Set(rows.map(({ name, language }) => templateKey({ name, language: { code: language } })))
 }
 
 const toTemplate = (row: Omit<TemplateRow, 'waba_id' | 'synced_at'>): CatalogueTemplate => ({

@@ -3,7 +3,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import fc from 'fast-check'
 import type pg from 'pg'
 import t from 'tap'
-import { expiresAt, isOpen, keywordIn } from '../conversations/conversation.ts'
+import { expiresAt, isOpen } from '../conversations/conversation.ts'
 import { personOf, spellingsOf } from '../conversations/phone-number.ts'
 import {
   conversationOf,
@@ -30,25 +30,6 @@ t.test('a conversation is open for 24 hours, to the millisecond', t => {
   t.equal(isOpen(null, written), false)
   t.same(expiresAt(written), new Date('2026-11-21T12:00:00.000Z'))
   t.equal(expiresAt(null), null)
-  t.end()
-})
-
-t.test('a keyword is the whole text, whatever its case, blanks and width', t => {
-  const words = { stopWords: ['Stop', 'නවත්වන්න', ' '], startWords: ['START'] }
-  const cases: [string | undefined, string | undefined][] = [
-    ['stop', 'stop'],
-    [' STOP\n', 'stop'],
-    ['ｓｔｏｐ', 'stop'],
-    ['නවත්වන්න', 'stop'],
-    ['Start', 'start'],
-    ['stop it', undefined],
-    ['', undefined],
-    [' ', undefined],
-    [undefined, undefined],
-  ]
-  for (const [text, keyword] of cases) t.equal(keywordIn([text], words), keyword, JSON.stringify(text))
-  t.equal(keywordIn([undefined, 'stop'], words), 'stop')
-  t.equal(keywordIn(['start', 'stop'], words), 'stop')
   t.end()
 })
 
@@ -190,13 +171,16 @@ t.test('staff sees whether a conversation is open, however the number is spelt',
       last_inbound_at: last.toISOString(),
       expires_at: expiresAt(last)?.toISOString(),
       opted_out: false,
+      marketing_opted_out: false,
+      opt_outs: [],
     })
   }
 })
 
 t.test('a number that never wrote has no open conversation', async t => {
   const { get } = await createFixture(t)
-  const nothing = { open: false, last_inbound_at: null, expires_at: null, opted_out: false }
+  const closed = { open: false, last_inbound_at: null, expires_at: null }
+  const nothing = { ...closed, opted_out: false, marketing_opted_out: false, opt_outs: [] }
   t.same((await get('/api/conversations/0770000999')).json(), { data: nothing })
   t.same((await get('/api/conversations/0770000999?channel=101')).json(), { data: nothing })
 })

@@ -19,6 +19,10 @@ const claimed = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   holdsUntilOpen: false,
   conversation: undefined,
   isTemplateHeld: false,
+  isExempt: false,
+  isMarketing: false,
+  hours: null,
+  supersededBy: null,
   traceparent: null,
   ...more,
 })

@@ -19,15 +19,25 @@ const message: ClaimedMessage = {
   holdsUntilOpen: false,
   conversation: undefined,
   isTemplateHeld: false,
+  isExempt: false,
+  isMarketing: false,
+  hours: null,
+  supersededBy: null,
   traceparent: null,
 }
-const wrote = (hours: number) => ({ lastInboundAt: hoursAgo(hours), optedOutAt: null })
-const optedOut = { lastInboundAt: hoursAgo(1), optedOutAt: hoursAgo(1) }
+const wrote = (hours: number) => ({ lastInboundAt: hoursAgo(hours), optedOutAt: null, marketingOutAt: null })
+const optedOut = { lastInboundAt: hoursAgo(1), optedOutAt: hoursAgo(1), marketingOutAt: null }
+const noMarketing = { ...wrote(1), marketingOutAt: hoursAgo(1) }
 
 const table: [string, Partial<ClaimedMessage>, string | undefined][] = [
   ['paid, nobody wrote', { plan: 'paid' }, undefined],
   ['paid, opted out', { plan: 'paid', conversation: optedOut }, 'cancelled'],
+  ['paid, opted out, about a parcel under way', { plan: 'paid', conversation: optedOut, isExempt: true }, undefined],
+  ['marketing, no marketing', { conversation: noMarketing, isMarketing: true }, 'cancelled'],
+  ['exempt marketing, no marketing', { conversation: noMarketing, isMarketing: true, isExempt: true }, 'cancelled'],
+  ['utility, no marketing', { conversation: noMarketing }, undefined],
   ['paid, template held', { plan: 'paid', isTemplateHeld: true }, 'wait'],
+  ['untrue by now', { plan: 'paid', supersededBy: 'superseded by key_13' }, 'cancelled'],
   ['free, nobody wrote', {}, 'failed'],
   ['free, nobody wrote, may be held', { holdsUntilOpen: true }, 'held'],
   ['free, written 23 hours ago', { conversation: wrote(23) }, undefined],

@@ -14,6 +14,9 @@ const rule = (event: string): Rule => ({
   components: [],
   phoneNumberId: null,
   holdsUntilOpen: false,
+  sendBetween: null,
+  supersedes: [],
+  expiresAfterHours: null,
 })
 
 t.test('a rule fires on its event, or when an order comes to its status', async t => {
@@ -58,7 +61,7 @@ t.test('an unknown field is named with those that there are', async t => {
 })
 
 t.test('a part without parameters is left out of the message', async t => {
-  t.same(messageOf(rule('key_1'), orderFacts()).template.components, [
+  t.same(messageOf(rule('key_1'), orderFacts(), { between: null, timeZone: null }).template.components, [
     { type: 'body', parameters: [{ type: 'text', text: 'Nimali Perera' }] },
   ])
 })
@@ -74,7 +77,10 @@ t.test('in addresses the values of an order are encoded', async t => {
       parameters: [{ type: 'text' as const, text: '{{order_no}}?a=1' }],
     },
   ]
-  const message = messageOf({ ...rule('key_1'), body: [], components }, orderFacts({ order_no: 'A/1 ?&' }))
+  const message = messageOf({ ...rule('key_1'), body: [], components }, orderFacts({ order_no: 'A/1 ?&' }), {
+    between: null,
+    timeZone: null,
+  })
   t.match(message.template.components, [
     { parameters: [{ image: { link: 'https://x/A%2F1%20%3F%26.png' } }] },
     { parameters: [{ text: 'A%2F1%20%3F%26?a=1' }] },

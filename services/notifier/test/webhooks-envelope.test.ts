@@ -31,12 +31,12 @@ t.test('what a person writes or taps becomes a fact', t => {
   const interactive = inbound({ type: 'interactive', text: undefined, interactive: reply })
   const facts = read(envelope({ messages: [inbound(), button, interactive, inbound({ type: 'image', text: 7 })] }))
   t.same(
-    facts.map(fact => fact.kind === 'inbound' && [fact.from, fact.text, fact.button]),
+    facts.map(fact => fact.kind === 'inbound' && [fact.from, fact.text, fact.buttons]),
     [
-      ['94770000101', 'Where is my parcel?', undefined],
-      ['94770000101', undefined, 'Stop'],
-      ['94770000101', undefined, 'Yes'],
-      ['94770000101', undefined, undefined],
+      ['94770000101', 'Where is my parcel?', []],
+      ['94770000101', undefined, ['Stop', 'p']],
+      ['94770000101', undefined, ['Yes', '1']],
+      ['94770000101', undefined, []],
     ],
   )
   t.end()

@@ -191,7 +191,16 @@ t.test('one line is logged per transaction, with counts and nothing personal', a
   const entry = [...envelope({ statuses, messages: [inbound()] }).entry, ...envelope({ statuses }, '999').entry]
   await call({ entry })
   await call({ entry }, 'wrong')
-  const expected = { statuses: 3, moved: 1, unmatched: 1, inbound: 1, released: 0, templates: 0, foreign: 3 }
+  const expected = {
+    statuses: 3,
+    moved: 1,
+    unmatched: 1,
+    inbound: 1,
+    preferences: 0,
+    released: 0,
+    templates: 0,
+    foreign: 3,
+  }
   t.match(
     lines.map(line => JSON.parse(line)).filter(line => line.msg.startsWith('webhook')),
     [{ msg: 'webhook.applied', ...expected }, { msg: 'webhook.refused' }],

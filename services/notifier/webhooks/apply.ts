@@ -2,11 +2,11 @@ import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { batchRequests, countWithin } from '@courier/shared/postgres/request-batcher.ts'
 import type { Tracer } from '@courier/shared/traces.ts'
 import type pg from 'pg'
-import { isOpen, keywordIn } from '../conversations/conversation.ts'
+import { isOpen } from '../conversations/conversation.ts'
+import { keywordIn } from '../conversations/keywords.ts'
 import { findKeywords, type Inbound, type Person, recordInbound, releaseHeld } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { reportTemplates } from '../templates/queries.ts'
-import type { InboundFact } from './envelope.ts'
 import { lockMessages, planAnew } from './message-queries.ts'
 import { type ReportedFailure, settleMessages, type TracedStatus } from './settle-messages.ts'
 import { SignedFacts, type SignedWebhook } from './signed-facts.ts'
@@ -19,6 +19,8 @@ export interface Applied {
   /** Statuses of messages that are not ours. */
   readonly unmatched: number
   readonly inbound: number
+  /** Marketing messages stopped or resumed. */
+  readonly preferences: number
   /** Messages that were held until a person wrote. */
   readonly released: number
   /** Template events that changed the catalogue. */
@@ -103,7 +105,7 @@ const deadlockDetected = '40P01'
 /** Conversations before messages before templates: every transaction locks in this order. */
 const apply = async (tx: Tx, own: SignedFacts, total: number, now: Date, options: ApplyOptions): Promise<Applied> => {
   planAnew(tx)
-  const writers = await openConversations(tx, own.inbound, now)
+  const writers = await openConversations(tx, own, now)
   const locked =
     own.statuses.length + writers.length > 0
       ? await lockMessages(
@@ -122,24 +124,27 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, now: Date, options
     moved,
     unmatched,
     inbound: own.inbound.length,
+    preferences: own.preferences.length,
     released,
     templates,
     foreign: total - own.count,
   }
 }
 
-/** Returns the people whose conversation is open and who have not opted out. */
-const openConversations = async (
-  tx: Tx,
-  inbound: readonly { person: Person; fact: InboundFact }[],
-  now: Date,
-): Promise<Person[]> => {
-  if (inbound.length === 0) return []
+/** Stores who wrote, opted out or in. Returns the people whose conversation is open and who have not opted out. */
+const openConversations = async (tx: Tx, { inbound, preferences }: SignedFacts, now: Date): Promise<Person[]> => {
+  if (inbound.length + preferences.length === 0) return []
   const keywords = await findKeywords(tx, [...new Set(inbound.map(({ person }) => person.tenant))])
   const messages = inbound.map(({ person, fact }): Inbound => {
     const ofTenant = keywords.get(person.tenant)
-    return { ...person, at: fact.at, keyword: ofTenant && keywordIn([fact.text, fact.button], ofTenant) }
+    const keyword = ofTenant && keywordIn([fact.text, ...fact.buttons], ofTenant)
+    const name = fact.buttons.length > 0 ? 'button' : 'message'
+    return { ...person, at: fact.at, keyword, by: { kind: 'customer', name } }
   })
-  const people = await recordInbound(tx, messages)
+  const wishes = preferences.map(({ person, fact: { at, isStopped, source } }): Inbound => {
+    const by = { kind: 'platform', name: source } as const
+    return { ...person, at, keyword: isStopped ? 'stop' : 'start', scope: 'marketing', by }
+  })
+  const people = await recordInbound(tx, [...messages, ...wishes])
   return people.filter(person => isOpen(person.lastInboundAt, now) && person.optedOutAt === null)
 }

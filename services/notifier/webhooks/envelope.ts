@@ -1,3 +1,4 @@
+import { marketingStopped } from '../messaging-api/errors.ts'
 import { isLanguage, isStatus, normaliseLanguage, readTemplateId } from '../templates/catalogue.ts'
 import { id, integer, type Json, list, object, text, time } from './json.ts'
 import { type ReportedStatus, reportedStatuses } from './settle.ts'
@@ -23,7 +24,19 @@ export interface InboundFact {
   readonly messageId: string
   readonly at: Date
   readonly text?: string | undefined
-  readonly button?: string | undefined
+  /** Of a button or an item of a list: its text, and what stands behind it. */
+  readonly buttons: readonly string[]
+}
+
+/** A person stopped or resumed marketing messages, or an error says so. */
+export interface PreferenceFact {
+  readonly kind: 'preference'
+  readonly phoneNumberId: string
+  readonly from: string
+  readonly at: Date
+  readonly isStopped: boolean
+  /** Where it stands. */
+  readonly source: string
 }
 
 /** The status of a template. */
@@ -38,7 +51,7 @@ export interface TemplateFact {
   readonly at: Date
 }
 
-export type Fact = StatusFact | InboundFact | TemplateFact
+export type Fact = StatusFact | InboundFact | PreferenceFact | TemplateFact
 
 /** The numbers and accounts that a request names. */
 export interface Origins {
@@ -83,8 +96,12 @@ export const factsOf = (document: unknown, now: Date): Fact[] => {
   const facts: (Fact | undefined)[] = []
   for (const { wabaId, at, field, value, phoneNumberId } of changesOf(document)) {
     if (field === 'message_template_status_update') facts.push(readTemplateEvent(wabaId, value, time(at, now)))
-    if (field !== 'messages' || phoneNumberId === undefined) continue
-    for (const status of list(value.statuses)) facts.push(readStatus(phoneNumberId, object(status), now))
+    if (phoneNumberId === undefined) continue
+    if (field === 'user_preferences')
+      for (const each of list(value.user_preferences)) facts.push(readPreference(phoneNumberId, object(each), now))
+    if (field !== 'messages') continue
+    for (const status of list(value.statuses).map(object))
+      facts.push(readStatus(phoneNumberId, status, now), readMarketingStop(phoneNumberId, status, now))
     for (const message of list(value.messages)) facts.push(readInbound(phoneNumberId, object(message), now))
   }
   return facts.filter(fact => fact !== undefined)
@@ -109,13 +126,32 @@ const readStatus = (phoneNumberId: string, value: Json, now: Date): StatusFact |
   }
 }
 
+const digitsOf = (value: unknown): string | undefined => /^\+?(\d{5,20})$/.exec(id(value) ?? '')?.[1]
+
+const readPreference = (phoneNumberId: string, value: Json, now: Date): PreferenceFact | undefined => {
+  const from = digitsOf(value.wa_id)
+  if (from === undefined || value.category !== 'marketing_messages') return undefined
+  if (value.value !== 'stop' && value.value !== 'resume') return undefined
+  const at = time(value.timestamp, now)
+  return { kind: 'preference', phoneNumberId, from, at, isStopped: value.value === 'stop', source: 'user_preferences' }
+}
+
+const readMarketingStop = (phoneNumberId: string, status: Json, now: Date): PreferenceFact | undefined => {
+  const from = digitsOf(status.recipient_id)
+  const isStopped = list(status.errors).some(error => integer(object(error).code) === marketingStopped)
+  if (from === undefined || status.status !== 'failed' || !isStopped) return undefined
+  const at = time(status.timestamp, now)
+  return { kind: 'preference', phoneNumberId, from, at, isStopped, source: `error ${marketingStopped}` }
+}
+
 const readInbound = (phoneNumberId: string, value: Json, now: Date): InboundFact | undefined => {
-  const from = /^\+?(\d{5,20})$/.exec(id(value.from) ?? '')?.[1]
+  const from = digitsOf(value.from)
   const messageId = id(value.id)
   // A system message reports a changed number; the person did not write.
   if (from === undefined || messageId === undefined || value.type === 'system') return undefined
-  const interactive = object(value.interactive)
-  const tapped = [object(value.button).text, object(value.button).payload, object(interactive.button_reply).title]
+  const { button_reply, list_reply } = object(value.interactive)
+  const [button, reply, item] = [object(value.button), object(button_reply), object(list_reply)]
+  const tapped = [button.text, button.payload, reply.title, reply.id, item.title, item.id]
   return {
     kind: 'inbound',
     phoneNumberId,
@@ -123,7 +159,7 @@ const readInbound = (phoneNumberId: string, value: Json, now: Date): InboundFact
     messageId,
     at: time(value.timestamp, now),
     text: text(object(value.text).body, 5000),
-    button: tapped.map(label => text(label, 500)).find(label => label !== undefined),
+    buttons: tapped.map(label => text(label, 500)).filter(label => label !== undefined),
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Person } from '../conversations/queries.ts'
-import type { Fact, InboundFact, StatusFact, TemplateFact } from './envelope.ts'
+import type { Fact, InboundFact, PreferenceFact, StatusFact, TemplateFact } from './envelope.ts'
 import type { Sighting } from './settle-messages.ts'
 import type { Channel } from './verify.ts'
 
@@ -13,6 +13,7 @@ export interface SignedWebhook {
 export class SignedFacts {
   readonly statuses: Sighting[] = []
   readonly inbound: { person: Person; fact: InboundFact }[] = []
+  readonly preferences: { person: Person; fact: PreferenceFact }[] = []
   readonly templates: (TemplateFact & { tenant: string })[] = []
   count = 0
 
@@ -28,10 +29,12 @@ export class SignedFacts {
     }
   }
 
-  #addOfNumber(fact: StatusFact | InboundFact, channel: Channel | undefined): boolean {
+  #addOfNumber(fact: StatusFact | InboundFact | PreferenceFact, channel: Channel | undefined): boolean {
     if (!channel) return false
     const { tenant, phoneNumberId } = channel
-    if (fact.kind === 'inbound') this.inbound.push({ person: { tenant, phoneNumberId, recipient: fact.from }, fact })
+    const personOf = (recipient: string): Person => ({ tenant, phoneNumberId, recipient })
+    if (fact.kind === 'inbound') this.inbound.push({ person: personOf(fact.from), fact })
+    else if (fact.kind === 'preference') this.preferences.push({ person: personOf(fact.from), fact })
     else this.statuses.push(sighting(tenant, fact))
     return true
   }

@@ -11,6 +11,14 @@ export const openFeed = async (pool: pg.Pool, { tenant, merchantId }: MerchantOf
   (await findCurrentFeed(pool, tenant, merchantId)) ??
   inTenant(pool, tenant, (tx: Tx) => numberChanges(tx, tenant, merchantId))
 
+/** The same with all that is committed, however much that is. */
+export const catchUp = async (pool: pg.Pool, merchant: MerchantOf): Promise<FeedState> => {
+  for (;;) {
+    const feed = await openFeed(pool, merchant)
+    if (!feed.isBehind) return feed
+  }
+}
+
 /** Identifies a change for good, also among those of other merchants, and is the cursor behind it. */
 export const idOf = (epoch: string, position: number): string => `${epoch}.${position}`
 
@@ -41,7 +49,7 @@ export const readFeed = async (
   cursor: string | undefined,
   limit: number,
 ): Promise<FeedPage | undefined> => {
-  const feed = await openFeed(pool, merchant)
+  const feed = await (cursor === 'now' ? catchUp : openFeed)(pool, merchant)
   const after = positionOf(cursor, feed)
   if (after === undefined) return undefined
   const isNew = after < feed.lastPosition

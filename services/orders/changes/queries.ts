@@ -75,9 +75,9 @@ const reading = `
     json_build_object('key', item.status_key, 'name', coalesce(status.name, item.status_key)) as status,
     ${isoTime('c.happened_at')} as happened_at, c.actor as by, c.fields
   from changes c cross join lateral (
-    select place, c.waybill_numbers[place] as waybill_number, coalesce(c.status_keys[place], c.status_keys[1]) as status_key
-    from generate_series(greatest(1, $3::bigint + 2 - c.position),
-      least(cardinality(c.waybill_numbers), $3::bigint + $4::int - c.position + 1)) as place
+    select place, waybill_number, coalesce(status_key, c.status_keys[1]) as status_key
+    from unnest(c.waybill_numbers, c.status_keys) with ordinality as listed (waybill_number, status_key, place)
+    where c.position + place - 1 > $3::bigint and c.position + place - 1 <= $3::bigint + $4::int
   ) item
   left join orders o on o.tenant_id = $1 and o.waybill_number = item.waybill_number
   left join statuses status on status.tenant_id = $1 and status.status_key = item.status_key
@@ -165,16 +165,19 @@ const deleting = `
   )
   select count(*)::int as deleted from old`
 
-const findingOldest = `
+const findingUnread = `
   select m.merchant_id as "merchantId" from merchants m cross join lateral (
     select happened_at from new_changes n where n.tenant_id = $1 and n.merchant_id = m.merchant_id order by change_id limit 1
   ) oldest
-  where m.tenant_id = $1 and oldest.happened_at < now() - make_interval(days => ${keptDays}) limit 10`
+  where m.tenant_id = $1 and oldest.happened_at < now() - interval '10 minutes' limit 10`
 
-/** Deletes changes that are no longer kept; those that nobody has read get their positions first. Returns how many rows. */
-export const deleteOldChanges = async (tx: AnyTransaction, tenant: string): Promise<number> => {
-  const { rows: unread } = await tx.client.query(findingOldest, [tenant])
-  for (const { merchantId } of unread) await numberChanges(tx, tenant, merchantId)
-  const { rows } = await tx.client.query(deleting, [tenant])
-  return rows[0].deleted
+/** Gives changes that nobody reads their positions, so that a first reader finds no backlog. Returns how many merchants have some. */
+export const numberUnread = async (tx: AnyTransaction, tenant: string): Promise<number> => {
+  const { rows } = await tx.client.query(findingUnread, [tenant])
+  for (const { merchantId } of rows) await numberChanges(tx, tenant, merchantId)
+  return rows.length
 }
+
+/** Deletes changes that are no longer kept; returns how many rows. */
+export const deleteOldChanges = async (tx: AnyTransaction, tenant: string): Promise<number> =>
+  (await tx.client.query(deleting, [tenant])).rows[0].deleted

@@ -15,16 +15,19 @@ interface Waiter extends FeedReader {
 
 export type ChangeWatch = ReturnType<typeof createChangeWatch>
 
-/** Lets any number of readers wait for changes, at the cost of one query a second. */
+/** Lets any number of readers wait for changes, at the cost of one query a second, and up to twenty while orders change. */
 export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
   const waiters = new Set<Waiter>()
   let timer: NodeJS.Timeout | undefined
   let dueAt = Number.POSITIVE_INFINITY
+  let isPolling = false
+  let isWoken = false
   let isClosed = false
 
   const poll = async (): Promise<void> => {
-    timer = undefined
     dueAt = Number.POSITIVE_INFINITY
+    isPolling = true
+    isWoken = false
     const asked = [...waiters]
     try {
       const found = await inAllTenants(pool, (tx: Tx) => findNews(tx, asked))
@@ -32,10 +35,13 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
     } catch (err) {
       logger.warn({ err }, 'changes.poll_failed')
     }
-    if (waiters.size > 0) pollAfter(pollMilliseconds)
+    isPolling = false
+    if (waiters.size > 0) pollAfter(isWoken ? wakeMilliseconds : pollMilliseconds)
   }
   const pollAfter = (milliseconds: number): void => {
-    if (isClosed || dueAt <= performance.now() + milliseconds) return
+    // One after the other: a slow database gets no more of them.
+    if (isPolling) isWoken = true
+    if (isPolling || isClosed || dueAt <= performance.now() + milliseconds) return
     dueAt = performance.now() + milliseconds
     clearTimeout(timer)
     timer = setTimeout(poll, milliseconds)

@@ -3,6 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import { findOrders } from './order-snapshot.ts'
 import { findStatuses } from './status-queries.ts'
+import { isFinal } from './statuses.ts'
 
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
@@ -59,6 +60,7 @@ export const readOrderDetails = async (tx: Tx, tenant: string, waybill: string):
     status_key: order.statusKey,
     status_name: statusOf(order.statusKey).name,
     note: events[0]?.note ?? null,
+    is_final: isFinal(statuses.get(order.statusKey)),
     customer_secondary_phone: order.secondaryPhone,
     created_at: order.createdAt.toISOString(),
     timeline: events.map(({ status_key, happened_at, staff_name, note }) => {

@@ -43,6 +43,9 @@ export interface Status {
   readonly moves: readonly string[]
 }
 
+/** A final status is one that no move leads from; one that the set no longer has counts as final. */
+export const isFinal = (status: Status | undefined): boolean => (status?.moves.length ?? 0) === 0
+
 /** A tenant's statuses, by key, in the order of the set. */
 export type Statuses = ReadonlyMap<string, Status>
 

@@ -1,6 +1,6 @@
 import type { OrderEvent, OrderEventType } from '@courier/shared/contract/order-events.ts'
 import type { FoundOrder } from '../orders/order-snapshot.ts'
-import type { Statuses } from '../orders/statuses.ts'
+import { isFinal, type Statuses } from '../orders/statuses.ts'
 
 /** A row of the outbox: one change of one or more orders. */
 export interface OutboxRow {
@@ -61,12 +61,13 @@ export const eventsOf = (
   updates.flatMap(({ row, waybill, statusKey, traceparent }) => {
     const order = orders.get(waybill)
     if (!order) return []
-    const status_name = statuses.get(statusKey)?.name ?? statusKey
+    const status = statuses.get(statusKey)
+    const status_name = status?.name ?? statusKey
     return {
       id: `${row.key}/${waybill}`,
       type: row.type,
       happened_at: row.happenedAt.toISOString(),
-      order: { ...order.fields, status_key: statusKey, status_name, note: row.note },
+      order: { ...order.fields, status_key: statusKey, status_name, note: row.note, is_final: isFinal(status) },
       ...(traceparent && { traceparent }),
     }
   })

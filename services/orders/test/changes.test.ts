@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { createOrders } from '../app.ts'
-import { deleteOldChanges } from '../changes/queries.ts'
+import { deleteOldChanges, numberUnread } from '../changes/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { ordersFixture } from './orders-fixture.ts'
 
@@ -170,6 +170,16 @@ t.test('waiting ends with its time, with the service, and is limited', async t =
   t.strictSame((await Promise.all(waiting)).sort(), [...Array(20).fill(200), 429])
 })
 
+t.test('now is now, however much nobody has read', async t => {
+  await rows(`
+    insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor)
+    select tenant_id, merchant_id, 'order.edited', array['DM10000001'], array['key_2'], 'merchant'
+    from orders, generate_series(1, 2500) where waybill_number = 'DM10000001'`)
+  const cursor = await nowCursor()
+  await make(['DM70000009'])
+  t.strictSame((await read({ cursor })).body.data.map(short), ['DM70000009 order.created key_1 merchant'])
+})
+
 t.test('after thirty days changes are gone, and an older cursor is told so', async t => {
   await make(['DM70000001'])
   const first = (await read({ limit: 1 })).body.next_cursor
@@ -177,6 +187,7 @@ t.test('after thirty days changes are gone, and an older cursor is told so', asy
   await make(['DM70000002'])
   await rows(`update changes set happened_at = now() - interval '31 days' where 'DM70000002' <> all(waybill_numbers)`)
   await rows(`update new_changes set happened_at = now() - interval '31 days'`)
+  await inTenant(pool, 'demo', (tx: Tx) => numberUnread(tx, 'demo'))
   await inTenant(pool, 'demo', (tx: Tx) => deleteOldChanges(tx, 'demo'))
   t.match(await read({ cursor: first }), { status: 410, body: { code: 'cursor_expired', message: /without a cursor/ } })
   t.match(await read({ cursor: last }), { status: 410 }, 'unread changes, too, are gone')

@@ -39,6 +39,7 @@ t.test('the notifier reads an order, with its timeline newest first', async t =>
     status_key: 'key_9',
     status_name: 'RECEIVED TO ORIGIN WAREHOUSE',
     note: 'shelf 4',
+    is_final: false,
     customer_secondary_phone: '0712223334',
   })
   t.match(created_at, /^\d{4}-\d\d-\d\dT.*Z$/)

@@ -40,6 +40,7 @@ t.test('a booked batch is delivered at once, with every field that a template ma
     status_key: 'key_2',
     status_name: 'CONFIRMED',
     note: null,
+    is_final: false,
   })
   await waitUntil('the outbox is empty', async () => (await depth()) === 0)
 })

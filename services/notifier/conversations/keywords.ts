@@ -1,0 +1,85 @@
+/** A text as it is compared: its words, and itself for one that has none. */
+interface Phrase {
+  readonly words: readonly string[]
+  readonly exact: string
+}
+
+/** A tenant's opt-out keywords and opt-in keywords. */
+export interface Keywords {
+  readonly stop: readonly Phrase[]
+  readonly start: readonly Phrase[]
+}
+
+/** `stop`: the person opted out; `start`: the person opted in again. */
+export type Keyword = 'stop' | 'start'
+
+/** Not CANCEL, END or QUIT: to a courier they are about the parcel. */
+const defaultStopWords = [
+  ...['STOP', 'STOPALL', 'UNSUBSCRIBE', 'OPT OUT', 'OPTOUT'],
+  ...['නවත්වන්න', 'නවතන්න', 'නවත්තන්න', 'එපා', 'ස්ටොප්'],
+  ...['நிறுத்து', 'நிறுத்தவும்', 'நிறுத்துங்கள்', 'வேண்டாம்', 'ஸ்டாப்'],
+]
+const defaultStartWords = ['START', 'ආරම්භ කරන්න', 'පටන් ගන්න', 'தொடங்கு', 'தொடங்கவும்']
+
+/** Keywords as they are stored. STOP or START alone, which every tenant had that names no words, are the default ones. */
+export const keywordsOf = (stopWords: readonly string[], startWords: readonly string[]): Keywords => ({
+  stop: (stopWords.join() === 'STOP' ? defaultStopWords : stopWords).map(phraseOf),
+  start: (startWords.join() === 'START' ? defaultStartWords : startWords).map(phraseOf),
+})
+
+/** In UTF-16 units and in words: what is longer says more than a keyword. */
+const maxLength = 100
+const maxWords = 6
+
+/** What may stand around a keyword of a sentence that asks for nothing else. */
+const anywhere = new Set(
+  `please pls plz kindly thanks thank thx now hi hello dear sir madam
+  message messages msg msgs sms texts whatsapp notification notifications alerts updates spam
+  කරුණාකර කරුණාකරලා ස්තූතියි ස්තුතියි පණිවිඩ පණිවිඩය පනිවිඩ මැසේජ් එවන එවන්න එවීම යැවීම තව තවත් සියලු සියලුම
+  தயவு செய்து தயவுசெய்து நன்றி செய்தி செய்திகள் செய்திகளை குறுஞ்செய்தி குறுஞ்செய்திகள் மெசேஜ் அனுப்ப அனுப்புவதை இனி எல்லா
+  அனைத்து`.match(/\S+/g),
+)
+/** Before the keyword they would make it the object: "text me the stop". */
+const afterwards = new Set('me you to all any more the these those your sending texting messaging'.split(' '))
+
+/** Letters and digits alone: no punctuation, emoji or formatting characters. */
+const wordsOf = (text: string): string[] =>
+  text
+    .normalize('NFKC')
+    .toLowerCase()
+    .replace(/\p{Cf}|[\ufe00-\ufe0f]/gu, '')
+    .match(/[\p{L}\p{N}][\p{L}\p{M}\p{N}]*/gu) ?? []
+
+const phraseOf = (text: string): Phrase => ({
+  words: wordsOf(text),
+  exact: text.normalize('NFKC').trim().toLowerCase(),
+})
+
+/** The keyword alone, in any punctuation. */
+const isKeyword = ({ words, exact }: Phrase, keyword: Phrase): boolean =>
+  keyword.words.length > 0
+    ? words.join(' ') === keyword.words.join(' ')
+    : keyword.exact !== '' && exact === keyword.exact
+
+/** A short sentence of the keyword and polite words: "Please stop sending messages", not "Stop at the gate". */
+const isSentence = ({ words }: Phrase, keyword: Phrase): boolean => {
+  if (keyword.words.length === 0 || words.length > maxWords) return false
+  const at = words.findIndex((_, start) => keyword.words.every((word, place) => words[start + place] === word))
+  const mayFollow = (word: string): boolean =>
+    anywhere.has(word) || afterwards.has(word) || keyword.words.includes(word)
+  return at >= 0 && words.slice(0, at).every(word => anywhere.has(word)) && words.slice(at).every(mayFollow)
+}
+
+/**
+ * The keyword that an inbound message or button says; undefined when it says anything else. A sentence may opt out; to opt in
+ * the keyword must stand alone.
+ */
+export const keywordIn = (texts: readonly (string | undefined)[], { stop, start }: Keywords): Keyword | undefined => {
+  const given = texts
+    .filter(text => text !== undefined)
+    .map(text => text.trim())
+    .filter(text => text.length <= maxLength)
+    .map(phraseOf)
+  if (stop.some(word => given.some(text => isKeyword(text, word) || isSentence(text, word)))) return 'stop'
+  return start.some(word => given.some(text => isKeyword(text, word))) ? 'start' : undefined
+}

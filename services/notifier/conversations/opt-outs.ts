@@ -1,0 +1,55 @@
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { sql } from 'kysely'
+import type { Tx } from '../database/tables.ts'
+
+/** What a person opts out of: every message, or marketing messages alone. */
+export const optOutScopes = ['all', 'marketing'] as const
+export type OptOutScope = (typeof optOutScopes)[number]
+
+/** A person opted out, or in again. */
+export interface OptOut {
+  readonly tenant: string
+  readonly phoneNumberId: string
+  readonly recipient: string
+  readonly at: Date | null
+  readonly isOut: boolean
+  readonly scope: OptOutScope
+  readonly by: Actor
+  readonly reason: string | null
+}
+
+/** Keeps each once, with an entry in the audit that names its id and not the person. */
+export const recordOptOuts = async (tx: Tx, given: readonly OptOut[]): Promise<void> => {
+  const { rows } = await sql<{ id: string; tenant: string; change: 'out' | 'in'; kind: Actor['kind']; name: string }>`
+    insert into opt_outs (tenant_id, phone_number_id, recipient, scope, change, at, actor_kind, actor, reason)
+    select * from unnest(${given.map(each => each.tenant)}::text[], ${given.map(each => each.phoneNumberId)}::text[],
+      ${given.map(each => each.recipient)}::text[], ${given.map(each => each.scope)}::text[],
+      ${given.map(each => (each.isOut ? 'out' : 'in'))}::text[],
+      array(select coalesce(at, now()) from unnest(${given.map(each => each.at)}::timestamptz[]) with ordinality
+        as times (at, place) order by place),
+      ${given.map(each => each.by.kind)}::text[], ${given.map(each => each.by.name)}::text[],
+      ${given.map(each => each.reason)}::text[])
+    on conflict do nothing
+    returning opt_out_id as id, tenant_id as tenant, change, actor_kind as kind, actor as name`.execute(tx)
+  const groups = Map.groupBy(rows, ({ tenant, change, kind, name }) => JSON.stringify([tenant, change, kind, name]))
+  for (const [first, ...others] of groups.values()) {
+    if (!first) continue
+    const { tenant, change, kind, name } = first
+    const by = given.find(each => each.by.kind === kind && each.by.name === name)?.by ?? { kind, name }
+    const ids = [first, ...others].map(({ id }) => id)
+    await audit(tx, tenant, by, change === 'out' ? 'conversation.opted_out' : 'conversation.opted_in', ids)
+  }
+}
+
+/** The newest of a person's opt-outs and opt-ins with a number, the newest first. */
+export const findOptOuts = (tx: Tx, tenant: string, phoneNumberId: string, recipient: string) =>
+  tx
+    .selectFrom('opt_outs')
+    .select(['opt_out_id', 'scope', 'change', 'at', 'actor_kind', 'actor', 'reason'])
+    .where('tenant_id', '=', tenant)
+    .where('phone_number_id', '=', phoneNumberId)
+    .where('recipient', '=', recipient)
+    .orderBy('at', 'desc')
+    .orderBy('opt_out_id', 'desc')
+    .limit(20)
+    .execute()

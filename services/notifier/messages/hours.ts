@@ -1,0 +1,98 @@
+/** When messages may be sent, by the clocks of a time zone. An end before its start is on the next day. */
+export interface Hours {
+  /** Such as 08:00; the end may be 24:00. */
+  readonly between: readonly [from: string, to: string]
+  /** IANA name. */
+  readonly timeZone: string
+}
+
+const minuteMilliseconds = 60_000
+const dayMilliseconds = 86_400_000
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** How far clocks are ahead of UTC, in milliseconds. Throws RangeError for an unknown time zone. */
+const offsetAt = (time: number, timeZone: string): number => {
+  const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' })
+  formats.set(timeZone, format)
+  const name = format.formatToParts(time).find(({ type }) => type === 'timeZoneName')?.value ?? ''
+  const [, sign, hours, minutes] = /([+-])(\d\d):(\d\d)/.exec(name) ?? []
+  const amount = (Number(hours ?? 0) * 60 + Number(minutes ?? 0)) * minuteMilliseconds
+  return sign === '-' ? -amount : amount
+}
+
+export const isTimeZone = (name: string): boolean => {
+  try {
+    offsetAt(0, name)
+    return true
+  } catch {
+    return false
+  }
+}
+
+const sinceMidnight = (text: string): number => {
+  const [hours, minutes] = text.split(':').map(Number)
+  return ((hours ?? 0) * 60 + (minutes ?? 0)) * minuteMilliseconds
+}
+
+const isAllowed = (time: number, { between, timeZone }: Hours): boolean => {
+  const clock = (time + offsetAt(time, timeZone)) % dayMilliseconds
+  const [from, to] = [sinceMidnight(between[0]), sinceMidnight(between[1])]
+  return from < to ? from <= clock && clock < to : from <= clock || clock < to
+}
+
+/** When clocks change, the one time that they do between these, at the start of a minute. */
+const changeBetween = (start: number, end: number, timeZone: string): number => {
+  const before = offsetAt(start, timeZone)
+  let [low, high] = [Math.floor(start / minuteMilliseconds), Math.ceil(end / minuteMilliseconds)]
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2)
+    if (offsetAt(middle * minuteMilliseconds, timeZone) === before) low = middle
+    else high = middle
+  }
+  return high * minuteMilliseconds
+}
+
+/**
+ * `now` if it lies within the hours, else when they begin next. Where clocks skip the beginning, hours begin as soon as clocks
+ * have changed; where they show it twice, hours begin twice.
+ */
+export const nextAllowed = (now: Date, hours: Hours): Date => {
+  const time = now.getTime()
+  if (isAllowed(time, hours)) return now
+  const { between, timeZone } = hours
+  const end = time + 3 * dayMilliseconds
+  const [before, after] = [offsetAt(time, timeZone), offsetAt(end, timeZone)]
+  const today = Math.floor((time + before) / dayMilliseconds) * dayMilliseconds + sinceMidnight(between[0])
+  const begins = [0, 1, 2].flatMap(day => [before, after].map(offset => today + day * dayMilliseconds - offset))
+  if (before !== after) begins.push(changeBetween(time, end, timeZone))
+  const next = begins.toSorted((a, b) => a - b).find(begin => begin >= time && isAllowed(begin, hours))
+  return new Date(next ?? time + dayMilliseconds)
+}
+
+/** `nextAllowed` for many messages of one moment: reading clocks is slow. */
+export const rememberAllowed = (): typeof nextAllowed => {
+  const known = new Map<string, Date>()
+  return (now, hours) => {
+    const key = JSON.stringify([now, hours])
+    const next = known.get(key) ?? nextAllowed(now, hours)
+    known.set(key, next)
+    return next
+  }
+}
+
+/** From its claim until its request is written a message takes up to this long. */
+const handlingMilliseconds = 30_000
+
+/** When the hours begin next; undefined while they last, and do not end before a request can be written. */
+export const putOffUntil = (now: Date, hours: Hours, allowedFrom = nextAllowed): Date | undefined => {
+  const soon = new Date(now.getTime() + handlingMilliseconds)
+  const next = allowedFrom(now, hours)
+  if (next > now) return next
+  const later = allowedFrom(soon, hours)
+  return later > soon ? later : undefined
+}
+
+/** For timelines. */
+export const waitsFor = ({ between: [from, to], timeZone }: Hours): string =>
+  `waits: messages are sent from ${from} to ${to} (${timeZone})`
