@@ -1,4 +1,5 @@
-import { type AnyTransaction, inTenant } from '@courier/shared/postgres/database.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type AnyTransaction, createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
@@ -6,6 +7,7 @@ import { Registry } from 'prom-client'
 import t from 'tap'
 import { deleteOldChanges } from '../changes/queries.ts'
 import type { Tx } from '../database/tables.ts'
+import { DeliveryLoop } from '../delivery/loop.ts'
 import { deliveryDeletions } from '../webhooks/housekeeping.ts'
 import { mendPositions } from '../webhooks/queries.ts'
 import { rotateKeys } from '../webhooks/rotate-keys.ts'
@@ -143,7 +145,7 @@ t.test('slow endpoints do not delay others', async t => {
   }
   const { receiver: quick } = await addReceiver()
   sender.start()
-  await waitUntil('slow ones hold places', () => slow.filter(({ running }) => running > 0).length >= 8)
+  await waitUntil('slow ones hold slots', () => slow.filter(({ running }) => running > 0).length >= 8)
   let longest = 0
   for (let n = 0; n < 8; n++) {
     const started = performance.now()
@@ -369,4 +371,69 @@ t.test('a deleted webhook goes with its secret at once, its deliveries in slices
   t.equal((await rotateKeys(pool, webhookKeyring)).unopened.length, 0)
   t.strictSame([await clean(pool), await clean(pool), await clean(pool), await clean(pool)], [10_000, 1_902, 1, 0])
   t.strictSame(await rows('select count(*)::int as endpoints from webhook_endpoints'), [{ endpoints: 5 }])
+})
+
+t.test('registering a webhook numbers a backlog in short transactions', async t => {
+  const { addReceiver, rows } = await webhooksFixture(t)
+  await rows(`insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor)
+    select 'demo', merchant_id, 'order.created', '{W1}', '{key_1}', 'merchant'
+    from (select merchant_id from merchants where tenant_id = 'demo' order by email limit 1) m, generate_series(1, 2500)`)
+  await rows(
+    `update new_changes set merchant_id = (select merchant_id from merchants where email = 'shop@example.com')`,
+  )
+  await addReceiver()
+  t.strictSame(await rows('select count(*)::int from changes group by xmin::text order by 1'), [
+    { count: 500 },
+    { count: 1000 },
+    { count: 1000 },
+  ])
+  t.strictSame(await rows('select position from webhook_endpoints'), [{ position: '2500' }])
+})
+
+t.test('changes of tenants without webhooks cause no polls', async t => {
+  const { addReceiver, database } = await webhooksFixture(t)
+  await addReceiver()
+  const pool = createPool({ url: database.url, name: 'polls', connections: 2 })
+  let polls = 0
+  pool.on('acquire', () => polls++)
+  const options = { keyring: webhookKeyring, allowsPrivate: true }
+  const { sender } = createSending(pool, pino({ level: 'silent' }), options, new Registry())
+  t.teardown(async () => {
+    await sender?.stop()
+    await pool.end()
+  })
+  sender?.start()
+  await waitUntil('it polls', () => polls === 1)
+  await delay(200)
+  const pollsOf = async (tenant: string): Promise<number> => {
+    const before = polls
+    for (let n = 0; n < 20; n++) {
+      sender?.wake(tenant)
+      await delay(25)
+    }
+    return polls - before
+  }
+  const [without, having] = [await pollsOf('other'), await pollsOf('demo')]
+  t.ok(without <= 1, `${without}`)
+  t.ok(having > 2, `${having}`)
+})
+
+t.test('slow polls leave the database some rest', async t => {
+  let polls = 0
+  const loop = new DeliveryLoop<string>({
+    ...{ logger: pino({ level: 'silent' }), name: 'test', concurrency: 1, pollShare: 0.2 },
+    ...{ drain: async () => 'done', idOf: key => key, describe: key => ({ key }) },
+    findWaiting: async () => {
+      polls++
+      await delay(100)
+      return []
+    },
+  })
+  loop.start()
+  for (let n = 0; n < 40; n++) {
+    loop.wake()
+    await delay(25)
+  }
+  await loop.stop()
+  t.ok(polls >= 2 && polls <= 3, `${polls}`)
 })

@@ -1,10 +1,21 @@
+import type { Sealed } from '@courier/shared/vault.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Waiting } from '../delivery/loop.ts'
+import { secretColumns, secretsIn } from './secrets.ts'
 import type { DisabledReason, Health, Outcome, Settled } from './settle.ts'
 
 export interface EndpointKey {
   readonly tenant: string
   readonly endpointId: string
+}
+
+/** The tenants with enabled endpoints. For `inAllTenants`. */
+export const findTenants = async (tx: Tx): Promise<string[]> => {
+  const { rows } = await tx.client.query({
+    name: 'find_tenants_with_endpoints',
+    text: `select distinct tenant_id as tenant from webhook_endpoints where state = 'enabled'`,
+  })
+  return rows.map(({ tenant }) => tenant)
 }
 
 /** The enabled endpoints with something to send now. For `inAllTenants`. */
@@ -41,7 +52,7 @@ export interface HeldEndpoint {
   readonly replayTo: number | null
   readonly failures: number
   readonly isFull: boolean
-  readonly secrets: readonly { readonly keyId: string; readonly sealed: Buffer }[]
+  readonly secrets: readonly Sealed[]
 }
 
 /**
@@ -62,8 +73,7 @@ export const holdEndpoint = async (
       where tenant_id = $1 and endpoint_id = $2 and state = 'enabled'
         and (holder = $3 or not $5 and (held_until is null or held_until <= now()))
       returning merchant_id as "merchantId", url, events, position::float8 as position,
-        replay_after::float8 as "replayAfter", replay_to::float8 as "replayTo", failures, key_id, sealed_secret,
-        previous_key_id, previous_secret, coalesce(previous_until > now(), false) as has_previous,
+        replay_after::float8 as "replayAfter", replay_to::float8 as "replayTo", failures, ${secretColumns},
         exists (select from merchants m where m.tenant_id = $1 and m.merchant_id = e.merchant_id and is_active) as "isMerchantActive",
         (select count(*) from (
           select from webhook_deliveries d where d.tenant_id = $1 and d.endpoint_id = $2 and d.state = 'pending' limit ${maxPending}
@@ -71,9 +81,7 @@ export const holdEndpoint = async (
     values: [tenant, endpointId, holder, seconds, isRenewal],
   })
   if (!rows[0]) return undefined
-  const { key_id, sealed_secret, previous_key_id, previous_secret, has_previous, ...endpoint } = rows[0]
-  const previous = has_previous ? [{ keyId: previous_key_id, sealed: previous_secret }] : []
-  return { ...endpoint, secrets: [{ keyId: key_id, sealed: sealed_secret }, ...previous] }
+  return { ...rows[0], secrets: secretsIn(rows[0]) }
 }
 
 /** After so many seconds it is looked at again, if it had nothing to send. */
@@ -193,7 +201,8 @@ export const lockHealth = async (
   const { rows } = await tx.client.query({
     name: 'lock_endpoint_health',
     text: `
-      select failures, coalesce(failing_since <= now() - interval '5 days', false) as "isOverdue"
+      select failures, coalesce(failing_since <= now() - interval '5 days', false) as "isOverdue",
+        coalesce(retry_at > now(), false) as "isPaused"
       from webhook_endpoints where tenant_id = $1 and endpoint_id = $2 and holder = $3 and state = 'enabled' for update`,
     values: [tenant, endpointId, holder],
   })

@@ -7,7 +7,6 @@ import type { Dispatcher } from 'undici'
 import type { Tx } from '../database/tables.ts'
 import { createLease, type Lease } from '../delivery/lease.ts'
 import type { Drained } from '../delivery/loop.ts'
-import { urlProblem } from './addresses.ts'
 import {
   type DueDelivery,
   disable,
@@ -20,9 +19,9 @@ import {
   storeOutcomes,
 } from './delivery-queries.ts'
 import { fanOut } from './fan-out.ts'
-import { type Attempt, isSuccess, post, requestMilliseconds } from './post.ts'
+import { type Attempt, isSuccess, requestMilliseconds, sendOnce } from './post.ts'
 import { isDown } from './schedule.ts'
-import { headersOf, openSecret } from './secrets.ts'
+import { openSecret } from './secrets.ts'
 import { type DisabledReason, type Outcome, settle } from './settle.ts'
 
 export interface DrainOptions {
@@ -107,7 +106,9 @@ const sendAll = async (
       const delivery = queue.shift()
       if (!delivery || !(await lease.renew())) return
       const attempt = await attemptOnce(options, endpoint.url, secrets, delivery)
-      isPaused ||= await record('', { ...attempt, ...delivery, attempts: delivery.attempts + 1 })
+      // Recorded even if another one has paused the endpoint meanwhile.
+      const pauses = await record('', { ...attempt, ...delivery, attempts: delivery.attempts + 1 })
+      isPaused ||= pauses
     }
   }
   const stopAll = (error: unknown) => {
@@ -125,11 +126,7 @@ const attemptOnce = async (
   secrets: readonly string[],
   { messageId, body }: DueDelivery,
 ): Promise<Attempt> => {
-  // It was checked when it was stored: the setting may have changed.
-  const problem = urlProblem(url, allowsPrivate)
-  const refused = { code: null, milliseconds: 0, error: `the url ${problem}`, responseBody: null, retryAfter: 0 }
-  const message = { url, body, headers: headersOf(secrets, messageId, body, new Date()) }
-  const attempt = problem === undefined ? await post(dispatcher, message, aborted) : refused
+  const attempt = await sendOnce({ dispatcher, allowsPrivate, signal: aborted }, { url, secrets, messageId, body })
   onAttempt(isSuccess(attempt.code) ? 'delivered' : attempt.code === null ? 'unreachable' : 'refused')
   return attempt
 }

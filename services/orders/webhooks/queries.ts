@@ -2,6 +2,7 @@ import type { Sealed } from '@courier/shared/vault.ts'
 import { numberChanges } from '../changes/queries.ts'
 import type { ChangeType, Tx } from '../database/tables.ts'
 import { isoTime } from '../orders/find-order.ts'
+import { secretColumns, secretsIn } from './secrets.ts'
 import type { DisabledReason } from './settle.ts'
 
 /** Whose endpoint it is. */
@@ -48,7 +49,7 @@ export interface NewEndpoint {
   readonly secret: Sealed
 }
 
-/** Adds an endpoint for what happens from now on; undefined: the merchant has `most` already. */
+/** Adds an endpoint for what happens from now on, with a feed that has caught up; undefined: the merchant has `most` already. */
 export const addEndpoint = async (
   tx: Tx,
   { tenant, merchantId }: Owner,
@@ -56,8 +57,7 @@ export const addEndpoint = async (
   most: number,
 ): Promise<Endpoint | undefined> => {
   // Its lock on the feed makes another request wait.
-  let feed = await numberChanges(tx, tenant, merchantId)
-  while (feed.isBehind) feed = await numberChanges(tx, tenant, merchantId)
+  const feed = await numberChanges(tx, tenant, merchantId)
   const { rows } = await tx.client.query(
     `insert into webhook_endpoints as e (tenant_id, merchant_id, endpoint_id, url, events, position, key_id, sealed_secret)
     select $1, $2, $3, $4, $5, $6, $7, $8
@@ -137,18 +137,12 @@ export interface Target {
 
 /** Where an endpoint is and what signs for it. */
 export const findTarget = async (tx: Tx, { tenant, merchantId }: Owner, id: string): Promise<Target | undefined> => {
-  const { rows } = await tx.client.query(
-    `select url, array[key_id, case when previous_until > now() then previous_key_id end] as keys,
-      array[sealed_secret, previous_secret] as secrets
-    from webhook_endpoints where ${isOwn}`,
-    [tenant, merchantId, id],
-  )
-  const [target] = rows
-  if (!target) return undefined
-  const secrets = (target.keys as (string | null)[]).flatMap((keyId, index) =>
-    keyId === null ? [] : { keyId, sealed: target.secrets[index] },
-  )
-  return { url: target.url, secrets }
+  const { rows } = await tx.client.query(`select url, ${secretColumns} from webhook_endpoints where ${isOwn}`, [
+    tenant,
+    merchantId,
+    id,
+  ])
+  return rows[0] && { url: rows[0].url, secrets: secretsIn(rows[0]) }
 }
 
 /** How many changes lie in the period; or the owner has no endpoint of that id, or its last replay is not through. */
