@@ -3,7 +3,7 @@ import { deleteOldKeys } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { deleteOldTokens } from './access/tokens.ts'
-import { deleteOldChanges, numberUnread } from './changes/queries.ts'
+import { deleteOldChanges, numberUnread } from './changes/expiry.ts'
 import { deleteUnwanted } from './outbox/queries.ts'
 import { deliveryDeletions } from './webhooks/housekeeping.ts'
 

@@ -2,7 +2,8 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Merchant } from '../access/merchant.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Change, type FeedState, findCurrentFeed, numberChanges, readChanges } from './queries.ts'
+import { type FeedState, findCurrentFeed, numberChanges } from './numbering.ts'
+import { type Change, readChanges } from './queries.ts'
 
 type MerchantOf = Pick<Merchant, 'tenant' | 'merchantId'>
 

@@ -5,9 +5,9 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import type pg from 'pg'
 import type { Merchant } from '../access/merchant.ts'
-import { changeActors, changeTypes } from '../database/tables.ts'
+import { keptDays } from './expiry.ts'
 import { cursorPattern, type FeedPage, idOf, readFeed } from './feed.ts'
-import { type Change, keptDays } from './queries.ts'
+import { ChangeItem, changeItem, exampleChange } from './schema.ts'
 import type { ChangeWatch } from './watch.ts'
 
 const maxLimit = 500
@@ -45,36 +45,6 @@ const Query = Type.Object({
   ),
 })
 
-export const ChangeItem = Type.Object(
-  {
-    id: Type.String({ description: 'Identifies the change permanently: use it to recognize duplicates.' }),
-    type: Type.Union(changeTypes.map(type => Type.Literal(type))),
-    waybill_number: Type.String(),
-    order_no: Type.Union([Type.String(), Type.Null()]),
-    status: Type.Object(
-      { key: Type.String(), name: Type.String() },
-      { description: 'The status of the order as of this change.' },
-    ),
-    happened_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
-    by: Type.Union(changeActors.map(actor => Type.Literal(actor))),
-    fields: Type.Union([Type.Array(Type.String()), Type.Null()], {
-      description: 'For order.edited: the names of the changed fields.',
-    }),
-  },
-  { title: 'Change' },
-)
-
-export const exampleChange: Static<typeof ChangeItem> = {
-  id: '2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41',
-  type: 'order.status_changed',
-  waybill_number: 'DM00000001',
-  order_no: 'LS-1001',
-  status: { key: 'key_13', name: 'DELIVERED' },
-  happened_at: '2026-02-20T09:12:44.000000Z',
-  by: 'staff',
-  fields: null,
-}
-
 const Changes = Type.Object(
   {
     data: Type.Array(ChangeItem, { description: 'Oldest first.' }),
@@ -83,13 +53,6 @@ const Changes = Type.Object(
   },
   { title: 'Changes', examples: [{ data: [exampleChange], next_cursor: exampleChange.id, has_more: false }] },
 )
-
-/** A change as merchants receive it. */
-export const changeItem = (epoch: string, { position, fields, ...change }: Change): Static<typeof ChangeItem> => ({
-  id: idOf(epoch, position),
-  ...change,
-  fields: fields && [...fields],
-})
 
 export interface ChangesOptions {
   readonly pool: pg.Pool

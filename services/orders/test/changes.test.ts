@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { createOrders } from '../app.ts'
-import { deleteOldChanges, numberUnread } from '../changes/queries.ts'
+import { deleteOldChanges, numberUnread } from '../changes/expiry.ts'
 import type { Tx } from '../database/tables.ts'
 import { ordersFixture } from './orders-fixture.ts'
 

@@ -1,8 +1,9 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { openFeed } from '../changes/feed.ts'
-import { type Change, type FeedState, readChanges } from '../changes/queries.ts'
-import { changeItem } from '../changes/routes.ts'
+import type { FeedState } from '../changes/numbering.ts'
+import { type Change, readChanges } from '../changes/queries.ts'
+import { changeItem } from '../changes/schema.ts'
 import type { Tx } from '../database/tables.ts'
 import { addDeliveries, type EndpointKey, type Event, type HeldEndpoint, type Progress } from './delivery-queries.ts'
 

@@ -1,5 +1,5 @@
 import type { Sealed } from '@courier/shared/vault.ts'
-import { numberChanges } from '../changes/queries.ts'
+import { numberChanges } from '../changes/numbering.ts'
 import type { ChangeType, Tx } from '../database/tables.ts'
 import { isoTime } from '../orders/find-order.ts'
 import { secretColumns, secretsIn } from './secrets.ts'

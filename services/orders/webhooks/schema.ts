@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { ChangeItem, exampleChange } from '../changes/routes.ts'
+import { ChangeItem, exampleChange } from '../changes/schema.ts'
 import { changeTypes } from '../database/tables.ts'
 
 export const maxEndpoints = 5

@@ -1,0 +1,40 @@
+import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
+import type { Tx } from '../database/tables.ts'
+import { numberChanges } from './numbering.ts'
+
+/** After a restore: positions that were given since the backup are given again, to other changes. */
+export const renewFeeds = (tx: Tx, tenant: string) =>
+  tx.client.query('update feeds set epoch = gen_random_uuid() where tenant_id = $1', [tenant])
+
+/** How long changes are kept. */
+export const keptDays = 30
+
+const deleting = `
+  with old as (
+    delete from changes where (tenant_id, merchant_id, position) in (
+      select tenant_id, merchant_id, position from changes
+      where tenant_id = $1 and happened_at < now() - make_interval(days => ${keptDays}) order by happened_at limit 10000
+    ) returning merchant_id, position + cardinality(waybill_numbers) - 1 as last
+  ), reached as (
+    update feeds set deleted_position = greatest(deleted_position, last)
+    from (select merchant_id, max(last) as last from old group by merchant_id) of_merchant
+    where feeds.tenant_id = $1 and feeds.merchant_id = of_merchant.merchant_id
+  )
+  select count(*)::int as deleted from old`
+
+const findingUnread = `
+  select m.merchant_id as "merchantId" from merchants m cross join lateral (
+    select happened_at from new_changes n where n.tenant_id = $1 and n.merchant_id = m.merchant_id order by change_id limit 1
+  ) oldest
+  where m.tenant_id = $1 and oldest.happened_at < now() - interval '10 minutes' order by 1 limit 10`
+
+/** Gives changes that nobody reads their positions, so that a first reader finds no backlog. Returns how many merchants have some. */
+export const numberUnread = async (tx: AnyTransaction, tenant: string): Promise<number> => {
+  const { rows } = await tx.client.query(findingUnread, [tenant])
+  for (const { merchantId } of rows) await numberChanges(tx, tenant, merchantId)
+  return rows.length
+}
+
+/** Deletes changes that are no longer kept; returns how many rows. */
+export const deleteOldChanges = async (tx: AnyTransaction, tenant: string): Promise<number> =>
+  (await tx.client.query(deleting, [tenant])).rows[0].deleted

@@ -1,0 +1,41 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { changeActors, changeTypes } from '../database/tables.ts'
+import { idOf } from './feed.ts'
+import type { Change } from './queries.ts'
+
+export const ChangeItem = Type.Object(
+  {
+    id: Type.String({ description: 'Identifies the change permanently: use it to recognize duplicates.' }),
+    type: Type.Union(changeTypes.map(type => Type.Literal(type))),
+    waybill_number: Type.String(),
+    order_no: Type.Union([Type.String(), Type.Null()]),
+    status: Type.Object(
+      { key: Type.String(), name: Type.String() },
+      { description: 'The status of the order as of this change.' },
+    ),
+    happened_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
+    by: Type.Union(changeActors.map(actor => Type.Literal(actor))),
+    fields: Type.Union([Type.Array(Type.String()), Type.Null()], {
+      description: 'For order.edited: the names of the changed fields.',
+    }),
+  },
+  { title: 'Change' },
+)
+
+export const exampleChange: Static<typeof ChangeItem> = {
+  id: '2f1c9a52-8a4c-4c1e-9a6d-5b0d8f3f7c11.41',
+  type: 'order.status_changed',
+  waybill_number: 'DM00000001',
+  order_no: 'LS-1001',
+  status: { key: 'key_13', name: 'DELIVERED' },
+  happened_at: '2026-02-20T09:12:44.000000Z',
+  by: 'staff',
+  fields: null,
+}
+
+/** A change as merchants receive it. */
+export const changeItem = (epoch: string, { position, fields, ...change }: Change): Static<typeof ChangeItem> => ({
+  id: idOf(epoch, position),
+  ...change,
+  fields: fields && [...fields],
+})
