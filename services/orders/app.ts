@@ -161,13 +161,13 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const watch = createChangeWatch(pool, logger)
   const sending = createSending(pool, logger, limits.webhooks, registry)
 
-  const onEdited = (): void => {
+  const onEdited = (tenant: string): void => {
     watch.wake()
-    sending.sender?.wake()
+    sending.sender?.wake(tenant)
   }
   const onChanged = (tenant: string): void => {
     relay.wake(tenant)
-    onEdited()
+    onEdited(tenant)
   }
 
   await app.register(login, {
@@ -203,7 +203,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(lookingUp, { pool })
       await merchants.register(changes, { pool, watch })
       await merchants.register(orderSummary, { pool })
-      await merchants.register(webhooks, { pool, ...sending, onChanged: () => sending.sender?.wake() })
+      await merchants.register(webhooks, { pool, ...sending, onChanged: tenant => sending.sender?.changed(tenant) })
       await merchants.register(merchantMoving, { pool, onMoved: onChanged })
       await merchants.register(merchantEdits, { pool, catalogues, onEdited })
       await merchants.register(statusList, { pool })

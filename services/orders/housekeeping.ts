@@ -5,7 +5,7 @@ import type { Logger } from 'pino'
 import { deleteOldTokens } from './access/tokens.ts'
 import { deleteOldChanges, numberUnread } from './changes/expiry.ts'
 import { deleteUnwanted } from './outbox/queries.ts'
-import { deleteOldDeliveries } from './webhooks/queries.ts'
+import { deliveryDeletions } from './webhooks/housekeeping.ts'
 
 /** Deletes what is no longer kept, and events of tenants without messaging; numbers changes that nobody reads. */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
@@ -14,6 +14,6 @@ export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
     deleteOldTokens,
     numberUnread,
     deleteOldChanges,
-    deleteOldDeliveries,
+    ...deliveryDeletions,
     deleteUnwanted,
   ])

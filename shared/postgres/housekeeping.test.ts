@@ -38,3 +38,19 @@ t.test('stop ends a run after the deletion in progress, however many rows are le
   await clean()
   t.equal(deletions, 3)
 })
+
+t.test('a deletion that fails keeps no other from running', async t => {
+  const { database } = await build(t)
+  const pool = createPool({ url: database.url, name: 'housekeeping', connections: 1 })
+  t.teardown(() => pool.end())
+  let ran = 0
+  const failing = async () => {
+    throw new Error('statement timeout')
+  }
+  const next = async () => {
+    ran++
+    return 0
+  }
+  await createHousekeeping(pool, pino({ level: 'silent' }), [failing, next]).clean()
+  t.equal(ran, 1)
+})

@@ -24,13 +24,13 @@ export const createHousekeeping = (
   let isStopping = false
   let timer: NodeJS.Timeout | undefined
   /** In slices, each within the statement timeout. */
-  const deleteExpired = async (tenant: string): Promise<void> => {
-    for (const deletion of deletions)
-      while (!isStopping && (await inTenant(pool, tenant, (tx: AnyTransaction) => deletion(tx, tenant))) > 0);
+  const deleteExpired = async (tenant: string, deletion: DeleteExpired): Promise<void> => {
+    while (!isStopping && (await inTenant(pool, tenant, (tx: AnyTransaction) => deletion(tx, tenant))) > 0);
   }
   const clean = async (): Promise<void> => {
     for (const tenant of await findTenantIds(pool))
-      await deleteExpired(tenant).catch(err => logger.warn({ err, tenant }, 'housekeeping.failed'))
+      for (const deletion of deletions)
+        await deleteExpired(tenant, deletion).catch(err => logger.warn({ err, tenant }, 'housekeeping.failed'))
   }
   const run = async (): Promise<void> => {
     await clean().catch(err => logger.warn({ err }, 'housekeeping.failed'))

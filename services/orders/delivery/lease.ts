@@ -7,8 +7,8 @@ export interface LeaseOptions<Acquired> {
   readonly tenant: string
   /** When a dead process's lease expires. */
   readonly seconds: number
-  /** Acquires or renews the row of the lease; undefined when another process holds it. */
-  readonly acquireRow: (tx: Tx) => Promise<Acquired | undefined>
+  /** Acquires or renews the row of the lease; undefined when another process holds it, or this one no longer does. */
+  readonly acquireRow: (tx: Tx, isRenewal: boolean) => Promise<Acquired | undefined>
 }
 
 export interface Lease<Acquired> {
@@ -21,9 +21,11 @@ export interface Lease<Acquired> {
 export const createLease = <Acquired>(options: LeaseOptions<Acquired>): Lease<Acquired> => {
   const { pool, tenant, seconds, acquireRow } = options
   let expiresAt = 0
+  let isRenewal = false
   const acquire = async (tx: Tx): Promise<Acquired | undefined> => {
     const requestedAt = performance.now()
-    const acquired = await acquireRow(tx)
+    const acquired = await acquireRow(tx, isRenewal)
+    isRenewal = true
     expiresAt = acquired ? requestedAt + seconds * 1000 : 0
     return acquired
   }

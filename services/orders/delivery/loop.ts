@@ -22,15 +22,19 @@ export interface LoopOptions<Key> {
   readonly idOf: (key: Key) => string
   /** How many keys are drained at once. */
   readonly concurrency: number
-  /** A drain that lasts longer leaves its place to others, and takes one of these the next time. */
+  /** A drain that lasts longer leaves its slot to others, and takes one of these the next time. */
   readonly slow?: { readonly milliseconds: number; readonly concurrency: number }
   /** What is written within this time shares a poll. */
   readonly wakeMilliseconds?: number
+  /** The greatest share of its time that it polls, unless a poll lasts long: after a second it polls again. */
+  readonly pollShare?: number
 }
 
 const pollMilliseconds = 1_000
 /** Between polls while the database is unavailable. */
 const longestPollMilliseconds = 5_000
+/** More keys than these are forgotten, those first that were idle longest. */
+const maxRemembered = 10_000
 
 interface Backoff {
   readonly failures: number
@@ -41,7 +45,7 @@ interface Backoff {
 interface Drain {
   readonly finished: Promise<void>
   readonly startedAt: number
-  /** Started in a place for slow ones. */
+  /** Started in a slot for slow ones. */
   readonly isSlow: boolean
 }
 
@@ -61,6 +65,8 @@ export class DeliveryLoop<Key> {
   #isWoken = false
   #polling: Promise<void> | undefined
   #pollFailures = 0
+  /** No poll begins before, on the clock of `performance.now()`. */
+  #restsUntil = 0
   #timer: NodeJS.Timeout | undefined
 
   constructor(options: LoopOptions<Key>) {
@@ -99,12 +105,23 @@ export class DeliveryLoop<Key> {
   #pollAfter(milliseconds: number): void {
     clearTimeout(this.#timer)
     if (!this.#isRunning) return
-    this.#timer = setTimeout(() => {
-      this.#polling = this.#poll().finally(() => {
-        this.#polling = undefined
-        this.#pollAfter(this.#isWoken ? this.#wakeMilliseconds : this.#pollInterval())
-      })
-    }, milliseconds)
+    this.#timer = setTimeout(
+      () => {
+        const startedAt = performance.now()
+        this.#polling = this.#poll().finally(() => {
+          this.#rest(startedAt)
+          this.#polling = undefined
+          this.#pollAfter(this.#isWoken ? this.#wakeMilliseconds : this.#pollInterval())
+        })
+      },
+      Math.max(milliseconds, this.#restsUntil - performance.now()),
+    )
+  }
+
+  #rest(startedAt: number): void {
+    const { pollShare = 1 } = this.#options
+    const now = performance.now()
+    this.#restsUntil = now + Math.min(pollMilliseconds, (now - startedAt) * (1 / pollShare - 1))
   }
 
   #pollInterval(): number {
@@ -115,7 +132,7 @@ export class DeliveryLoop<Key> {
   async #poll(): Promise<void> {
     const { logger, name, findWaiting, idOf } = this.#options
     this.#isWoken = false
-    if (this.#placesFor(false) <= 0 && this.#placesFor(true) <= 0) return
+    if (this.#freeSlots(false) <= 0 && this.#freeSlots(true) <= 0) return
     try {
       const waiting = new Map((await findWaiting()).map(each => [idOf(each.key), each]))
       this.#pollFailures = 0
@@ -127,12 +144,17 @@ export class DeliveryLoop<Key> {
     }
   }
 
-  /** Forgets keys with nothing to deliver. */
+  /** Forgets keys with nothing to deliver; the order of the others stays. */
   #forgetIdle(waiting: ReadonlyMap<string, unknown>): void {
     for (const id of this.#backoffs.keys()) if (!waiting.has(id)) this.#backoffs.delete(id)
+    for (const id of this.#drained) {
+      if (this.#drained.size <= maxRemembered || waiting.has(id) || this.#draining.has(id)) return
+      this.#drained.delete(id)
+      this.#slow.delete(id)
+    }
   }
 
-  /** The keys that may be drained now, least recently drained first, as many as there are places. */
+  /** The keys that may be drained now, least recently drained first, as many as there are free slots. */
   #choose(waiting: ReadonlyMap<string, Waiting<Key>>): Key[] {
     const ready = new Map(
       [...waiting].filter(
@@ -143,15 +165,15 @@ export class DeliveryLoop<Key> {
     // Not by intersection(): it may keep the other set's order.
     const ids = [...[...ready.keys()].filter(isNew), ...[...this.#drained].filter(id => ready.has(id))]
     const chosen = [false, true].flatMap(isSlow =>
-      ids.filter(id => this.#slow.has(id) === isSlow).slice(0, Math.max(0, this.#placesFor(isSlow))),
+      ids.filter(id => this.#slow.has(id) === isSlow).slice(0, Math.max(0, this.#freeSlots(isSlow))),
     )
     return chosen.flatMap(id => ready.get(id)?.key ?? [])
   }
 
-  #placesFor(isSlow: boolean): number {
+  #freeSlots(isSlow: boolean): number {
     const { concurrency, slow } = this.#options
-    const taken = [...this.#draining.values()].filter(drain => this.#isSlow(drain) === isSlow).length
-    return (isSlow ? (slow?.concurrency ?? 0) : concurrency) - taken
+    const occupied = [...this.#draining.values()].filter(drain => this.#isSlow(drain) === isSlow).length
+    return (isSlow ? (slow?.concurrency ?? 0) : concurrency) - occupied
   }
 
   #isSlow({ isSlow, startedAt }: Drain): boolean {

@@ -19,7 +19,7 @@ export interface EditingOptions {
   readonly pool: pg.Pool
   readonly catalogues: Catalogues
   /** Called after an order changed. */
-  readonly onEdited: () => void
+  readonly onEdited: (tenant: string) => void
 }
 
 const common = {
@@ -85,7 +85,7 @@ const edit = async (
   const ifMatch = request.headers['if-match']
   const edited = await editOrder(pool, catalogues, { tenant, waybill, editor, changes: read.changes, ifMatch, by })
   if (edited.kind === 'edited' && edited.fields.length > 0) {
-    onEdited()
+    onEdited(tenant)
     request.log.info({ waybill_number: waybill, fields: edited.fields }, 'order.edited')
   }
   return toResponse(edited, waybill, reply)

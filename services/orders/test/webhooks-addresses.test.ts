@@ -1,8 +1,9 @@
 import { createServer } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer } from 'node:net'
 import t, { type Test } from 'tap'
+import type { Dispatcher } from 'undici'
 import { createAgent, isPublicAddress, type Resolve, urlProblem } from '../webhooks/addresses.ts'
-import { post } from '../webhooks/post.ts'
+import { sendOnce } from '../webhooks/post.ts'
 import { webhookKeyring } from './build.ts'
 import { waitUntil } from './receiver.ts'
 import { webhooksFixture } from './webhooks-fixture.ts'
@@ -109,11 +110,14 @@ const startServer = async (t: Test) => {
   return state
 }
 
-const never = new AbortController().signal
+const message = { secrets: [], messageId: 'ping.1', body: '{}' }
+const optionsOf = (dispatcher: Dispatcher) => ({
+  ...{ dispatcher, allowsPrivate: true, signal: new AbortController().signal },
+})
 const send = async (t: Test, url: string, resolve: Resolve) => {
   const agent = createAgent(resolve)
   t.teardown(() => agent.destroy())
-  return post(agent, { url, headers: {}, body: '{}' }, never)
+  return sendOnce(optionsOf(agent), { ...message, url })
 }
 
 t.test('at connect a name that leads to a private address is refused, even one among public ones', async t => {
@@ -178,6 +182,6 @@ t.test('a redirect into a private network is not followed', async t => {
   const agent = createAgent(undefined)
   t.teardown(() => agent.destroy())
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  t.match(await post(agent, { url, headers: {}, body: '{}' }, never), { code: 307, error: null })
+  t.match(await sendOnce(optionsOf(agent), { ...message, url }), { code: 307, error: null })
   t.equal(inside.connections, 0)
 })

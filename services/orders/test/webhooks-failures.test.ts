@@ -1,10 +1,15 @@
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { setTimeout as delay } from 'node:timers/promises'
+import { type AnyTransaction, createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import { readKeys } from '@courier/shared/vault.ts'
+import type pg from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import t from 'tap'
+import { deleteOldChanges } from '../changes/expiry.ts'
 import type { Tx } from '../database/tables.ts'
-import { deleteOldDeliveries, mendPositions } from '../webhooks/queries.ts'
+import { DeliveryLoop } from '../delivery/loop.ts'
+import { deliveryDeletions } from '../webhooks/housekeeping.ts'
+import { mendPositions } from '../webhooks/queries.ts'
 import { rotateKeys } from '../webhooks/rotate-keys.ts'
 import { createSending } from '../webhooks/sender.ts'
 import { webhookKeyring } from './build.ts'
@@ -12,6 +17,14 @@ import { waitUntil } from './receiver.ts'
 import { tenantFile } from './tenant.ts'
 import { historiesOf, startWebhookReceiver, type WebhookReceiver } from './webhook-receiver.ts'
 import { webhooksFixture } from './webhooks-fixture.ts'
+
+/** Runs each deletion of housekeeping once. */
+const clean = async (pool: pg.Pool): Promise<number> => {
+  let deleted = 0
+  for (const deletion of deliveryDeletions)
+    deleted += await inTenant(pool, 'demo', (tx: AnyTransaction) => deletion(tx, 'demo'))
+  return deleted
+}
 
 t.test('410 disables at once; enabled again it gets what it missed, oldest first', async t => {
   const { sender, addReceiver, book, cancel, call, endpoint, rows } = await webhooksFixture(t)
@@ -59,19 +72,18 @@ t.test('after five days without a success an endpoint is disabled, and its event
   await book(3)
   receiver.react = () => ({})
   await rows(`update webhook_deliveries set happened_at = now() - interval '29 days'`)
-  const clean = () => inTenant(pool, 'demo', (tx: Tx) => deleteOldDeliveries(tx, 'demo'))
-  t.equal(await clean(), 0)
+  t.equal(await clean(pool), 0)
   await call('PATCH', `/${id}`, { state: 'enabled' })
   await waitUntil('all arrive', () => new Set(receiver.accepted.map(message => message.id)).size === 15)
   await waitUntil('all are stored', async () => (await deliveries(id, '?state=delivered')).length === 15)
   await rows(`update webhook_deliveries set last_attempt_at = now() - interval '8 days'`)
-  t.equal(await clean(), 15)
+  t.equal(await clean(pool), 15)
   await book(1)
   await waitUntil('one more', async () => (await deliveries(id)).length === 1)
   await rows(
     `update webhook_deliveries set state = 'pending', next_attempt_at = null, happened_at = now() - interval '31 days'`,
   )
-  t.equal(await clean(), 1)
+  t.equal(await clean(pool), 1)
 })
 
 t.test(
@@ -133,7 +145,7 @@ t.test('slow endpoints do not delay others', async t => {
   }
   const { receiver: quick } = await addReceiver()
   sender.start()
-  await waitUntil('slow ones hold places', () => slow.filter(({ running }) => running > 0).length >= 8)
+  await waitUntil('slow ones hold slots', () => slow.filter(({ running }) => running > 0).length >= 8)
   let longest = 0
   for (let n = 0; n < 8; n++) {
     const started = performance.now()
@@ -245,4 +257,183 @@ t.test('after an older backup is restored an endpoint does not wait behind posit
   sender.start()
   await book(1)
   await waitUntil('it arrives', () => receiver.accepted.length === 1)
+})
+
+t.test('an endpoint whose missed changes are no longer kept catches up with the feed', async t => {
+  const { sender, addReceiver, book, call, rows, pool, request } = await webhooksFixture(t)
+  const { receiver, id } = await addReceiver()
+  await call('PATCH', `/${id}`, { state: 'disabled' })
+  await book(2)
+  await request('/order/changes')
+  await rows(`update changes set happened_at = now() - interval '31 days'`)
+  await inTenant(pool, 'demo', (tx: Tx) => deleteOldChanges(tx, 'demo'))
+  await call('PATCH', `/${id}`, { state: 'enabled' })
+  sender.start()
+  await waitUntil(
+    'nothing waits',
+    async () => (await rows('select from webhook_endpoints join feeds on position = last_position')).length === 1,
+  )
+  await book(1)
+  await waitUntil('what is new arrives', () => receiver.accepted.length === 1)
+})
+
+t.test('a late response from an old url changes nothing', async t => {
+  const { sender, addReceiver, book, call, endpoint } = await webhooksFixture(t)
+  const { receiver: old, id } = await addReceiver()
+  old.react = () => ({ status: 410, milliseconds: 500 })
+  sender.start()
+  await book(1)
+  await waitUntil('the old one gets it', () => old.running === 1)
+  const corrected = await startWebhookReceiver(t)
+  corrected.secret = old.secret
+  await call('PATCH', `/${id}`, { url: corrected.url })
+  await waitUntil('the corrected one gets it', () => corrected.accepted.length === 1)
+  t.match(await endpoint(id), { state: 'enabled', failing_since: null })
+})
+
+t.test('a process that lost its lease stores no outcome', async t => {
+  const { sender, addReceiver, book, deliveries, endpoint, rows } = await webhooksFixture(t)
+  const { receiver, id } = await addReceiver()
+  receiver.react = () => ({ status: 500, milliseconds: 300 })
+  sender.start()
+  await book(1)
+  await waitUntil('it gets it', () => receiver.running === 1)
+  await rows(`update webhook_endpoints set holder = gen_random_uuid(), held_until = now() + interval '1 minute'`)
+  await rows(`update webhook_deliveries set state = 'delivered', next_attempt_at = null`)
+  await waitUntil('the response is sent', () => receiver.running === 0)
+  await sender.stop()
+  t.match(await deliveries(id), [{ state: 'delivered', attempts: 0, code: null }])
+  t.equal((await endpoint(id)).failing_since, null)
+})
+
+t.test('Retry-After holds, whatever comes of requests that are in flight', async t => {
+  const { sender, addReceiver, book, deliveries, rows } = await webhooksFixture(t)
+  const { receiver, id } = await addReceiver()
+  receiver.react = () =>
+    receiver.requests.length === 1
+      ? { status: 429, headers: { 'retry-after': '600' } }
+      : { status: 200, milliseconds: 300 }
+  await book(8)
+  sender.start()
+  await waitUntil('the others are stored', async () => (await deliveries(id, '?state=delivered')).length === 7)
+  const [{ wait }] = await rows('select extract(epoch from retry_at - now())::int as wait from webhook_endpoints')
+  t.ok(wait > 590, `${wait}`)
+})
+
+t.test('when an old event is deleted the next of its waybill is sent', async t => {
+  const { sender, addReceiver, book, cancel, call, pool, rows } = await webhooksFixture(t)
+  const { receiver, id } = await addReceiver()
+  receiver.react = () => ({ status: 500 })
+  sender.start()
+  const [waybill = ''] = await book(1)
+  await cancel([waybill])
+  await waitUntil(
+    'both wait',
+    async () =>
+      (await rows('select from webhook_deliveries where attempts = 1 or next_attempt_at is null')).length === 2,
+  )
+  await call('PATCH', `/${id}`, { state: 'disabled' })
+  await rows(`update webhook_deliveries set happened_at = now() - interval '31 days' where type = 'order.created'`)
+  t.equal(await clean(pool), 1)
+  receiver.react = () => ({})
+  await call('PATCH', `/${id}`, { state: 'enabled' })
+  await waitUntil('it arrives', () => receiver.accepted.length === 1)
+  t.equal(receiver.accepted[0]?.type, 'order.status_changed')
+})
+
+t.test('a deleted webhook goes with its secret at once, its deliveries in slices', async t => {
+  const { sender, addReceiver, register, book, call, endpoint, pool, rows } = await webhooksFixture(t)
+  const { receiver, id } = await addReceiver()
+  sender.start()
+  await book(1)
+  await waitUntil(
+    'it is stored',
+    async () => (await rows(`select from webhook_deliveries where state = 'delivered'`)).length === 1,
+  )
+  await rows(
+    `insert into webhook_deliveries (tenant_id, endpoint_id, position, message_id, type, waybill_number, body, happened_at)
+    select tenant_id, endpoint_id, n, 'm' || n, type, waybill_number, body, now() from webhook_deliveries, generate_series(100, 12000) n`,
+  )
+  t.equal((await call('DELETE', `/${id}`)).status, 200)
+  t.equal(await endpoint(id), undefined)
+  t.strictSame(await rows('select url, length(sealed_secret) as bytes from webhook_endpoints'), [{ url: '', bytes: 0 }])
+  for (const [method, path, body] of [
+    ['PATCH', '', { state: 'enabled' }],
+    ['DELETE', ''],
+    ['POST', '/rotate'],
+    ['POST', '/ping'],
+    ['POST', '/replay', { from: '2026-01-01T00:00:00Z' }],
+    ['GET', '/deliveries'],
+  ] as const)
+    t.equal((await call(method, `/${id}${path}`, body)).status, 404, path)
+  for (let n = 0; n < 5; n++) await register(receiver)
+  t.equal((await call('POST', '', { url: receiver.url })).status, 422)
+  t.equal((await rotateKeys(pool, webhookKeyring)).unopened.length, 0)
+  t.strictSame([await clean(pool), await clean(pool), await clean(pool), await clean(pool)], [10_000, 1_902, 1, 0])
+  t.strictSame(await rows('select count(*)::int as endpoints from webhook_endpoints'), [{ endpoints: 5 }])
+})
+
+t.test('registering a webhook numbers a backlog in short transactions', async t => {
+  const { addReceiver, rows } = await webhooksFixture(t)
+  await rows(`insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor)
+    select 'demo', merchant_id, 'order.created', '{W1}', '{key_1}', 'merchant'
+    from (select merchant_id from merchants where tenant_id = 'demo' order by email limit 1) m, generate_series(1, 2500)`)
+  await rows(
+    `update new_changes set merchant_id = (select merchant_id from merchants where email = 'shop@example.com')`,
+  )
+  await addReceiver()
+  t.strictSame(await rows('select count(*)::int from changes group by xmin::text order by 1'), [
+    { count: 500 },
+    { count: 1000 },
+    { count: 1000 },
+  ])
+  t.strictSame(await rows('select position from webhook_endpoints'), [{ position: '2500' }])
+})
+
+t.test('changes of tenants without webhooks cause no polls', async t => {
+  const { addReceiver, database } = await webhooksFixture(t)
+  await addReceiver()
+  const pool = createPool({ url: database.url, name: 'polls', connections: 2 })
+  let polls = 0
+  pool.on('acquire', () => polls++)
+  const options = { keyring: webhookKeyring, allowsPrivate: true }
+  const { sender } = createSending(pool, pino({ level: 'silent' }), options, new Registry())
+  t.teardown(async () => {
+    await sender?.stop()
+    await pool.end()
+  })
+  sender?.start()
+  await waitUntil('it polls', () => polls === 1)
+  await delay(200)
+  const pollsOf = async (tenant: string): Promise<number> => {
+    const before = polls
+    for (let n = 0; n < 20; n++) {
+      sender?.wake(tenant)
+      await delay(25)
+    }
+    return polls - before
+  }
+  const [without, having] = [await pollsOf('other'), await pollsOf('demo')]
+  t.ok(without <= 1, `${without}`)
+  t.ok(having > 2, `${having}`)
+})
+
+t.test('slow polls leave the database some rest', async t => {
+  let polls = 0
+  const loop = new DeliveryLoop<string>({
+    ...{ logger: pino({ level: 'silent' }), name: 'test', concurrency: 1, pollShare: 0.2 },
+    ...{ drain: async () => 'done', idOf: key => key, describe: key => ({ key }) },
+    findWaiting: async () => {
+      polls++
+      await delay(100)
+      return []
+    },
+  })
+  loop.start()
+  for (let n = 0; n < 40; n++) {
+    loop.wake()
+    await delay(25)
+  }
+  await loop.stop()
+  t.ok(polls >= 2 && polls <= 3, `${polls}`)
 })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { isDown, nextAttempt, pauseAfter, readRetryAfter } from '../webhooks/schedule.ts'
+import { failuresAfter, isDown, nextAttempt, pauseAfter, readRetryAfter } from '../webhooks/schedule.ts'
 import { type Outcome, settle } from '../webhooks/settle.ts'
 
 const middle = () => 0.5
@@ -26,6 +26,10 @@ t.test('an endpoint is down after five failures in a row, and pauses 5 seconds t
     [0, 4, 5, 6, 8, 11, 1_000].map(failures => pauseAfter(failures, middle)),
     [0, 0, 5, 10, 40, 300, 300],
   )
+  t.strictSame(
+    [failuresAfter(0, 3), failuresAfter(0, 16), failuresAfter(3, 16), failuresAfter(5, 16), failuresAfter(9, 0)],
+    [3, 5, 5, 6, 9],
+  )
 })
 
 t.test('Retry-After is read as seconds or as a date, up to a day', async t => {
@@ -50,7 +54,7 @@ const outcome = (code: number | null, more: Partial<Outcome> = {}): Outcome => (
   ...{ position: 1, waybill: 'A', attempts: 1, code, milliseconds: 1, error: null, responseBody: null, retryAfter: 0 },
   ...more,
 })
-const healthy = { failures: 0, isOverdue: false }
+const healthy = { failures: 0, isOverdue: false, isPaused: false }
 const settled = (health: typeof healthy, ...outcomes: Outcome[]) => settle(health, outcomes, middle)
 
 t.test('2xx is delivered; every other status and no response is a failure', async t => {
@@ -61,11 +65,11 @@ t.test('2xx is delivered; every other status and no response is a failure', asyn
 })
 
 t.test('a success ends a row of failures, and what waits is sent when the endpoint was down', async t => {
-  t.match(settled({ failures: 3, isOverdue: false }, outcome(200)), { failures: 0, isRecovered: false })
-  t.match(settled({ failures: 9, isOverdue: true }, outcome(500), outcome(200)), {
+  t.match(settled({ ...healthy, failures: 3 }, outcome(200)), { failures: 0, isRecovered: false })
+  t.match(settled({ ...healthy, failures: 9, isOverdue: true }, outcome(500), outcome(200)), {
     ...{ failures: 0, isRecovered: true, pause: 0, disabledReason: null },
   })
-  t.match(settled({ failures: 4, isOverdue: false }, outcome(500)), { failures: 5, pause: 5, disabledReason: null })
+  t.match(settled({ ...healthy, failures: 4 }, outcome(500)), { failures: 5, pause: 5, disabledReason: null })
 })
 
 t.test('Retry-After makes the event and the endpoint wait', async t => {
@@ -76,11 +80,17 @@ t.test('Retry-After makes the event and the endpoint wait', async t => {
 t.test('an event is given up after its last attempt only while the endpoint takes others', async t => {
   const last = outcome(500, { attempts: 10 })
   t.match(settled(healthy, last), { verdicts: [{ state: 'failed', delay: null }] })
-  t.match(settled({ failures: 9, isOverdue: false }, last), { verdicts: [{ state: 'pending', delay: 24 * hour }] })
+  t.match(settled({ ...healthy, failures: 9 }, last), { verdicts: [{ state: 'pending', delay: 24 * hour }] })
 })
 
 t.test('410 and five days of failure disable', async t => {
   t.equal(settled(healthy, outcome(410)).disabledReason, 'gone')
-  t.equal(settled({ failures: 9, isOverdue: true }, outcome(500)).disabledReason, 'failing')
+  t.equal(settled({ ...healthy, failures: 9, isOverdue: true }, outcome(500)).disabledReason, 'failing')
   t.match(settled(healthy, outcome(410)).verdicts, [{ state: 'pending' }])
+})
+
+t.test('failures of requests that were in flight when the endpoint was paused do not count again', t => {
+  t.match(settled({ ...healthy, failures: 5, isPaused: true }, outcome(500), outcome(500)), { failures: 5 })
+  t.match(settled({ ...healthy, failures: 5, isPaused: true }, outcome(200)), { failures: 0, isRecovered: true })
+  t.end()
 })

@@ -1,10 +1,21 @@
+import type { Sealed } from '@courier/shared/vault.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Waiting } from '../delivery/loop.ts'
+import { secretColumns, secretsIn } from './secrets.ts'
 import type { DisabledReason, Health, Outcome, Settled } from './settle.ts'
 
 export interface EndpointKey {
   readonly tenant: string
   readonly endpointId: string
+}
+
+/** The tenants with enabled endpoints. For `inAllTenants`. */
+export const findTenants = async (tx: Tx): Promise<string[]> => {
+  const { rows } = await tx.client.query({
+    name: 'find_tenants_with_endpoints',
+    text: `select distinct tenant_id as tenant from webhook_endpoints where state = 'enabled'`,
+  })
+  return rows.map(({ tenant }) => tenant)
 }
 
 /** The enabled endpoints with something to send now. For `inAllTenants`. */
@@ -41,41 +52,43 @@ export interface HeldEndpoint {
   readonly replayTo: number | null
   readonly failures: number
   readonly isFull: boolean
-  readonly secrets: readonly { readonly keyId: string; readonly sealed: Buffer }[]
+  readonly secrets: readonly Sealed[]
 }
 
-/** Acquires or renews the lease; undefined when another process holds it, or the endpoint is disabled or deleted. */
+/**
+ * Acquires or renews the lease; undefined when another process holds it, or the endpoint is disabled or deleted. A lease that was
+ * lost, as by a change of the endpoint, is not renewed.
+ */
 export const holdEndpoint = async (
   tx: Tx,
   { tenant, endpointId }: EndpointKey,
   holder: string,
   seconds: number,
+  isRenewal: boolean,
 ): Promise<HeldEndpoint | undefined> => {
   const { rows } = await tx.client.query({
     name: 'hold_endpoint',
     text: `
       update webhook_endpoints e set holder = $3, held_until = now() + make_interval(secs => $4)
-      where tenant_id = $1 and endpoint_id = $2 and state = 'enabled' and (holder = $3 or held_until is null or held_until <= now())
+      where tenant_id = $1 and endpoint_id = $2 and state = 'enabled'
+        and (holder = $3 or not $5 and (held_until is null or held_until <= now()))
       returning merchant_id as "merchantId", url, events, position::float8 as position,
-        replay_after::float8 as "replayAfter", replay_to::float8 as "replayTo", failures, key_id, sealed_secret,
-        previous_key_id, previous_secret, coalesce(previous_until > now(), false) as has_previous,
+        replay_after::float8 as "replayAfter", replay_to::float8 as "replayTo", failures, ${secretColumns},
         exists (select from merchants m where m.tenant_id = $1 and m.merchant_id = e.merchant_id and is_active) as "isMerchantActive",
         (select count(*) from (
           select from webhook_deliveries d where d.tenant_id = $1 and d.endpoint_id = $2 and d.state = 'pending' limit ${maxPending}
         ) counted) = ${maxPending} as "isFull"`,
-    values: [tenant, endpointId, holder, seconds],
+    values: [tenant, endpointId, holder, seconds, isRenewal],
   })
   if (!rows[0]) return undefined
-  const { key_id, sealed_secret, previous_key_id, previous_secret, has_previous, ...endpoint } = rows[0]
-  const previous = has_previous ? [{ keyId: previous_key_id, sealed: previous_secret }] : []
-  return { ...endpoint, secrets: [{ keyId: key_id, sealed: sealed_secret }, ...previous] }
+  return { ...rows[0], secrets: secretsIn(rows[0]) }
 }
 
 /** After so many seconds it is looked at again, if it had nothing to send. */
 export const releaseEndpoint = (tx: Tx, { tenant, endpointId }: EndpointKey, holder: string, seconds: number | null) =>
   tx.client.query(
     `update webhook_endpoints set holder = null, held_until = null,
-      retry_at = coalesce(now() + make_interval(secs => $4), retry_at)
+      retry_at = greatest(retry_at, now() + make_interval(secs => $4))
     where tenant_id = $1 and endpoint_id = $2 and holder = $3`,
     [tenant, endpointId, holder, seconds],
   )
@@ -142,7 +155,7 @@ const adding = `
     where webhook_deliveries.state <> 'pending'`
 
 /** Of the pending events of each waybill the first is due, the others wait for it. */
-const activate = (tx: Tx, tenant: string, endpointId: string, waybills: readonly string[]) =>
+export const activate = (tx: Tx, tenant: string, endpointId: string, waybills: readonly string[]) =>
   tx.client.query({
     name: 'activate_deliveries',
     text: `
@@ -179,14 +192,19 @@ export const findDue = async (tx: Tx, { tenant, endpointId }: EndpointKey, limit
   return rows
 }
 
-/** Reads the endpoint's health, held until the transaction ends; undefined when it was deleted. */
-export const lockHealth = async (tx: Tx, { tenant, endpointId }: EndpointKey): Promise<Health | undefined> => {
+/** Reads the endpoint's health, held until the transaction ends; undefined: the lease is lost, or it was disabled. */
+export const lockHealth = async (
+  tx: Tx,
+  { tenant, endpointId }: EndpointKey,
+  holder: string,
+): Promise<Health | undefined> => {
   const { rows } = await tx.client.query({
     name: 'lock_endpoint_health',
     text: `
-      select failures, coalesce(failing_since <= now() - interval '5 days', false) as "isOverdue"
-      from webhook_endpoints where tenant_id = $1 and endpoint_id = $2 for update`,
-    values: [tenant, endpointId],
+      select failures, coalesce(failing_since <= now() - interval '5 days', false) as "isOverdue",
+        coalesce(retry_at > now(), false) as "isPaused"
+      from webhook_endpoints where tenant_id = $1 and endpoint_id = $2 and holder = $3 and state = 'enabled' for update`,
+    values: [tenant, endpointId, holder],
   })
   return rows[0]
 }
@@ -217,7 +235,7 @@ export const storeOutcomes = async (
     tx.client.query({
       name: 'store_health',
       text: `
-        update webhook_endpoints set failures = $3, retry_at = now() + make_interval(secs => $4),
+        update webhook_endpoints set failures = $3, retry_at = greatest(retry_at, now() + make_interval(secs => $4)),
           failing_since = case when $3 > 0 then coalesce(failing_since, now()) end
         where tenant_id = $1 and endpoint_id = $2`,
       values: [tenant, endpointId, failures, pause > 0 ? pause : null],
@@ -232,7 +250,7 @@ const storing = `
     next_attempt_at = now() + make_interval(secs => o.delay)
   from unnest($3::bigint[], $4::text[], $5::float8[], $6::int[], $7::int[], $8::text[], $9::text[])
     as o (position, state, delay, code, milliseconds, error, response_body)
-  where d.tenant_id = $1 and d.endpoint_id = $2 and d.position = o.position`
+  where d.tenant_id = $1 and d.endpoint_id = $2 and d.position = o.position and d.state = 'pending'`
 
 /** Makes what waits for another attempt due now. */
 export const sendPending = (tx: Tx, { tenant, endpointId }: EndpointKey) =>

@@ -6,10 +6,10 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { keptDays } from '../changes/expiry.ts'
 import type { Tx } from '../database/tables.ts'
-import { urlProblem } from './addresses.ts'
 import { bodyOf } from './fan-out.ts'
-import { post } from './post.ts'
-import { findTarget, listDeliveries, listedDays, replay } from './queries.ts'
+import { listedDays } from './housekeeping.ts'
+import { sendOnce } from './post.ts'
+import { findTarget, listDeliveries, replay } from './queries.ts'
 import {
   changing,
   common,
@@ -23,7 +23,7 @@ import {
   type WebhookOptions,
 } from './route-options.ts'
 import { DeliveryQuery, exampleDelivery, examplePing, Ping, ReplayPeriod, WebhookDelivery } from './schema.ts'
-import { headersOf, openSecret } from './secrets.ts'
+import { openSecret } from './secrets.ts'
 
 /** What is sent to a webhook, again, or to try it. */
 export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, options) => {
@@ -47,20 +47,15 @@ export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = asyn
     async request => {
       const [id, { tenant }] = [idIn(request), request.merchant]
       const { url, secrets } = found(await inTenant(pool, tenant, (tx: Tx) => findTarget(tx, request.merchant, id)))
-      if (urlProblem(url, resolve === undefined)) throw invalid({ url: [`The url ${urlProblem(url, false)}.`] })
       if (pinging.has(id))
         throw httpError('rate_limited', 'Another ping of this webhook is running.', { retryAfterSeconds: 1 })
       pinging.add(id)
-      const at = new Date()
-      const body = bodyOf('ping', at.toISOString(), { webhook_id: id })
+      const body = bodyOf('ping', new Date().toISOString(), { webhook_id: id })
       try {
         const opened = secrets.map(sealed => openSecret(keysOf(options), tenant, id, sealed))
-        const message = { url, body, headers: headersOf(opened, `ping.${randomUUID()}`, body, at) }
-        const { code, milliseconds, error, responseBody } = await post(
-          dispatcher,
-          message,
-          new AbortController().signal,
-        )
+        const message = { url, secrets: opened, messageId: `ping.${randomUUID()}`, body }
+        const sending = { dispatcher, allowsPrivate: resolve === undefined, signal: new AbortController().signal }
+        const { code, milliseconds, error, responseBody } = await sendOnce(sending, message)
         return { data: { code, ms: milliseconds, error, response_body: responseBody } }
       } catch (error) {
         throw error instanceof VaultError ? keysNeeded() : error
@@ -102,7 +97,7 @@ export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = asyn
         if (changes === 'running') throw httpError('rate_limited', running, { retryAfterSeconds: 10 })
         return changes
       })
-      onChanged()
+      onChanged(request.merchant.tenant)
       reply.code(202)
       return { message: replayed, data: { changes: found(result) } }
     },

@@ -7,7 +7,6 @@ import type { Dispatcher } from 'undici'
 import type { Tx } from '../database/tables.ts'
 import { createLease, type Lease } from '../delivery/lease.ts'
 import type { Drained } from '../delivery/loop.ts'
-import { urlProblem } from './addresses.ts'
 import {
   type DueDelivery,
   disable,
@@ -20,9 +19,9 @@ import {
   storeOutcomes,
 } from './delivery-queries.ts'
 import { fanOut } from './fan-out.ts'
-import { type Attempt, isSuccess, post, requestMilliseconds } from './post.ts'
+import { type Attempt, isSuccess, requestMilliseconds, sendOnce } from './post.ts'
 import { isDown } from './schedule.ts'
-import { headersOf, openSecret } from './secrets.ts'
+import { openSecret } from './secrets.ts'
 import { type DisabledReason, type Outcome, settle } from './settle.ts'
 
 export interface DrainOptions {
@@ -46,7 +45,7 @@ export const defaultLeaseSeconds = (2.2 * requestMilliseconds) / 1000
 /** Of one endpoint at once. */
 const requestsAtOnce = 16
 const eventsAtOnce = 256
-/** Afterwards other endpoints have their turn. */
+/** Afterwards other endpoints are sent to. */
 const startMilliseconds = 5_000
 /** For an endpoint with too many waiting events, none of them due. */
 const restSeconds = 5
@@ -58,7 +57,12 @@ const restSeconds = 5
 export const drainEndpoint = async (options: DrainOptions, key: EndpointKey): Promise<Drained> => {
   const { pool, holder, leaseSeconds: seconds } = options
   const { tenant } = key
-  const lease = createLease({ pool, tenant, seconds, acquireRow: tx => holdEndpoint(tx, key, holder, seconds) })
+  const lease = createLease({
+    pool,
+    tenant,
+    seconds,
+    acquireRow: (tx, isRenewal) => holdEndpoint(tx, key, holder, seconds, isRenewal),
+  })
   const endpoint = await inTenant(pool, tenant, lease.acquire)
   if (!endpoint) return 'leased_elsewhere'
   let hasWork = true
@@ -102,7 +106,9 @@ const sendAll = async (
       const delivery = queue.shift()
       if (!delivery || !(await lease.renew())) return
       const attempt = await attemptOnce(options, endpoint.url, secrets, delivery)
-      isPaused ||= await record('', { ...attempt, ...delivery, attempts: delivery.attempts + 1 })
+      // Recorded even if another one has paused the endpoint meanwhile.
+      const pauses = await record('', { ...attempt, ...delivery, attempts: delivery.attempts + 1 })
+      isPaused ||= pauses
     }
   }
   const stopAll = (error: unknown) => {
@@ -120,21 +126,20 @@ const attemptOnce = async (
   secrets: readonly string[],
   { messageId, body }: DueDelivery,
 ): Promise<Attempt> => {
-  // It was checked when it was stored: the setting may have changed.
-  const problem = urlProblem(url, allowsPrivate)
-  const refused = { code: null, milliseconds: 0, error: `the url ${problem}`, responseBody: null, retryAfter: 0 }
-  const message = { url, body, headers: headersOf(secrets, messageId, body, new Date()) }
-  const attempt = problem === undefined ? await post(dispatcher, message, aborted) : refused
+  const attempt = await sendOnce({ dispatcher, allowsPrivate, signal: aborted }, { url, secrets, messageId, body })
   onAttempt(isSuccess(attempt.code) ? 'delivered' : attempt.code === null ? 'unreachable' : 'refused')
   return attempt
 }
 
-/** Outcomes that come together share a transaction. Each resolves to whether the endpoint is to get nothing for now. */
-const recorder = ({ pool, logger }: DrainOptions, key: EndpointKey, { url }: HeldEndpoint) =>
+/**
+ * Outcomes that come together share a transaction; without the lease none is stored. Each resolves to whether the endpoint is to get
+ * nothing for now.
+ */
+const recorder = ({ pool, logger, holder }: DrainOptions, key: EndpointKey, { url }: HeldEndpoint) =>
   batchRequests<Outcome, boolean>({
     run: async (_, outcomes) => {
       const settled = await inTenant(pool, key.tenant, async (tx: Tx) => {
-        const health = await lockHealth(tx, key)
+        const health = await lockHealth(tx, key, holder)
         if (!health) return undefined
         const settled = settle(health, outcomes, Math.random)
         await storeOutcomes(tx, key, outcomes, settled)

@@ -22,7 +22,8 @@ export const fanOut = async (
   const feed = await openFeed(pool, { tenant, merchantId })
   const { after, through } = spanOf(endpoint, feed)
   const isReplay = endpoint.replayTo !== null
-  if (after >= through && !isReplay) return false
+  // Past what is no longer kept it moves on, or it would wait for ever.
+  if (after >= through && !isReplay && after === endpoint.position) return false
   const read = after < through ? await readChanges(pool, tenant, merchantId, after, changesAtOnce) : []
   const changes = read.filter(({ position }) => position <= through)
   const reached = changes.at(-1)?.position ?? through

@@ -1,7 +1,8 @@
 import { reasonOf } from '@courier/shared/http/service-client.ts'
 import { type Dispatcher, request } from 'undici'
-import { privateProblem, refusedCode } from './addresses.ts'
+import { privateProblem, refusedCode, urlProblem } from './addresses.ts'
 import { readRetryAfter } from './schedule.ts'
+import { headersOf } from './secrets.ts'
 
 /** What came of a request. */
 export interface Attempt {
@@ -17,34 +18,56 @@ export interface Attempt {
 
 export interface Message {
   readonly url: string
-  readonly headers: Record<string, string>
+  /** Each signs. */
+  readonly secrets: readonly string[]
+  readonly messageId: string
   readonly body: string
+}
+
+export interface PostOptions {
+  readonly dispatcher: Dispatcher
+  readonly allowsPrivate: boolean
+  readonly signal: AbortSignal
 }
 
 /** Of a request, including its response. */
 export const requestMilliseconds = 10_000
 const keptBytes = 1_024
 
-/** Sends a message once. Never rejects, except when `signal` aborts: then nothing is known. */
-export const post = async (
-  dispatcher: Dispatcher,
-  { url, headers, body }: Message,
-  signal: AbortSignal,
+const none = { code: null, milliseconds: 0, error: null, responseBody: null, retryAfter: 0 }
+
+/** Signs a message and sends it once. Never rejects, except when `signal` aborts: then nothing is known. */
+export const sendOnce = async (
+  { dispatcher, allowsPrivate, signal }: PostOptions,
+  { url, secrets, messageId, body }: Message,
 ): Promise<Attempt> => {
+  // It was checked when it was stored: the setting may have changed.
+  const problem = urlProblem(url, allowsPrivate)
+  if (problem !== undefined) return { ...none, error: `the url ${problem}` }
+  const headers = headersOf(secrets, messageId, body, new Date())
   const started = performance.now()
-  const none = { code: null, error: null, responseBody: null, retryAfter: 0 }
-  const taken = () => Math.round(performance.now() - started)
+  const elapsedMilliseconds = () => Math.round(performance.now() - started)
   const limited = AbortSignal.any([signal, AbortSignal.timeout(requestMilliseconds)])
   try {
     const response = await request(url, { dispatcher, method: 'POST', headers, body, signal: limited })
     const { statusCode: code } = response
     const responseBody = await readStart(response.body)
     const retryAfter = readRetryAfter(response.headers['retry-after'], Date.now())
-    return { ...none, code, milliseconds: taken(), responseBody, retryAfter: isSuccess(code) ? 0 : retryAfter }
+    return {
+      ...none,
+      code,
+      milliseconds: elapsedMilliseconds(),
+      responseBody,
+      retryAfter: isSuccess(code) ? 0 : retryAfter,
+    }
   } catch (error) {
     signal.throwIfAborted()
     const isRefused = (error as { code?: unknown }).code === refusedCode
-    return { ...none, milliseconds: taken(), error: isRefused ? `the address ${privateProblem}` : reasonOf(error) }
+    return {
+      ...none,
+      milliseconds: elapsedMilliseconds(),
+      error: isRefused ? `the address ${privateProblem}` : reasonOf(error),
+    }
   }
 }
 

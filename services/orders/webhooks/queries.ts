@@ -1,9 +1,8 @@
-import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import type { Sealed } from '@courier/shared/vault.ts'
-import { keptDays } from '../changes/expiry.ts'
 import { numberChanges } from '../changes/numbering.ts'
 import type { ChangeType, Tx } from '../database/tables.ts'
 import { isoTime } from '../orders/find-order.ts'
+import { secretColumns, secretsIn } from './secrets.ts'
 import type { DisabledReason } from './settle.ts'
 
 /** Whose endpoint it is. */
@@ -31,10 +30,13 @@ const times = ['disabled_at', 'failing_since', 'created_at'].map(name => `${isoT
 const columns = `endpoint_id as id, url, events, state, disabled_reason, ${times},
   case when previous_until > now() then ${isoTime('previous_until')} end as previous_secret_until`
 
+const isOfOwner = `tenant_id = $1 and merchant_id = $2 and state <> 'deleted'`
+const isOwn = `${isOfOwner} and endpoint_id = $3`
+
 export const listEndpoints = async (tx: Tx, { tenant, merchantId }: Owner): Promise<Endpoint[]> => {
   const { rows } = await tx.client.query({
     name: 'list_endpoints',
-    text: `select ${columns} from webhook_endpoints e where tenant_id = $1 and merchant_id = $2 order by e.created_at, endpoint_id`,
+    text: `select ${columns} from webhook_endpoints e where ${isOfOwner} order by e.created_at, endpoint_id`,
     values: [tenant, merchantId],
   })
   return rows
@@ -47,7 +49,7 @@ export interface NewEndpoint {
   readonly secret: Sealed
 }
 
-/** Adds an endpoint for what happens from now on; undefined: the merchant has `most` already. */
+/** Adds an endpoint for what happens from now on, with a feed that has caught up; undefined: the merchant has `most` already. */
 export const addEndpoint = async (
   tx: Tx,
   { tenant, merchantId }: Owner,
@@ -55,12 +57,11 @@ export const addEndpoint = async (
   most: number,
 ): Promise<Endpoint | undefined> => {
   // Its lock on the feed makes another request wait.
-  let feed = await numberChanges(tx, tenant, merchantId)
-  while (feed.isBehind) feed = await numberChanges(tx, tenant, merchantId)
+  const feed = await numberChanges(tx, tenant, merchantId)
   const { rows } = await tx.client.query(
     `insert into webhook_endpoints as e (tenant_id, merchant_id, endpoint_id, url, events, position, key_id, sealed_secret)
     select $1, $2, $3, $4, $5, $6, $7, $8
-    where (select count(*) from webhook_endpoints where tenant_id = $1 and merchant_id = $2) < $9
+    where (select count(*) from webhook_endpoints where ${isOfOwner}) < $9
     returning ${columns}`,
     [tenant, merchantId, id, url, events, feed.lastPosition, secret.keyId, secret.sealed, most],
   )
@@ -73,7 +74,10 @@ export interface Change {
   readonly state?: Endpoint['state'] | undefined
 }
 
-/** Changes an endpoint and, unless it is disabled then, sends what waits; undefined: the owner has none of that id. */
+/**
+ * Changes an endpoint and, unless it is disabled then, sends what waits; undefined: the owner has none of that id. What comes of
+ * requests in flight to another url, or from before it was enabled, no longer counts.
+ */
 export const changeEndpoint = async (
   tx: Tx,
   { tenant, merchantId }: Owner,
@@ -84,8 +88,10 @@ export const changeEndpoint = async (
     `update webhook_endpoints e set url = coalesce($4, url), events = coalesce($5, events), state = coalesce($6, state),
       disabled_reason = case coalesce($6, state) when 'disabled' then coalesce(disabled_reason, 'merchant') end,
       disabled_at = case coalesce($6, state) when 'disabled' then coalesce(disabled_at, now()) end,
-      failures = 0, failing_since = null, retry_at = null
-    where tenant_id = $1 and merchant_id = $2 and endpoint_id = $3 returning ${columns}`,
+      failures = 0, failing_since = null, retry_at = null,
+      holder = case when $4::text is null and $6::text is null then holder end,
+      held_until = case when $4::text is null and $6::text is null then held_until end
+    where ${isOwn} returning ${columns}`,
     [tenant, merchantId, id, url, events, state],
   )
   if (rows[0]?.state === 'enabled')
@@ -97,10 +103,12 @@ export const changeEndpoint = async (
   return rows[0]
 }
 
-/** Its deliveries are deleted by housekeeping. */
+/** The row stays until housekeeping has deleted its deliveries; what is secret goes now. */
 export const deleteEndpoint = async (tx: Tx, { tenant, merchantId }: Owner, id: string): Promise<true | undefined> => {
   const { rowCount } = await tx.client.query(
-    'delete from webhook_endpoints where tenant_id = $1 and merchant_id = $2 and endpoint_id = $3',
+    `update webhook_endpoints set state = 'deleted', url = '', sealed_secret = '', previous_key_id = null, previous_secret = null,
+      holder = null, held_until = null
+    where ${isOwn}`,
     [tenant, merchantId, id],
   )
   return rowCount === 1 || undefined
@@ -116,7 +124,7 @@ export const rotateSecret = async (
   const { rows } = await tx.client.query(
     `update webhook_endpoints e set previous_key_id = key_id, previous_secret = sealed_secret,
       previous_until = now() + interval '24 hours', key_id = $4, sealed_secret = $5
-    where tenant_id = $1 and merchant_id = $2 and endpoint_id = $3 returning ${columns}`,
+    where ${isOwn} returning ${columns}`,
     [tenant, merchantId, id, keyId, sealed],
   )
   return rows[0]
@@ -129,18 +137,12 @@ export interface Target {
 
 /** Where an endpoint is and what signs for it. */
 export const findTarget = async (tx: Tx, { tenant, merchantId }: Owner, id: string): Promise<Target | undefined> => {
-  const { rows } = await tx.client.query(
-    `select url, array[key_id, case when previous_until > now() then previous_key_id end] as keys,
-      array[sealed_secret, previous_secret] as secrets
-    from webhook_endpoints where tenant_id = $1 and merchant_id = $2 and endpoint_id = $3`,
-    [tenant, merchantId, id],
-  )
-  const [target] = rows
-  if (!target) return undefined
-  const secrets = (target.keys as (string | null)[]).flatMap((keyId, index) =>
-    keyId === null ? [] : { keyId, sealed: target.secrets[index] },
-  )
-  return { url: target.url, secrets }
+  const { rows } = await tx.client.query(`select url, ${secretColumns} from webhook_endpoints where ${isOwn}`, [
+    tenant,
+    merchantId,
+    id,
+  ])
+  return rows[0] && { url: rows[0].url, secrets: secretsIn(rows[0]) }
 }
 
 /** How many changes lie in the period; or the owner has no endpoint of that id, or its last replay is not through. */
@@ -155,7 +157,7 @@ export interface Period {
 export const replay = async (tx: Tx, { tenant, merchantId }: Owner, id: string, period: Period): Promise<Replay> => {
   const { rows } = await tx.client.query(
     `select position, replay_to is not null as "isRunning" from webhook_endpoints
-    where tenant_id = $1 and merchant_id = $2 and endpoint_id = $3 for update`,
+    where ${isOwn} for update`,
     [tenant, merchantId, id],
   )
   if (!rows[0] || rows[0].isRunning) return rows[0] ? 'running' : 'unknown'
@@ -203,10 +205,7 @@ export const listDeliveries = async (
   id: string,
   { state, before, limit }: DeliveryFilter,
 ): Promise<(Delivery & { position: string })[] | undefined> => {
-  const { rowCount } = await tx.client.query(
-    'select from webhook_endpoints where tenant_id = $1 and merchant_id = $2 and endpoint_id = $3',
-    [tenant, merchantId, id],
-  )
+  const { rowCount } = await tx.client.query(`select from webhook_endpoints where ${isOwn}`, [tenant, merchantId, id])
   if (rowCount === 0) return undefined
   const { rows } = await tx.client.query(
     `select position, message_id as id, type, waybill_number, state, attempts, code, milliseconds as ms, error, response_body,
@@ -216,27 +215,6 @@ export const listDeliveries = async (
     [tenant, id, state, before, limit],
   )
   return rows
-}
-
-/** How long what was delivered or given up is listed. */
-export const listedDays = 7
-
-/** Deletes deliveries that are no longer kept, or of deleted endpoints. Returns how many. */
-export const deleteOldDeliveries = async (tx: AnyTransaction, tenant: string): Promise<number> => {
-  const { rowCount } = await tx.client.query(
-    `delete from webhook_deliveries where tenant_id = $1 and (endpoint_id, position) in (
-      (select endpoint_id, position from webhook_deliveries
-        where tenant_id = $1 and state <> 'pending' and last_attempt_at < now() - make_interval(days => ${listedDays}) limit 10000)
-      union all
-      (select endpoint_id, position from webhook_deliveries
-        where tenant_id = $1 and state = 'pending' and happened_at < now() - make_interval(days => ${keptDays}) limit 10000)
-      union all
-      (select endpoint_id, position from webhook_deliveries d where tenant_id = $1 and not exists (
-        select from webhook_endpoints e where e.tenant_id = $1 and e.endpoint_id = d.endpoint_id) limit 10000)
-    )`,
-    [tenant],
-  )
-  return rowCount ?? 0
 }
 
 /** After a restore: positions that were given since the backup are given again. */

@@ -30,7 +30,7 @@ export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = op
 
 const finding = `
   select endpoint_id, key_id, sealed_secret, previous_key_id, previous_secret from webhook_endpoints
-  where tenant_id = $1 and (key_id <> $2 or previous_key_id <> $2) order by endpoint_id for update`
+  where tenant_id = $1 and state <> 'deleted' and (key_id <> $2 or previous_key_id <> $2) order by endpoint_id for update`
 
 interface Row {
   readonly endpoint_id: string

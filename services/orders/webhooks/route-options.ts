@@ -16,8 +16,8 @@ export interface WebhookOptions {
   readonly dispatcher: Dispatcher
   /** undefined: any address is allowed. */
   readonly resolve: Resolve | undefined
-  /** Called when events may be due. */
-  readonly onChanged: () => void
+  /** Called when a webhook of the tenant is added or its events may be due. */
+  readonly onChanged: (tenant: string) => void
 }
 
 export const common = { tags: ['webhooks'], security: [{ token: [] }] }

@@ -6,6 +6,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { keptDays } from '../changes/expiry.ts'
+import { catchUp } from '../changes/feed.ts'
 import { changeTypes, type Tx } from '../database/tables.ts'
 import { leadsToPrivate, privateProblem, type Resolve, urlProblem } from './addresses.ts'
 import { webhookDeliveries } from './delivery-routes.ts'
@@ -87,6 +88,8 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, o
       const { events = changeTypes } = request.body
       const [id, secret, url] = [randomUUID(), newSecret(), await readUrl(request.body.url, resolve)]
       const sealed = sealSecret(keysOf(options), tenant, id, secret)
+      // Before the transaction, which would keep the feed locked for all of a backlog.
+      await catchUp(pool, request.merchant)
       const result = await changing(
         pool,
         request,
@@ -94,6 +97,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, o
         id,
       )(tx => addEndpoint(tx, request.merchant, { id, url, events, secret: sealed }, maxEndpoints))
       if (!result) throw invalid({ url: [`There are already ${maxEndpoints} webhooks: delete one.`] })
+      onChanged(tenant)
       reply.code(201)
       return { message: created, data: { ...result, secret } }
     },
@@ -121,7 +125,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, o
         'webhook.changed',
         id,
       )(tx => changeEndpoint(tx, request.merchant, id, wanted))
-      onChanged()
+      onChanged(request.merchant.tenant)
       return { message: changed, data: found(result) }
     },
   )

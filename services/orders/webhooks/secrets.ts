@@ -15,6 +15,23 @@ export const sealSecret = (keyring: Keyring, tenant: string, endpointId: string,
 export const openSecret = (keyring: Keyring, tenant: string, endpointId: string, sealed: Sealed): string =>
   openAs(keyring, reference(tenant, endpointId), sealed)
 
+/** The columns with what signs for an endpoint now. */
+export const secretColumns = `key_id, sealed_secret, previous_secret,
+  case when previous_until > now() then previous_key_id end as previous_key_id`
+
+interface SecretRow {
+  readonly key_id: string
+  readonly sealed_secret: Buffer
+  readonly previous_key_id: string | null
+  readonly previous_secret: Buffer
+}
+
+/** The newest first. */
+export const secretsIn = ({ key_id, sealed_secret, previous_key_id, previous_secret }: SecretRow): Sealed[] => [
+  { keyId: key_id, sealed: sealed_secret },
+  ...(previous_key_id === null ? [] : [{ keyId: previous_key_id, sealed: previous_secret }]),
+]
+
 /** The headers of a message: signed with each secret. */
 export const headersOf = (secrets: readonly string[], messageId: string, body: string, at: Date) => ({
   'content-type': 'application/json',

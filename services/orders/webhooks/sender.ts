@@ -8,7 +8,7 @@ import type { Dispatcher } from 'undici'
 import type { Tx } from '../database/tables.ts'
 import { DeliveryLoop } from '../delivery/loop.ts'
 import { createAgent, createResolve, type Resolve } from './addresses.ts'
-import { type EndpointKey, findWaiting } from './delivery-queries.ts'
+import { type EndpointKey, findTenants, findWaiting } from './delivery-queries.ts'
 import { type DrainOptions, defaultLeaseSeconds, drainEndpoint } from './drain-endpoint.ts'
 import { countAttempts, watchWebhooks } from './metrics.ts'
 
@@ -22,7 +22,7 @@ export interface SenderOptions {
   readonly onAttempt?: DrainOptions['onAttempt']
 }
 
-/** Endpoints at once; those that take longer than a second have places of their own. */
+/** Endpoints at once; those that take longer than a second have slots of their own. */
 const concurrency = 8
 const slow = { milliseconds: 1_000, concurrency: 64 }
 /** Of requests in flight when the process stops. */
@@ -32,6 +32,8 @@ const stopMilliseconds = 3_000
 export class WebhookSender {
   readonly #loop: DeliveryLoop<EndpointKey>
   readonly #aborted = new AbortController()
+  /** With enabled endpoints, as of the last poll. */
+  #tenants = new Set<string>()
 
   constructor(options: SenderOptions) {
     const { pool, logger } = options
@@ -46,13 +48,19 @@ export class WebhookSender {
     this.#loop = new DeliveryLoop({
       logger,
       name: 'webhook',
-      findWaiting: () => inAllTenants(pool, (tx: Tx) => findWaiting(tx, drainOptions.holder)),
+      findWaiting: () =>
+        inAllTenants(pool, async (tx: Tx) => {
+          const [tenants, waiting] = await Promise.all([findTenants(tx), findWaiting(tx, drainOptions.holder)])
+          this.#tenants = new Set(tenants)
+          return waiting
+        }),
       drain: key => drainEndpoint(drainOptions, key),
       idOf: ({ tenant, endpointId }) => `${tenant} ${endpointId}`,
       describe: ({ tenant, endpointId }) => ({ tenant, endpoint_id: endpointId }),
       concurrency,
       slow,
       wakeMilliseconds: 20,
+      pollShare: 0.2,
     })
   }
 
@@ -60,8 +68,14 @@ export class WebhookSender {
     this.#loop.start()
   }
 
-  /** Sends soon: there are new changes. */
-  wake(): void {
+  /** Sends soon, if the tenant has endpoints: there are new changes. An endpoint that another process added is found within a second. */
+  wake(tenant: string): void {
+    if (this.#tenants.has(tenant)) this.#loop.wake()
+  }
+
+  /** Sends soon: the tenant has an endpoint, or something is to be sent to one. */
+  changed(tenant: string): void {
+    this.#tenants.add(tenant)
     this.#loop.wake()
   }
 

@@ -1,5 +1,5 @@
 import { type Attempt, isSuccess } from './post.ts'
-import { heldAttempt, isDown, nextAttempt, pauseAfter } from './schedule.ts'
+import { failuresAfter, heldAttempt, isDown, nextAttempt, pauseAfter } from './schedule.ts'
 
 /** What came of an attempt to deliver an event. */
 export interface Outcome extends Attempt {
@@ -14,6 +14,8 @@ export interface Health {
   readonly failures: number
   /** It has been failing for five days. */
   readonly isOverdue: boolean
+  /** It is to get nothing for now: these requests were in flight, and their failures do not count again. */
+  readonly isPaused: boolean
 }
 
 export type DisabledReason = 'merchant' | 'gone' | 'failing' | 'merchant_inactive'
@@ -41,7 +43,8 @@ export interface Settled {
  */
 export const settle = (health: Health, outcomes: readonly Outcome[], random: () => number): Settled => {
   const failed = outcomes.filter(({ code }) => !isSuccess(code))
-  const failures = failed.length < outcomes.length ? 0 : health.failures + failed.length
+  const failures =
+    failed.length < outcomes.length ? 0 : failuresAfter(health.failures, health.isPaused ? 0 : failed.length)
   const verdictOf = ({ position, code, attempts, retryAfter }: Outcome): Verdict => {
     if (isSuccess(code)) return { position, state: 'delivered', delay: null }
     const delay = nextAttempt(attempts, random) ?? (isDown(failures) ? heldAttempt(random) : undefined)

@@ -5,6 +5,7 @@ create table webhook_endpoints (
   merchant_id bigint not null,
   url text not null,
   events text[] not null,
+  -- deleted: until its deliveries are.
   state text collate "C" not null default 'enabled',
   disabled_reason text collate "C",
   disabled_at timestamptz,
@@ -28,7 +29,7 @@ create table webhook_endpoints (
   held_until timestamptz,
   created_at timestamptz not null default now(),
   constraint webhook_endpoints_pkey primary key (tenant_id, endpoint_id),
-  constraint webhook_endpoints_state_check check (state in ('enabled', 'disabled'))
+  constraint webhook_endpoints_state_check check (state in ('enabled', 'disabled', 'deleted'))
 );
 create index webhook_endpoints_of_merchant on webhook_endpoints (tenant_id, merchant_id);
 
@@ -59,6 +60,8 @@ create table webhook_deliveries (
 create index webhook_deliveries_due on webhook_deliveries (tenant_id, endpoint_id, next_attempt_at) where state = 'pending';
 create index webhook_deliveries_of_waybill on webhook_deliveries (tenant_id, endpoint_id, waybill_number, position)
   where state = 'pending';
+create index webhook_deliveries_old on webhook_deliveries (tenant_id, happened_at) where state = 'pending';
+create index webhook_deliveries_failed on webhook_deliveries (tenant_id, endpoint_id, position) where state = 'failed';
 create index webhook_deliveries_finished on webhook_deliveries (tenant_id, last_attempt_at) where state <> 'pending';
 
 do $$
