@@ -144,7 +144,12 @@ const results: Result[] = []
 try {
   const postgres = await starting
   if (!isStopping) await makeTemplates(postgres.url)
-  const env = { ...process.env, TEST_POSTGRES_URL: postgres.url, TAP_TIMEOUT: '240', TMPDIR: postgres.folder }
+  const env = {
+    ...process.env,
+    TEST_POSTGRES_URL: postgres.url,
+    TAP_TIMEOUT: values.all ? '600' : '240',
+    TMPDIR: postgres.folder,
+  }
   results.push(...(await runAll(chooseFiles(durations), env)))
 } catch (error) {
   // Of the Postgres that is being stopped; an end by this error would leave it there.
