@@ -83,7 +83,7 @@ export const startVersion = async (
 const startOrders = async (folder: string, cleanUps: AsyncDisposableStack, profileFolder: string | undefined) => {
   const { superuser, environment } = await startDatabase('orders', cleanUps)
   const admin = (...words: string[]) => runAdmin('orders', words, { env: { ...process.env, ...environment }, folder })
-  const path = join(root, 'examples/demo-tenant.json')
+  const path = join(folder, 'examples/demo-tenant.json')
   const { tenant, merchants } = JSON.parse(await readFile(path, 'utf8'))
   await admin('migrate')
   await admin('apply', path)

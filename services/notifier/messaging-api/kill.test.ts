@@ -51,6 +51,9 @@ const sendAll = (api: MessagingApi, ids: string[], random: () => number) =>
     }),
   )
 
+/** Of all rounds: on a busy machine one alone may never get through. */
+const kinds = new Set<string>()
+
 for (let seed = 1; seed <= rounds; seed++)
   t.test(
     `${callsPerRound} calls at once on dying connections: not_written are only those of which no byte came (${seed})`,
@@ -77,7 +80,7 @@ for (let seed = 1; seed <= rounds; seed++)
       for (const { id } of counts.not_written ?? []) t.notOk(came.includes(`/${id}/`), `${id} was not written`)
       for (const { id, got } of counts.accepted ?? []) t.match(got, { providerMessageId: `wamid.${id}` })
       for (const id of ids) t.ok(came.split(`/${id}/`).length <= 2, `${id} came at most once`)
-      t.ok(counts.not_written && counts.no_response && counts.accepted, 'every kind occurred')
+      for (const kind of Object.keys(counts)) kinds.add(kind)
       t.equal(results.length, callsPerRound)
       t.comment(
         `${arrived.length} came whole`,
@@ -85,3 +88,7 @@ for (let seed = 1; seed <= rounds; seed++)
       )
     },
   )
+
+t.test('every kind of outcome occurred', async t => {
+  t.strictSame([...kinds].sort(), ['accepted', 'no_response', 'not_written'])
+})
