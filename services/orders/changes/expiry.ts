@@ -1,10 +1,5 @@
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
-import type { Tx } from '../database/tables.ts'
 import { numberChanges } from './numbering.ts'
-
-/** After a restore: positions that were given since the backup are given again, to other changes. */
-export const renewFeeds = (tx: Tx, tenant: string) =>
-  tx.client.query('update feeds set epoch = gen_random_uuid() where tenant_id = $1', [tenant])
 
 /** How long changes are kept. */
 export const keptDays = 30
@@ -28,7 +23,7 @@ const findingUnread = `
   ) oldest
   where m.tenant_id = $1 and oldest.happened_at < now() - interval '10 minutes' order by 1 limit 10`
 
-/** Gives changes that nobody reads their positions, so that a first reader finds no backlog. Returns how many merchants have some. */
+/** Numbers the changes of merchants who do not read their feeds, so that a first request finds no backlog. Returns of how many. */
 export const numberUnread = async (tx: AnyTransaction, tenant: string): Promise<number> => {
   const { rows } = await tx.client.query(findingUnread, [tenant])
   for (const { merchantId } of rows) await numberChanges(tx, tenant, merchantId)

@@ -17,12 +17,12 @@ export interface FeedState {
 const numberedAtOnce = 1_000
 
 const numbering = `
-  with taken as (
+  with committed as (
     delete from new_changes where tenant_id = $1 and merchant_id = $2 and change_id = any(array(
       select change_id from new_changes where tenant_id = $1 and merchant_id = $2 order by change_id limit ${numberedAtOnce}
     )) returning *
   ), placed as (
-    select *, sum(cardinality(waybill_numbers)) over (order by change_id)::bigint as through from taken
+    select *, sum(cardinality(waybill_numbers)) over (order by change_id)::bigint as through from committed
   ), numbered as (
     insert into changes (tenant_id, merchant_id, position, type, waybill_numbers, status_keys, fields, actor, happened_at)
     select placed.tenant_id, placed.merchant_id, last_position + through - cardinality(waybill_numbers) + 1, type, waybill_numbers,
@@ -71,3 +71,7 @@ export const findCurrentFeed = async (
   })
   return feed
 }
+
+/** After a restore: positions that were given since the backup are given again, to other changes. */
+export const renewFeeds = (tx: Tx, tenant: string) =>
+  tx.client.query('update feeds set epoch = gen_random_uuid() where tenant_id = $1', [tenant])

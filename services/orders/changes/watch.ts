@@ -67,7 +67,7 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
     for (const waiter of waiters) if (waiter.tenant === tenant && waiter.merchantId === merchantId) count++
     return count
   }
-  /** Something was written. */
+  /** Polls soon: orders of this process have changed. */
   const wake = (): void => {
     if (waiters.size > 0) pollAfter(wakeMilliseconds)
   }
