@@ -1,0 +1,89 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { exampleSnapshot, OrderSnapshot, UtcTime } from './order-events.ts'
+
+/** Done at once, as far as a merchant could. Any other action is a request that staff decide. */
+export const immediateActions = ['confirm_order', 'cancel_order', 'change_address'] as const
+
+export const maxActionsPerRequest = 100
+export const maxAddressLength = 500
+
+/** What a customer asked for by a button of a message. Delivered at least once, each time with the same `id`. */
+export const CustomerAction = Type.Object(
+  {
+    id: Type.String({ minLength: 1, maxLength: 100 }),
+    waybill_number: Type.String({ minLength: 1, maxLength: 50 }),
+    action: Type.String({
+      maxLength: 63,
+      pattern: '^[a-z][a-z0-9_]{0,62}$',
+      description: `${immediateActions.join(', ')}, or the name of a request such as call_me.`,
+    }),
+    address: Type.Optional(
+      Type.String({
+        minLength: 1,
+        maxLength: maxAddressLength,
+        description: 'Of `change_address`: the new address. Without it, whether the address may be changed.',
+      }),
+    ),
+    happened_at: UtcTime,
+  },
+  { title: 'CustomerAction' },
+)
+export type CustomerAction = Static<typeof CustomerAction>
+
+/** The body of `POST /internal/customer-actions`: actions of one tenant, those of one waybill oldest first. */
+export const CustomerActions = Type.Object(
+  {
+    tenant: Type.String({ minLength: 1, maxLength: 63 }),
+    actions: Type.Array(CustomerAction, { minItems: 1, maxItems: maxActionsPerRequest }),
+  },
+  {
+    title: 'CustomerActions',
+    examples: [
+      {
+        tenant: 'demo',
+        actions: [
+          {
+            id: 'msg_0198a7c2k4m6p8r0t2v4x6z8a 0',
+            waybill_number: 'DM00000001',
+            action: 'confirm_order',
+            happened_at: '2026-02-19T19:06:23.000Z',
+          },
+        ],
+      },
+    ],
+  },
+)
+export type CustomerActions = Static<typeof CustomerActions>
+
+/**
+ * `done`: the order was changed, or was so already by this action. `refused`: the order does not allow it. `asked`: the
+ * address may be changed, and is still to come. `requested`: staff will decide.
+ */
+export const actionOutcomes = ['done', 'refused', 'asked', 'requested'] as const
+export type ActionOutcome = (typeof actionOutcomes)[number]
+
+/** The result of each action, in the order of the request. */
+export const CustomerActionResults = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object({
+        id: Type.String(),
+        outcome: Type.Union(actionOutcomes.map(outcome => Type.Literal(outcome))),
+        /** Why it was refused, for staff. */
+        detail: Type.Union([Type.String(), Type.Null()]),
+        /** The order after it; null when it does not exist. */
+        order: Type.Union([OrderSnapshot, Type.Null()]),
+      }),
+      { maxItems: maxActionsPerRequest },
+    ),
+  },
+  {
+    title: 'CustomerActionResults',
+    examples: [
+      {
+        data: [{ id: 'msg_0198a7c2k4m6p8r0t2v4x6z8a 0', outcome: 'done', detail: null, order: exampleSnapshot }],
+      },
+    ],
+  },
+)
+export type CustomerActionResults = Static<typeof CustomerActionResults>
