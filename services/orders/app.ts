@@ -32,6 +32,8 @@ import { createSlices } from './catalogue/slices.ts'
 import { changes } from './changes/routes.ts'
 import { createChangeWatch } from './changes/watch.ts'
 import { merchantEdits, staffEdits } from './editing/routes.ts'
+import { Printer } from './labels/printer.ts'
+import { merchantLabels, staffLabels } from './labels/routes.ts'
 import { createOrderFinder } from './orders/find-order.ts'
 import { internal } from './orders/internal-routes.ts'
 import { lookingUp } from './orders/look-up-routes.ts'
@@ -140,6 +142,8 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const app = await createServer({ ...limits, api, alias, logger, registry, isReady })
 
   app.decorateRequest('merchant')
+  const printer = new Printer()
+  app.addHook('onClose', () => printer.close())
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   watchPool(pool, registry)
   watchOutbox(pool, registry)
@@ -201,6 +205,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(merchantOrders, { pool, findOrder, openWholeList })
       await merchants.register(orderStatus, { findOrder })
       await merchants.register(lookingUp, { pool })
+      await merchants.register(merchantLabels, { pool, printer })
       await merchants.register(changes, { pool, watch })
       await merchants.register(orderSummary, { pool })
       await merchants.register(webhooks, { pool, ...sending, onChanged: tenant => sending.sender?.changed(tenant) })
@@ -229,6 +234,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       refuseUnknownFields(staff)
       await staff.register(staffOrders, { pool, findOrder, openWholeList })
       await staff.register(staffEdits, { pool, catalogues, onEdited })
+      await staff.register(staffLabels, { pool, printer })
       await staff.register(staffMoves, { pool, onMoved: onChanged })
     },
     { prefix: '/api/staff' },

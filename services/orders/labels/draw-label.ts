@@ -1,0 +1,94 @@
+import { barsOf, qrOf } from './codes.ts'
+import { codOf, type Label, placeOf } from './label.ts'
+import { write } from './text.ts'
+
+type Page = PDFKit.PDFDocument
+
+export const mm = (millimetres: number): number => (millimetres * 72) / 25.4
+
+/** Of a printer with 203 dots per inch: codes whose modules are whole dots are sharp. */
+const dot = 72 / 203
+
+export const labelWidth = mm(100)
+export const labelHeight = mm(150)
+const margin = mm(4)
+const width = labelWidth - 2 * margin
+const qrWidth = mm(27)
+const column = width - qrWidth - mm(3)
+
+/** Draws a label, 100 by 150 mm, with its upper left corner at the origin. `url` is what its QR code says. */
+export const drawLabel = (page: Page, label: Label, url: string): void => {
+  drawHead(page, label, url)
+  line(page, mm(42))
+  drawRecipient(page, label)
+  line(page, mm(86))
+  drawCod(page, label)
+  line(page, mm(104))
+  drawContent(page, label)
+  drawBars(page, label.waybill_number)
+}
+
+const line = (page: Page, y: number): void => {
+  page
+    .moveTo(margin, y)
+    .lineTo(labelWidth - margin, y)
+    .lineWidth(0.7)
+    .stroke('#000')
+}
+
+const drawHead = (page: Page, label: Label, url: string): void => {
+  let y = write(page, label.company, margin, mm(4), column, { size: 13, weight: 700, maxLines: 2 })
+  y = write(page, label.booked_on, margin, y, column, { size: 8 }) + mm(2)
+  y = write(page, 'From', margin, y, column, { size: 7 })
+  y = write(page, label.merchant_business_name, margin, y, column, { size: 10, weight: 700, maxLines: 2 })
+  write(page, placeOf(label.origin_city_name, label.origin_state_name), margin, y, column, { size: 9, maxLines: 2 })
+  drawQr(page, url, labelWidth - margin - qrWidth, mm(6))
+}
+
+const drawRecipient = (page: Page, label: Label): void => {
+  let y = write(page, 'To', margin, mm(43), width, { size: 7 })
+  y = write(page, label.customer_name, margin, y, width, { size: 14, weight: 700, maxLines: 2 })
+  y = write(page, label.customer_address, margin, y, width, { size: 10, maxLines: 3 })
+  const phones = [label.customer_phone, label.customer_secondary_phone].filter(Boolean).join(' / ')
+  write(page, phones, margin, y, width, { size: 11, weight: 700 })
+  const place = placeOf(label.destination_city_name, label.destination_state_name)
+  write(page, place, margin, mm(77), width, { size: 17, weight: 700 })
+}
+
+const drawCod = (page: Page, label: Label): void => {
+  const cod = codOf(label)
+  if (cod === undefined) return void write(page, 'PREPAID', margin, mm(90), width, { size: 22, weight: 700 })
+  page.rect(margin, mm(88), width, mm(14)).fill('#000')
+  page.fillColor('#fff')
+  const size = cod.length > 18 ? 16 : 24
+  write(page, cod, margin + mm(3), mm(95) - size * 0.66, width - mm(6), { size, weight: 700 })
+  page.fillColor('#000')
+}
+
+const drawContent = (page: Page, label: Label): void => {
+  const facts = [label.order_no && `Order ${label.order_no}`, `${label.weight} kg`].filter(Boolean).join(', ')
+  const y = write(page, facts, margin, mm(105), width, { size: 9, weight: 700 })
+  write(page, label.description ?? '', margin, y, width, { size: 8, maxLines: 2 })
+}
+
+const drawBars = (page: Page, waybill: string): void => {
+  const bars = barsOf(waybill)
+  const module = Math.max(1, Math.min(4, Math.floor(width / bars.length / dot))) * dot
+  const left = (labelWidth - bars.length * module) / 2
+  for (let start = 0; start < bars.length; start++) {
+    if (!bars[start]) continue
+    const first = start
+    while (bars[start + 1]) start++
+    page.rect(left + first * module, mm(120), (start + 1 - first) * module, mm(19))
+  }
+  page.fill('#000')
+  write(page, waybill, margin, mm(140), width, { size: waybill.length > 25 ? 8 : 13, weight: 700, maxLines: 2 })
+}
+
+const drawQr = (page: Page, text: string, left: number, top: number): void => {
+  const { size, isDark } = qrOf(text)
+  const module = Math.max(1, Math.floor(qrWidth / size / dot)) * dot
+  for (let y = 0; y < size; y++)
+    for (let x = 0; x < size; x++) if (isDark(x, y)) page.rect(left + x * module, top + y * module, module, module)
+  page.fill('#000')
+}

@@ -1,0 +1,99 @@
+import { mm } from './draw-label.ts'
+import { codOf, type Label, placeOf } from './label.ts'
+import { write } from './text.ts'
+
+type Page = PDFKit.PDFDocument
+
+const left = mm(10)
+const rowHeight = mm(19)
+const firstRow = mm(32)
+const rowsPerPage = 13
+
+/** Left edge and width of each column, in millimetres. */
+const columns = {
+  number: [0, 8],
+  waybill: [8, 34],
+  recipient: [42, 44],
+  address: [86, 50],
+  cod: [136, 22],
+  signature: [158, 32],
+} as const
+const sheetWidth = mm(190)
+
+/** What a courier takes along: a line for each parcel, with a column for signatures. A4. */
+export const drawRunSheet = (page: Page, labels: readonly Label[], title: string): void => {
+  const pages = Math.ceil(labels.length / rowsPerPage)
+  for (const [index, label] of labels.entries()) {
+    const row = index % rowsPerPage
+    if (row === 0) {
+      page.addPage({ size: 'A4', margin: 0 })
+      drawHead(page, labels, title, `Page ${index / rowsPerPage + 1} of ${pages}`)
+    }
+    drawRow(page, label, index + 1, firstRow + row * rowHeight)
+  }
+}
+
+const drawHead = (page: Page, labels: readonly Label[], title: string, place: string): void => {
+  const total = labels.reduce((sum, { cod }) => sum + cod, 0)
+  const [first] = labels
+  write(page, `${first?.company ?? ''}: ${title}`, left, mm(9), mm(140), { size: 14, weight: 700 })
+  write(page, place, left + mm(160), mm(10), mm(30), { size: 9 })
+  const sum = codOf({ cod: total, currency: first?.currency ?? '' }) ?? 'no COD'
+  write(page, `${labels.length} parcels, ${sum}`, left, mm(16), mm(140), { size: 10 })
+  const heads = {
+    number: '',
+    waybill: 'Waybill',
+    recipient: 'Recipient',
+    address: 'Address',
+    cod: 'COD',
+    signature: 'Signature',
+  }
+  for (const [name, head] of Object.entries(heads))
+    cell(page, name as keyof typeof columns, head, mm(25), { size: 9, weight: 700 })
+  line(page, firstRow)
+}
+
+const line = (page: Page, y: number): void => {
+  page
+    .moveTo(left, y)
+    .lineTo(left + sheetWidth, y)
+    .lineWidth(0.5)
+    .stroke('#000')
+}
+
+const cell = (
+  page: Page,
+  column: keyof typeof columns,
+  text: string,
+  y: number,
+  style: Parameters<typeof write>[5],
+): number => {
+  const [from, width] = columns[column]
+  return write(page, text, left + mm(from) + 2, y, mm(width) - 4, style)
+}
+
+const drawRow = (page: Page, label: Label, number: number, y: number): void => {
+  const top = y + 2
+  cell(page, 'number', String(number), top, { size: 9 })
+  cell(
+    page,
+    'waybill',
+    label.order_no ?? '',
+    cell(page, 'waybill', label.waybill_number, top, { size: 10, weight: 700, maxLines: 2 }),
+    { size: 8 },
+  )
+  cell(
+    page,
+    'recipient',
+    label.customer_phone,
+    cell(page, 'recipient', label.customer_name, top, { size: 9, maxLines: 2 }),
+    { size: 9, weight: 700 },
+  )
+  const place = placeOf(label.destination_city_name, label.destination_state_name)
+  cell(page, 'address', place, cell(page, 'address', label.customer_address, top, { size: 8, maxLines: 2 }), {
+    size: 8,
+    weight: 700,
+  })
+  cell(page, 'cod', label.cod > 0 ? label.cod.toLocaleString('en') : '-', top, { size: 10, weight: 700 })
+  line(page, y + rowHeight)
+}

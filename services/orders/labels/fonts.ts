@@ -1,0 +1,59 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+
+const { resolve } = createRequire(import.meta.url)
+
+const scripts = {
+  latin: ['noto-sans', 'latin'],
+  'latin-ext': ['noto-sans', 'latin-ext'],
+  sinhala: ['noto-sans-sinhala', 'sinhala'],
+  tamil: ['noto-sans-tamil', 'tamil'],
+} as const
+type Script = keyof typeof scripts
+
+export type Weight = 400 | 700
+/** As a document knows it: `sinhala-700`. */
+export type FontName = `${Script}-${Weight}`
+
+const weights: readonly Weight[] = [400, 700]
+
+/** The files of all fonts, each with the name that texts use. WOFF, not WOFF2: half the time to open. */
+export const readFonts = (): [FontName, Buffer][] =>
+  (Object.keys(scripts) as Script[]).flatMap(script =>
+    weights.map((weight): [FontName, Buffer] => {
+      const [family, subset] = scripts[script]
+      const path = resolve(`@fontsource/${family}/files/${family}-${subset}-${weight}-normal.woff`)
+      return [`${script}-${weight}`, readFileSync(path)]
+    }),
+  )
+
+const scriptOf = (character: string): Script => {
+  const code = character.codePointAt(0) ?? 0
+  if (code >= 0x0d80 && code <= 0x0dff) return 'sinhala'
+  if (code >= 0x0b80 && code <= 0x0bff) return 'tamil'
+  return code >= 0x0100 && code <= 0x024f ? 'latin-ext' : 'latin'
+}
+
+/** Joiners and marks belong to the letter before them: apart from it they are not shaped. */
+const isJoined = (character: string): boolean => /^(\u200c|\u200d|\p{M})$/u.test(character)
+
+export interface Run {
+  readonly font: FontName
+  readonly text: string
+}
+
+/** Letters that the fonts lack, such as those of Vietnamese, without their marks. */
+const shownOf = (text: string): string =>
+  text.normalize('NFC').replace(/[\u1e00-\u1eff]/g, letter => letter.normalize('NFD').charAt(0))
+
+/** The parts of a text that one font can show each. Pure. */
+export const runsOf = (text: string, weight: Weight): Run[] => {
+  const runs: Run[] = []
+  for (const character of shownOf(text)) {
+    const last = runs.at(-1)
+    const font: FontName = last && isJoined(character) ? last.font : `${scriptOf(character)}-${weight}`
+    if (last?.font === font) runs[runs.length - 1] = { font, text: last.text + character }
+    else runs.push({ font, text: character })
+  }
+  return runs
+}

@@ -1,0 +1,152 @@
+import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
+import { acceptJson } from '@courier/shared/http/json-body.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type pg from 'pg'
+import { oneOrder, WaybillParams } from '../orders/order-routes.ts'
+import { unknownWaybill } from '../orders/waybill-routes.ts'
+import type { Layout, PrintJob } from './draw.ts'
+import { findLabels, type Label } from './label.ts'
+import type { Printer } from './printer.ts'
+import { type Format, LabelQuery, LabelRequest, maxLabelBytes, RunSheetRequest } from './schema.ts'
+import { zplOf } from './zpl.ts'
+
+export interface LabelsOptions {
+  pool: pg.Pool
+  printer: Printer
+}
+
+/** Whose orders a caller may print. */
+interface Caller {
+  readonly tenant: string
+  readonly merchantId: string | null
+}
+
+const security = [{ token: [] }]
+const printed = (description: string) => ({
+  200: {
+    description,
+    content: { 'application/pdf': { schema: Type.Any() }, 'application/zpl': { schema: Type.Any() } },
+  },
+})
+const failures = errorResponses(400, 401, 404, 405, 413, 415, 422, 429, 503)
+
+const ownOrders = ({ merchant: { tenant, merchantId } }: FastifyRequest): Caller => ({ tenant, merchantId })
+const allOrders = ({ staff: { tenant } }: FastifyRequest): Caller => ({ tenant, merchantId: null })
+
+/** Labels of the merchant's orders. */
+export const merchantLabels: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) =>
+  app.register(labels, { ...options, callerOf: ownOrders, tag: 'orders', name: 'Label' })
+
+/** Labels of all orders, and the sheet that a courier takes along. */
+export const staffLabels: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) => {
+  const { pool, printer } = options
+  await app.register(labels, { ...options, callerOf: allOrders, tag: 'staff', name: 'AnyLabel' })
+  acceptJson(app)
+  app.post(
+    '/order/run-sheet',
+    {
+      bodyLimit: maxLabelBytes,
+      schema: {
+        tags: ['staff'],
+        operationId: 'printRunSheet',
+        summary: 'A sheet for a tour, with a column for signatures',
+        security,
+        body: RunSheetRequest,
+        response: { ...printed('A PDF of A4.'), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const { waybill_numbers, title = 'Run sheet' } = request.body
+      const labels = await findAll(pool, allOrders(request), waybill_numbers)
+      return sendPdf(printer, reply, 'run-sheet', { kind: 'run_sheet', labels, title })
+    },
+  )
+}
+
+interface CallerOptions extends LabelsOptions {
+  callerOf: (request: FastifyRequest) => Caller
+  tag: string
+  /** Ends the names of the operations. */
+  name: string
+}
+
+const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, { pool, printer, callerOf, tag, name }) => {
+  acceptJson(app)
+  const common = { tags: [tag], security }
+
+  app.get(
+    `${oneOrder}/label`,
+    {
+      schema: {
+        ...common,
+        operationId: `print${name}`,
+        summary: 'The label of an order',
+        params: WaybillParams,
+        querystring: LabelQuery,
+        response: { ...printed('The label.'), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request)
+      const found = await findLabels(pool, caller.tenant, [request.params.waybill], caller.merchantId)
+      if (found.length === 0) throw unknownWaybill()
+      return print(printer, request, reply, caller.tenant, found, request.query)
+    },
+  )
+
+  app.post(
+    '/order/labels',
+    {
+      bodyLimit: maxLabelBytes,
+      schema: {
+        ...common,
+        operationId: `print${name}s`,
+        summary: 'The labels of up to 500 orders',
+        description: 'All of them, or none and every unknown waybill number.',
+        body: LabelRequest,
+        response: { ...printed('The labels, in the order of the waybill numbers.'), ...failures },
+      },
+    },
+    async (request, reply) => {
+      const caller = callerOf(request)
+      const found = await findAll(pool, caller, request.body.waybill_numbers)
+      return print(printer, request, reply, caller.tenant, found, request.body)
+    },
+  )
+}
+
+/** In the order of the numbers. */
+const findAll = async (pool: pg.Pool, { tenant, merchantId }: Caller, numbers: readonly string[]): Promise<Label[]> => {
+  const waybills = numbers.map(number => number.trim())
+  const found = new Map(
+    (await findLabels(pool, tenant, waybills, merchantId)).map(label => [label.waybill_number, label]),
+  )
+  const missing = waybills.flatMap((waybill, index) =>
+    found.has(waybill) ? [] : [[`waybill_numbers.${index}`, ['The requested waybill does not exist in the system.']]],
+  )
+  if (missing.length > 0) throw invalid(Object.fromEntries(missing))
+  return waybills.flatMap(waybill => found.get(waybill) ?? [])
+}
+
+const print = (
+  printer: Printer,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  tenant: string,
+  labels: readonly Label[],
+  { format = 'pdf', layout = '100x150' }: { format?: Format; layout?: Layout },
+): FastifyReply => {
+  const trackingUrl = `${request.publicUrl}/t/${tenant}`
+  if (format === 'pdf') return sendPdf(printer, reply, 'labels', { kind: 'labels', labels, layout, trackingUrl })
+  const zpl = labels.map(label => zplOf(label, `${trackingUrl}/${encodeURIComponent(label.waybill_number)}`))
+  return reply.type('application/zpl; charset=utf-8').send(zpl.join('\n'))
+}
+
+const sendPdf = (printer: Printer, reply: FastifyReply, name: string, job: PrintJob): FastifyReply => {
+  const pdf = printer.print(job)
+  if (!pdf)
+    throw httpError('unavailable', 'Too many labels are printed at once. Repeat the request.', { retryAfterSeconds: 2 })
+  return reply.type('application/pdf').header('content-disposition', `inline; filename="${name}.pdf"`).send(pdf)
+}

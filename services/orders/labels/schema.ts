@@ -1,0 +1,52 @@
+import { Type } from '@sinclair/typebox'
+import { layouts } from './draw.ts'
+
+export const maxLabels = 500
+/** A waybill with every character escaped is 300 bytes; the rest is for white space. */
+export const maxLabelBytes = maxLabels * 512
+
+const WaybillNumbers = Type.Array(
+  Type.String({ maxLength: 100, pattern: '^\\s*[\\x21-\\x7e]{1,50}\\s*$', must: 'be a waybill number' }),
+  { minItems: 1, maxItems: maxLabels, description: 'In the order of printing.' },
+)
+const Layout = Type.Unsafe<(typeof layouts)[number]>(
+  Type.String({
+    maxLength: 10,
+    pattern: `^(${layouts.join('|')})$`,
+    default: '100x150',
+    must: `be ${layouts.join(' or ')}`,
+    description: '100x150: a label of 100 by 150 mm on each page; a4x4: four on each page of A4.',
+  }),
+)
+export const formats = ['pdf', 'zpl'] as const
+export type Format = (typeof formats)[number]
+const Format = Type.Unsafe<Format>(
+  Type.String({
+    maxLength: 10,
+    pattern: '^(pdf|zpl)$',
+    default: 'pdf',
+    must: 'be pdf or zpl',
+    description: 'zpl: for a thermal printer with 203 dots per inch.',
+  }),
+)
+
+export const LabelQuery = Type.Object({ format: Type.Optional(Format), layout: Type.Optional(Layout) })
+
+export const LabelRequest = Type.Object(
+  { waybill_numbers: WaybillNumbers, layout: Type.Optional(Layout), format: Type.Optional(Format) },
+  { title: 'LabelRequest', examples: [{ waybill_numbers: ['DM00000001', 'DM00000002'], layout: 'a4x4' }] },
+)
+
+export const RunSheetRequest = Type.Object(
+  {
+    waybill_numbers: WaybillNumbers,
+    title: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 100, default: 'Run sheet', description: 'Such as the van and the day.' }),
+    ),
+  },
+  {
+    title: 'RunSheetRequest',
+    additionalProperties: false,
+    examples: [{ waybill_numbers: ['DM00000001'], title: 'Van 7, 20 February' }],
+  },
+)

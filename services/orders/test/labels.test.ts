@@ -1,0 +1,173 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import t, { type Test } from 'tap'
+import { createTokenFor } from '../access/token-commands.ts'
+import { runsOf } from '../labels/fonts.ts'
+import type { Label } from '../labels/label.ts'
+import { Printer } from '../labels/printer.ts'
+import { zplOf } from '../labels/zpl.ts'
+import { exampleOrder } from '../orders/order-view.ts'
+import { build } from './build.ts'
+import { batch, order } from './tenant.ts'
+
+const { app, pool, token, bulk, tokenOf } = await build(t, { publicUrl: 'https://courier.example' })
+const book = async (...orders: Record<string, unknown>[]): Promise<string[]> =>
+  (await bulk(batch(orders.map(each => order(each))))).body.data
+
+const ask = async (path: string, body?: object, as = token) => {
+  const response = await app.inject({
+    method: body ? 'POST' : 'GET',
+    url: `/api${path}`,
+    headers: { authorization: `Bearer ${as}`, 'x-tenant': 'demo', ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { payload: JSON.stringify(body) }),
+  })
+  return { status: response.statusCode, type: response.headers['content-type'], bytes: response.rawPayload, response }
+}
+const ofMerchant = '/public/merchant/order'
+
+const hasScanner = spawnSync('zbarimg', ['--version']).status === 0 && spawnSync('pdftoppm', ['-v']).status === 0
+
+/** What a scanner reads on each page of a PDF, printed with 203 dots per inch. */
+const scan = (t: Test, pdf: Buffer): string[][] => {
+  const folder = t.testdir({})
+  const file = join(folder, 'labels.pdf')
+  writeFileSync(file, pdf)
+  t.equal(spawnSync('pdftoppm', ['-r', '203', '-gray', file, join(folder, 'page')]).status, 0)
+  const pages = readdirSync(folder)
+    .filter(name => name.startsWith('page'))
+    .sort()
+  return pages.map(page => {
+    const read = spawnSync('zbarimg', ['-q', join(folder, page)], { encoding: 'utf8' }).stdout
+    return read.trim().split('\n').sort()
+  })
+}
+
+const pagesOf = (pdf: Buffer): number => pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length ?? 0
+
+t.test('the label of an order is a PDF of one page, which only its merchant and staff get', async t => {
+  const [waybill = ''] = await book({ customer_name: 'නිමාලි පෙරේරා' })
+  const { status, type, bytes, response } = await ask(`${ofMerchant}/${waybill}/label`)
+  t.strictSame([status, type], [200, 'application/pdf'])
+  t.equal(response.headers['content-disposition'], 'inline; filename="labels.pdf"')
+  t.equal(bytes.subarray(0, 5).toString(), '%PDF-')
+  t.match(bytes.subarray(-6).toString(), '%%EOF')
+  t.equal(pagesOf(bytes), 1)
+  t.equal((await ask(`${ofMerchant}/${waybill}/label`, undefined, await tokenOf('books@example.com'))).status, 404)
+  const staff = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token
+  t.equal(pagesOf((await ask(`/staff/order/${waybill}/label`, undefined, staff)).bytes), 1)
+  t.equal((await ask(`/staff/order/${waybill}/label`)).status, 401)
+})
+
+t.test(
+  'a scanner reads the waybill and the address of its page at 203 dots per inch',
+  { skip: !hasScanner && 'zbarimg or pdftoppm is missing' },
+  async t => {
+    const orders = [{ cod: 0 }, { customer_name: 'நிமாலி பெரேரா' }, {}, {}, {}]
+    const waybills = await book(...orders)
+    for (const layout of ['100x150', 'a4x4']) {
+      const { bytes } = await ask(`${ofMerchant}/labels`, { waybill_numbers: waybills, layout })
+      const read = scan(t, bytes)
+      t.equal(read.length, layout === 'a4x4' ? 2 : 5)
+      const expected = waybills.flatMap(waybill => [
+        `CODE-128:${waybill}`,
+        `QR-Code:https://courier.example/t/demo/${waybill}`,
+      ])
+      t.strictSame(read.flat().sort(), expected.sort())
+    }
+  },
+)
+
+t.test('labels come in the order of the numbers, all of them or none', async t => {
+  const [first = '', second = ''] = await book({}, {})
+  const { status, bytes } = await ask(`${ofMerchant}/labels`, { waybill_numbers: [` ${second} `, first, second] })
+  t.equal(status, 200)
+  t.equal(pagesOf(bytes), 3)
+  const zpl = await ask(`${ofMerchant}/labels`, { waybill_numbers: [second, first], format: 'zpl' })
+  t.equal(zpl.type, 'application/zpl; charset=utf-8')
+  t.strictSame(
+    [...zpl.bytes.toString().matchAll(/\^BCN.*\^FD(\w+)\^FS/g)].map(([, waybill]) => waybill),
+    [second, first],
+  )
+  const wrong = await ask(`${ofMerchant}/labels`, { waybill_numbers: [first, 'DM99999999', 'no number'] })
+  t.equal(wrong.status, 422)
+  const unknown = await ask(`${ofMerchant}/labels`, { waybill_numbers: [first, 'DM99999999'] })
+  t.strictSame(
+    [unknown.status, unknown.response.json().errors],
+    [422, { 'waybill_numbers.1': ['The requested waybill does not exist in the system.'] }],
+  )
+  for (const body of [
+    {},
+    { waybill_numbers: [] },
+    { waybill_numbers: [first], layout: 'a5' },
+    { waybill_numbers: [first], format: 'png' },
+  ])
+    t.equal((await ask(`${ofMerchant}/labels`, body)).status, 422, JSON.stringify(body))
+  t.equal((await ask(`${ofMerchant}/${first}/label?format=png`)).status, 422)
+})
+
+t.test('a run sheet has 13 parcels on a page', async t => {
+  const waybills = await book(...Array.from({ length: 14 }, () => ({})))
+  const staff = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token
+  const { status, type, bytes } = await ask(
+    '/staff/order/run-sheet',
+    { waybill_numbers: waybills, title: 'Van 7' },
+    staff,
+  )
+  t.strictSame([status, type, pagesOf(bytes)], [200, 'application/pdf', 2])
+  t.equal((await ask('/staff/order/run-sheet', { waybill_numbers: waybills })).status, 401)
+})
+
+const label: Label = { ...exampleOrder, company: 'Demo Couriers', booked_on: '2026-02-19' }
+
+t.test('text cannot leave its field of a label in ZPL', async t => {
+  const zpl = zplOf({ ...label, customer_name: 'A^XZ~JA_5e\\&\n', waybill_number: 'A>1^B' }, 'https://example.com/t')
+  t.match(zpl, '^FDA_5eXZ_7eJA_5f5e_5c&_0a^FS')
+  t.match(zpl, '^BCN,150,N,N,N,A^FH_^FDA>01_5eB^FS')
+  t.strictSame(zpl.match(/\^X[AZ]/g), ['^XA', '^XZ'])
+})
+
+t.test('a text is shown in a font of its script, joined letters and marks in that of the letter before', async t => {
+  t.strictSame(
+    runsOf('12 ශ්‍රී, ஸ்ரீ Ž', 400).map(({ font, text }) => `${font} ${text}`),
+    ['latin-400 12 ', 'sinhala-400 ශ්‍රී', 'latin-400 , ', 'tamil-400 ஸ்ரீ', 'latin-400  ', 'latin-ext-400 Ž'],
+  )
+})
+
+const bytesOf = async (pdf: Readable | undefined): Promise<number> => {
+  let sum = 0
+  for await (const part of pdf ?? []) sum += part.length
+  return sum
+}
+
+t.test(
+  'jobs are drawn one after another; those who left are skipped, too many refused, and a dead thread is replaced',
+  async t => {
+    const printer = new Printer()
+    t.teardown(() => printer.close())
+    const job = { kind: 'labels', labels: [label], layout: '100x150', trackingUrl: '' } as const
+    const [gone, ...waiting] = Array.from({ length: 10 }, () => printer.print(job))
+    t.equal(printer.print(job), undefined)
+    gone?.destroy()
+    const sizes = await Promise.all(waiting.map(bytesOf))
+    t.ok(sizes.every(size => size > 1_000))
+    // A cod that is no number: the thread throws.
+    const broken = printer.print({
+      ...job,
+      labels: [
+        { ...label, cod: Symbol.iterator.description as never, weight: null as never, customer_name: null as never },
+      ],
+    })
+    await t.rejects(bytesOf(broken))
+    t.ok((await bytesOf(printer.print(job))) > 1_000)
+  },
+)
+
+t.test('labels of 500 orders leave while they are drawn', async t => {
+  const waybills = await book(...Array.from({ length: 100 }, () => ({})))
+  const numbers = Array.from({ length: 500 }, (_, n) => waybills[n % 100])
+  const { status, bytes } = await ask(`${ofMerchant}/labels`, { waybill_numbers: numbers })
+  t.strictSame([status, pagesOf(bytes)], [200, 500])
+  t.equal((await ask(`${ofMerchant}/labels`, { waybill_numbers: [...numbers, waybills[0]] })).status, 422)
+})
