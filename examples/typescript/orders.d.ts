@@ -169,6 +169,23 @@ export interface paths {
         patch: operations["editOrder"];
         trace?: never;
     };
+    "/api/public/merchant/order/{waybill}/label": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The label of an order */
+        get: operations["printLabel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/public/merchant/order/{waybill}/status": {
         parameters: {
             query?: never;
@@ -260,6 +277,26 @@ export interface paths {
          * @description Drafts only. Confirms every order of the list, or none and lists every error.
          */
         post: operations["confirmOrders"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/public/merchant/order/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The labels of up to 500 orders
+         * @description All of them, or none and every unknown waybill number.
+         */
+        post: operations["printLabels"];
         delete?: never;
         options?: never;
         head?: never;
@@ -651,6 +688,60 @@ export interface paths {
         patch: operations["editAnyOrder"];
         trace?: never;
     };
+    "/api/staff/order/{waybill}/label": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The label of an order */
+        get: operations["printAnyLabel"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/staff/order/labels": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * The labels of up to 500 orders
+         * @description All of them, or none and every unknown waybill number.
+         */
+        post: operations["printAnyLabels"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/staff/order/run-sheet": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** A sheet for a tour, with a column for signatures */
+        post: operations["printRunSheet"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/staff/order/status": {
         parameters: {
             query?: never;
@@ -968,6 +1059,20 @@ export interface components {
         Healthy: {
             /** @enum {string} */
             status: "ok";
+        };
+        LabelRequest: {
+            /**
+             * @description zpl: for a thermal printer with 203 dots per inch.
+             * @default pdf
+             */
+            format: string;
+            /**
+             * @description 100x150: a label of 100 by 150 mm on each page; a4x4: four on each page of A4.
+             * @default 100x150
+             */
+            layout: string;
+            /** @description In the order of printing. */
+            waybill_numbers: string[];
         };
         LoggedIn: {
             /** @description When the token expires. */
@@ -1408,6 +1513,15 @@ export interface components {
             /** @description The city where the parcels start: with it, `served` and `rate` say what a parcel from there costs. */
             origin_city_id?: string | number | null;
             places: components["schemas"]["WrittenPlace"][];
+        };
+        RunSheetRequest: {
+            /**
+             * @description Such as the van and the day.
+             * @default Run sheet
+             */
+            title: string;
+            /** @description In the order of printing. */
+            waybill_numbers: string[];
         };
         SingleOrder: {
             /** @description Common to the whole batch. */
@@ -2909,6 +3023,57 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    printLabel: {
+        parameters: {
+            query?: {
+                /** @description zpl: for a thermal printer with 203 dots per inch. */
+                format?: string;
+                /** @description 100x150: a label of 100 by 150 mm on each page; a4x4: four on each page of A4. */
+                layout?: string;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description The waybill number. */
+                waybill: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The label. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example %PDF-1.3 */
+                    "application/pdf": string;
+                    /** @example ^XA^FO32,32^FDDM00000001^FS^XZ */
+                    "application/zpl": string;
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
     getOrderStatus: {
         parameters: {
             query?: never;
@@ -3222,6 +3387,62 @@ export interface operations {
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    printLabels: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "waybill_numbers": [
+                 *         "DM00000001",
+                 *         "DM00000002"
+                 *       ],
+                 *       "layout": "a4x4"
+                 *     }
+                 */
+                "application/json": components["schemas"]["LabelRequest"];
+            };
+        };
+        responses: {
+            /** @description In the order of the waybill numbers. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example %PDF-1.3 */
+                    "application/pdf": string;
+                    /** @example ^XA^FO32,32^FDDM00000001^FS^XZ */
+                    "application/zpl": string;
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             422: components["responses"]["Error422"];
@@ -5088,6 +5309,166 @@ export interface operations {
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    printAnyLabel: {
+        parameters: {
+            query?: {
+                /** @description zpl: for a thermal printer with 203 dots per inch. */
+                format?: string;
+                /** @description 100x150: a label of 100 by 150 mm on each page; a4x4: four on each page of A4. */
+                layout?: string;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description The waybill number. */
+                waybill: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The label. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example %PDF-1.3 */
+                    "application/pdf": string;
+                    /** @example ^XA^FO32,32^FDDM00000001^FS^XZ */
+                    "application/zpl": string;
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    printAnyLabels: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "waybill_numbers": [
+                 *         "DM00000001",
+                 *         "DM00000002"
+                 *       ],
+                 *       "layout": "a4x4"
+                 *     }
+                 */
+                "application/json": components["schemas"]["LabelRequest"];
+            };
+        };
+        responses: {
+            /** @description In the order of the waybill numbers. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example %PDF-1.3 */
+                    "application/pdf": string;
+                    /** @example ^XA^FO32,32^FDDM00000001^FS^XZ */
+                    "application/zpl": string;
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    printRunSheet: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "waybill_numbers": [
+                 *         "DM00000001"
+                 *       ],
+                 *       "title": "Van 7, 20 February"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RunSheetRequest"];
+            };
+        };
+        responses: {
+            /** @description A PDF of A4. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /** @example %PDF-1.3 */
+                    "application/pdf": string;
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             422: components["responses"]["Error422"];

@@ -45,6 +45,7 @@ import { finance, publicTracking, tracking } from './orders/waybill-routes.ts'
 import { createWholeLists } from './orders/whole-list.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
 import { Relay } from './outbox/relay.ts'
+import { trackingPage } from './tracking-page/routes.ts'
 import { webhooks } from './webhooks/routes.ts'
 import { messageOperation } from './webhooks/schema.ts'
 import { createSending, type SendingOptions } from './webhooks/sender.ts'
@@ -218,14 +219,12 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
     { prefix: merchantPrefix },
   )
 
-  await app.register(
-    async anyone => {
-      const publicLimit = new Limit('public', limits.publicRequestsPerMinute)
-      anyone.addHook('onRequest', limitRequests(publicLimit, addressOf))
-      await anyone.register(publicTracking, { findOrder })
-    },
-    { prefix: '/api/public' },
-  )
+  await app.register(async anyone => {
+    const publicLimit = new Limit('public', limits.publicRequestsPerMinute)
+    anyone.addHook('onRequest', limitRequests(publicLimit, addressOf))
+    await anyone.register(publicTracking, { prefix: '/api/public', findOrder })
+    await anyone.register(trackingPage, { pool })
+  })
 
   await app.register(
     async staff => {

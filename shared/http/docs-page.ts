@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
+import { escapeHtml } from './escape-html.ts'
 
 /** Whom a part of the documentation is for. */
 export interface Audience {
@@ -33,9 +34,6 @@ export const readAsset = (name: string): Buffer | undefined => {
 }
 
 const warning = 'This request is real: what it creates, changes or sends is not undone.'
-
-const escapeHtml = (text: string): string =>
-  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
 
 export interface Page {
   /** Of the service. */

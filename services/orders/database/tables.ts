@@ -41,6 +41,7 @@ export interface Tables {
     duplicate_check: CheckColumn
     unusual_check: CheckColumn
     messaging: Generated<boolean>
+    color: string | null
     version: ColumnType<string, number | string | undefined, number | string>
   }
   states: { tenant_id: string; state_id: number; name: string; is_active: boolean }

@@ -24,12 +24,8 @@ interface Caller {
 }
 
 const security = [{ token: [] }]
-const printed = (description: string) => ({
-  200: {
-    description,
-    content: { 'application/pdf': { schema: Type.Any() }, 'application/zpl': { schema: Type.Any() } },
-  },
-})
+const pdf = { 'application/pdf': { schema: Type.String({ description: 'Binary.', examples: ['%PDF-1.3'] }) } }
+const zpl = { 'application/zpl': { schema: Type.String({ examples: ['^XA^FO32,32^FDDM00000001^FS^XZ'] }) } }
 const failures = errorResponses(400, 401, 404, 405, 413, 415, 422, 429, 503)
 
 const ownOrders = ({ merchant: { tenant, merchantId } }: FastifyRequest): Caller => ({ tenant, merchantId })
@@ -54,7 +50,7 @@ export const staffLabels: FastifyPluginAsyncTypebox<LabelsOptions> = async (app,
         summary: 'A sheet for a tour, with a column for signatures',
         security,
         body: RunSheetRequest,
-        response: { ...printed('A PDF of A4.'), ...failures },
+        response: { 200: { description: 'A PDF of A4.', content: pdf }, ...failures },
       },
     },
     async (request, reply) => {
@@ -85,7 +81,7 @@ const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, { pool, pri
         summary: 'The label of an order',
         params: WaybillParams,
         querystring: LabelQuery,
-        response: { ...printed('The label.'), ...failures },
+        response: { 200: { description: 'The label.', content: { ...pdf, ...zpl } }, ...failures },
       },
     },
     async (request, reply) => {
@@ -106,7 +102,10 @@ const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, { pool, pri
         summary: 'The labels of up to 500 orders',
         description: 'All of them, or none and every unknown waybill number.',
         body: LabelRequest,
-        response: { ...printed('The labels, in the order of the waybill numbers.'), ...failures },
+        response: {
+          200: { description: 'In the order of the waybill numbers.', content: { ...pdf, ...zpl } },
+          ...failures,
+        },
       },
     },
     async (request, reply) => {
@@ -145,8 +144,8 @@ const print = (
 }
 
 const sendPdf = (printer: Printer, reply: FastifyReply, name: string, job: PrintJob): FastifyReply => {
-  const pdf = printer.print(job)
-  if (!pdf)
+  const stream = printer.print(job)
+  if (!stream)
     throw httpError('unavailable', 'Too many labels are printed at once. Repeat the request.', { retryAfterSeconds: 2 })
-  return reply.type('application/pdf').header('content-disposition', `inline; filename="${name}.pdf"`).send(pdf)
+  return reply.type('application/pdf').header('content-disposition', `inline; filename="${name}.pdf"`).send(stream)
 }

@@ -100,6 +100,7 @@ const applySettings = async (tx: Tx, { tenant }: TenantFile): Promise<Change[]> 
     duplicate_check: tenant.checks?.duplicate ?? null,
     unusual_check: tenant.checks?.unusual ?? null,
     messaging: tenant.messaging ?? true,
+    color: tenant.color ?? null,
   }
   const { changes } = await sync({
     tx,

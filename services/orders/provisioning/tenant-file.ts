@@ -38,6 +38,8 @@ export const TenantSettings = Type.Object(
       strict,
     ),
     secondary_phone: Type.Optional(Type.Boolean()),
+    /** Of the page of a parcel. */
+    color: Type.Optional(Type.String({ maxLength: 7, pattern: '^#[0-9a-f]{6}$', must: 'be a colour such as #0a5c8f' })),
     /** false: the notifier gets no events of the company's orders. */
     messaging: Type.Optional(Type.Boolean()),
     /** What becomes of what looks wrong but is legal; `warn` where nothing is said. */

@@ -1,0 +1,21 @@
+import { en } from './en.ts'
+import { si } from './si.ts'
+import { ta } from './ta.ts'
+import type { Words } from './words.ts'
+
+export const languages = { en, si, ta } satisfies Record<string, Words>
+export type Language = keyof typeof languages
+
+const isLanguage = (text: string): text is Language => Object.hasOwn(languages, text)
+
+/** The language that an Accept-Language header likes best of those that there are; English when it likes none. Pure. */
+export const languageOf = (header = ''): Language => {
+  const wished = header
+    .slice(0, 500)
+    .split(',')
+    .map(part => /^\s*([a-z]{1,8})(?:-[\w-]*)?\s*(?:;\s*q=([01](?:\.\d{1,3})?)\s*)?$/i.exec(part))
+    .map(match => ({ name: match?.[1]?.toLowerCase() ?? '', quality: Number(match?.[2] ?? 1) }))
+    .filter(({ quality }) => quality > 0)
+    .sort((a, b) => b.quality - a.quality)
+  return wished.map(({ name }) => name).find(isLanguage) ?? 'en'
+}

@@ -1,0 +1,23 @@
+import type { Words } from './words.ts'
+
+export const en: Words = {
+  language: 'English',
+  parcel: 'Parcel',
+  to: 'To',
+  since: 'Since',
+  pay: 'Have ready when it arrives',
+  nothingToPay: 'There is nothing to pay.',
+  stages: {
+    booked: { title: 'Booked', text: 'The sender has booked the parcel. It will be picked up.' },
+    on_its_way: { title: 'On its way', text: 'We have the parcel, and it is on its way.' },
+    out_for_delivery: { title: 'Out for delivery', text: 'The rider is bringing the parcel to you.' },
+    delivered: { title: 'Delivered', text: 'The parcel was delivered.' },
+    delayed: { title: 'Not delivered yet', text: 'The parcel could not be delivered. We will try again.' },
+    returned: { title: 'Returned', text: 'The parcel goes back to the sender.' },
+    cancelled: { title: 'Cancelled', text: 'The sender cancelled the parcel.' },
+  },
+  unknown: {
+    title: 'There is no such parcel',
+    text: 'Compare the number with the one on the label or in the message.',
+  },
+}

@@ -1,0 +1,15 @@
+import type { Stage } from '../stages.ts'
+
+/** What the page says in one language. */
+export interface Words {
+  /** In itself. */
+  readonly language: string
+  readonly parcel: string
+  readonly to: string
+  readonly since: string
+  readonly pay: string
+  readonly nothingToPay: string
+  /** Of a parcel that exists. */
+  readonly stages: Readonly<Record<Stage, { readonly title: string; readonly text: string }>>
+  readonly unknown: { readonly title: string; readonly text: string }
+}

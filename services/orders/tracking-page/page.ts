@@ -1,0 +1,114 @@
+import { createHash } from 'node:crypto'
+import { escapeHtml } from '@courier/shared/http/escape-html.ts'
+import type { Parcel } from './find-parcel.ts'
+import { type Language, languages } from './languages/choose.ts'
+import { type Stage, stageOf, steps, stepsDone } from './stages.ts'
+
+export interface Page {
+  readonly html: string
+  readonly policy: string
+}
+
+/** Where a parcel is, or that there is none, in a page that needs no script. Pure. */
+export const pageOf = (language: Language, parcel: Parcel | undefined): Page => {
+  const words = languages[language]
+  const style = styleOf(parcel?.color ?? '#1d4e6b')
+  const company = parcel ? `<header>${escapeHtml(parcel.company)}</header>` : ''
+  const title = parcel ? words.stages[stageOf(parcel.status_key)].title : words.unknown.title
+  const html = `<!doctype html>
+<html lang="${language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="robots" content="noindex">
+<title>${escapeHtml(title)}</title>
+<link rel="icon" href="data:,">
+<style>${style}</style>
+</head>
+<body>
+${company}
+<main>
+${parcel ? bodyOf(language, parcel) : `<h1>${words.unknown.title}</h1>\n<p>${words.unknown.text}</p>`}
+</main>
+<footer><nav>${Object.entries(languages).map(linkTo(language)).join(' ')}</nav></footer>
+</body>
+</html>
+`
+  const hash = createHash('sha256').update(style).digest('base64')
+  return {
+    html,
+    policy: `default-src 'none'; style-src 'sha256-${hash}'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+  }
+}
+
+const linkTo =
+  (current: Language) =>
+  ([language, words]: [string, { language: string }]): string =>
+    `<a href="?lang=${language}" lang="${language}"${language === current ? ' aria-current="true"' : ''}>${words.language}</a>`
+
+const bodyOf = (language: Language, parcel: Parcel): string => {
+  const words = languages[language]
+  const stage = stageOf(parcel.status_key)
+  const since = new Intl.DateTimeFormat(language, {
+    dateStyle: 'long',
+    timeStyle: 'short',
+    timeZone: parcel.time_zone,
+  }).format(parcel.since)
+  return `<h1>${words.stages[stage].title}</h1>
+<p>${words.stages[stage].text}</p>
+${lineOf(language, stage)}
+${payOf(language, stage, parcel)}
+<dl>
+<dt>${words.parcel}</dt><dd>${escapeHtml(parcel.waybill_number)}</dd>
+<dt>${words.to}</dt><dd>${escapeHtml(parcel.destination)}</dd>
+<dt>${words.since}</dt><dd><time datetime="${parcel.since.toISOString()}">${since}</time></dd>
+</dl>`
+}
+
+/** A parcel that does not arrive has no line of steps. */
+const lineOf = (language: Language, stage: Stage): string => {
+  if (stage === 'returned' || stage === 'cancelled') return ''
+  const done = stepsDone(stage)
+  const items = steps.map((step, index) => {
+    const current = index === done - 1 ? ' aria-current="step"' : ''
+    return `<li${index < done ? ' class="done"' : ''}${current}>${languages[language].stages[step].title}</li>`
+  })
+  return `<ol>${items.join('')}</ol>`
+}
+
+const payOf = (language: Language, stage: Stage, { cod, currency }: Parcel): string => {
+  if (stage === 'delivered' || stage === 'returned' || stage === 'cancelled') return ''
+  const { pay, nothingToPay } = languages[language]
+  return cod > 0
+    ? `<p class="pay">${pay}: <strong>${escapeHtml(currency)} ${cod.toLocaleString('en')}</strong></p>`
+    : `<p class="pay">${nothingToPay}</p>`
+}
+
+/** Black or white, whichever is easier to read on the colour (WCAG 2.2, relative luminance). */
+const onColor = (color: string): string => {
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map(at => {
+    const part = Number.parseInt(color.slice(at, at + 2), 16) / 255
+    return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4
+  })
+  return 0.2126 * red + 0.7152 * green + 0.0722 * blue > 0.179 ? '#000' : '#fff'
+}
+
+const styleOf = (color: string): string => `
+:root{--company:${color};--on:${onColor(color)};color-scheme:light}
+body{margin:0;font:18px/1.5 system-ui,sans-serif;color:#1b1b1b;background:#f4f4f2}
+header{padding:16px 20px;background:var(--company);color:var(--on);font-weight:700;overflow-wrap:anywhere}
+main{max-width:560px;margin:24px auto;padding:8px 24px 24px;background:#fff;border-radius:12px;overflow-wrap:anywhere}
+h1{font-size:1.7em;line-height:1.25;margin:.6em 0 .2em}
+ol{list-style:none;margin:24px 0;padding:0;display:grid;gap:0}
+li{position:relative;padding:0 0 18px 34px;color:#595959}
+li::before{content:"";position:absolute;left:2px;top:5px;width:14px;height:14px;border:2px solid #767676;border-radius:50%;background:#fff;z-index:1}
+li:not(:last-child)::after{content:"";position:absolute;left:10px;top:8px;bottom:-6px;width:2px;background:#c9c9c9}
+li.done{color:#1b1b1b;font-weight:600}
+li.done::before{background:#1b1b1b;border-color:#1b1b1b}
+.pay{padding:12px 16px;border-left:6px solid var(--company);background:#f4f4f2}
+dl{display:grid;grid-template-columns:auto 1fr;gap:4px 16px;margin:0}
+dt{color:#595959}dd{margin:0}
+footer{text-align:center;padding:0 0 24px}
+footer a{display:inline-block;padding:8px 10px;color:#1b1b1b}
+footer a[aria-current]{font-weight:700;text-decoration:none}
+`
