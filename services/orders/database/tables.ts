@@ -1,4 +1,3 @@
-import type { OrderEventType } from '@courier/shared/contract/order-events.ts'
 import type { AuditTable } from '@courier/shared/postgres/audit.ts'
 import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
 import type { ColumnType, Generated } from 'kysely'
@@ -149,7 +148,8 @@ export interface Tables {
     tenant_id: string
     outbox_id: Generated<string>
     row_key: Generated<string>
-    type: OrderEventType
+    /** As in an OrderEvent. */
+    type: string
     waybill_numbers: string[]
     status_keys: string[]
     note: string | null
