@@ -3,8 +3,9 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tables } from '../database/tables.ts'
 import { lockOrder } from '../editing/edit-order.ts'
+import type { CustomerRequest } from '../orders/customer-requests.ts'
 import { limitLockWait } from '../orders/move.ts'
-import { type Decision, insertEvent, lockRequest, type RequestRow, storeDecision } from './queries.ts'
+import { type Decision, insertEvent, lockRequest, storeDecision } from './queries.ts'
 
 export interface WantedDecision extends Decision {
   readonly tenant: string
@@ -15,10 +16,10 @@ export interface WantedDecision extends Decision {
 
 export type Decided =
   /** Also when it is repeated, word for word, by the same member of staff. */
-  | { kind: 'decided'; request: RequestRow; isRepeated: boolean }
+  | { kind: 'decided'; request: CustomerRequest; isRepeated: boolean }
   | { kind: 'unknown' }
   /** It was decided before. */
-  | { kind: 'closed'; request: RequestRow }
+  | { kind: 'closed'; request: CustomerRequest }
 
 /** Decides a request once, with its audit and its event. One transaction. */
 export const decide = (pool: pg.Pool, wanted: WantedDecision): Promise<Decided> =>
@@ -32,9 +33,9 @@ export const decide = (pool: pg.Pool, wanted: WantedDecision): Promise<Decided> 
     const order = await lockOrder(tx, { tenant, waybill, editor: { staffName: wanted.by } })
     const decided = await storeDecision(tx, tenant, requestId, wanted)
     if (order) await insertEvent(tx, tenant, decided, order.status_key, wanted.traceparent)
-    await audit(tx, tenant, wanted.actor, `request.${wanted.decision}`, `${waybill}: ${request.action}`)
+    await audit(tx, tenant, wanted.actor, `request.${wanted.decision}`, `${waybill}: ${request.request}`)
     return { kind: 'decided', request: decided, isRepeated: false }
   })
 
-const isSame = ({ status, note, decided_by }: RequestRow, wanted: WantedDecision): boolean =>
+const isSame = ({ status, note, decided_by }: CustomerRequest, wanted: WantedDecision): boolean =>
   status === wanted.decision && note === wanted.note && decided_by === wanted.by

@@ -2,6 +2,7 @@ import type { ActionOutcome, CustomerAction } from '@courier/shared/contract/cus
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type { RequestStatus, Tx } from '../database/tables.ts'
+import { type CustomerRequest, requestColumns } from '../orders/customer-requests.ts'
 
 /** What came of an action. */
 export interface Outcome {
@@ -52,46 +53,10 @@ const isOpen = async (tx: Tx, tenant: string, waybill: string, action: string): 
   return open !== undefined
 }
 
-/** A request as staff see it. */
-export interface RequestRow {
-  readonly request_id: string
-  readonly waybill_number: string
-  readonly action: string
-  readonly status: RequestStatus
-  readonly happened_at: Date
-  readonly decided_at: Date | null
-  readonly decided_by: string | null
-  readonly note: string | null
-}
-
-const columns = sql.raw('request_id, waybill_number, action, status, happened_at, decided_at, decided_by, note')
-
-export interface RequestFilter {
-  readonly status?: RequestStatus | undefined
-  readonly waybill_number?: string | undefined
-}
-
-/** Up to `limit` requests, newest first, older than the request `before`. */
-export const listRequests = async (
-  tx: Tx,
-  tenant: string,
-  { status, waybill_number }: RequestFilter,
-  before: string | undefined,
-  limit: number,
-): Promise<RequestRow[]> => {
-  const { rows } = await sql<RequestRow>`
-    select ${columns} from customer_actions
-    where tenant_id = ${tenant} and ${status === undefined ? sql`status is not null` : sql`status = ${status}`}
-      ${waybill_number === undefined ? sql`` : sql`and waybill_number = ${waybill_number}`}
-      ${before === undefined ? sql`` : sql`and request_id < ${before}::bigint`}
-    order by request_id desc limit ${limit}`.execute(tx)
-  return rows
-}
-
 /** Holds the request until the transaction ends. */
-export const lockRequest = async (tx: Tx, tenant: string, id: string): Promise<RequestRow | undefined> => {
-  const { rows } = await sql<RequestRow>`
-    select ${columns} from customer_actions
+export const lockRequest = async (tx: Tx, tenant: string, id: string): Promise<CustomerRequest | undefined> => {
+  const { rows } = await sql<CustomerRequest>`
+    select ${requestColumns} from customer_actions
     where tenant_id = ${tenant} and request_id = ${id}::bigint and status is not null for update`.execute(tx)
   return rows[0]
 }
@@ -104,17 +69,17 @@ export interface Decision {
 }
 
 export const storeDecision = async (tx: Tx, tenant: string, id: string, { decision, note, by }: Decision) => {
-  const { rows } = await sql<RequestRow>`
+  const { rows } = await sql<CustomerRequest>`
     update customer_actions set status = ${decision}, note = ${note}, decided_by = ${by}, decided_at = now()
-    where tenant_id = ${tenant} and request_id = ${id}::bigint returning ${columns}`.execute(tx)
-  return rows[0] as RequestRow
+    where tenant_id = ${tenant} and request_id = ${id}::bigint returning ${requestColumns}`.execute(tx)
+  return rows[0] as CustomerRequest
 }
 
 /** The event of a decision, if the tenant has messaging. The order is locked: its events keep their order. */
 export const insertEvent = (
   tx: Tx,
   tenant: string,
-  { waybill_number, action, status, note }: RequestRow,
+  { waybill_number, request, status, note }: CustomerRequest,
   statusKey: string,
   traceparent: string | undefined,
 ) =>
@@ -123,7 +88,7 @@ export const insertEvent = (
       select clock_timestamp() as now
     )
     insert into outbox (tenant_id, type, waybill_numbers, status_keys, note, happened_at, traceparents)
-    select ${tenant}, ${`${action}.${status}`}, array[${waybill_number}], array[${statusKey}], ${note}, now,
+    select ${tenant}, ${`${request}.${status}`}, array[${waybill_number}], array[${statusKey}], ${note}, now,
       ${traceparent === undefined ? null : [traceparent]}::text[]
     from clock, tenants where tenants.tenant_id = ${tenant} and messaging returning outbox.tenant_id`.execute(tx)
 

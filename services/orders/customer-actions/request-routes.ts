@@ -6,16 +6,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
+import { CustomerRequest, exampleRequest, listRequests } from '../orders/customer-requests.ts'
 import { type Decided, decide } from './decide.ts'
-import { listRequests, type RequestRow } from './queries.ts'
-import {
-  CustomerRequest,
-  exampleRequest,
-  RequestDecision,
-  requestFilters,
-  requestPaging,
-  requestView,
-} from './schema.ts'
+import { RequestDecision, requestFilters, requestPaging } from './schema.ts'
 
 export interface RequestsOptions {
   readonly pool: pg.Pool
@@ -29,7 +22,9 @@ const decidedMessage = 'Request Decided Successfully'
 const closed = {
   ...ErrorBody,
   description: 'It was decided before: the message says by whom and when.',
-  examples: [{ message: 'Kamal Perera declined this request at 2026-02-19T19:20:00.000Z.', code: 'already_decided' }],
+  examples: [
+    { message: 'Kamal Perera declined this request at 2026-02-19T19:20:00.000000Z.', code: 'already_decided' },
+  ],
 }
 /** A note with every character escaped is 6,000 bytes. */
 const maxDecisionBytes = 8_192
@@ -59,7 +54,7 @@ export const customerRequests: FastifyPluginAsyncTypebox<RequestsOptions> = asyn
       const [filter, limit] = [RequestsQuery.read(query), Number(query.limit ?? 50)]
       // One row more than the page holds shows whether another page follows.
       const rows = await inTenant(pool, tenant, (tx: Tx) => listRequests(tx, tenant, filter, query.cursor, limit + 1))
-      const data = rows.slice(0, limit).map(requestView)
+      const data = rows.slice(0, limit)
       return { data, next_cursor: rows.length > limit ? (data.at(-1)?.id ?? null) : null }
     },
   )
@@ -102,16 +97,16 @@ export const customerRequests: FastifyPluginAsyncTypebox<RequestsOptions> = asyn
       const row = rowOf(decided)
       if (decided.kind === 'decided' && !decided.isRepeated) {
         onDecided(tenant)
-        request.log.info({ customer_request: row.request_id, decision }, 'customer_request.decided')
+        request.log.info({ customer_request: row.id, decision }, 'customer_request.decided')
       }
-      return { message: decidedMessage, data: requestView(row) } as const
+      return { message: decidedMessage, data: row } as const
     },
   )
 }
 
-const rowOf = (decided: Decided): RequestRow => {
+const rowOf = (decided: Decided): CustomerRequest => {
   if (decided.kind === 'unknown') throw httpError('not_found', 'There is no such request.')
   if (decided.kind === 'decided') return decided.request
   const { status, decided_by, decided_at } = decided.request
-  throw httpError('already_decided', `${decided_by} ${status} this request at ${decided_at?.toISOString()}.`)
+  throw httpError('already_decided', `${decided_by} ${status} this request at ${decided_at}.`)
 }

@@ -1,5 +1,6 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { changeActors } from '../database/tables.ts'
+import { CustomerRequest, maxRequests } from './customer-requests.ts'
 import { actorIn, type EditRow, type EventRow, maxEdits, type OrderRow, type TrackedOrder } from './find-order.ts'
 import { timeAgo } from './time-ago.ts'
 
@@ -90,6 +91,9 @@ export const StaffOrderView = Type.Object(
       { description: 'Newest first, with what staff wrote.' },
     ),
     edits: editsOf(Type.Object({ ...OrderEdited.properties, reason: nullable }, { title: 'StaffOrderEdited' })),
+    requests: Type.Array(CustomerRequest, {
+      description: `What the customer asked for (docs/replies.md#requests-for-staff): the newest ${maxRequests}, newest first.`,
+    }),
   },
   { title: 'StaffOrder' },
 )
@@ -190,9 +194,14 @@ export const merchantView = (tracked: TrackedOrder, now: Date): Static<typeof Tr
   edits: tracked.edits.map(edit => toEdit(edit, tracked.order.merchant.name)),
 })
 
-/** An order for staff: with notes. */
-export const staffView = (tracked: TrackedOrder, now: Date): Static<typeof StaffOrderView> => ({
+/** An order for staff: with notes and requests. */
+export const staffView = (
+  tracked: TrackedOrder,
+  requests: CustomerRequest[],
+  now: Date,
+): Static<typeof StaffOrderView> => ({
   ...tracked.order,
   timeline: timelineOf(tracked, now).map((event, index) => ({ ...event, note: tracked.timeline[index]?.note ?? null })),
   edits: tracked.edits.map(edit => ({ ...toEdit(edit, tracked.order.merchant.name), reason: edit.reason })),
+  requests,
 })

@@ -214,7 +214,7 @@ t.test('any other action is a request, open once, until the order is in a final 
     t.match({ outcome, order }, { outcome: 'requested', order: { status_key: 'key_2' } })
   const { data } = (await list('?waybill_number=DM00000050')).body
   t.match(data, [
-    { request: 'call_me', status: 'open', requested_at: '2026-02-19T19:06:23.000Z', decided_by: null, note: null },
+    { request: 'call_me', status: 'open', requested_at: '2026-02-19T19:06:23.000000Z', decided_by: null, note: null },
     { request: 'reschedule', status: 'open', waybill_number: 'DM00000050', decided_at: null },
   ])
   t.equal((await outboxOf('DM00000050')).length, 1, 'a request is no event')
