@@ -3,10 +3,7 @@ import PDFDocument from 'pdfkit'
 import { drawLabel, labelHeight, labelWidth, mm } from './draw-label.ts'
 import { drawRunSheet } from './draw-run-sheet.ts'
 import { readFonts } from './fonts.ts'
-import type { Label } from './label.ts'
-
-export const layouts = ['100x150', 'a4x4'] as const
-export type Layout = (typeof layouts)[number]
+import type { Label, Layout } from './label.ts'
 
 /** What is to be printed. */
 export type PrintJob =

@@ -2,6 +2,10 @@ import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { type OrderRow, orderColumns, orderJoins } from '../orders/find-order.ts'
 
+/** A label on each page, or four on each page of A4. */
+export const layouts = ['100x150', 'a4x4'] as const
+export type Layout = (typeof layouts)[number]
+
 /** What is printed about a parcel. */
 export interface Label extends OrderRow {
   /** The tenant's name. */

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { layouts } from './draw.ts'
+import { type Layout, layouts } from './label.ts'
 
 export const maxLabels = 500
 /** A waybill with every character escaped is 300 bytes; the rest is for white space. */
@@ -9,7 +9,7 @@ const WaybillNumbers = Type.Array(
   Type.String({ maxLength: 100, pattern: '^\\s*[\\x21-\\x7e]{1,50}\\s*$', must: 'be a waybill number' }),
   { minItems: 1, maxItems: maxLabels, description: 'In the order of printing.' },
 )
-const Layout = Type.Unsafe<(typeof layouts)[number]>(
+const LayoutName = Type.Unsafe<Layout>(
   Type.String({
     maxLength: 10,
     pattern: `^(${layouts.join('|')})$`,
@@ -30,10 +30,10 @@ const Format = Type.Unsafe<Format>(
   }),
 )
 
-export const LabelQuery = Type.Object({ format: Type.Optional(Format), layout: Type.Optional(Layout) })
+export const LabelQuery = Type.Object({ format: Type.Optional(Format), layout: Type.Optional(LayoutName) })
 
 export const LabelRequest = Type.Object(
-  { waybill_numbers: WaybillNumbers, layout: Type.Optional(Layout), format: Type.Optional(Format) },
+  { waybill_numbers: WaybillNumbers, layout: Type.Optional(LayoutName), format: Type.Optional(Format) },
   { title: 'LabelRequest', examples: [{ waybill_numbers: ['DM00000001', 'DM00000002'], layout: 'a4x4' }] },
 )
 
