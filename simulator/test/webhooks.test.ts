@@ -50,7 +50,11 @@ t.test('a template gets another category, announced before if control says so', 
   control.changeCategory({ ...change, category: 'MARKETING' })
   await send()
   await idle()
-  const named = { message_template_name: 'order_delivered', message_template_language: 'en-US', new_category: 'UTILITY' }
+  const named = {
+    message_template_name: 'order_delivered',
+    message_template_language: 'en-US',
+    new_category: 'UTILITY',
+  }
   const [announced, changed] = callback.changes().filter(({ field }) => field === 'template_category_update')
   t.match(announced.value, { ...named, correct_category: 'MARKETING', category_update_timestamp: Number })
   t.match(changed.value, { ...named, previous_category: 'UTILITY', new_category: 'MARKETING' })
