@@ -55,7 +55,10 @@ t.test('a template gets another category, announced before if control says so', 
     message_template_language: 'en-US',
     new_category: 'UTILITY',
   }
-  const [announced, changed] = callback.changes().filter(({ field }) => field === 'template_category_update')
+  const changes = callback.changes().filter(({ field }) => field === 'template_category_update')
+  const [announced, changed] = changes.sort(
+    (a, b) => Number('previous_category' in a.value) - Number('previous_category' in b.value),
+  )
   t.match(announced.value, { ...named, correct_category: 'MARKETING', category_update_timestamp: Number })
   t.match(changed.value, { ...named, previous_category: 'UTILITY', new_category: 'MARKETING' })
   t.match(callback.statuses()[0].pricing, { category: 'marketing', type: 'regular' })
