@@ -13,8 +13,14 @@ export type BlockReason =
   /** Due again after `seconds`; not an attempt. */
   | { kind: 'wait'; seconds: number }
 
+/** What the pre-send check looks at. */
+export type DueToCheck = Pick<
+  ClaimedMessage,
+  'conversation' | 'plan' | 'holdsUntilOpen' | 'isExempt' | 'isMarketing' | 'isTemplateHeld' | 'supersededBy'
+>
+
 /** The pre-send check: undefined when the message may be sent. Pure. */
-export const blockReasonOf = (message: ClaimedMessage, now: Date): BlockReason | undefined => {
+export const blockReasonOf = (message: DueToCheck, now: Date): BlockReason | undefined => {
   const { conversation, plan, holdsUntilOpen } = message
   if (message.supersededBy) return { kind: 'cancelled', detail: message.supersededBy }
   if (conversation?.optedOutAt && !message.isExempt)
