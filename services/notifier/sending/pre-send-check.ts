@@ -40,15 +40,15 @@ export interface Blocked {
 }
 
 /**
- * Stores the outcome of blocked messages. Each is checked once more with its conversation locked: the customer may have
+ * Stores the outcome of messages that were blocked `now`, by Postgres' clock. Each is checked once more with its conversation locked: the customer may have
  * written meanwhile, and then it stays due.
  */
-export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[]): Promise<void> => {
+export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[], now: Date): Promise<void> => {
   for (const { message, reason } of blocked)
     await inTenant(pool, message.tenant, async (tx: Tx) => {
       const { tenant, phoneNumberId, recipient, id, fence } = message
       const conversations = await lockConversations(tx, tenant, phoneNumberId, [recipient])
-      const current = blockReasonOf({ ...message, conversation: conversations.get(recipient) }, new Date())
+      const current = blockReasonOf({ ...message, conversation: conversations.get(recipient) }, now)
       const { kind } = current?.kind === reason.kind ? current : { kind: 'wait' as const }
       const seconds = reason.kind === 'wait' ? reason.seconds : 0
       const status = kind === 'wait' ? 'queued' : kind
