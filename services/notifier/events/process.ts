@@ -83,13 +83,14 @@ const queue = async (
   const errors = new Map<string, EventError[]>()
   const failed = new Set<string>()
   for (const [index, { rule, event, request }] of wanted.entries()) {
-    const judged = judge(request, context)
+    const judged = judge(request, context, rule.pausedReason)
     if (judged.kind === 'error' || judged.failure !== undefined) failed.add(event.id)
     if (judged.kind === 'message')
       messages.push({
         id: ids[index] as string,
         ...judged,
         rule,
+        merchant: event.order.merchant_name,
         isInDoubt: isInDoubt(event),
         traceparent: event.traceparent,
       })
@@ -113,9 +114,9 @@ const supersedingOf = (wanted: readonly WantedMessage[], ids: readonly string[])
 type Judged = ({ kind: 'message' } & Omit<NewMessage, 'id'>) | { kind: 'error'; error: EventError }
 
 /** With a known recipient and number, an unsendable message is stored as failed; else it is an error of the event. Pure. */
-const judge = (request: MessageRequest, context: SendingContext): Judged => {
+const judge = (request: MessageRequest, context: SendingContext, pausedReason: string | null): Judged => {
   const result = checkMessage(request, context)
-  if (result.kind === 'checked') return { kind: 'message', message: result.message, failure: undefined }
+  if (result.kind === 'checked') return { kind: 'message', message: result.message, failure: pausedReason ?? undefined }
   const { template } = request
   const error = (detail: string): Judged => ({ kind: 'error', error: { template: template.name, detail } })
   const channel = chooseChannel(request.channel, context.channels)

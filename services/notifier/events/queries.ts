@@ -26,6 +26,8 @@ export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {
     sendBetween: row.send_between,
     supersedes: row.supersedes,
     expiresAfterHours: row.expires_after_hours,
+    pausesOnCategoryChange: row.pauses_on_category_change,
+    pausedReason: row.paused_reason,
   }))
 }
 

@@ -2,7 +2,8 @@ import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import type { ChannelRow, SendingChannel } from '../channels/queries.ts'
 import { pauseOf } from '../channels/view.ts'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
-import { normalisePhone } from '../conversations/phone-number.ts'
+import { countryOf, normalisePhone } from '../conversations/phone-number.ts'
+import { priceOf, type TenantTariffs } from '../costs/price.ts'
 import { type CheckedMessage, categoryOf, chooseChannel, exempts, type SendingContext } from '../messages/check.ts'
 import { putOffUntil, waitsFor } from '../messages/hours.ts'
 import { firstStatus } from '../messages/insert.ts'
@@ -24,6 +25,7 @@ export interface Examined {
 
 export interface PreflightContext extends SendingContext {
   readonly rows: ReadonlyMap<string, ChannelRow>
+  readonly tariffs: TenantTariffs
 }
 
 /** What would become of the message if it were sent now. Pure. */
@@ -37,6 +39,8 @@ export const preflightOf = (examined: Examined, context: PreflightContext): Pref
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
   const { lastInboundAt = null, optedOutAt = null, marketingOutAt = null } = conversation ?? {}
   const hours = checked?.hours ?? (body.respect_hours ? context.hours : undefined)
+  const left = checked && row ? leaving(checked, channel, row, known, context) : { ...waiting(null), errors }
+  const at = left.leaves_at ? new Date(left.leaves_at) : context.now
   return {
     status: checked ? firstStatus(checked) : 'refused',
     to: recipient ?? null,
@@ -49,7 +53,13 @@ export const preflightOf = (examined: Examined, context: PreflightContext): Pref
       exempt: exempts(context, categoryOf(known), request ?? {}),
     },
     hours: hours ? { between: [...hours.between], time_zone: hours.timeZone } : null,
-    ...(checked && row ? leaving(checked, channel, row, known, context) : { ...waiting(null), errors }),
+    ...left,
+    price: priceOf(context.tariffs, {
+      category: known?.category,
+      country: recipient && countryOf(recipient),
+      at,
+      isWindowOpen: isOpen(lastInboundAt, at),
+    }),
   }
 }
 
@@ -76,7 +86,7 @@ const leaving = (
       plan: channel.plan,
       conversation: conversation(channel, message.recipient),
       isMarketing: known?.category === 'MARKETING',
-      isTemplateHeld: !!known?.heldAt,
+      templateHold: known?.budgetPausedAt ? 'budget' : null,
       supersededBy: null,
     },
     at,
@@ -87,7 +97,7 @@ const leaving = (
     const sentence = `The channel is paused: ${paused_reason}`
     return { ...waiting(sentence), errors: { channel: [sentence] } }
   }
-  if (reason) return { ...waiting(reason.kind === 'held' ? reason.detail : 'the template is held'), errors: {} }
+  if (reason) return { ...waiting(reason.detail ?? null), errors: {} }
   const waits_for = message.waitsFor ?? (hours && later ? waitsFor(hours) : null)
   return { leaves_at: at.toISOString(), waits_for, errors: {} }
 }

@@ -3,6 +3,7 @@ import { ErrorList, maxCounted } from '@courier/shared/http/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { findChannels } from '../channels/queries.ts'
 import { conversationOf } from '../conversations/queries.ts'
+import { findTariffs } from '../costs/queries.ts'
 import type { Tables } from '../database/tables.ts'
 import { readRequests, type WaybillDependencies } from '../messages/about-waybill.ts'
 import { checkRequests, type PathOf } from '../messages/accept.ts'
@@ -34,11 +35,12 @@ export const preflight = async (
     if (isMalformed || errors.isFull) return { kind: 'refused', errors }
     const rows = new Map((await findChannels(tx, tenant)).map(row => [row.phone_number_id, row]))
     const errorsOf = splitErrors(errors.errors, bodies.length, pathOf)
+    const known = { ...context, rows, tariffs: await findTariffs(tx, tenant) }
     const messages = bodies.flatMap((body, index) => {
       const ofMessage = errorsOf[index] ?? {}
       const isRefused = Object.keys(ofMessage).length > 0
       const examined = { request: requests[index], checked: isRefused ? undefined : checked[index], errors: ofMessage }
-      return body ? [preflightOf({ body, ...examined }, { ...context, rows })] : []
+      return body ? [preflightOf({ body, ...examined }, known)] : []
     })
     return { kind: 'examined', messages }
   })

@@ -50,10 +50,21 @@ export const Preflight = Type.Object(
       description: "When it is sent, apart from its number's rate; null: not as things stand.",
     }),
     waits_for: orNull(Type.String(), { description: 'Why it is sent later than asked for, or not yet.' }),
+    price: Type.Object(
+      {
+        amount: orNull(Type.String(), { description: 'An exact decimal.' }),
+        currency: Text,
+        category: Text,
+        is_free: Type.Boolean(),
+        reason: oneOf('tariff', 'open_window', 'no_tariff', 'no_category'),
+      },
+      {
+        description:
+          'Of a delivery at `leaves_at`, or now; the amount is null where the `reason` is that it is not known.',
+      },
+    ),
   },
-  {
-    title: 'Preflight',
-  },
+  { title: 'Preflight' },
 )
 export type Preflight = Static<typeof Preflight>
 
@@ -74,6 +85,7 @@ const examplePreflight: Preflight = {
   hours: null,
   leaves_at: '2026-02-19T19:06:23.000Z',
   waits_for: null,
+  price: { amount: '0.0165', currency: 'USD', category: 'utility', is_free: false, reason: 'tariff' },
 }
 
 export const Preflights = Type.Object(

@@ -126,12 +126,12 @@ const claimDue = async (
         old.is_paced and old.due_at > now() - interval '1 second' as "hasRecipientSlot",
         m.holds_until_open as "holdsUntilOpen", m.is_exempt as "isExempt", m.hours,
         m.superseded_by as "supersededBy", m.waybill_number as "waybillNumber", m.traceparent,
-        exists (
-          select from channels c join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
+        (
+          select case when t.held_at is null then 'budget' else 'refused' end from channels c join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
           where c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
             and t.name = m.template ->> 'name' and t.language = m.template -> 'language' ->> 'code'
-            and t.held_at is not null
-        ) as "isTemplateHeld"`,
+            and (t.held_at is not null or t.budget_paused_at is not null)
+        ) as "templateHold"`,
     values: [channels.map(c => c.tenant), channels.map(c => c.phoneNumberId), counts, claimSeconds],
   })
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))

@@ -32,6 +32,8 @@ export interface ListedTemplate {
 export interface CatalogueTemplate extends ListedTemplate {
   readonly heldAt: Date | null
   readonly heldCode: number | null
+  /** Set while the tenant's budget keeps it from being sent. */
+  readonly budgetPausedAt: Date | null
 }
 
 /** A button as a send sees it: its place in the list is its index. */

@@ -16,7 +16,7 @@ const claimed = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   plan: 'paid',
   holdsUntilOpen: false,
   conversation: undefined,
-  isTemplateHeld: false,
+  templateHold: null,
   isExempt: false,
   isMarketing: false,
   hours: null,

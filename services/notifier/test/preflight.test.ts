@@ -4,6 +4,7 @@ import t, { type Test } from 'tap'
 import { recordInbound } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { Preflight } from '../preflight/view.ts'
+import { applyTariffs } from '../provisioning/apply-costs.ts'
 import { holdTemplate } from '../templates/queries.ts'
 import { syncTemplates } from '../templates/sync.ts'
 import { phoneNumberId, until } from './fixture.ts'
@@ -291,6 +292,26 @@ t.test('it says what a message waits for, and what it will fail of', async t => 
   const failed = `select 1 from messages where status = 'failed' and error_meaning = 'No conversation was open when it was due.'`
   await until('it failed', async () => (await rows(failed)).length === 1)
   await queue.stop()
+})
+
+t.test('it says what the delivery costs, and that the budget is used up', async t => {
+  const { look, rows, pool } = await prepare(t)
+  const price = async (name: string, to: string) => (await look(saying(name, two, { to }))).price
+  t.match(await price('order_delivered', stranger), { amount: null, reason: 'no_tariff' })
+  await inTenant(pool, 'demo', async (tx: Tx) => {
+    await tx.client.query(`update tenants set currency = 'USD'`)
+    await applyTariffs(tx, 'demo', [{ category: 'utility', country: 'LK', from: '2020-01-01', price: '0.0165' }])
+  })
+  const tariff = { amount: '0.0165', currency: 'USD', category: 'utility', is_free: false, reason: 'tariff' }
+  t.strictSame(await price('order_delivered', stranger), tariff)
+  t.match(await price('order_delivered', writer), { amount: '0', is_free: true, reason: 'open_window' })
+  t.match(await price('unknown', stranger), { amount: null, reason: 'no_category' })
+  await rows(`update templates set budget_paused_at = now() where category = 'MARKETING'`)
+  t.match(await look(saying('offer', two)), {
+    status: 'queued',
+    leaves_at: null,
+    waits_for: "waits: the month's budget is used up",
+  })
 })
 
 t.test('a message at the end of its hours leaves when they begin again', async t => {
