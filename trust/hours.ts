@@ -57,7 +57,7 @@ const spansAround = (minute: number, timeZone: string): Span[] => {
 }
 
 /** Hours around the change of clocks from 02:00 to 03:00 and back. */
-const berlin = [
+const berlin: readonly Span['between'][] = [
   ['01:00', '02:30'],
   ['02:30', '08:00'],
   ['22:00', '02:00'],
@@ -70,7 +70,7 @@ const scenes = (): Record<'now' | 'spring' | 'autumn', Scene> => {
   const next = Math.ceil(Date.now() / 60_000 + 1) * 60_000
   const change = (name: string, time: string): Scene => {
     const minute = Date.parse(time)
-    const spans = berlin.map(between => ({ timeZone: 'Europe/Berlin', between }) as unknown as Span)
+    const spans = berlin.map(between => ({ timeZone: 'Europe/Berlin', between }))
     return { name, minute, spans: [...spans, ...spansAround(minute, 'Asia/Colombo')] }
   }
   const zones = ['Asia/Colombo', 'America/New_York', 'Australia/Lord_Howe']
