@@ -1,4 +1,4 @@
-/** The categories that a tariff may price, as the platform's webhooks spell them (docs/messaging-api.md#prices). */
+/** The categories that a tariff may price, as the platform's webhooks spell them (docs/messaging-api.md#pricing). */
 export const pricedCategories = [
   'marketing',
   'utility',

@@ -42,7 +42,8 @@ const storeReport = async (tx: Tx, report: CategoryReport): Promise<boolean> => 
       category_reported_at = ${reportedAt}, category = case when ${isAnnounced} then category else ${to} end
     where tenant_id = ${tenant} and waba_id = ${wabaId} and name = ${name} and language = ${language}
       and (category_reported_at is null or category_reported_at <= ${reportedAt})
-      and (category_to, category_at) is distinct from (${to}, ${at}::timestamptz)`.execute(tx)
+      and (category_to, category_at, category_reported_at)
+        is distinct from (${to}, ${at}::timestamptz, ${reportedAt}::timestamptz)`.execute(tx)
   return numAffectedRows === 1n
 }
 

@@ -13,7 +13,7 @@ import { createNotifierHousekeeping } from '../housekeeping.ts'
 import { applyTariffs } from '../provisioning/apply-costs.ts'
 import { checkFile } from '../provisioning/check-file.ts'
 import { demoFile } from './rules-of-demo.ts'
-import { createFixture, envelope, minutesAgo, status } from './webhooks-fixture.ts'
+import { change, createFixture, envelope, minutesAgo, seconds, status } from './webhooks-fixture.ts'
 
 const tariff = (category: string, country: string, from: string, price: string): Tariff => ({
   category,
@@ -31,7 +31,10 @@ const pricing = (more: object = {}) => ({
 const delivered = (id: string, more: object = {}) =>
   status({ id, status: 'delivered', timestamp: minutesAgo(5), pricing: pricing(), ...more })
 
-const { app, pool, rows, addMessages, call, get } = await createFixture(t)
+const noticed: string[] = []
+const { app, pool, rows, addMessages, call, get } = await createFixture(t, {
+  onCategory: ({ to, isAnnounced }) => noticed.push(`${to} ${isAnnounced}`),
+})
 await app.register(async staff => {
   staff.addHook('onRequest', async request => {
     const actor = { kind: 'staff' as const, name: 'Ruwan' }
@@ -108,6 +111,50 @@ t.test('a message that was sent again costs twice where both sends were delivere
   await call(envelope({ statuses: [former, delivered(wamid), former] }))
   t.equal((await prices()).length, 2)
   t.match(await costOf(id), { amount: '0.033', is_free: false })
+})
+
+t.test('a changed category is announced, made, shown and priced as billed', async t => {
+  await rows(`insert into templates (tenant_id, waba_id, name, language, status, category, parameter_format, components)
+    values ('demo', 'waba-demo', 'order_created', 'en_US', 'APPROVED', 'UTILITY', 'POSITIONAL', '[]')`)
+  const named = {
+    message_template_id: 278077987957091,
+    message_template_name: 'order_created',
+    message_template_language: 'en-US',
+  }
+  const post = async (value: object, at: number) => {
+    const entry = [change({ ...named, ...value }, 'template_category_update', 'waba-demo', at)]
+    t.equal((await call({ object: 'whatsapp_business_account', entry })).statusCode, 200)
+  }
+  const shown = async () => {
+    const { category, category_change } = (await get('/api/templates?name=order_created')).json().data[0]
+    return [category, category_change]
+  }
+  const now = seconds(new Date())
+  const iso = (at: number) => new Date(at * 1000).toISOString()
+  t.strictSame(await shown(), ['UTILITY', null])
+  await post(
+    { correct_category: 'MARKETING', new_category: 'UTILITY', category_update_timestamp: now + 86_400 },
+    now - 60,
+  )
+  const coming = ['UTILITY', { from: 'UTILITY', to: 'MARKETING', at: iso(now + 86_400) }]
+  t.strictSame(await shown(), coming)
+  for (const odd of [
+    {},
+    { new_category: 7 },
+    { new_category: 'x y' },
+    { new_category: 'MARKETING', message_template_name: null },
+  ])
+    await post(odd, now - 30)
+  t.strictSame(await shown(), coming)
+  await post({ previous_category: 'UTILITY', new_category: 'MARKETING' }, now - 20)
+  const changed = ['MARKETING', { from: 'UTILITY', to: 'MARKETING', at: iso(now - 20) }]
+  t.strictSame(await shown(), changed)
+  await post(
+    { correct_category: 'MARKETING', new_category: 'UTILITY', category_update_timestamp: now + 86_400 },
+    now - 60,
+  )
+  t.strictSame(await shown(), changed, 'an older report changes nothing')
+  t.strictSame(noticed, ['MARKETING true', 'MARKETING false'])
 })
 
 t.test('processes of 0.1.0 write beside ours', async t => {

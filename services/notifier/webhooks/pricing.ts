@@ -1,7 +1,7 @@
 import { normaliseCategory } from '../costs/price.ts'
 import { type Json, text } from './json.ts'
 
-/** What the platform bills a message as (docs/messaging-api.md#prices). */
+/** What the platform bills a message as (docs/messaging-api.md#pricing). */
 export interface Pricing {
   /** In lower case. */
   readonly category: string
