@@ -808,8 +808,8 @@ export interface components {
             order: components["schemas"]["OrderSnapshot"];
             /** @description The trace that the event belongs to, as W3C's header of that name. */
             traceparent?: string;
-            /** @enum {string} */
-            type: "order.created" | "order.status_changed";
+            /** @description order.created, order.status_changed, or of a customer's request, such as call_me.accepted or call_me.declined. */
+            type: string;
         };
         OrderEvents: {
             events: components["schemas"]["OrderEvent"][];

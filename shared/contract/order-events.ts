@@ -65,6 +65,11 @@ export const orderFields = Object.keys(OrderSnapshot.properties).filter(name => 
 
 export const orderEventTypes = ['order.created', 'order.status_changed'] as const
 export type OrderEventType = (typeof orderEventTypes)[number]
+/** Besides those: what staff decided about a customer's request, such as `call_me.accepted`. */
+const eventTypePattern = '^(order\\.(created|status_changed)|[a-z][a-z0-9_]{0,62}\\.(accepted|declined))$'
+
+/** Whether an order was created or came to a status; other events leave it as it is. */
+export const isStatusEvent = (type: string): boolean => orderEventTypes.some(known => known === type)
 
 const utcTime = '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?Z$'
 
@@ -79,7 +84,12 @@ export const UtcTime = Type.String({
 export const OrderEvent = Type.Object(
   {
     id: Type.String({ minLength: 1, maxLength: 200 }),
-    type: Type.Union(orderEventTypes.map(type => Type.Literal(type))),
+    type: Type.String({
+      maxLength: 72,
+      pattern: eventTypePattern,
+      must: `be ${orderEventTypes.join(', ')}, or the name of a request and .accepted or .declined`,
+      description: `${orderEventTypes.join(', ')}, or of a customer's request, such as call_me.accepted or call_me.declined.`,
+    }),
     happened_at: UtcTime,
     order: OrderSnapshot,
     traceparent: Type.Optional(

@@ -1,4 +1,4 @@
-import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
+import { type OrderEvent, orderEventTypes } from '@courier/shared/contract/order-events.ts'
 import { sql } from 'kysely'
 import type { EventError, Tx } from '../database/tables.ts'
 import type { Rule } from './rules.ts'
@@ -77,8 +77,8 @@ export const findFailedEvents = (tx: Tx, tenant: string, waybill: string) =>
     .execute()
 
 /**
- * Events that happened from `since` on, in the order in which they were processed: those after the event `after`, `limit` at
- * most. They were processed after they happened, but for the difference of two clocks.
+ * Changes of status that happened from `since` on, in the order in which they were processed: those after the event `after`,
+ * `limit` at most. They were processed after they happened, but for the difference of two clocks.
  */
 export const findKnownEvents = async (
   tx: Tx,
@@ -89,7 +89,8 @@ export const findKnownEvents = async (
 ): Promise<KnownEvent[]> => {
   const { rows } = await sql<KnownEvent>`
     select event_id, waybill_number, status_key, happened_at from events
-    where tenant_id = ${tenant} and happened_at >= ${since} and taken_at >= ${since}::timestamptz - interval '1 hour'
+    where tenant_id = ${tenant} and type = any(${[...orderEventTypes]}) and happened_at >= ${since}
+      and taken_at >= ${since}::timestamptz - interval '1 hour'
       and (${after ?? null}::text is null or (taken_at, event_id) > (
         select taken_at, event_id from events where tenant_id = ${tenant} and event_id = ${after ?? ''}))
     order by taken_at, event_id limit ${limit}`.execute(tx)

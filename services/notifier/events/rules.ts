@@ -1,4 +1,9 @@
-import { isUnderWay, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import {
+  isStatusEvent,
+  isUnderWay,
+  type OrderEvent,
+  type OrderSnapshot,
+} from '@courier/shared/contract/order-events.ts'
 import type { Hours } from '../messages/hours.ts'
 import { fillComponent } from '../messages/placeholders.ts'
 import type { MessageRequest } from '../messages/schema.ts'
@@ -6,7 +11,7 @@ import type { Component, MessageTemplate } from '../messaging-api/message-templa
 
 /** Which event makes which message. */
 export interface Rule {
-  /** order.created, order.status_changed, or the key of a status that an order reaches. */
+  /** The type of an event, or the key of a status that an order reaches. */
   readonly event: string
   readonly template: string
   readonly language: string
@@ -32,7 +37,7 @@ export interface Rule {
 
 /** A status key fires when an order reaches that status, at its creation or by a move. */
 export const fires = (rule: Rule, { type, order }: OrderEvent): boolean =>
-  rule.event === type || rule.event === order.status_key
+  rule.event === type || (isStatusEvent(type) && rule.event === order.status_key)
 
 /** A tenant's settings for the rules that name no hours. */
 export interface TenantHours {

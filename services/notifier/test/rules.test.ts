@@ -32,6 +32,15 @@ t.test('a rule fires on its event, or when an order comes to its status', async 
   t.same(firing('key_1'), [false, false])
 })
 
+t.test("a decision about a customer's request fires only rules on exactly that", async t => {
+  const decided = orderEvent('c', { status_key: 'key_12' }, 'call_me.accepted')
+  const fired = ['call_me.accepted', 'call_me.declined', 'order.status_changed', 'key_12', 'call_me']
+  t.same(
+    fired.filter(event => fires(rule(event), decided)),
+    ['call_me.accepted'],
+  )
+})
+
 t.test('fields stand in texts as plain words and digits', async t => {
   const order = orderFacts({ cod: 1500000, delivery_charge: 450.5, description: null, order_no: '' })
   const filled: [text: string, expected: string][] = [

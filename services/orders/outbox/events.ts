@@ -1,4 +1,4 @@
-import type { OrderEvent, OrderEventType } from '@courier/shared/contract/order-events.ts'
+import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
 import type { FoundOrder } from '../orders/order-snapshot.ts'
 import { isFinal, type Statuses } from '../orders/statuses.ts'
 
@@ -6,7 +6,7 @@ import { isFinal, type Statuses } from '../orders/statuses.ts'
 export interface OutboxRow {
   readonly id: string
   readonly key: string
-  readonly type: OrderEventType
+  readonly type: OrderEvent['type']
   readonly waybills: readonly string[]
   /** The new status of each waybill. */
   readonly statusKeys: readonly string[]

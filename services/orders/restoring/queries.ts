@@ -1,3 +1,4 @@
+import { type OrderEventType, orderEventTypes } from '@courier/shared/contract/order-events.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import type { KnownEvent } from './known-events.ts'
@@ -6,7 +7,7 @@ import type { KnownEvent } from './known-events.ts'
 export const knownDays = 29
 
 export interface OwnEvent extends KnownEvent {
-  readonly type: 'order.created' | 'order.status_changed'
+  readonly type: OrderEventType
   readonly note: string | null
 }
 
@@ -22,12 +23,12 @@ export const findEvents = async (tx: Tx, tenant: string, since: Date): Promise<O
   return rows
 }
 
-/** The events that the outbox holds. */
+/** The changes of status that the outbox holds. */
 export const findWaitingEvents = async (tx: Tx, tenant: string): Promise<KnownEvent[]> => {
   const { rows } = await sql<KnownEvent>`
     select waybill, status_key as "statusKey", happened_at as "happenedAt"
     from outbox, unnest(waybill_numbers, status_keys) as event (waybill, status_key)
-    where tenant_id = ${tenant}`.execute(tx)
+    where tenant_id = ${tenant} and type = any(${[...orderEventTypes]})`.execute(tx)
   return rows
 }
 
