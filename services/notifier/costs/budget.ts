@@ -81,7 +81,9 @@ const checkBudget = async (tx: Tx, tenant: string, now: Date): Promise<Checked |
 /** Checks the budgets of all tenants that no process has checked within the last minute. */
 export const checkBudgets = async (pool: pg.Pool, logger: Logger, now = new Date()): Promise<void> => {
   for (const tenant of await findTenantIds(pool)) {
-    const checked = await inTenant(pool, tenant, (tx: Tx) => checkBudget(tx, tenant, now))
+    const checked = await inTenant(pool, tenant, (tx: Tx) => checkBudget(tx, tenant, now)).catch(err =>
+      logger.warn({ err, tenant }, 'budget.check_failed'),
+    )
     if (!checked) continue
     const { monthly, spent, month, warns, pauses, resumes } = checked
     const fact = { tenant, month, spent, monthly }
