@@ -254,6 +254,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/messages/preflight": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What would become of a message, or of up to 1000, without sending them */
+        post: operations["preflightMessages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/templates": {
         parameters: {
             query?: never;
@@ -817,6 +834,78 @@ export interface components {
             status_name: string;
             waybill_number: string;
             weight: number;
+        };
+        Preflight: {
+            channel: {
+                name: string;
+                paused_reason: string | null;
+                phone_number_id: string;
+                /** @enum {string} */
+                state: "active" | "paused";
+            } | null;
+            /** @description Those of a send, by path; of a message that is not refused, why it would fail or stay all the same. */
+            errors: {
+                [key: string]: string[];
+            };
+            /** @description Within which it is sent; null: at any time. */
+            hours: {
+                between: string[];
+                time_zone: string;
+            } | null;
+            /** @description When it is sent, apart from its number's rate; null: not as things stand. */
+            leaves_at: string | null;
+            opt_out: {
+                /** @description Whether it goes to a person who opted out, too. */
+                exempt: boolean;
+                scope: ("all" | "marketing") | null;
+                since: string | null;
+            };
+            /** @description Of a delivery at `leaves_at`, or now; the amount is null where the `reason` is that it is not known. */
+            price: {
+                /** @description An exact decimal. */
+                amount: string | null;
+                category: string | null;
+                currency: string | null;
+                is_free: boolean;
+                /** @enum {string} */
+                reason: "tariff" | "open_window" | "no_tariff" | "no_category";
+            };
+            /**
+             * @description What a send would make of it.
+             * @enum {string}
+             */
+            status: "queued" | "held" | "refused";
+            /** @description As the customer reads it; null: the catalogue does not have the template. */
+            text: {
+                body: string | null;
+                buttons: {
+                    code: string | null;
+                    kind: string;
+                    label: string;
+                    url: string | null;
+                }[];
+                footer: string | null;
+                header: string | null;
+                media: {
+                    kind: string;
+                    link: string | null;
+                    name: string | null;
+                } | null;
+            } | null;
+            /** @description E.164 digits without the plus. */
+            to: string | null;
+            /** @description Why it is sent later than asked for, or not yet. */
+            waits_for: string | null;
+            window: {
+                /** @description Whether a message may be sent on plan free now. */
+                open: boolean;
+                /** @description When it closes, or closed. */
+                until: string | null;
+            };
+        };
+        Preflights: {
+            /** @description One for each message, in the order of the request. */
+            data: components["schemas"]["Preflight"][];
         };
         Registration: {
             certificate: string;
@@ -2395,6 +2484,91 @@ export interface operations {
             401: components["responses"]["Error401"];
             408: components["responses"]["Error408"];
             409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    preflightMessages: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Message"] | components["schemas"]["Messages"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "status": "queued",
+                     *           "errors": {},
+                     *           "to": "94770000101",
+                     *           "channel": {
+                     *             "phone_number_id": "106540352242922",
+                     *             "name": "Demo Couriers",
+                     *             "state": "active",
+                     *             "paused_reason": null
+                     *           },
+                     *           "text": {
+                     *             "header": null,
+                     *             "media": null,
+                     *             "body": "Hello Nimali, your parcel DM00000001 was delivered. Thank you!",
+                     *             "footer": null,
+                     *             "buttons": []
+                     *           },
+                     *           "window": {
+                     *             "open": false,
+                     *             "until": null
+                     *           },
+                     *           "opt_out": {
+                     *             "scope": null,
+                     *             "since": null,
+                     *             "exempt": false
+                     *           },
+                     *           "hours": null,
+                     *           "leaves_at": "2026-02-19T19:06:23.000Z",
+                     *           "waits_for": null,
+                     *           "price": {
+                     *             "amount": "0.0165",
+                     *             "currency": "USD",
+                     *             "category": "utility",
+                     *             "is_free": false,
+                     *             "reason": "tariff"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Preflights"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             422: components["responses"]["Error422"];

@@ -22,6 +22,7 @@ import { events } from './events/routes.ts'
 import { messages } from './messages/routes.ts'
 import type { MessagingApi } from './messaging-api/client.ts'
 import type { OrdersClient } from './orders-client/orders-client.ts'
+import { preflights } from './preflight/routes.ts'
 import type { ClaimedMessage } from './sending/claim.ts'
 import { createEffects } from './sending/effects.ts'
 import { countSends, watchMessages } from './sending/metrics.ts'
@@ -159,14 +160,9 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     staff.addHook('onRequest', requireStaff(createStaffReader(pool)))
     staff.addHook('onRequest', limitRequests(new Limit('staff', options.requestsPerMinute), staffIn))
     const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes } = options
-    await staff.register(messages, {
-      pool,
-      orders,
-      product: options.api.product,
-      onQueued: wake,
-      maxMessages,
-      maxBodyBytes,
-    })
+    const ofMessages = { pool, orders, product: options.api.product, maxMessages, maxBodyBytes }
+    await staff.register(messages, { ...ofMessages, onQueued: wake })
+    await staff.register(preflights, ofMessages)
     await staff.register(timeline, { pool, orders })
     await staff.register(costs, { pool })
     await staff.register(channels, {

@@ -33,7 +33,7 @@ export const processEvents = (pool: pg.Pool, { tenant, events }: OrderEvents): P
     const unique = events.filter((event, index) => events.findIndex(({ id }) => id === event.id) === index)
     const newIds = await insertEvents(tx, tenant, unique)
     const fresh = unique.filter(({ id }) => newIds.has(id))
-    const timely = fresh.filter(event => isTimely(event) || isInDoubt(event))
+    const timely = fresh.filter(event => isTimely(event, known.now) || isInDoubt(event))
     const hours = { between: known.send_between, timeZone: known.time_zone }
     const wanted = applyRules(await findRules(tx, tenant), timely, hours)
     const failed = await queue(tx, tenant, wanted, isInDoubt)
@@ -48,8 +48,8 @@ export const processEvents = (pool: pg.Pool, { tenant, events }: OrderEvents): P
   })
 
 /** Not older than a message may get. */
-const isTimely = ({ happened_at }: OrderEvent): boolean =>
-  Date.now() - Date.parse(happened_at) < expiryHours * 3_600_000
+const isTimely = ({ happened_at }: OrderEvent, now: Date): boolean =>
+  now.getTime() - Date.parse(happened_at) < expiryHours * 3_600_000
 
 /** A message that a rule makes of an event. */
 interface WantedMessage {

@@ -7,7 +7,7 @@ import type { Rule } from './rules.ts'
 export const findTenant = (tx: Tx, tenant: string) =>
   tx
     .selectFrom('tenants')
-    .select(['in_doubt_before', 'send_between', 'time_zone'])
+    .select(['in_doubt_before', 'send_between', 'time_zone', sql<Date>`now()`.as('now')])
     .where('tenant_id', '=', tenant)
     .executeTakeFirst()
 

@@ -28,6 +28,8 @@ export interface Claimed {
   readonly messages: ClaimedMessage[]
   /** A number had due messages, even if its rate lets none of them be sent now. */
   readonly hasMore: boolean
+  /** By Postgres' clock. */
+  readonly now: Date
 }
 
 interface Channel {
@@ -49,15 +51,16 @@ export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Cla
     const withDue = await lockChannels(tx)
     const hasMore = withDue.length > 0
     const channels = withDue.filter(({ tokens }) => tokens >= 1)
-    if (channels.length === 0) return { messages: [], hasMore }
+    const now = channels[0]?.now
+    if (!now) return { messages: [], hasMore, now: new Date(0) }
     const share = Math.max(1, Math.floor(options.room / channels.length))
     const counts = channels.map(({ tokens }) => Math.min(Math.floor(tokens), share))
     const due = await claimDue(tx, channels, counts, options.claimSeconds)
-    const allowed = await keepHours(tx, due, channels[0]?.now ?? new Date())
+    const allowed = await keepHours(tx, due, now)
     const first = await keepWaybillOrder(tx, allowed)
     const ready = await limitRecipientRate(tx, first, options.pairSeconds)
     await takeTokens(tx, channels, ready)
-    return { messages: await addConversations(tx, channels, ready), hasMore }
+    return { messages: await addConversations(tx, channels, ready), hasMore, now }
   })
 
 /** The active, proven numbers that have due messages, the longest unserved first. */

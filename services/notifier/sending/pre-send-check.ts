@@ -16,8 +16,14 @@ export type BlockReason =
 /** Those that wait are claimed again and again: in a minute they would take the tokens of messages that may be sent. */
 const budgetSeconds = 600
 
+/** What the pre-send check looks at. */
+export type DueToCheck = Pick<
+  ClaimedMessage,
+  'conversation' | 'plan' | 'holdsUntilOpen' | 'isExempt' | 'isMarketing' | 'templateHold' | 'supersededBy'
+>
+
 /** The pre-send check: undefined when the message may be sent. Pure. */
-export const blockReasonOf = (message: ClaimedMessage, now: Date): BlockReason | undefined => {
+export const blockReasonOf = (message: DueToCheck, now: Date): BlockReason | undefined => {
   const { conversation, plan, holdsUntilOpen } = message
   if (message.supersededBy) return { kind: 'cancelled', detail: message.supersededBy }
   if (conversation?.optedOutAt && !message.isExempt)
@@ -39,15 +45,15 @@ export interface Blocked {
 }
 
 /**
- * Stores the outcome of blocked messages. Each is checked once more with its conversation locked: the customer may have
+ * Stores the outcome of messages that were blocked `now`, by Postgres' clock. Each is checked once more with its conversation locked: the customer may have
  * written meanwhile, and then it stays due.
  */
-export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[]): Promise<void> => {
+export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[], now: Date): Promise<void> => {
   for (const { message, reason } of blocked)
     await inTenant(pool, message.tenant, async (tx: Tx) => {
       const { tenant, phoneNumberId, recipient, id, fence } = message
       const conversations = await lockConversations(tx, tenant, phoneNumberId, [recipient])
-      const current = blockReasonOf({ ...message, conversation: conversations.get(recipient) }, new Date())
+      const current = blockReasonOf({ ...message, conversation: conversations.get(recipient) }, now)
       const stored = current?.kind === reason.kind ? reason : { kind: 'wait' as const, seconds: 0 }
       const seconds = stored.kind === 'wait' ? stored.seconds : 0
       const status = stored.kind === 'wait' ? 'queued' : stored.kind

@@ -72,6 +72,7 @@ const toTemplate = (row: TemplateRow): CatalogueTemplate => ({
   components: Array.isArray(row.components) ? row.components : [],
   heldAt: row.held_at,
   heldCode: row.held_code,
+  budgetPausedAt: row.budget_paused_at,
 })
 
 export interface TemplateFilter {
