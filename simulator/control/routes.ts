@@ -76,5 +76,11 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
   )
   change('POST', '/inbound', ['A person writes to a number, or taps a button', Inbound, InboundView], control.inbound)
   change('POST', '/preferences', ['A person stops or resumes marketing messages', Preference], control.prefer)
+  change(
+    'POST',
+    '/categories',
+    ["Change or announce a template's category", schemas.CategoryOrder],
+    control.changeCategory,
+  )
   change('POST', '/statuses', ['Send a status of a message now', schemas.StatusOrder], control.status)
 }

@@ -1,3 +1,4 @@
+import type { Cost } from '../costs/queries.ts'
 import type { EventError, MessageStatus } from '../database/tables.ts'
 import type { OrderEdit, TrackingEvent } from '../orders-client/orders-client.ts'
 
@@ -8,6 +9,8 @@ export interface StatusUpdate {
   readonly status: MessageStatus
   readonly happened_at: Date
   readonly detail: string | null
+  /** What the message cost. */
+  readonly cost?: Cost | undefined
 }
 
 /** An event for which at least one message could not be created. */
@@ -61,10 +64,11 @@ const ofEvent = ({ event_id, type, status_key, taken_at, faults }: FailedEvent) 
 /** Webhooks give times in whole seconds: a status is never placed before an earlier one of its message. */
 const inOrder = (updates: readonly StatusUpdate[]) => {
   const reached = new Map<string, number>()
-  return updates.map(({ message_id, template, status, happened_at, detail }) => {
+  return updates.map(({ message_id, template, status, happened_at, detail, cost = null }) => {
     const place = Math.max(happened_at.getTime(), reached.get(message_id) ?? 0)
     reached.set(message_id, place)
-    const entry = { kind: 'message' as const, at: happened_at.toISOString(), message_id, template, status, detail }
+    const at = happened_at.toISOString()
+    const entry = { kind: 'message' as const, at, message_id, template, status, detail, cost }
     return { place, entry }
   })
 }

@@ -6,6 +6,7 @@ import { isOpen } from '../conversations/conversation.ts'
 import { keywordIn } from '../conversations/keywords.ts'
 import { findKeywords, type Inbound, type Person, recordInbound, releaseHeld } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
+import { type CategoryChange, reportCategories } from '../templates/category-changes.ts'
 import { reportTemplates } from '../templates/queries.ts'
 import { lockMessages, planAnew } from './message-queries.ts'
 import { type ReportedFailure, settleMessages, type TracedStatus } from './settle-messages.ts'
@@ -32,6 +33,8 @@ export interface Applied {
 export interface ApplyOptions {
   /** Called before the commit with messages that failed after they were accepted. */
   readonly onFailures?: ((tx: Tx, failures: readonly ReportedFailure[]) => Promise<void>) | undefined
+  /** Called before the commit. */
+  readonly onCategory?: ((change: CategoryChange) => void) | undefined
   /** Called before the commit. */
   readonly onTraced?: ((status: TracedStatus) => void) | undefined
   readonly tracer?: Tracer | undefined
@@ -117,7 +120,9 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, now: Date, options
   const { moved, unmatched, failures, traced } = await settleMessages(tx, locked, own.statuses, options.tracer)
   const released = await releaseHeld(tx, writers)
   const templates = own.templates.length > 0 ? await reportTemplates(tx, own.templates) : 0
+  const categories = own.categories.length > 0 ? await reportCategories(tx, own.categories) : []
   if (failures.length > 0) await options.onFailures?.(tx, failures)
+  for (const change of categories) options.onCategory?.(change)
   for (const status of traced) options.onTraced?.(status)
   return {
     statuses: own.statuses.length,
@@ -126,7 +131,7 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, now: Date, options
     inbound: own.inbound.length,
     preferences: own.preferences.length,
     released,
-    templates,
+    templates: templates + categories.length,
     foreign: total - own.count,
   }
 }
