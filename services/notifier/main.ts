@@ -30,7 +30,7 @@ const api = createMessagingApi({
   connections: settings.MESSAGING_CONNECTIONS,
 })
 const orders = createOrdersClient({ url: ordersUrl(settings), serviceToken: settings.SERVICE_TOKEN, logger })
-const { app, queue } = await createNotifier({
+const { app, queue, actions } = await createNotifier({
   pool,
   logger,
   keyring,
@@ -50,7 +50,7 @@ await runService({
   app,
   pool,
   logger,
-  workers: [queue, keepProving({ pool, keyring, api }, logger), createNotifierHousekeeping(pool, logger)],
+  workers: [queue, actions, keepProving({ pool, keyring, api }, logger), createNotifierHousekeeping(pool, logger)],
   clients: [api, orders, tracer],
   migrate: () => migrateNotifier(settings),
   host: settings.HOST,

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { type MessageStatus, messageStatuses } from '../database/tables.ts'
-import { MessageTemplate } from '../messaging-api/message-template.ts'
+import { type Component, isPlain, MessageTemplate } from '../messaging-api/message-template.ts'
 import type { MessageRow } from './queries.ts'
 
 const Nullable = <S extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(schema: S) =>
@@ -8,13 +8,16 @@ const Nullable = <S extends ReturnType<typeof Type.String> | ReturnType<typeof T
 const Time = Type.String({ description: 'ISO 8601, UTC' })
 const Status = Type.Union(messageStatuses.map(status => Type.Literal(status)))
 
+const TemplateOrNull = Type.Unsafe<MessageTemplate | null>({ ...MessageTemplate, type: ['object', 'null'] })
+
 /** A message as staff sees it. */
 export const Message = Type.Object(
   {
     id: Type.String(),
     channel: Type.String({ description: 'Phone number id.' }),
     to: Type.String({ description: 'E.164 digits without the plus.' }),
-    template: MessageTemplate,
+    template: TemplateOrNull,
+    text: Nullable(Type.String({ description: 'Of a message without a template.' })),
     waybill_number: Nullable(Type.String()),
     status: Status,
     provider_message_id: Nullable(Type.String()),
@@ -36,6 +39,7 @@ export const exampleMessage: Static<typeof Message> = {
     language: { code: 'en_US' },
     components: [{ type: 'body', parameters: [{ type: 'text', text: 'Nimali' }] }],
   },
+  text: null,
   waybill_number: 'DM00000001',
   status: 'accepted',
   provider_message_id: 'wamid.HBgLOTQ3NzAwMDAxMDE',
@@ -64,7 +68,8 @@ export const messageView = (row: MessageRow, timeline: readonly Event[]): Static
   id: row.message_id,
   channel: row.phone_number_id,
   to: row.recipient,
-  template: row.template,
+  template: isPlain(row.template) ? null : { ...row.template, components: row.template.components.map(withoutAction) },
+  text: isPlain(row.template) ? row.template.text : null,
   waybill_number: row.waybill_number,
   status: row.status,
   provider_message_id: row.provider_message_id,
@@ -74,3 +79,6 @@ export const messageView = (row: MessageRow, timeline: readonly Event[]): Static
   send_at: row.send_at?.toISOString() ?? null,
   timeline: timeline.map(({ status, happened_at, detail }) => ({ status, at: happened_at.toISOString(), detail })),
 })
+
+/** The payload says the same. */
+const withoutAction = ({ action: _, ...component }: Component): Component => component

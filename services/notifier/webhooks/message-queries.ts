@@ -12,8 +12,9 @@ export interface LockedMessage {
   readonly providerMessageId: string | null
   /** The API's ids of earlier sends of it. */
   readonly formerIds: readonly string[]
-  readonly templateName: string
-  readonly language: string
+  /** null: it is a text. */
+  readonly templateName: string | null
+  readonly language: string | null
   readonly traceparent: string | null
 }
 
