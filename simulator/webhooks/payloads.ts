@@ -29,7 +29,7 @@ const errorOf = (code: number): object => ({
 
 /** `conversation` is on `sent` and `delivered` alone (docs/messaging-api.md#status-events). */
 const priceOf = (message: Message, status: string, at: number): object => {
-  const category = message.template.category.toLowerCase()
+  const category = message.template?.category.toLowerCase() ?? 'service'
   const conversation = {
     id: message.id.slice(-32).toLowerCase(),
     ...(status === 'sent' && { expiration_timestamp: seconds(at + 86_400_000) }),

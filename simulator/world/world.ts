@@ -18,6 +18,8 @@ export interface World {
   readonly accounts: Accounts
   readonly messages: MessageLog
   readonly inbox: Inbox
+  /** When each person last wrote to each number, in milliseconds. */
+  readonly lastInbound: Map<string, number>
   readonly requests: RequestLog
   readonly limits: Limits
   readonly scripts: Scripts
@@ -46,6 +48,7 @@ export const createWorld = ({ secrets, accounts: others, behaviour: changed, log
     accounts,
     messages: createMessageLog(),
     inbox: createInbox(1000),
+    lastInbound: new Map(),
     requests: createRequestLog(2000, logger),
     limits: createLimits(),
     scripts: createScripts(),

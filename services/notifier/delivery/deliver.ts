@@ -10,7 +10,7 @@ import {
   postponeActions,
   storeResults,
   type WaitingAction,
-} from '../actions/queries.ts'
+} from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { processIn } from '../events/process.ts'
 import type { OrdersClient } from '../orders-client/orders-client.ts'

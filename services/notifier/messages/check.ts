@@ -1,9 +1,9 @@
 import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import { badText, isBadText, required } from '@courier/shared/http/field-errors.ts'
-import { tokenPrefix } from '../actions/button-token.ts'
 import type { SendingChannel } from '../channels/queries.ts'
 import { type Conversation, isOpen } from '../conversations/conversation.ts'
 import { normalisePhone } from '../conversations/phone-number.ts'
+import { tokenPrefix } from '../customer-actions/button-token.ts'
 import {
   type Content,
   isPlain,

@@ -1,9 +1,9 @@
 import { maxAddressLength } from '@courier/shared/contract/customer-actions.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
-import { openButton, tokenPrefix } from '../actions/button-token.ts'
-import { insertAddresses, insertPresses, type Press, type Written } from '../actions/queries.ts'
 import type { Keyword } from '../conversations/keywords.ts'
 import type { Person } from '../conversations/queries.ts'
+import { openButton, tokenPrefix } from '../customer-actions/button-token.ts'
+import { insertAddresses, insertPresses, type Press, type Written } from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { InboundFact } from './envelope.ts'
 
