@@ -22,6 +22,7 @@ const large: Record<string, number> = {
   'PATCH /api/public/merchant/order/{waybill}': 65_536,
   'PATCH /api/staff/order/{waybill}': 65_536,
   'POST /api/staff/order/status': 512_000,
+  'POST /api/staff/order/requests/{id}/decision': 8_192,
   'GET /api/public/merchant/order/tracking-info': 16_384,
   'POST /api/public/merchant/order/tracking-info': 16_384,
   'GET /api/public/merchant/order/waybill-finance-status': 16_384,
@@ -31,6 +32,7 @@ const large: Record<string, number> = {
   'POST /api/messages/bulk': maxBodyBytes,
   'PUT /api/channels/{phone_number_id}': 16_384,
   'POST /api/channels/{phone_number_id}/register': 60_512,
+  'POST /internal/customer-actions': 524_288,
   'POST /internal/events': 2_097_152,
   'POST /webhooks/messaging': 3_145_728,
 }

@@ -651,6 +651,43 @@ export interface paths {
         patch: operations["editAnyOrder"];
         trace?: never;
     };
+    "/api/staff/order/requests": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What customers ask for by a button, newest first */
+        get: operations["listCustomerRequests"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/staff/order/requests/{id}/decision": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Accept or decline what a customer asks for
+         * @description Once. The notifier learns of it as an event such as reschedule.accepted, with the note.
+         */
+        post: operations["decideCustomerRequest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/staff/order/status": {
         parameters: {
             query?: never;
@@ -699,6 +736,26 @@ export interface paths {
         get: operations["getReadiness"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/internal/customer-actions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Do what customers asked for by a button of a message, each id once
+         * @description Each action by itself: one that is refused hinders no other. A repeated id has the outcome of the first, with the order as it is now. After 404 and 503 repeat the request. With SERVICE_TOKEN.
+         */
+        post: operations["actForCustomers"];
         delete?: never;
         options?: never;
         head?: never;
@@ -828,7 +885,10 @@ export interface components {
             waybill_numbers: string[];
         };
         Change: {
-            /** @enum {string} */
+            /**
+             * @description Who did it.
+             * @enum {string}
+             */
             by: "merchant" | "staff" | "customer";
             /** @description For order.edited: the names of the changed fields. */
             fields: string[] | null;
@@ -915,6 +975,45 @@ export interface components {
         Credentials: {
             email: string;
             password: string;
+        };
+        CustomerAction: {
+            /** @description confirm_order, cancel_order, change_address, or the name of a request such as call_me. */
+            action: string;
+            /** @description Of `change_address`: the new address. Without it, whether the address may be changed. */
+            address?: string;
+            happened_at: string;
+            id: string;
+            waybill_number: string;
+        };
+        CustomerActionResults: {
+            data: {
+                detail: string | null;
+                id: string;
+                order: components["schemas"]["OrderSnapshot"] | null;
+                /** @enum {string} */
+                outcome: "done" | "refused" | "asked" | "requested";
+            }[];
+        };
+        CustomerActions: {
+            actions: components["schemas"]["CustomerAction"][];
+            tenant: string;
+        };
+        CustomerRequest: {
+            decided_at: string | null;
+            decided_by: string | null;
+            id: string;
+            note: string | null;
+            /** @description Its name, such as call_me. */
+            request: string;
+            /** @description ISO 8601, UTC. */
+            requested_at: string;
+            /** @enum {string} */
+            status: "open" | "accepted" | "declined";
+            waybill_number: string;
+        };
+        CustomerRequests: {
+            data: components["schemas"]["CustomerRequest"][];
+            next_cursor: string | null;
         };
         EditedOrder: {
             data: {
@@ -1096,11 +1195,16 @@ export interface components {
             edits: {
                 /** Format: date-time */
                 at: string;
+                /**
+                 * @description Who did it.
+                 * @enum {string}
+                 */
+                by: "merchant" | "staff" | "customer";
                 /** @description What was changed, by name. */
                 fields: string[];
                 /** @description What staff wrote about it. */
                 reason: string | null;
-                /** @description Who changed it; null: the merchant. */
+                /** @description Who changed it; null: the merchant or the customer. */
                 staff_name: string | null;
             }[];
             is_final?: boolean;
@@ -1114,11 +1218,16 @@ export interface components {
             timeline: {
                 /** Format: date-time */
                 at: string;
+                /**
+                 * @description Who did it.
+                 * @enum {string}
+                 */
+                by: "merchant" | "staff" | "customer";
                 /** @description By name, such as success. */
                 color: string;
                 /** @description What staff wrote about the move. */
                 note: string | null;
-                /** @description Who moved it; null: the merchant. */
+                /** @description Who moved it; null: the merchant or the customer. */
                 staff_name: string | null;
                 status_key: string;
                 status_name: string;
@@ -1151,6 +1260,11 @@ export interface components {
             weight?: number | string;
         };
         OrderEdited: {
+            /**
+             * @description Who did it.
+             * @enum {string}
+             */
+            by: "merchant" | "staff" | "customer";
             /** @description ISO 8601, UTC, with six decimals. */
             date_time: string;
             /** @description The names of what was changed. */
@@ -1323,7 +1437,7 @@ export interface components {
                 status: components["schemas"]["StatusLabel"];
                 waybill_number: string;
             };
-            /** @description Newest first; the user is the company or the merchant. */
+            /** @description Newest first; the user is the company, the merchant or the customer. */
             timeline: components["schemas"]["TrackingEvent"][];
         };
         Quote: {
@@ -1382,6 +1496,12 @@ export interface components {
             from: string;
             /** @description Events up to this time. Default: now. */
             to?: string;
+        };
+        RequestDecision: {
+            /** @enum {string} */
+            decision: "accepted" | "declined";
+            /** @description Sent to the notifier, for its messages. */
+            note?: string | null;
         };
         RequiredWaybill: {
             waybill_number: string;
@@ -1479,6 +1599,11 @@ export interface components {
             weight?: number | string;
         };
         StaffOrderEdited: {
+            /**
+             * @description Who did it.
+             * @enum {string}
+             */
+            by: "merchant" | "staff" | "customer";
             /** @description ISO 8601, UTC, with six decimals. */
             date_time: string;
             /** @description The names of what was changed. */
@@ -1490,6 +1615,11 @@ export interface components {
             };
         };
         StaffTrackingEvent: {
+            /**
+             * @description Who did it.
+             * @enum {string}
+             */
+            by: "merchant" | "staff" | "customer";
             /** @description ISO 8601, UTC, with six decimals. */
             date_time: string;
             date_time_ago: string;
@@ -1623,6 +1753,11 @@ export interface components {
             weight: number;
         };
         TrackingEvent: {
+            /**
+             * @description Who did it.
+             * @enum {string}
+             */
+            by: "merchant" | "staff" | "customer";
             /** @description ISO 8601, UTC, with six decimals. */
             date_time: string;
             date_time_ago: string;
@@ -2804,7 +2939,8 @@ export interface operations {
                      *             "user": {
                      *               "first_name": "Lanka Shoes",
                      *               "last_name": ""
-                     *             }
+                     *             },
+                     *             "by": "merchant"
                      *           }
                      *         ],
                      *         "edits": [
@@ -2816,7 +2952,8 @@ export interface operations {
                      *             "user": {
                      *               "first_name": "Lanka Shoes",
                      *               "last_name": ""
-                     *             }
+                     *             },
+                     *             "by": "merchant"
                      *           }
                      *         ]
                      *       }
@@ -3699,7 +3836,8 @@ export interface operations {
                      *           "user": {
                      *             "first_name": "Lanka Shoes",
                      *             "last_name": ""
-                     *           }
+                     *           },
+                     *           "by": "merchant"
                      *         }
                      *       ]
                      *     }
@@ -3772,7 +3910,8 @@ export interface operations {
                      *           "user": {
                      *             "first_name": "Lanka Shoes",
                      *             "last_name": ""
-                     *           }
+                     *           },
+                     *           "by": "merchant"
                      *         }
                      *       ]
                      *     }
@@ -4721,7 +4860,8 @@ export interface operations {
                      *             "user": {
                      *               "first_name": "Lanka Shoes",
                      *               "last_name": ""
-                     *             }
+                     *             },
+                     *             "by": "merchant"
                      *           }
                      *         ],
                      *         "order": {
@@ -4989,6 +5129,7 @@ export interface operations {
                      *               "first_name": "Lanka Shoes",
                      *               "last_name": ""
                      *             },
+                     *             "by": "merchant",
                      *             "note": null
                      *           }
                      *         ],
@@ -5002,6 +5143,7 @@ export interface operations {
                      *               "first_name": "Lanka Shoes",
                      *               "last_name": ""
                      *             },
+                     *             "by": "merchant",
                      *             "reason": null
                      *           }
                      *         ]
@@ -5088,6 +5230,164 @@ export interface operations {
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             412: components["responses"]["Error412"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listCustomerRequests: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description Without it all. */
+                "filter[status]"?: string;
+                /** @description The whole number. */
+                "filter[waybill_number]"?: string;
+                /** @description Default: 50. */
+                limit?: number;
+                /** @description Without it all. */
+                status?: string;
+                /** @description The whole number. */
+                waybill_number?: string;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "17",
+                     *           "waybill_number": "DM00000001",
+                     *           "request": "reschedule",
+                     *           "status": "accepted",
+                     *           "requested_at": "2026-02-19T19:06:23.000Z",
+                     *           "decided_at": "2026-02-19T19:20:00.000Z",
+                     *           "decided_by": "Kamal Perera",
+                     *           "note": "Tomorrow after 4 pm"
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CustomerRequests"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    decideCustomerRequest: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "decision": "accepted",
+                 *       "note": "Tomorrow after 4 pm"
+                 *     }
+                 */
+                "application/json": components["schemas"]["RequestDecision"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Request Decided Successfully",
+                     *       "data": {
+                     *         "id": "17",
+                     *         "waybill_number": "DM00000001",
+                     *         "request": "reschedule",
+                     *         "status": "accepted",
+                     *         "requested_at": "2026-02-19T19:06:23.000Z",
+                     *         "decided_at": "2026-02-19T19:20:00.000Z",
+                     *         "decided_by": "Kamal Perera",
+                     *         "note": "Tomorrow after 4 pm"
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CustomerRequest"];
+                        /** @enum {string} */
+                        message: "Request Decided Successfully";
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            404: components["responses"]["Error404"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            /** @description It was decided before: the message says by whom and when. */
+            409: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Kamal Perera declined this request at 2026-02-19T19:20:00.000Z.",
+                     *       "code": "already_decided"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             422: components["responses"]["Error422"];
@@ -5266,6 +5566,221 @@ export interface operations {
             };
         };
     };
+    actForCustomers: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "tenant": "demo",
+                 *       "actions": [
+                 *         {
+                 *           "id": "msg_0198a7c2k4m6p8r0t2v4x6z8a 0",
+                 *           "waybill_number": "DM00000001",
+                 *           "action": "confirm_order",
+                 *           "happened_at": "2026-02-19T19:06:23.000Z"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["CustomerActions"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "msg_0198a7c2k4m6p8r0t2v4x6z8a 0",
+                     *           "outcome": "done",
+                     *           "detail": null,
+                     *           "order": {
+                     *             "waybill_number": "DM00000001",
+                     *             "order_no": "LS-1001",
+                     *             "customer_name": "Nimali Perera",
+                     *             "customer_phone": "0770000101",
+                     *             "business_name": "Lanka Shoes Online",
+                     *             "merchant_name": "Lanka Shoes",
+                     *             "origin_city": "Kotte",
+                     *             "destination_city": "Galle",
+                     *             "destination_state": "Galle",
+                     *             "cod": 4500,
+                     *             "delivery_charge": 540,
+                     *             "currency": "LKR",
+                     *             "weight": 1.2,
+                     *             "description": "One pair of shoes",
+                     *             "status_key": "key_2",
+                     *             "status_name": "CONFIRMED",
+                     *             "note": null,
+                     *             "is_final": false
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CustomerActionResults"];
+                };
+            };
+            /** @description The X-tenant header is missing, or the body is not JSON. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The X-tenant header is required.",
+                     *       "code": "tenant_required"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The token is unknown, expired or revoked, or belongs to another tenant. Message: "Unauthenticated." */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Unauthenticated.",
+                     *       "code": "unauthenticated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description It does not exist. */
+            404: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "There is nothing at this address.",
+                     *       "code": "route_not_found"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            408: components["responses"]["Error408"];
+            /** @description The body is too large, or its JSON has too many values or levels. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The body is too large. Send it in smaller parts.",
+                     *       "code": "payload_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body must be application/json. */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Send the body as application/json.",
+                     *       "code": "unsupported_media_type"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The given data was invalid: `errors` lists every error, and nothing was created. */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The given data was invalid.",
+                     *       "code": "validation_failed",
+                     *       "errors": {
+                     *         "order_data.0.destination_city_name": [
+                     *           "The selected destination city name is invalid."
+                     *         ]
+                     *       },
+                     *       "suggestions": {
+                     *         "order_data.0.destination_city_name": [
+                     *           {
+                     *             "id": 2100,
+                     *             "name": "Galle",
+                     *             "state": "Galle"
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests: repeat after Retry-After seconds. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too Many Attempts.",
+                     *       "code": "rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            431: components["responses"]["Error431"];
+            /** @description The service is temporarily unavailable. With Retry-After nothing was changed; without it the outcome is unknown. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The service is unavailable for a moment. Nothing was changed; repeat the call.",
+                     *       "code": "unavailable"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
     getOrderDetails: {
         parameters: {
             query?: never;
@@ -5315,6 +5830,7 @@ export interface operations {
                      *             "color": "primary",
                      *             "at": "2026-02-19T19:06:23.000Z",
                      *             "staff_name": null,
+                     *             "by": "merchant",
                      *             "note": null
                      *           }
                      *         ],
@@ -5325,6 +5841,7 @@ export interface operations {
                      *             ],
                      *             "at": "2026-02-19T20:14:00.000Z",
                      *             "staff_name": null,
+                     *             "by": "merchant",
                      *             "reason": null
                      *           }
                      *         ]

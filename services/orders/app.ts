@@ -31,6 +31,8 @@ import { catalogueLists, catalogueRows } from './catalogue/routes.ts'
 import { createSlices } from './catalogue/slices.ts'
 import { changes } from './changes/routes.ts'
 import { createChangeWatch } from './changes/watch.ts'
+import { customerRequests } from './customer-actions/request-routes.ts'
+import { customerActions } from './customer-actions/routes.ts'
 import { merchantEdits, staffEdits } from './editing/routes.ts'
 import { createOrderFinder } from './orders/find-order.ts'
 import { internal } from './orders/internal-routes.ts'
@@ -230,11 +232,13 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await staff.register(staffOrders, { pool, findOrder, openWholeList })
       await staff.register(staffEdits, { pool, catalogues, onEdited })
       await staff.register(staffMoves, { pool, onMoved: onChanged })
+      await staff.register(customerRequests, { pool, onDecided: tenant => relay.wake(tenant) })
     },
     { prefix: '/api/staff' },
   )
 
   await app.register(internal, { pool, serviceToken })
+  await app.register(customerActions, { pool, catalogues, serviceToken, onChanged })
   return { app, relay, webhooks: sending }
 }
 

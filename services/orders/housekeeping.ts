@@ -4,6 +4,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { deleteOldTokens } from './access/tokens.ts'
 import { deleteOldChanges, numberUnread } from './changes/expiry.ts'
+import { deleteOldActions } from './customer-actions/queries.ts'
 import { deleteUnwanted } from './outbox/queries.ts'
 import { deliveryDeletions } from './webhooks/housekeeping.ts'
 
@@ -16,4 +17,5 @@ export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
     deleteOldChanges,
     ...deliveryDeletions,
     deleteUnwanted,
+    deleteOldActions,
   ])

@@ -13,6 +13,7 @@ export const statusOf = {
   method_not_allowed: 405,
   request_timeout: 408,
   idempotency_key_running: 409,
+  already_decided: 409,
   cursor_expired: 410,
   precondition_failed: 412,
   payload_too_large: 413,

@@ -34,6 +34,7 @@ export type Action =
   | `database.${'restored'}`
   | `merchant.${'logged_in' | 'logged_out'}`
   | `order.${'status_changed' | 'edited'}`
+  | `request.${'accepted' | 'declined'}`
   | `message.${'accepted' | 'cancelled' | 'resent'}`
   | `channel.${'created' | 'changed' | 'registration_tried' | 'registered' | 'checked' | 'resumed'}`
   | `conversation.${'opted_out' | 'opted_in'}`

@@ -1,5 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
-import { changeActors, changeTypes } from '../database/tables.ts'
+import { changeTypes } from '../database/tables.ts'
+import { ActorName } from '../orders/order-view.ts'
 import { idOf } from './feed.ts'
 import type { Change } from './queries.ts'
 
@@ -14,7 +15,7 @@ export const ChangeItem = Type.Object(
       { description: 'The status of the order as of this change.' },
     ),
     happened_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
-    by: Type.Union(changeActors.map(actor => Type.Literal(actor))),
+    by: ActorName,
     fields: Type.Union([Type.Array(Type.String()), Type.Null()], {
       description: 'For order.edited: the names of the changed fields.',
     }),

@@ -1,3 +1,4 @@
+import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts'
 import type { AuditTable } from '@courier/shared/postgres/audit.ts'
 import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
 import type { ColumnType, Generated } from 'kysely'
@@ -24,6 +25,10 @@ export const changeTypes = ['order.created', 'order.status_changed', 'order.edit
 export type ChangeType = (typeof changeTypes)[number]
 export const changeActors = ['merchant', 'staff', 'customer'] as const
 export type ChangeActor = (typeof changeActors)[number]
+
+/** Of a customer's request that staff decide. */
+export const requestStatuses = ['open', 'accepted', 'declined'] as const
+export type RequestStatus = (typeof requestStatuses)[number]
 
 export interface Tables {
   audit: AuditTable
@@ -125,6 +130,7 @@ export interface Tables {
     happened_at: Generated<Date>
     staff_name: string | null
     note: string | null
+    actor: 'customer' | null
   }
   new_changes: ChangeColumns & { change_id: Generated<string> }
   changes: ChangeColumns & { position: Bigint }
@@ -143,6 +149,22 @@ export interface Tables {
     edited_at: Date
     staff_name: string | null
     reason: string | null
+    actor: 'customer' | null
+  }
+  customer_actions: {
+    tenant_id: string
+    action_id: string
+    request_id: Generated<string>
+    waybill_number: string
+    action: string
+    outcome: ActionOutcome
+    detail: string | null
+    status: RequestStatus | null
+    happened_at: Date
+    stored_at: Generated<Date>
+    decided_at: Date | null
+    decided_by: string | null
+    note: string | null
   }
   outbox: {
     tenant_id: string

@@ -2,7 +2,7 @@ import type { ErrorBody, FieldErrors } from '@courier/shared/http/errors.ts'
 import { isUsualPhone, phoneProblem } from '../booking/phone-check.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { priceParcel } from '../catalogue/price-parcels.ts'
-import { type Mover, nameOf } from '../orders/check-moves.ts'
+import { type Mover, nameOf, whoMay } from '../orders/check-moves.ts'
 import type { OrderState } from '../orders/etag.ts'
 import { beforePickup, classOf, type Statuses } from '../orders/statuses.ts'
 import type { OrderChanges } from './read-edit.ts'
@@ -15,9 +15,14 @@ export interface OrderBefore extends OrderState {
 
 export type RefusedEdit = { kind: 'refused'; errors: FieldErrors; suggestions?: ErrorBody['suggestions'] }
 
-interface WantedEdit {
+interface WantedFields {
   readonly waybill: string
   readonly editor: Mover
+  /** The names of what is to be changed. */
+  readonly given: readonly string[]
+}
+
+interface WantedEdit extends Omit<WantedFields, 'given'> {
   readonly changes: OrderChanges
 }
 
@@ -28,7 +33,7 @@ export const checkEdit = (
   statuses: Statuses,
   catalogue: Catalogue,
 ): { kind: 'accepted'; state: OrderState; warnings: FieldErrors } | RefusedEdit => {
-  const refused = checkFields(edit, order.status_key, statuses)
+  const refused = checkFields({ ...edit, given: edit.changes.given }, order.status_key, statuses)
   if (Object.keys(refused).length > 0) return { kind: 'refused', errors: refused }
   const { errors, warnings } = checkPhone(edit.changes.values.customer_phone, catalogue)
   const priced = price(order, edit.changes, catalogue)
@@ -65,9 +70,13 @@ const editableFields = (statusKey: string, editor: Mover): readonly string[] => 
 }
 
 /** A sentence for each given field that may not be changed any more. */
-const checkFields = ({ waybill, editor, changes }: WantedEdit, statusKey: string, statuses: Statuses): FieldErrors => {
+export const checkFields = (
+  { waybill, editor, given }: WantedFields,
+  statusKey: string,
+  statuses: Statuses,
+): FieldErrors => {
   const editable = editableFields(statusKey, editor)
-  const refused = changes.given.filter(name => !editable.includes(name))
+  const refused = given.filter(name => !editable.includes(name))
   const sentence = `${waybill} is ${nameOf(statusKey, statuses)}: ${hintOf(editable, editor, statuses)}`
   return Object.fromEntries(refused.map(name => [name, [sentence]]))
 }
@@ -76,7 +85,7 @@ const hintOf = (editable: readonly string[], editor: Mover, statuses: Statuses):
   if (editable.length > 0) return `only ${editable.join(', ')} may be changed.`
   if ('staffName' in editor) return 'it may not be changed any more.'
   const open = beforePickup.filter(key => statuses.has(key)).map(key => nameOf(key, statuses))
-  return `you may change an order that is ${open.join(' or ')}.`
+  return `${whoMay(editor)} change an order that is ${open.join(' or ')}.`
 }
 
 /** What is wrong with a new phone number: an error or a warning, as the tenant chose for new orders. */

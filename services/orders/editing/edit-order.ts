@@ -5,7 +5,7 @@ import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import { findVersion } from '../catalogue/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
-import type { Mover } from '../orders/check-moves.ts'
+import { actorOf, type Mover } from '../orders/check-moves.ts'
 import { editableColumns, etagOf, type OrderState } from '../orders/etag.ts'
 import { isWaybill } from '../orders/find-order.ts'
 import { findStatuses } from '../orders/status-queries.ts'
@@ -36,20 +36,31 @@ const maxAttempts = 5
 /** Changes an order that the editor may change, with its timeline, its merchant's changes and the audit. One transaction. */
 export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edit): Promise<Edited> => {
   if (!isWaybill.test(edit.waybill)) return { kind: 'unknown' }
-  let catalogue = await catalogues.current(edit.tenant)
-  for (let attempt = 1; catalogue && attempt <= maxAttempts; attempt++) {
-    const now = catalogue
-    const result = await inTenant<Tables, Edited | undefined>(pool, edit.tenant, tx => tryEdit(tx, now, edit), {
+  const edited = await withCatalogue(catalogues, edit.tenant, catalogue =>
+    inTenant<Tables, Edited | undefined>(pool, edit.tenant, tx => editIn(tx, catalogue, edit), {
       keeps: result => result?.kind === 'edited',
-    })
-    if (result) return result
-    catalogue = await catalogues.reload(edit.tenant)
-  }
-  return { kind: 'busy' }
+    }),
+  )
+  return edited ?? { kind: 'busy' }
 }
 
-/** undefined: the catalogue is out of date. */
-const tryEdit = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<Edited | undefined> => {
+/** Repeats `attempt` with a newer catalogue while that of before is out of date: undefined. In the end it gives up. */
+export const withCatalogue = async <Result>(
+  catalogues: Catalogues,
+  tenant: string,
+  attempt: (catalogue: Catalogue) => Promise<Result | undefined>,
+): Promise<Result | undefined> => {
+  let catalogue = await catalogues.current(tenant)
+  for (let attempts = 1; catalogue && attempts <= maxAttempts; attempts++) {
+    const result = await attempt(catalogue)
+    if (result) return result
+    catalogue = await catalogues.reload(tenant)
+  }
+  return undefined
+}
+
+/** The same in a transaction of the caller's. undefined: the catalogue is out of date. Writes nothing unless it is edited. */
+export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<Edited | undefined> => {
   const { tenant, ifMatch } = edit
   const [, order, version, statuses] = await Promise.all([
     tx.client.query(`set local lock_timeout = '2s'`),
@@ -75,7 +86,10 @@ const tryEdit = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<Edited
   }
 }
 
-const lockOrder = async (tx: Tx, { tenant, waybill, editor }: Edit): Promise<OrderBefore | undefined> => {
+export const lockOrder = async (
+  tx: Tx,
+  { tenant, waybill, editor }: Pick<Edit, 'tenant' | 'waybill' | 'editor'>,
+): Promise<OrderBefore | undefined> => {
   const values = [tenant, waybill, 'merchantId' in editor ? editor.merchantId : null]
   return (await tx.client.query({ name: 'lock_order', text: locking, values })).rows[0]
 }
@@ -91,8 +105,8 @@ const matches = (ifMatch: string | undefined, etag: string): boolean =>
 /** The clock is read while the row is locked: the changes of a waybill never go backwards. */
 const writeEdit = async (tx: Tx, edit: Edit, state: OrderState, fields: readonly string[]): Promise<void> => {
   const { tenant, waybill, editor, changes, by } = edit
-  const [actor, staffName] = 'staffName' in editor ? ['staff', editor.staffName] : ['merchant', null]
-  const values = [tenant, waybill, fields, actor, staffName, changes.reason]
+  const staffName = 'staffName' in editor ? editor.staffName : null
+  const values = [tenant, waybill, fields, actorOf(editor), staffName, changes.reason]
   const columns = editableColumns.map(column => state[column])
   await tx.client.query({ name: 'write_edit', text: writing, values: [...values, ...columns] })
   await audit(tx, tenant, by, 'order.edited', `${waybill}: ${fields.join(', ')}`)
@@ -105,8 +119,8 @@ const writing = `
     update orders set ${editableColumns.map((column, index) => `${column} = $${index + 7}`).join(', ')}
     where tenant_id = $1 and waybill_number = $2 returning merchant_id, status_key
   ), noted as (
-    insert into order_edits (tenant_id, waybill_number, fields, edited_at, staff_name, reason)
-    select $1, $2, $3::text[], now, $5, $6 from clock returning tenant_id
+    insert into order_edits (tenant_id, waybill_number, fields, edited_at, staff_name, reason, actor)
+    select $1, $2, $3::text[], now, $5, $6, case when $4 = 'customer' then $4 end from clock returning tenant_id
   )
   insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, fields, actor, happened_at)
   select $1, merchant_id, 'order.edited', array[$2], array[status_key], $3::text[], $4, (select now from clock)

@@ -1,9 +1,15 @@
 import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import { selectedInvalid } from '@courier/shared/http/field-errors.ts'
+import type { ChangeActor } from '../database/tables.ts'
 import { cancelledKey, merchantMoves, type Statuses } from './statuses.ts'
 
-/** Staff may make every move of the tenant's set, a merchant those of `merchantMoves`. */
-export type Mover = { readonly staffName: string } | { readonly merchantId: string }
+/** Staff may make every move of the tenant's set, a merchant and a customer those of `merchantMoves`. */
+export type Mover = { readonly staffName: string } | { readonly merchantId: string } | { readonly isCustomer: true }
+
+export const actorOf = (mover: Mover): ChangeActor => {
+  if ('staffName' in mover) return 'staff'
+  return 'merchantId' in mover ? 'merchant' : 'customer'
+}
 
 /**
  * The errors of moving all of `waybills` to the status `to`. `current` holds the status of each that the mover may see;
@@ -37,14 +43,17 @@ const legalMoves = (from: string, mover: Mover, statuses: Statuses): readonly st
 
 const hintOf = (from: string, to: string, mover: Mover, statuses: Statuses): string => {
   const name = (key: string): string => nameOf(key, statuses)
-  if ('merchantId' in mover) {
+  if (!('staffName' in mover)) {
     const movable = Object.keys(merchantMoves).filter(key => merchantMoves[key]?.includes(to))
     const verb = to === cancelledKey ? 'cancel' : 'confirm'
-    return `you may ${verb} an order that is ${movable.map(name).join(' or ')}.`
+    return `${whoMay(mover)} ${verb} an order that is ${movable.map(name).join(' or ')}.`
   }
   const moves = legalMoves(from, mover, statuses)
   return moves.length > 0 ? `it may move to ${moves.map(name).join(', ')}.` : 'it may not move any more.'
 }
+
+/** The start of a hint: what customers may do is read by staff. */
+export const whoMay = (mover: Mover): string => ('isCustomer' in mover ? 'customers may' : 'you may')
 
 /** Its key and its name. */
 export const nameOf = (key: string, statuses: Statuses): string => `${key} ${statuses.get(key)?.name ?? ''}`.trim()

@@ -1,6 +1,7 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import { batchReads } from '@courier/shared/postgres/request-batcher.ts'
 import type pg from 'pg'
+import type { ChangeActor } from '../database/tables.ts'
 
 export interface StatusLabel {
   key: string
@@ -41,6 +42,8 @@ export interface EventRow {
   happened_at: string
   staff_name: string | null
   note: string | null
+  /** null: staff or, without a name, the merchant. */
+  actor: 'customer' | null
 }
 
 export interface EditRow {
@@ -48,6 +51,8 @@ export interface EditRow {
   edited_at: string
   staff_name: string | null
   reason: string | null
+  /** null: staff or, without a name, the merchant. */
+  actor: 'customer' | null
 }
 
 export interface TrackedOrder {
@@ -99,13 +104,14 @@ export const maxEdits = 50
 const statement = `
   select ${orderColumns}, (
     select coalesce(json_agg(json_build_object('status', ${label('event.status_key', 'event_status')},
-      'happened_at', ${isoTime('event.happened_at')}, 'staff_name', event.staff_name, 'note', event.note)
+      'happened_at', ${isoTime('event.happened_at')}, 'staff_name', event.staff_name, 'note', event.note,
+      'actor', event.actor)
       order by event.event_id desc), '[]')
     from order_events event ${named('statuses', 'event_status', 'status_key', 'event.status_key')}
     where event.tenant_id = $1 and event.waybill_number = o.waybill_number
   ) as timeline, (
     select coalesce(json_agg(json_build_object('fields', edit.fields, 'edited_at', ${isoTime('edit.edited_at')},
-      'staff_name', edit.staff_name, 'reason', edit.reason) order by edit.edit_id desc), '[]')
+      'staff_name', edit.staff_name, 'reason', edit.reason, 'actor', edit.actor) order by edit.edit_id desc), '[]')
     from (
       select * from order_edits where tenant_id = $1 and waybill_number = o.waybill_number order by edit_id desc limit ${maxEdits}
     ) edit
@@ -115,6 +121,10 @@ const statement = `
 
 /** Waybill numbers are printable ASCII. Postgres refuses some other text. */
 export const isWaybill = /^[\x21-\x7e]{1,50}$/
+
+/** Who made it happen. */
+export const actorIn = ({ actor, staff_name }: Pick<EventRow, 'actor' | 'staff_name'>): ChangeActor =>
+  actor ?? (staff_name === null ? 'merchant' : 'staff')
 
 /** One order with its timeline, of `merchantId` if given; undefined when there is none. */
 export type FindOrder = (

@@ -4,7 +4,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
-import { checkMoves, type Mover } from './check-moves.ts'
+import { actorOf, checkMoves, type Mover } from './check-moves.ts'
 import { findStatuses, keepStatusSet } from './status-queries.ts'
 import { deliveredKeys, failedAttemptKeys } from './statuses.ts'
 
@@ -36,29 +36,39 @@ export const moveOrders = (pool: pg.Pool, move: Move): Promise<Moved> =>
     pool,
     move.tenant,
     async tx => {
-      const { tenant, mover, waybills, statusKey, key, by } = move
+      const { tenant, waybills, key } = move
       const claim = key && (await claimKey(tx, tenant, key))
       if (claim?.kind === 'finished') return { kind: 'moved', waybills: claim.result, replayed: true }
       if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
-      // Pipelined: the connection runs them in this order.
-      const [, , statuses, current] = await Promise.all([
-        limitLockWait(tx),
-        keepStatusSet(tx, tenant),
-        findStatuses(tx, tenant),
-        lockOrders(tx, tenant, mover, waybills),
-      ])
-      const errors = checkMoves(waybills, statusKey, mover, statuses, current)
-      if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-      await writeMoves(tx, move)
-      if (by) await audit(tx, tenant, by, 'order.status_changed', waybills)
-      if (key) await insertKey(tx, tenant, key, waybills)
-      return { kind: 'moved', waybills, replayed: false }
+      const moved = await moveIn(tx, move)
+      if (moved.kind === 'moved' && key) await insertKey(tx, tenant, key, waybills)
+      return moved
     },
     { keeps: ({ kind }) => kind === 'moved', isPlannedOnce: true },
   )
 
+/** The same in a transaction of the caller's, apart from the key. Nothing is written when it is refused. */
+export const moveIn = async (
+  tx: Tx,
+  move: Omit<Move, 'key'>,
+): Promise<Extract<Moved, { kind: 'moved' | 'refused' }>> => {
+  const { tenant, mover, waybills, statusKey, by } = move
+  // Pipelined: the connection runs them in this order.
+  const [, , statuses, current] = await Promise.all([
+    limitLockWait(tx),
+    keepStatusSet(tx, tenant),
+    findStatuses(tx, tenant),
+    lockOrders(tx, tenant, mover, waybills),
+  ])
+  const errors = checkMoves(waybills, statusKey, mover, statuses, current)
+  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  await writeMoves(tx, move)
+  if (by) await audit(tx, tenant, by, 'order.status_changed', waybills)
+  return { kind: 'moved', waybills, replayed: false }
+}
+
 /** A lock that is not free within two seconds ends the request with 503. */
-const limitLockWait = (tx: Tx) => tx.client.query(`set local lock_timeout = '2s'`)
+export const limitLockWait = (tx: Tx) => tx.client.query(`set local lock_timeout = '2s'`)
 
 /**
  * Locks those of `waybills` that the mover may see until the transaction ends, and returns the status of each, read under
@@ -86,10 +96,19 @@ const locking = `
  * Writes a checked move of locked orders. Clock, outbox id and change ids are read while the rows are locked, so the events of
  * a waybill never go backwards.
  */
-const writeMoves = async (tx: Tx, { tenant, waybills, statusKey, note, mover, traceparent }: Move) => {
-  const [actor, staffName] = 'staffName' in mover ? ['staff', mover.staffName] : ['merchant', null]
+const writeMoves = async (tx: Tx, { tenant, waybills, statusKey, note, mover, traceparent }: Omit<Move, 'key'>) => {
+  const staffName = 'staffName' in mover ? mover.staffName : null
   const failed = deliveredKeys.includes(statusKey) ? await findFailed(tx, tenant, waybills) : null
-  const values = [tenant, waybills, statusKey, staffName, note, traceparent ? [traceparent] : null, actor, failed]
+  const values = [
+    tenant,
+    waybills,
+    statusKey,
+    staffName,
+    note,
+    traceparent ? [traceparent] : null,
+    actorOf(mover),
+    failed,
+  ]
   return tx.client.query({ name: 'write_moves', text: writing, values })
 }
 
@@ -119,8 +138,8 @@ const writing = `
       (select now from clock)
     from moved group by merchant_id returning tenant_id
   ), events as (
-    insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note)
-    select $1, waybill_number, $3, now, $4, $5 from clock, unnest($2::text[]) as waybill_number returning tenant_id
+    insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, actor)
+    select $1, waybill_number, $3, now, $4, $5, case when $7 = 'customer' then $7 end from clock, unnest($2::text[]) as waybill_number returning tenant_id
   )
   insert into outbox (tenant_id, type, waybill_numbers, status_keys, note, happened_at, traceparents)
   select $1, 'order.status_changed', $2::text[], array_fill($3::text, array[cardinality($2::text[])]), $5, now, $6::text[]

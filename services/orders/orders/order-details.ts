@@ -1,8 +1,9 @@
 import { exampleSnapshot, OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
-import { maxEdits } from './find-order.ts'
+import { actorIn, maxEdits } from './find-order.ts'
 import { findOrders } from './order-snapshot.ts'
+import { ActorName } from './order-view.ts'
 import { findStatuses } from './status-queries.ts'
 import { isFinal } from './statuses.ts'
 
@@ -20,7 +21,8 @@ export const OrderDetails = Type.Object(
         status_name: Type.String(),
         color: Type.String({ description: 'By name, such as success.' }),
         at: Type.String({ format: 'date-time' }),
-        staff_name: nullable('Who moved it; null: the merchant.'),
+        staff_name: nullable('Who moved it; null: the merchant or the customer.'),
+        by: ActorName,
         note: nullable('What staff wrote about the move.'),
       }),
       { description: 'Newest first.' },
@@ -29,7 +31,8 @@ export const OrderDetails = Type.Object(
       Type.Object({
         fields: Type.Array(Type.String(), { description: 'What was changed, by name.' }),
         at: Type.String({ format: 'date-time' }),
-        staff_name: nullable('Who changed it; null: the merchant.'),
+        staff_name: nullable('Who changed it; null: the merchant or the customer.'),
+        by: ActorName,
         reason: nullable('What staff wrote about it.'),
       }),
       { description: `The newest ${maxEdits}, newest first.` },
@@ -50,10 +53,13 @@ export const exampleDetails: OrderDetails = {
       color: 'primary',
       at: '2026-02-19T19:06:23.000Z',
       staff_name: null,
+      by: 'merchant',
       note: null,
     },
   ],
-  edits: [{ fields: ['customer_phone'], at: '2026-02-19T20:14:00.000Z', staff_name: null, reason: null }],
+  edits: [
+    { fields: ['customer_phone'], at: '2026-02-19T20:14:00.000Z', staff_name: null, by: 'merchant', reason: null },
+  ],
 }
 
 /** Undefined when the tenant has no such waybill. */
@@ -75,11 +81,16 @@ export const readOrderDetails = async (tx: Tx, tenant: string, waybill: string):
     is_final: isFinal(statuses.get(order.statusKey)),
     customer_secondary_phone: order.secondaryPhone,
     created_at: order.createdAt.toISOString(),
-    timeline: events.map(({ status_key, happened_at, staff_name, note }) => {
+    timeline: events.map(({ status_key, happened_at, staff_name, note, actor }) => {
+      const by = actorIn({ actor, staff_name })
       const { name, color } = statusOf(status_key)
-      return { status_key, status_name: name, color, at: happened_at.toISOString(), staff_name, note }
+      return { status_key, status_name: name, color, at: happened_at.toISOString(), staff_name, by, note }
     }),
-    edits: edits.map(({ edited_at, ...edit }) => ({ ...edit, at: edited_at.toISOString() })),
+    edits: edits.map(({ edited_at, actor, ...edit }) => ({
+      ...edit,
+      by: actorIn({ actor, ...edit }),
+      at: edited_at.toISOString(),
+    })),
   }
 }
 
@@ -87,7 +98,7 @@ export const readOrderDetails = async (tx: Tx, tenant: string, waybill: string):
 const findTimeline = (tx: Tx, tenant: string, waybill: string) =>
   tx
     .selectFrom('order_events')
-    .select(['status_key', 'happened_at', 'staff_name', 'note'])
+    .select(['status_key', 'happened_at', 'staff_name', 'note', 'actor'])
     .where('tenant_id', '=', tenant)
     .where('waybill_number', '=', waybill)
     .orderBy('event_id', 'desc')
@@ -96,7 +107,7 @@ const findTimeline = (tx: Tx, tenant: string, waybill: string) =>
 const findEdits = (tx: Tx, tenant: string, waybill: string) =>
   tx
     .selectFrom('order_edits')
-    .select(['fields', 'edited_at', 'staff_name', 'reason'])
+    .select(['fields', 'edited_at', 'staff_name', 'reason', 'actor'])
     .where('tenant_id', '=', tenant)
     .where('waybill_number', '=', waybill)
     .orderBy('edit_id', 'desc')

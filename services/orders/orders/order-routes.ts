@@ -6,6 +6,7 @@ import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
+import { exampleRequest, listRequests, maxRequests } from './customer-requests.ts'
 import { etagOf } from './etag.ts'
 import type { FindOrder, TrackedOrder } from './find-order.ts'
 import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
@@ -178,7 +179,7 @@ export const orderStatus: FastifyPluginAsyncTypebox<Pick<OrderRoutesOptions, 'fi
 
 /** The orders of all merchants of a tenant. */
 export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
-  const { findOrder } = options
+  const { pool, findOrder } = options
   const common = { tags: ['staff'], security }
 
   app.get(
@@ -204,6 +205,7 @@ export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async 
     ...exampleOrder,
     timeline: [{ ...exampleEvent, note: null }],
     edits: [{ ...exampleEdit, reason: null }],
+    requests: [exampleRequest],
   }
   app.get(
     oneOrder,
@@ -217,10 +219,15 @@ export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async 
       serializerCompiler,
     },
     async (request, reply) => {
-      const order = await findOrder(request.staff.tenant, request.params.waybill)
+      const { tenant } = request.staff
+      const waybill_number = request.params.waybill
+      const order = await findOrder(tenant, waybill_number)
       if (!order) throw unknownWaybill()
       tagWith(order, reply)
-      return { data: staffView(order, new Date()) }
+      const requests = await inTenant(pool, tenant, (tx: Tx) =>
+        listRequests(tx, tenant, { waybill_number }, undefined, maxRequests),
+      )
+      return { data: staffView(order, requests, new Date()) }
     },
   )
 }

@@ -1,10 +1,16 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox'
-import { type EditRow, type EventRow, maxEdits, type OrderRow, type TrackedOrder } from './find-order.ts'
+import { changeActors } from '../database/tables.ts'
+import { CustomerRequest, maxRequests } from './customer-requests.ts'
+import { actorIn, type EditRow, type EventRow, maxEdits, type OrderRow, type TrackedOrder } from './find-order.ts'
 import { timeAgo } from './time-ago.ts'
 
 const StatusLabel = Type.Object(
   { key: Type.String(), name: Type.String(), color: Type.String() },
   { title: 'StatusLabel' },
+)
+export const ActorName = Type.Union(
+  changeActors.map(actor => Type.Literal(actor)),
+  { description: 'Who did it.' },
 )
 const nullable = Type.Union([Type.String(), Type.Null()])
 
@@ -14,6 +20,7 @@ export const TrackingEvent = Type.Object(
     date_time: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
     date_time_ago: Type.String(),
     user: Type.Object({ first_name: Type.String(), last_name: Type.String() }),
+    by: ActorName,
   },
   { title: 'TrackingEvent' },
 )
@@ -24,6 +31,7 @@ export const exampleEvent: TrackingEvent = {
   date_time: '2026-02-19T19:06:23.000000Z',
   date_time_ago: '1 month ago',
   user: { first_name: 'Lanka Shoes', last_name: '' },
+  by: 'merchant',
 }
 
 const orderFields = {
@@ -60,6 +68,7 @@ const OrderEdited = Type.Object(
     fields: Type.Array(Type.String(), { description: 'The names of what was changed.' }),
     date_time: TrackingEvent.properties.date_time,
     user: TrackingEvent.properties.user,
+    by: ActorName,
   },
   { title: 'OrderEdited' },
 )
@@ -82,6 +91,9 @@ export const StaffOrderView = Type.Object(
       { description: 'Newest first, with what staff wrote.' },
     ),
     edits: editsOf(Type.Object({ ...OrderEdited.properties, reason: nullable }, { title: 'StaffOrderEdited' })),
+    requests: Type.Array(CustomerRequest, {
+      description: `What the customer asked for (docs/replies.md#requests-for-staff): the newest ${maxRequests}, newest first.`,
+    }),
   },
   { title: 'StaffOrder' },
 )
@@ -117,6 +129,7 @@ export const exampleEdit: Static<typeof OrderEdited> = {
   fields: ['customer_phone'],
   date_time: '2026-02-19T20:15:00.000000Z',
   user: exampleEvent.user,
+  by: 'merchant',
 }
 
 interface User {
@@ -124,18 +137,26 @@ interface User {
   last_name: string
 }
 
-/** The member of staff who moved or changed the order, or the merchant. */
-const userOf = ({ staff_name }: EventRow | EditRow, merchantName: string): User => {
-  if (staff_name === null) return { first_name: merchantName, last_name: '' }
+/** Who moved or changed the order, apart from staff: the customer's name is in the order. */
+export const partyOf = (entry: EventRow | EditRow, merchantName: string): User => ({
+  first_name: entry.actor === 'customer' ? 'Customer' : merchantName,
+  last_name: '',
+})
+
+/** The member of staff who moved or changed the order, the merchant or the customer. */
+const userOf = (entry: EventRow | EditRow, merchantName: string): User => {
+  const { staff_name } = entry
+  if (staff_name === null) return partyOf(entry, merchantName)
   const [first_name = '', ...others] = staff_name.trim().split(/\s+/)
   return { first_name, last_name: others.join(' ') }
 }
 
-export const toEvent = ({ status, happened_at }: EventRow, user: User, now: Date): TrackingEvent => ({
+export const toEvent = ({ status, happened_at, ...row }: EventRow, user: User, now: Date): TrackingEvent => ({
   status,
   date_time: happened_at,
   date_time_ago: timeAgo(new Date(happened_at), now),
   user,
+  by: actorIn(row),
 })
 
 export const timelineOf = ({ order, timeline }: TrackedOrder, now: Date): TrackingEvent[] =>
@@ -145,6 +166,7 @@ const toEdit = (edit: EditRow, merchantName: string): Static<typeof OrderEdited>
   fields: edit.fields,
   date_time: edit.edited_at,
   user: userOf(edit, merchantName),
+  by: actorIn(edit),
 })
 
 export const OrderStatus = Type.Object(
@@ -172,9 +194,14 @@ export const merchantView = (tracked: TrackedOrder, now: Date): Static<typeof Tr
   edits: tracked.edits.map(edit => toEdit(edit, tracked.order.merchant.name)),
 })
 
-/** An order for staff: with notes. */
-export const staffView = (tracked: TrackedOrder, now: Date): Static<typeof StaffOrderView> => ({
+/** An order for staff: with notes and requests. */
+export const staffView = (
+  tracked: TrackedOrder,
+  requests: CustomerRequest[],
+  now: Date,
+): Static<typeof StaffOrderView> => ({
   ...tracked.order,
   timeline: timelineOf(tracked, now).map((event, index) => ({ ...event, note: tracked.timeline[index]?.note ?? null })),
   edits: tracked.edits.map(edit => ({ ...toEdit(edit, tracked.order.merchant.name), reason: edit.reason })),
+  requests,
 })

@@ -1,12 +1,14 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { TrackedOrder } from './find-order.ts'
 import { maskName, maskPhone } from './mask.ts'
-import { exampleEvent, exampleOrder, TrackingEvent, toEvent } from './order-view.ts'
+import { exampleEvent, exampleOrder, partyOf, TrackingEvent, toEvent } from './order-view.ts'
 
 /** For anyone who knows a waybill number: the recipient masked, no names of staff. */
 export const PublicTracking = Type.Object(
   {
-    timeline: Type.Array(TrackingEvent, { description: 'Newest first; the user is the company or the merchant.' }),
+    timeline: Type.Array(TrackingEvent, {
+      description: 'Newest first; the user is the company, the merchant or the customer.',
+    }),
     order: Type.Object({
       waybill_number: Type.String(),
       status: TrackingEvent.properties.status,
@@ -24,7 +26,11 @@ export const PublicTracking = Type.Object(
 
 export const publicView = ({ order, company, timeline }: TrackedOrder, now: Date): Static<typeof PublicTracking> => ({
   timeline: timeline.map(event =>
-    toEvent(event, { first_name: event.staff_name === null ? order.merchant.name : company, last_name: '' }, now),
+    toEvent(
+      event,
+      event.staff_name === null ? partyOf(event, order.merchant.name) : { first_name: company, last_name: '' },
+      now,
+    ),
   ),
   order: {
     waybill_number: order.waybill_number,

@@ -1,0 +1,124 @@
+import type { CustomerAction, CustomerActionResults } from '@courier/shared/contract/customer-actions.ts'
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import type { Actor } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
+import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
+import type { Tables, Tx } from '../database/tables.ts'
+import { checkFields } from '../editing/check-edit.ts'
+import { editIn, lockOrder, withCatalogue } from '../editing/edit-order.ts'
+import { readEdit } from '../editing/read-edit.ts'
+import { nameOf } from '../orders/check-moves.ts'
+import { isWaybill } from '../orders/find-order.ts'
+import { limitLockWait, moveIn } from '../orders/move.ts'
+import { readOrderDetails } from '../orders/order-details.ts'
+import { findStatuses } from '../orders/status-queries.ts'
+import { cancelledKey, confirmedKey, isFinal } from '../orders/statuses.ts'
+import { findOutcome, insertAction, lockAction, type Outcome } from './queries.ts'
+
+/** An action as it was delivered. */
+export interface Delivered {
+  readonly tenant: string
+  readonly action: CustomerAction
+  readonly requestId: string
+  readonly traceparent: string | undefined
+}
+
+export interface Acted {
+  readonly result: CustomerActionResults['data'][number]
+  readonly isRepeated: boolean
+}
+
+/**
+ * Acts once for an id: outcome, order, timeline, changes, audit and outbox are one transaction, and a repeated id changes
+ * nothing. undefined: the catalogue kept changing, nothing was written.
+ */
+export const act = async (pool: pg.Pool, catalogues: Catalogues, delivered: Delivered): Promise<Acted | undefined> => {
+  const { tenant, action } = delivered
+  if (!isWaybill.test(action.waybill_number))
+    return { result: { id: action.id, ...unknown, order: null }, isRepeated: false }
+  return withCatalogue(catalogues, tenant, catalogue =>
+    inTenant<Tables, Acted | undefined>(pool, tenant, tx => actIn(tx, catalogue, delivered), {
+      keeps: acted => acted !== undefined,
+      isPlannedOnce: true,
+    }),
+  )
+}
+
+const actIn = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Promise<Acted | undefined> => {
+  const { tenant, action } = delivered
+  const [, , stored] = await Promise.all([
+    limitLockWait(tx),
+    lockAction(tx, tenant, action.id),
+    findOutcome(tx, tenant, action.id),
+  ])
+  const outcome = stored ?? (await perform(tx, catalogue, delivered))
+  if (!outcome) return undefined
+  if (!stored) await insertAction(tx, tenant, action, outcome)
+  const order = (await readOrderDetails(tx, tenant, action.waybill_number)) ?? null
+  return { result: { id: action.id, ...outcome, order }, isRepeated: stored !== undefined }
+}
+
+const done: Outcome = { outcome: 'done', detail: null }
+const refused = (detail: string): Outcome => ({ outcome: 'refused', detail })
+const refusedBy = (errors: FieldErrors): Outcome => refused(Object.values(errors).flat().join(' '))
+const unknown = refused('The requested waybill does not exist in the system.')
+
+/** undefined: the catalogue is out of date. */
+const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Promise<Outcome | undefined> => {
+  const { action, address } = delivered.action
+  if (action === 'confirm_order') return move(tx, delivered, confirmedKey)
+  if (action === 'cancel_order') return move(tx, delivered, cancelledKey)
+  if (action !== 'change_address') return request(tx, delivered)
+  return address === undefined ? askForAddress(tx, delivered) : changeAddress(tx, catalogue, delivered, address)
+}
+
+const customer = { isCustomer: true } as const
+
+/** In the audit the customer is named by the action. */
+const actorOf = ({ action, requestId }: Delivered): Actor => ({ kind: 'customer', name: action.id, requestId })
+
+const move = async (tx: Tx, delivered: Delivered, statusKey: string): Promise<Outcome> => {
+  const { tenant, action, traceparent } = delivered
+  const waybills = [action.waybill_number]
+  const by = actorOf(delivered)
+  const moved = await moveIn(tx, { tenant, mover: customer, waybills, statusKey, note: null, by, traceparent })
+  return moved.kind === 'moved' ? done : refusedBy(moved.errors)
+}
+
+/** The order, locked, with the statuses of its tenant. */
+const lock = (tx: Tx, { tenant, action }: Delivered) =>
+  Promise.all([lockOrder(tx, { tenant, waybill: action.waybill_number, editor: customer }), findStatuses(tx, tenant)])
+
+const askForAddress = async (tx: Tx, delivered: Delivered): Promise<Outcome> => {
+  const [order, statuses] = await lock(tx, delivered)
+  if (!order) return unknown
+  const wanted = { waybill: delivered.action.waybill_number, editor: customer, given: ['customer_address'] }
+  const errors = checkFields(wanted, order.status_key, statuses)
+  return Object.keys(errors).length > 0 ? refusedBy(errors) : { outcome: 'asked', detail: null }
+}
+
+const changeAddress = async (
+  tx: Tx,
+  catalogue: Catalogue,
+  delivered: Delivered,
+  address: string,
+): Promise<Outcome | undefined> => {
+  const { tenant, action } = delivered
+  const read = readEdit('merchant', { customer_address: address })
+  if (read.kind === 'refused') return refusedBy(read.errors.errors)
+  const edit = { tenant, waybill: action.waybill_number, editor: customer, changes: read.changes, ifMatch: undefined }
+  const edited = await editIn(tx, catalogue, { ...edit, by: actorOf(delivered) })
+  if (!edited || edited.kind === 'busy' || edited.kind === 'stale') return undefined
+  if (edited.kind === 'unknown') return unknown
+  return edited.kind === 'edited' ? done : refusedBy(edited.errors)
+}
+
+const request = async (tx: Tx, delivered: Delivered): Promise<Outcome> => {
+  const [order, statuses] = await lock(tx, delivered)
+  if (!order) return unknown
+  const status = nameOf(order.status_key, statuses)
+  if (isFinal(statuses.get(order.status_key)))
+    return refused(`${delivered.action.waybill_number} is ${status}: there is nothing left to request.`)
+  return { outcome: 'requested', detail: null }
+}

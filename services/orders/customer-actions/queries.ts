@@ -1,0 +1,109 @@
+import type { ActionOutcome, CustomerAction } from '@courier/shared/contract/customer-actions.ts'
+import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
+import { sql } from 'kysely'
+import type { RequestStatus, Tx } from '../database/tables.ts'
+import { type CustomerRequest, requestColumns } from '../orders/customer-requests.ts'
+
+/** What came of an action. */
+export interface Outcome {
+  readonly outcome: ActionOutcome
+  readonly detail: string | null
+}
+
+/** Two deliveries of an action never run at once: the second waits, and sees in its next statement what the first stored. */
+export const lockAction = (tx: Tx, tenant: string, id: string) =>
+  tx.client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`customer action ${id} of ${tenant}`])
+
+/** What came of an earlier delivery. */
+export const findOutcome = (tx: Tx, tenant: string, id: string): Promise<Outcome | undefined> =>
+  tx
+    .selectFrom('customer_actions')
+    .select(['outcome', 'detail'])
+    .where('tenant_id', '=', tenant)
+    .where('action_id', '=', id)
+    .executeTakeFirst()
+
+/** A request becomes open unless the same one of the waybill is. Its order is locked. */
+export const insertAction = async (
+  tx: Tx,
+  tenant: string,
+  { id, waybill_number, action, happened_at }: CustomerAction,
+  { outcome, detail }: Outcome,
+): Promise<void> => {
+  const isNewRequest = outcome === 'requested' && !(await isOpen(tx, tenant, waybill_number, action))
+  await tx
+    .insertInto('customer_actions')
+    .values({
+      ...{ tenant_id: tenant, action_id: id, waybill_number, action, outcome, detail },
+      status: isNewRequest ? 'open' : null,
+      happened_at: new Date(happened_at),
+    })
+    .execute()
+}
+
+const isOpen = async (tx: Tx, tenant: string, waybill: string, action: string): Promise<boolean> => {
+  const open = await tx
+    .selectFrom('customer_actions')
+    .select('action_id')
+    .where('tenant_id', '=', tenant)
+    .where('waybill_number', '=', waybill)
+    .where('action', '=', action)
+    .where('status', '=', 'open')
+    .executeTakeFirst()
+  return open !== undefined
+}
+
+/** Holds the request until the transaction ends. */
+export const lockRequest = async (tx: Tx, tenant: string, id: string): Promise<CustomerRequest | undefined> => {
+  const { rows } = await sql<CustomerRequest>`
+    select ${requestColumns} from customer_actions
+    where tenant_id = ${tenant} and request_id = ${id}::bigint and status is not null for update`.execute(tx)
+  return rows[0]
+}
+
+export interface Decision {
+  readonly decision: Exclude<RequestStatus, 'open'>
+  readonly note: string | null
+  /** The member of staff. */
+  readonly by: string
+}
+
+export const storeDecision = async (tx: Tx, tenant: string, id: string, { decision, note, by }: Decision) => {
+  const { rows } = await sql<CustomerRequest>`
+    update customer_actions set status = ${decision}, note = ${note}, decided_by = ${by}, decided_at = now()
+    where tenant_id = ${tenant} and request_id = ${id}::bigint returning ${requestColumns}`.execute(tx)
+  return rows[0] as CustomerRequest
+}
+
+/** The event of a decision, if the tenant has messaging. The order is locked: its events keep their order. */
+export const insertEvent = (
+  tx: Tx,
+  tenant: string,
+  { waybill_number, request, status, note }: CustomerRequest,
+  statusKey: string,
+  traceparent: string | undefined,
+) =>
+  sql`
+    with clock as materialized (
+      select clock_timestamp() as now
+    )
+    insert into outbox (tenant_id, type, waybill_numbers, status_keys, note, happened_at, traceparents)
+    select ${tenant}, ${`${request}.${status}`}, array[${waybill_number}], array[${statusKey}], ${note}, now,
+      ${traceparent === undefined ? null : [traceparent]}::text[]
+    from clock, tenants where tenants.tenant_id = ${tenant} and messaging returning outbox.tenant_id`.execute(tx)
+
+const keptDays = 90
+
+/** Deletes actions that are no longer kept, without open requests; returns how many. */
+export const deleteOldActions = async (tx: AnyTransaction, tenant: string): Promise<number> => {
+  const { rowCount } = await tx.client.query(
+    `delete from customer_actions where tenant_id = $1 and action_id in (
+      select action_id from customer_actions
+      where tenant_id = $1 and stored_at < now() - make_interval(days => ${keptDays}) and status is distinct from 'open'
+        and (decided_at is null or decided_at < now() - make_interval(days => ${keptDays}))
+      order by stored_at limit 10000
+    )`,
+    [tenant],
+  )
+  return rowCount ?? 0
+}

@@ -1,0 +1,112 @@
+import { ErrorBody, errorResponses, httpError } from '@courier/shared/http/errors.ts'
+import { listQuery } from '@courier/shared/http/filters.ts'
+import { acceptJson } from '@courier/shared/http/json-body.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { CustomerRequest, exampleRequest, listRequests } from '../orders/customer-requests.ts'
+import { type Decided, decide } from './decide.ts'
+import { RequestDecision, requestFilters, requestPaging } from './schema.ts'
+
+export interface RequestsOptions {
+  readonly pool: pg.Pool
+  /** Called after a decision, for the relay. */
+  readonly onDecided: (tenant: string) => void
+}
+
+const RequestsQuery = listQuery(requestPaging, requestFilters)
+const common = { tags: ['staff'], security: [{ token: [] }] }
+const decidedMessage = 'Request Decided Successfully'
+const closed = {
+  ...ErrorBody,
+  description: 'It was decided before: the message says by whom and when.',
+  examples: [
+    { message: 'Kamal Perera declined this request at 2026-02-19T19:20:00.000000Z.', code: 'already_decided' },
+  ],
+}
+/** A note with every character escaped is 6,000 bytes. */
+const maxDecisionBytes = 8_192
+const id = /^[1-9]\d{0,17}$/
+
+/** What customers ask of staff by a button of a message. */
+export const customerRequests: FastifyPluginAsyncTypebox<RequestsOptions> = async (app, { pool, onDecided }) => {
+  acceptJson(app)
+  app.get(
+    '/order/requests',
+    {
+      schema: {
+        ...common,
+        operationId: 'listCustomerRequests',
+        summary: 'What customers ask for by a button, newest first',
+        querystring: RequestsQuery.schema,
+        response: {
+          200: Type.Object(
+            { data: Type.Array(CustomerRequest), next_cursor: Type.Union([Type.String(), Type.Null()]) },
+            { title: 'CustomerRequests', examples: [{ data: [exampleRequest], next_cursor: null }] },
+          ),
+          ...errorResponses(400, 401, 405, 422, 429, 503),
+        },
+      },
+    },
+    async ({ staff: { tenant }, query }) => {
+      const [filter, limit] = [RequestsQuery.read(query), Number(query.limit ?? 50)]
+      // One row more than the page holds shows whether another page follows.
+      const rows = await inTenant(pool, tenant, (tx: Tx) => listRequests(tx, tenant, filter, query.cursor, limit + 1))
+      const data = rows.slice(0, limit)
+      return { data, next_cursor: rows.length > limit ? (data.at(-1)?.id ?? null) : null }
+    },
+  )
+
+  app.post(
+    '/order/requests/:id/decision',
+    {
+      bodyLimit: maxDecisionBytes,
+      schema: {
+        ...common,
+        operationId: 'decideCustomerRequest',
+        summary: 'Accept or decline what a customer asks for',
+        description: 'Once. The notifier learns of it as an event such as reschedule.accepted, with the note.',
+        params: Type.Object({ id: Type.String() }),
+        body: RequestDecision,
+        response: {
+          200: Type.Object(
+            { message: Type.Literal(decidedMessage), data: CustomerRequest },
+            { examples: [{ message: decidedMessage, data: exampleRequest }] },
+          ),
+          ...errorResponses(400, 401, 404, 405, 413, 415, 422, 429, 503),
+          409: closed,
+        },
+      },
+    },
+    async request => {
+      const { tenant, name: by, actor } = request.staff
+      const { decision, note } = request.body
+      const { traceparent } = request
+      const wanted = {
+        tenant,
+        requestId: request.params.id,
+        decision,
+        note: note?.trim() || null,
+        by,
+        actor,
+        traceparent,
+      }
+      const decided = id.test(wanted.requestId) ? await decide(pool, wanted) : { kind: 'unknown' as const }
+      const row = rowOf(decided)
+      if (decided.kind === 'decided' && !decided.isRepeated) {
+        onDecided(tenant)
+        request.log.info({ customer_request: row.id, decision }, 'customer_request.decided')
+      }
+      return { message: decidedMessage, data: row } as const
+    },
+  )
+}
+
+const rowOf = (decided: Decided): CustomerRequest => {
+  if (decided.kind === 'unknown') throw httpError('not_found', 'There is no such request.')
+  if (decided.kind === 'decided') return decided.request
+  const { status, decided_by, decided_at } = decided.request
+  throw httpError('already_decided', `${decided_by} ${status} this request at ${decided_at}.`)
+}

@@ -1,0 +1,76 @@
+import { CustomerActionResults, CustomerActions } from '@courier/shared/contract/customer-actions.ts'
+import { isTenantId } from '@courier/shared/http/authenticate.ts'
+import { errorResponses, type FieldErrors, httpError, invalid } from '@courier/shared/http/errors.ts'
+import { badText, isBadText } from '@courier/shared/http/field-errors.ts'
+import { acceptJson } from '@courier/shared/http/json-body.ts'
+import { requireService } from '@courier/shared/http/service.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type pg from 'pg'
+import type { Catalogues } from '../catalogue/catalogue.ts'
+import { readVersion } from '../catalogue/queries.ts'
+import { act } from './act.ts'
+
+export interface CustomerActionsOptions {
+  readonly pool: pg.Pool
+  readonly catalogues: Catalogues
+  readonly serviceToken: string
+  /** Called after orders changed. */
+  readonly onChanged: (tenant: string) => void
+}
+
+/** An action with every character of an address escaped has less than 4 KiB. */
+const maxBodyBytes = 524_288
+
+/** What customers asked for by a button, from the notifier. */
+export const customerActions: FastifyPluginAsyncTypebox<CustomerActionsOptions> = async (app, options) => {
+  const { pool, catalogues, serviceToken, onChanged } = options
+  acceptJson(app)
+  app.addHook('onRequest', requireService(serviceToken))
+  app.post(
+    '/internal/customer-actions',
+    {
+      bodyLimit: maxBodyBytes,
+      schema: {
+        tags: ['internal'],
+        operationId: 'actForCustomers',
+        summary: 'Do what customers asked for by a button of a message, each id once',
+        description:
+          'Each action by itself: one that is refused hinders no other. A repeated id has the outcome of the first, ' +
+          'with the order as it is now. After 404 and 503 repeat the request. With SERVICE_TOKEN.',
+        security: [{ service: [] }],
+        body: CustomerActions,
+        response: { 200: CustomerActionResults, ...errorResponses(400, 401, 404, 413, 415, 422, 429, 503) },
+      },
+    },
+    async request => {
+      const { tenant, actions } = request.body
+      refuseBadIds(actions)
+      if (!isTenantId.test(tenant) || (await readVersion(pool, tenant)) === undefined)
+        throw httpError('unknown_tenant', 'The tenant is unknown: its file has not been applied.')
+      const data: CustomerActionResults['data'] = []
+      for (const action of actions) {
+        const acted = await act(pool, catalogues, {
+          ...{ tenant, action, requestId: request.id, traceparent: request.traceparent },
+        })
+        if (!acted) throw httpError('unavailable', busy, { retryAfterSeconds: 1 })
+        const { result, isRepeated } = acted
+        if (result.outcome === 'done' && !isRepeated) onChanged(tenant)
+        const { id, waybill_number } = action
+        const logged = { tenant, action_id: id, waybill_number, action: action.action, outcome: result.outcome }
+        request.log.info({ ...logged, is_repeated: isRepeated }, 'customer_action.accepted')
+        data.push(result)
+      }
+      return { data }
+    },
+  )
+}
+
+const busy = 'The catalogue kept changing. Repeat the request: what is done already is not done again.'
+
+/** Beyond the schema: Postgres stores neither U+0000 nor lone surrogates. */
+const refuseBadIds = (actions: CustomerActions['actions']): void => {
+  const errors: FieldErrors = {}
+  for (const [index, { id }] of actions.entries())
+    if (isBadText(id)) errors[`actions.${index}.id`] = [badText(`actions.${index}.id`)]
+  if (Object.keys(errors).length > 0) throw invalid(errors)
+}
