@@ -25,8 +25,8 @@ export interface DeliveryOptions {
   readonly onOutcome: (outcome: string, count: number) => void
 }
 
-/** A request carries at most as many (shared/contract/customer-actions.ts). */
-const claimedAtOnce = 100
+/** Of 100 that a request may carry (shared/contract/customer-actions.ts): their orders come back, however long their texts are. */
+const claimedAtOnce = 50
 /** Another process claims a dead one's actions after that; orders takes each once. */
 const claimSeconds = 30
 

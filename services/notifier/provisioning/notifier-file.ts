@@ -1,4 +1,4 @@
-import { actionOutcomes, CustomerAction, immediateActions } from '@courier/shared/contract/customer-actions.ts'
+import { actionOutcomes, immediateActions } from '@courier/shared/contract/customer-actions.ts'
 import { type Static, type TString, Type } from '@sinclair/typebox'
 import { MessagesPerSecond, Name, PhoneNumberId, Pin, Plan, Secret, VerifyToken, WabaId } from '../channels/fields.ts'
 import {
@@ -45,10 +45,10 @@ const Channel = Type.Object(
   strict,
 )
 
-const { maxLength, pattern = '' } = CustomerAction.properties.action
+/** As orders takes it (shared/contract/customer-actions.ts). */
 const Action = Type.String({
-  ...(maxLength !== undefined && { maxLength }),
-  pattern,
+  maxLength: 63,
+  pattern: '^[a-z][a-z0-9_]{0,62}$',
   must: `be ${immediateActions.join(', ')}, or the name of a request such as call_me`,
 })
 
