@@ -2,6 +2,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { Test } from 'tap'
 import { storeSecret } from '../channels/secrets.ts'
 import type { Tx } from '../database/tables.ts'
+import type { OrdersClient } from '../orders-client/orders-client.ts'
 import { phoneNumberId, until } from './fixture.ts'
 import { orderEvent, standIn } from './orders-stand-in.ts'
 import { build, serviceToken } from './portal.ts'
@@ -34,14 +35,20 @@ export const rules = [
 /** The whole notifier between a stand-in for orders and the simulator, whose webhooks reach it over HTTP. */
 export const prepare = async (t: Test) => {
   const orders = await standIn(t, { waybill_number: waybill }, { waybill_number: 'DM2' })
+  return { ...(await prepareWith(t, orders.client)), orders }
+}
+
+/** The same without the stand-in. */
+export const prepareWith = async (t: Test, orders: OrdersClient) => {
   const log: string[] = []
-  const built = await build(t, undefined, orders.client, { log })
+  const built = await build(t, undefined, orders, { log })
   const { pool, keyring, app, control, rows } = built
   await inTenant(pool, 'demo', (tx: Tx) =>
     storeSecret(tx, keyring, { tenant: 'demo', phoneNumberId, kind: 'app_secret' }, 'demo-app-secret'),
   )
   await giveRules(pool, rules)
-  control.behave({ webhook_url: `${await app.listen({ host: '127.0.0.1', port: 0 })}/webhooks/messaging` })
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  control.behave({ webhook_url: `${url}/webhooks/messaging` })
   built.queue.start()
   built.actions.start()
   const deliver = async (...events: object[]): Promise<void> => {
@@ -89,5 +96,5 @@ export const prepare = async (t: Test) => {
         ?.split(' ')[1] ?? 0,
     )
   }
-  return { ...built, orders, log, deliver, offer, texts, stored, settled, texted, heard, counted }
+  return { ...built, url, log, deliver, offer, texts, stored, settled, texted, heard, counted }
 }
