@@ -108,6 +108,20 @@ t.test('numbers that orders gave after its backup are not given again, and what 
   await t.rejects(restored(200_000_000), { message: /too few numbers/ })
 })
 
+t.test("a decision about a customer's request is neither lost nor delivered again", async t => {
+  const { notifier, orders, book, deliver, restored } = await prepare(t)
+  const [waybill] = await book(1)
+  const insert = `insert into outbox (tenant_id, type, waybill_numbers, status_keys)
+    values ('demo', 'call_me.accepted', '{${waybill}}', '{key_2}')`
+  await orders.rows(insert)
+  await deliver()
+  t.match(await notifier.rows('select type from events order by type'), [{ type: 'call_me.accepted' }, {}])
+  await orders.rows(insert)
+  await markRestored(notifier.pool, new Date(), false)
+  t.match(await restored(0), { requeued: [], lost: [], dropped: [] })
+  t.match(await orders.rows('select type from outbox'), [{ type: 'call_me.accepted' }], 'it still waits')
+})
+
 const run = promisify(execFile)
 
 t.test('the commands refuse while the service runs, and print what they did', async t => {

@@ -136,7 +136,7 @@ const search = async (target: Target, { short, report, broken }: TrustOptions): 
           `${operation.id} ${name}`.includes(process.env.COST_ONLY ?? ''),
         )) {
           const sizes = sizesOf(place, limit, short ? 100 : 1_000)
-          await found.try(operation, place, short ? sizes.slice(-1) : sizes, short ? 20 : 1)
+          await found.try(operation, place, short ? sizes.slice(-1) : sizes, short ? 40 : 1)
         }
       }
     report(`${target.name} ${operation.id}: ${found.counts.inputs} inputs so far`)

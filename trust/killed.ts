@@ -145,7 +145,7 @@ const giveUpSends = async (courier: Courier): Promise<void> => {
 
 const run: TrustPromise['run'] = async t => {
   const { broken } = t
-  const [kills, postgresKills, count, rate] = t.short ? [6, 2, 1_000, 100] : [100, 6, 10_000, 120]
+  const [kills, postgresKills, count, rate] = t.short ? [6, 2, 400, 400] : [100, 6, 10_000, 120]
   const postgres = await startOwnPostgres(t, 'orders')
   const as = postgres.addressAs
   const courier = await startCourier(t, {

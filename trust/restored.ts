@@ -13,8 +13,8 @@ const startServer = async (t: TrustOptions, name: 'orders' | 'notifier') => {
 }
 
 /** Merchants create orders and staff cancels some, whether the services are there or not. */
-const keepBusy = ({ merchant, orders, staffToken }: Courier, seed: number): Load => {
-  const load = keepBooking(merchant, { workers: 3, seed, pauseMilliseconds: 150 })
+const keepBusy = ({ merchant, orders, staffToken }: Courier, seed: number, pauseMilliseconds: number): Load => {
+  const load = keepBooking(merchant, { workers: 3, seed, pauseMilliseconds })
   let isOver = false
   const cancel = async (): Promise<void> => {
     for (let n = 0; !isOver; ) {
@@ -55,7 +55,7 @@ const recover = async ({ admin, notifier }: Courier, since: Date, lostAt: Date, 
 const processMore = async (courier: Courier): Promise<void> => {
   const { size } = await eventsOf(courier, 'notifier', 'events')
   const poll = () => eventsOf(courier, 'notifier', 'events')
-  await eventually('events reach the notifier', poll, events => events.size > size + 100)
+  await eventually('events reach the notifier', poll, events => events.size > size + 50)
 }
 
 /** Both databases go back, that of orders further. */
@@ -158,7 +158,7 @@ const run: TrustPromise['run'] = async t => {
     // Sends are in flight when the services are killed.
     simulator: { SIMULATOR_ANSWER_LATENCY_MS: '30' },
   })
-  const load = keepBusy(courier, t.seed)
+  const load = keepBusy(courier, t.seed, t.short ? 500 : 150)
   t.teardown(load.stop)
   const counts = { restored: 0, requeued: 0 }
   const lost: string[] = []

@@ -1005,7 +1005,7 @@ export interface components {
             note: string | null;
             /** @description Its name, such as call_me. */
             request: string;
-            /** @description ISO 8601, UTC. */
+            /** @description ISO 8601, UTC, with six decimals. */
             requested_at: string;
             /** @enum {string} */
             status: "open" | "accepted" | "declined";
@@ -1565,6 +1565,8 @@ export interface components {
             origin_city_name: string;
             origin_state_name: string;
             remark: string | null;
+            /** @description What the customer asked for (docs/replies.md#requests-for-staff): the newest 50, newest first. */
+            requests: components["schemas"]["CustomerRequest"][];
             status: components["schemas"]["StatusLabel"];
             /** @description Newest first, with what staff wrote. */
             timeline: components["schemas"]["StaffTrackingEvent"][];
@@ -5146,6 +5148,18 @@ export interface operations {
                      *             "by": "merchant",
                      *             "reason": null
                      *           }
+                     *         ],
+                     *         "requests": [
+                     *           {
+                     *             "id": "17",
+                     *             "waybill_number": "DM00000001",
+                     *             "request": "reschedule",
+                     *             "status": "accepted",
+                     *             "requested_at": "2026-02-19T19:06:23.000000Z",
+                     *             "decided_at": "2026-02-19T19:20:00.000000Z",
+                     *             "decided_by": "Kamal Perera",
+                     *             "note": "Tomorrow after 4 pm"
+                     *           }
                      *         ]
                      *       }
                      *     }
@@ -5283,8 +5297,8 @@ export interface operations {
                      *           "waybill_number": "DM00000001",
                      *           "request": "reschedule",
                      *           "status": "accepted",
-                     *           "requested_at": "2026-02-19T19:06:23.000Z",
-                     *           "decided_at": "2026-02-19T19:20:00.000Z",
+                     *           "requested_at": "2026-02-19T19:06:23.000000Z",
+                     *           "decided_at": "2026-02-19T19:20:00.000000Z",
                      *           "decided_by": "Kamal Perera",
                      *           "note": "Tomorrow after 4 pm"
                      *         }
@@ -5350,8 +5364,8 @@ export interface operations {
                      *         "waybill_number": "DM00000001",
                      *         "request": "reschedule",
                      *         "status": "accepted",
-                     *         "requested_at": "2026-02-19T19:06:23.000Z",
-                     *         "decided_at": "2026-02-19T19:20:00.000Z",
+                     *         "requested_at": "2026-02-19T19:06:23.000000Z",
+                     *         "decided_at": "2026-02-19T19:20:00.000000Z",
                      *         "decided_by": "Kamal Perera",
                      *         "note": "Tomorrow after 4 pm"
                      *       }
@@ -5381,7 +5395,7 @@ export interface operations {
                 content: {
                     /**
                      * @example {
-                     *       "message": "Kamal Perera declined this request at 2026-02-19T19:20:00.000Z.",
+                     *       "message": "Kamal Perera declined this request at 2026-02-19T19:20:00.000000Z.",
                      *       "code": "already_decided"
                      *     }
                      */

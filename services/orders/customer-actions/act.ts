@@ -24,8 +24,10 @@ export interface Delivered {
   readonly traceparent: string | undefined
 }
 
+export type Result = CustomerActionResults['data'][number]
+
 export interface Acted {
-  readonly result: CustomerActionResults['data'][number]
+  readonly result: Result
   readonly isRepeated: boolean
 }
 

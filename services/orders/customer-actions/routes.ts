@@ -1,14 +1,19 @@
-import { CustomerActionResults, CustomerActions } from '@courier/shared/contract/customer-actions.ts'
+import {
+  type CustomerAction,
+  CustomerActionResults,
+  CustomerActions,
+} from '@courier/shared/contract/customer-actions.ts'
 import { isTenantId } from '@courier/shared/http/authenticate.ts'
 import { errorResponses, type FieldErrors, httpError, invalid } from '@courier/shared/http/errors.ts'
 import { badText, isBadText } from '@courier/shared/http/field-errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
 import { requireService } from '@courier/shared/http/service.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import { readVersion } from '../catalogue/queries.ts'
-import { act } from './act.ts'
+import { act, type Result } from './act.ts'
 
 export interface CustomerActionsOptions {
   readonly pool: pg.Pool
@@ -23,7 +28,7 @@ const maxBodyBytes = 524_288
 
 /** What customers asked for by a button, from the notifier. */
 export const customerActions: FastifyPluginAsyncTypebox<CustomerActionsOptions> = async (app, options) => {
-  const { pool, catalogues, serviceToken, onChanged } = options
+  const { pool, serviceToken } = options
   acceptJson(app)
   app.addHook('onRequest', requireService(serviceToken))
   app.post(
@@ -47,22 +52,30 @@ export const customerActions: FastifyPluginAsyncTypebox<CustomerActionsOptions> 
       refuseBadIds(actions)
       if (!isTenantId.test(tenant) || (await readVersion(pool, tenant)) === undefined)
         throw httpError('unknown_tenant', 'The tenant is unknown: its file has not been applied.')
-      const data: CustomerActionResults['data'] = []
-      for (const action of actions) {
-        const acted = await act(pool, catalogues, {
-          ...{ tenant, action, requestId: request.id, traceparent: request.traceparent },
-        })
-        if (!acted) throw httpError('unavailable', busy, { retryAfterSeconds: 1 })
-        const { result, isRepeated } = acted
-        if (result.outcome === 'done' && !isRepeated) onChanged(tenant)
-        const { id, waybill_number } = action
-        const logged = { tenant, action_id: id, waybill_number, action: action.action, outcome: result.outcome }
-        request.log.info({ ...logged, is_repeated: isRepeated }, 'customer_action.accepted')
-        data.push(result)
-      }
+      const data: Result[] = []
+      for (const action of actions) data.push(await actOn(options, request, tenant, action))
       return { data }
     },
   )
+}
+
+const actOn = async (
+  { pool, catalogues, onChanged }: CustomerActionsOptions,
+  { id: requestId, traceparent, log }: FastifyRequest,
+  tenant: string,
+  action: CustomerAction,
+): Promise<Result> => {
+  const acted = await act(pool, catalogues, { tenant, action, requestId, traceparent })
+  if (!acted) throw httpError('unavailable', busy, { retryAfterSeconds: 1 })
+  const { result, isRepeated } = acted
+  const { outcome } = result
+  if (outcome === 'done' && !isRepeated) onChanged(tenant)
+  const { id: action_id, waybill_number, action: name } = action
+  log.info(
+    { tenant, action_id, waybill_number, action: name, outcome, repeated: isRepeated },
+    'customer_action.accepted',
+  )
+  return result
 }
 
 const busy = 'The catalogue kept changing. Repeat the request: what is done already is not done again.'

@@ -4,7 +4,9 @@ import t from 'tap'
 import { deleteOldActions } from '../customer-actions/queries.ts'
 import { serviceToken } from './build.ts'
 import { ordersFixture } from './orders-fixture.ts'
+import { waitUntil } from './receiver.ts'
 import { tenantFile } from './tenant.ts'
+import { webhooksFixture } from './webhooks-fixture.ts'
 
 const { make, move, get, staffGet, request, rows, apply, pool, staffOf, staffToken, token } = await ordersFixture(t)
 
@@ -213,6 +215,7 @@ t.test('any other action is a request, open once, until the order is in a final 
   for (const { outcome, order } of results)
     t.match({ outcome, order }, { outcome: 'requested', order: { status_key: 'key_2' } })
   const { data } = (await list('?waybill_number=DM00000050')).body
+  t.match((await staffGet('/order/DM00000050')).body.data.requests, [{ request: 'call_me' }, { request: 'reschedule' }])
   t.match(data, [
     { request: 'call_me', status: 'open', requested_at: '2026-02-19T19:06:23.000000Z', decided_by: null, note: null },
     { request: 'reschedule', status: 'open', waybill_number: 'DM00000050', decided_at: null },
@@ -307,4 +310,39 @@ t.test('after 90 days what is decided is deleted, and what is open stays', async
     { action: 'call_me' },
     { action: 'reschedule' },
   ])
+})
+
+t.test("a merchant's webhook says that it was the customer", async t => {
+  const { app, sender, addReceiver, book } = await webhooksFixture(t)
+  const { receiver } = await addReceiver({ events: ['order.status_changed', 'order.edited'] })
+  const [waybill = ''] = await book(1)
+  sender.start()
+  const names = [['confirm_order'], ['change_address', { address: '1 Sea Street' }]] as const
+  await app.inject({
+    ...{ method: 'POST', url: '/internal/customer-actions', headers: { authorization: `Bearer ${serviceToken}` } },
+    payload: { tenant: 'demo', actions: names.map(([name, rest]) => action(waybill, name, rest)) },
+  })
+  await waitUntil('both arrive', () => receiver.accepted.length === 2)
+  t.match(
+    receiver.accepted.map(({ body }) => body),
+    ['order.status_changed', 'order.edited'].map(type => ({ type, data: { waybill_number: waybill, by: 'customer' } })),
+  )
+  t.notMatch(JSON.stringify(receiver.accepted), /Sea Street/)
+})
+
+t.test('what processes of the version before write is the doing of merchant and staff', async t => {
+  const [waybill] = await make(['DM00000090'])
+  await rows(
+    `insert into order_events (tenant_id, waybill_number, status_key, staff_name)
+      values ('demo', $1, 'key_2', null), ('demo', $1, 'key_4', 'Ruwan')`,
+    [waybill],
+  )
+  await rows(
+    `insert into order_edits (tenant_id, waybill_number, fields, edited_at, staff_name, reason)
+      values ('demo', $1, array['cod'], now(), 'Ruwan', 'x')`,
+    [waybill],
+  )
+  const { timeline, edits } = (await get(`/order/${waybill}`)).body.data
+  t.match(timeline, [{ by: 'staff' }, { by: 'merchant' }, { by: 'merchant' }])
+  t.match(edits, [{ by: 'staff' }])
 })

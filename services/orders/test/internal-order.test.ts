@@ -46,7 +46,9 @@ t.test('the notifier reads an order, with its timeline newest first', async t =>
     note: 'shelf 4',
     is_final: false,
     customer_secondary_phone: '0712223334',
-    edits: [{ fields: ['cod'], at: '2026-02-19T20:14:00.000Z', staff_name: 'Ruwan', reason: 'the shop called' }],
+    edits: [
+      { fields: ['cod'], at: '2026-02-19T20:14:00.000Z', staff_name: 'Ruwan', by: 'staff', reason: 'the shop called' },
+    ],
   })
   t.match(created_at, /^\d{4}-\d\d-\d\dT.*Z$/)
   t.ok(timeline.every(({ at }: { at: string }) => /^\d{4}-\d\d-\d\dT.*Z$/.test(at)))
@@ -61,6 +63,7 @@ t.test('the notifier reads an order, with its timeline newest first', async t =>
       status_name,
       color,
       staff_name,
+      by: staff_name === null ? 'merchant' : 'staff',
       note,
     })),
   )

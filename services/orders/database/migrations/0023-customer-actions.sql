@@ -38,7 +38,3 @@ end $$;
 
 -- 'customer', or null: staff_name, else the merchant.
 alter table order_edits add column actor text collate "C";
-
-alter table audit drop constraint audit_actor_kind_check;
-alter table audit add constraint audit_actor_kind_check
-  check (actor_kind in ('operator', 'staff', 'merchant', 'customer')) not valid;
