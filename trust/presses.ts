@@ -145,7 +145,7 @@ const check = async (courier: Courier, offers: readonly Offer[], broken: Broken)
 
 const run: TrustPromise['run'] = async t => {
   const { broken } = t
-  const [count, kills, pauseMs] = t.short ? [24, 4, 50] : [2_000, 200, 30]
+  const [count, kills, pauseMs] = t.short ? [24, 4, 50] : [2_000, 60, 30]
   const courier = await startCourier(t)
   const input = JSON.stringify(demoFile(rules))
   await runAdmin('notifier', ['apply', '-'], { env: courier.notifier.environment, input })
@@ -188,6 +188,6 @@ export const promise: TrustPromise = {
   promise:
     "A customer's press of a button acts at most once, and none that was acknowledged is lost, whatever is killed; a forged, stale or foreign one does nothing",
   limit:
-    'kill -9 of either service while 2,000 customers press, some buttons several times, with duplicated, late, forged, stale and foreign webhooks among them: each action once in orders, each outcome one message, nothing else',
+    'kill -9 of either service x60 while 2,000 customers press, some buttons several times, with duplicated, late, forged, stale and foreign webhooks among them: each action once in orders, each outcome one message, nothing else',
   run,
 }

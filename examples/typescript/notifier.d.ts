@@ -690,7 +690,8 @@ export interface components {
                     code: string;
                 };
                 name: string;
-            };
+            } | null;
+            text: string | null;
             timeline: {
                 /** @description ISO 8601, UTC */
                 at: string;
@@ -819,7 +820,7 @@ export interface components {
                     message_id: string;
                     /** @enum {string} */
                     status: "queued" | "held" | "sending" | "unknown" | "accepted" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired";
-                    template: string;
+                    template: string | null;
                 } | {
                     /** @description ISO 8601, UTC */
                     at: string;
@@ -828,8 +829,20 @@ export interface components {
                     /** @enum {string} */
                     kind: "event";
                     status_key: string;
-                    template: string;
+                    template: string | null;
                     type: string;
+                } | {
+                    action: string;
+                    /** @enum {string} */
+                    actor: "customer";
+                    /** @description ISO 8601, UTC */
+                    at: string;
+                    detail: string | null;
+                    /** @enum {string} */
+                    kind: "action";
+                    /** @description The message whose button was pressed. */
+                    message_id: string;
+                    outcome: "done" | "refused" | "asked" | "requested" | "expired" | null;
                 })[];
                 waybill_number: string;
             };
@@ -1756,6 +1769,7 @@ export interface operations {
                      *               }
                      *             ]
                      *           },
+                     *           "text": null,
                      *           "waybill_number": "DM00000001",
                      *           "status": "accepted",
                      *           "provider_message_id": "wamid.HBgLOTQ3NzAwMDAxMDE",
@@ -1892,6 +1906,7 @@ export interface operations {
                      *             }
                      *           ]
                      *         },
+                     *         "text": null,
                      *         "waybill_number": "DM00000001",
                      *         "status": "accepted",
                      *         "provider_message_id": "wamid.HBgLOTQ3NzAwMDAxMDE",
@@ -1972,6 +1987,7 @@ export interface operations {
                      *             }
                      *           ]
                      *         },
+                     *         "text": null,
                      *         "waybill_number": "DM00000001",
                      *         "status": "accepted",
                      *         "provider_message_id": "wamid.HBgLOTQ3NzAwMDAxMDE",
@@ -2053,6 +2069,7 @@ export interface operations {
                      *             }
                      *           ]
                      *         },
+                     *         "text": null,
                      *         "waybill_number": "DM00000001",
                      *         "status": "accepted",
                      *         "provider_message_id": "wamid.HBgLOTQ3NzAwMDAxMDE",

@@ -28,7 +28,7 @@ export interface DeliveryOptions {
 /** Of 100 that a request may carry (shared/contract/customer-actions.ts): their orders come back, however long their texts are. */
 const claimedAtOnce = 50
 /** Another process claims a dead one's actions after that; orders takes each once. */
-const claimSeconds = 30
+const claimSeconds = 10
 
 /** Claims due actions and delivers them to orders; returns how many were claimed. */
 export const deliverDue = async (options: DeliveryOptions): Promise<number> => {
