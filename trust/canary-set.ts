@@ -66,7 +66,6 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'notifier.opt_outs.actor': ['staffName'],
   'notifier.opt_outs.reason': ['remark'],
   'notifier.customer_actions.recipient': ['writer'],
-  'notifier.customer_actions.address': ['inboundText'],
   'notifier.tokens.staff_name': ['staffName'],
 }
 
