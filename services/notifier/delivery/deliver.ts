@@ -30,20 +30,29 @@ const claimedAtOnce = 50
 /** Another process claims a dead one's actions after that; orders takes each once. */
 const claimSeconds = 10
 
-/** Claims due actions and delivers them to orders; returns how many were claimed. */
-export const deliverDue = async (options: DeliveryOptions): Promise<number> => {
+/** Claims due actions and delivers them to orders. True when there may be more to deliver at once. */
+export const deliverDue = async (options: DeliveryOptions): Promise<boolean> => {
   const claimed = await inAllTenants(options.pool, (tx: Tx) => claimActions(tx, claimedAtOnce, claimSeconds))
-  for (const [tenant, actions] of Map.groupBy(claimed, ({ tenant }) => tenant)) await deliver(options, tenant, actions)
-  return claimed.length
+  let isAvailable = true
+  for (const [tenant, actions] of Map.groupBy(claimed, ({ tenant }) => tenant))
+    isAvailable = (await deliver(options, tenant, actions)) && isAvailable
+  return claimed.length > 0 && isAvailable
 }
 
-/** Where orders refuses a request each of its actions is delivered alone: the error of one is not the others'. */
-const deliver = async (options: DeliveryOptions, tenant: string, actions: readonly WaitingAction[]): Promise<void> => {
+/**
+ * Where orders refuses a request each of its actions is delivered alone: the error of one is not the others'. False when orders is
+ * unavailable.
+ */
+const deliver = async (
+  options: DeliveryOptions,
+  tenant: string,
+  actions: readonly WaitingAction[],
+): Promise<boolean> => {
   const { pool, logger, orders, onQueued, onOutcome } = options
   const response = await orders.act({ tenant, actions: actions.map(toAction) })
   if (response.kind === 'refused' && actions.length > 1) {
     for (const action of actions) await deliver(options, tenant, [action])
-    return
+    return true
   }
   const results = response.kind === 'done' ? resultsOf(actions, response.results) : []
   const missing = actions.filter(({ id }) => !results.some(result => result.id === id)).map(({ id }) => id)
@@ -53,11 +62,19 @@ const deliver = async (options: DeliveryOptions, tenant: string, actions: readon
     if (stored.length > 0) onQueued()
     logger.info({ tenant, actions: stored.length }, 'actions.delivered')
   }
-  if (missing.length === 0) return
-  const expired = await inTenant(pool, tenant, (tx: Tx) => postponeActions(tx, tenant, missing))
+  if (missing.length > 0) await putOff(options, tenant, missing, response.kind)
+  return response.kind !== 'unavailable'
+}
+
+const putOff = async (
+  { pool, logger, onOutcome }: DeliveryOptions,
+  tenant: string,
+  ids: readonly string[],
+  response: string,
+): Promise<void> => {
+  const expired = await inTenant(pool, tenant, (tx: Tx) => postponeActions(tx, tenant, ids))
   if (expired.length > 0) onOutcome('expired', expired.length)
-  const reason = response.kind === 'done' ? 'missing_in_response' : response.kind
-  logger.warn({ tenant, actions: missing.length, expired: expired.length, reason }, 'actions.not_delivered')
+  logger.warn({ tenant, actions: ids.length, expired: expired.length, response }, 'actions.not_delivered')
 }
 
 const toAction = ({ id, waybill, action, address, happenedAt }: WaitingAction) => ({

@@ -35,11 +35,11 @@ export class ActionDelivery {
   async #run(): Promise<void> {
     while (this.#isRunning) {
       this.#isWoken = false
-      const count = await deliverDue(this.#options).catch(err => {
+      const hasMore = await deliverDue(this.#options).catch(err => {
         this.#options.logger.warn({ err }, 'actions.delivery_failed')
-        return 0
+        return false
       })
-      if (count === 0 && this.#isRunning && !this.#isWoken) await this.#sleep()
+      if (!hasMore && this.#isRunning && !this.#isWoken) await this.#sleep()
     }
   }
 

@@ -2,9 +2,10 @@ import { randomBytes } from 'node:crypto'
 import t from 'tap'
 import { readKeyring } from '../channels/vault.ts'
 import { openButton, sealActions, sealButton, tokenPrefix } from '../customer-actions/button-token.ts'
-import { messageTo } from './fixture.ts'
+import { messageTo, phoneNumberId } from './fixture.ts'
 import { confirm, customer, prepare, rules } from './replies-fixture.ts'
 import { checkDemo } from './rules-of-demo.ts'
+import { envelope, inbound, sign } from './webhooks-fixture.ts'
 
 const key = (id: string) => `${id}:${randomBytes(32).toString('base64')}`
 const [oldKey, newKey] = [key('old'), key('new')]
@@ -120,4 +121,19 @@ t.test('rules name actions, texts and outcomes', async t => {
   ]
   for (const [rule, path] of wrong)
     t.ok(errorsOf(rule).includes(path), `${path} of ${JSON.stringify(rule).slice(0, 80)}`)
+})
+
+t.test('the reply to a button without a template acts too', async t => {
+  const { app, keyring, settled } = await prepare(t)
+  const of = { tenant: 'demo', phoneNumberId, recipient: customer }
+  const id = sealButton(keyring, of, { messageId, index: 2, action: 'call_me', waybill: 'DM2' }, new Date())
+  const interactive = { type: 'button_reply', button_reply: { id, title: 'Call me' } }
+  const message = inbound({ from: customer, type: 'interactive', text: undefined, interactive })
+  const payload = JSON.stringify(envelope({ messages: [message] }, phoneNumberId))
+  const headers = { 'x-hub-signature-256': sign(payload, 'demo-app-secret'), 'content-type': 'application/json' }
+  for (let copy = 0; copy < 2; copy++)
+    t.equal((await app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload })).statusCode, 200)
+  t.match(await settled(1), [
+    { action_id: `${messageId} 2`, waybill_number: 'DM2', action: 'call_me', outcome: 'done' },
+  ])
 })

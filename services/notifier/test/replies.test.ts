@@ -1,4 +1,6 @@
+import { pino } from 'pino'
 import t from 'tap'
+import { ActionDelivery } from '../delivery/loop.ts'
 import { until } from './fixture.ts'
 import { orderEvent } from './orders-stand-in.ts'
 import { callMe, cancel, changeAddress, confirm, customer, prepare, waybill } from './replies-fixture.ts'
@@ -155,4 +157,27 @@ t.test('a text is sent while the conversation is open alone', async t => {
   await heard()
   await deliver(orderEvent('b', { note: 'y' }, 'call_me.declined'))
   await texted(1)
+})
+
+t.test('processes share the actions: each is delivered once, those of a waybill in order', async t => {
+  const { orders, actions, pool, rows, settled } = await prepare(t)
+  await actions.stop()
+  await rows(`insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action,
+      inbound_id, happened_at)
+    select 'demo', 'm ' || n, 'm', '1', '1', case when n <= 40 then 'DM' || n else 'DM2' end, 'call_me', 'i', now()
+    from generate_series(1, 50) n`)
+  const logger = pino({ level: 'silent' })
+  const options = { pool, logger, orders: orders.client, onQueued: () => {}, onOutcome: () => {} }
+  const others = [1, 2, 3].map(() => new ActionDelivery(options))
+  for (const other of others) other.start()
+  await settled(50)
+  await Promise.all(others.map(other => other.stop()))
+  t.equal(orders.acted.length, 50, 'each once')
+  const ofOne = orders.acted
+    .filter(({ waybill_number }) => waybill_number === 'DM2')
+    .map(({ id }) => Number(id.slice(2)))
+  t.same(
+    ofOne,
+    ofOne.toSorted((a, b) => a - b),
+  )
 })
