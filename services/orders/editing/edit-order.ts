@@ -44,7 +44,7 @@ export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edi
   return edited ?? { kind: 'busy' }
 }
 
-/** Repeats `attempt` with a newer catalogue while that of before is out of date: undefined. In the end it gives up. */
+/** Calls `attempt` again with a newer catalogue while it returns undefined: its catalogue is out of date. undefined: gave up. */
 export const withCatalogue = async <Result>(
   catalogues: Catalogues,
   tenant: string,
@@ -59,7 +59,7 @@ export const withCatalogue = async <Result>(
   return undefined
 }
 
-/** The same in a transaction of the caller's. undefined: the catalogue is out of date. Writes nothing unless it is edited. */
+/** `editOrder` in a transaction of the caller's. undefined: the catalogue is out of date. Writes nothing unless it is edited. */
 export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<Edited | undefined> => {
   const { tenant, ifMatch } = edit
   const [, order, version, statuses] = await Promise.all([

@@ -47,7 +47,7 @@ export const moveOrders = (pool: pg.Pool, move: Move): Promise<Moved> =>
     { keeps: ({ kind }) => kind === 'moved', isPlannedOnce: true },
   )
 
-/** The same in a transaction of the caller's, apart from the key. Nothing is written when it is refused. */
+/** `moveOrders` in a transaction of the caller's, without a key. Writes nothing when it is refused. */
 export const moveIn = async (
   tx: Tx,
   move: Omit<Move, 'key'>,

@@ -9,7 +9,7 @@ export const cancelledKey = 'key_3'
 /** The API relies on these: every set of statuses has them, and merchants may set no others. */
 export const merchantStatusKeys: readonly string[] = [...initialStatusKeys, cancelledKey]
 
-/** The moves that merchants may make of their own orders, in every set: confirm a draft, and cancel. */
+/** The moves that merchants and customers may make of their own orders, in every set: confirm a draft, and cancel. */
 export const merchantMoves: Readonly<Record<string, readonly string[]>> = {
   key_1: [confirmedKey, cancelledKey],
   key_2: [cancelledKey],
