@@ -1,10 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { runAdmin } from '../dev/service-process.ts'
 import { readKeyring } from '../services/notifier/channels/vault.ts'
 import { sealButton } from '../services/notifier/customer-actions/button-token.ts'
 import { phoneNumberId } from '../services/notifier/test/fixture.ts'
 import { rules } from '../services/notifier/test/replies-fixture.ts'
-import { demoFile } from '../services/notifier/test/rules-of-demo.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 import { chanceOf } from '../test/chance.ts'
 import { eventually, request } from '../test/courier.ts'
@@ -145,15 +143,13 @@ const check = async (courier: Courier, offers: readonly Offer[], broken: Broken)
 
 const run: TrustPromise['run'] = async t => {
   const { broken } = t
-  const [count, kills, pauseMs] = t.short ? [24, 4, 50] : [2_000, 60, 30]
-  const courier = await startCourier(t)
-  const input = JSON.stringify(demoFile(rules))
-  await runAdmin('notifier', ['apply', '-'], { env: courier.notifier.environment, input })
+  const [count, kills, pauseMs] = t.short ? [20, 2, 50] : [2_000, 30, 30]
+  const courier = await startCourier(t, { rules })
   await book(courier, count)
   const offers = await findOffers(courier, count)
   t.report(`${count} customers have their messages`)
   const chance = chanceOf(t.seed)
-  const stopKilling = keepKilling(courier, chance, kills)
+  const endPresses = keepKilling(courier, chance, kills)
   let presses = 0
   const press = async (n: number): Promise<void> => {
     presses++
@@ -167,14 +163,16 @@ const run: TrustPromise['run'] = async t => {
     await delay(pauseMs)
   }
   await settle(courier, count)
+  let killed = await endPresses()
   t.report('every press is settled; the customers write their addresses')
+  const endTexts = keepKilling(courier, chance, kills)
   const askers = offers.filter((_, n) => actions[n % 4] === 'change_address')
   for (const { to, waybill } of askers) {
     await courier.control('/inbound', { from: to, text: addressOf(waybill) })
     await delay(pauseMs)
   }
-  const killed = await stopKilling()
   const settled = await settle(courier, count + askers.length)
+  killed += await endTexts()
   const left = settled.filter(({ address }) => address !== null).length
   broken.require(left === 0, `${left} addresses were kept`)
   const refused = settled.filter(({ outcome }) => outcome === 'refused' || outcome === 'expired').length
