@@ -30,6 +30,7 @@ const large: Record<string, number> = {
   'POST /api/public/order/tracking-info': 16_384,
   'POST /api/messages': 1_337_856,
   'POST /api/messages/bulk': maxBodyBytes,
+  'POST /api/messages/preflight': maxBodyBytes,
   'PUT /api/channels/{phone_number_id}': 16_384,
   'POST /api/channels/{phone_number_id}/register': 60_512,
   'POST /internal/customer-actions': 524_288,

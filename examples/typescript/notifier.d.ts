@@ -151,6 +151,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/costs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What messages cost */
+        get: operations["getCosts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/messages": {
         parameters: {
             query?: never;
@@ -231,6 +248,23 @@ export interface paths {
         put?: never;
         /** Send up to 1000 template messages, all or none */
         post: operations["sendMessages"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/messages/preflight": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** What would become of a message, or of up to 1000, without sending them */
+        post: operations["preflightMessages"];
         delete?: never;
         options?: never;
         head?: never;
@@ -505,6 +539,51 @@ export interface components {
                 opted_out: boolean;
             };
         };
+        Costs: {
+            /** @description Of the current month, as summed within the last minute; null: the tenant has none. */
+            budget: {
+                marketing_paused: boolean;
+                month: string | null;
+                monthly: string;
+                spent: string | null;
+                warn_at_percent: number;
+                warned_at: string | null;
+            } | null;
+            currency: string | null;
+            /** @description Days in their order; else most messages first, 1000 at most. */
+            data: {
+                /** @description An exact decimal. */
+                amount: string;
+                free: number;
+                /** @description Null: sent by staff. */
+                group: string | null;
+                /** @description Delivered messages with pricing. */
+                messages: number;
+                paid: number;
+                /** @description Of these no tariff says the price: they are not in the amount. */
+                unknown: number;
+            }[];
+            from: string;
+            time_zone: string;
+            to: string;
+            /** @description Of all groups. */
+            total: {
+                /** @description An exact decimal. */
+                amount: string;
+                free: number;
+                /** @description Delivered messages with pricing. */
+                messages: number;
+                paid: number;
+                /** @description Of these no tariff says the price: they are not in the amount. */
+                unknown: number;
+            };
+            /** @description What the unknown ones are, most messages first, 100 at most. */
+            without_tariff: {
+                category: string;
+                country: string | null;
+                messages: number;
+            }[];
+        };
         Error: {
             /** @description A stable name of the error (docs/errors.md); `message` may change its wording. */
             code: string;
@@ -630,6 +709,14 @@ export interface components {
             attempts: number;
             /** @description Phone number id. */
             channel: string;
+            /** @description Null until the platform reports pricing, with the delivery. */
+            cost: {
+                amount: string | null;
+                /** @description As billed by the platform. */
+                category: string;
+                currency: string | null;
+                is_free: boolean;
+            } | null;
             /** @description ISO 8601, UTC */
             created_at: string;
             error: {
@@ -749,12 +836,92 @@ export interface components {
             waybill_number: string;
             weight: number;
         };
+        Preflight: {
+            channel: {
+                name: string;
+                paused_reason: string | null;
+                phone_number_id: string;
+                /** @enum {string} */
+                state: "active" | "paused";
+            } | null;
+            /** @description Those of a send, by path; of a message that is not refused, why it would fail or stay all the same. */
+            errors: {
+                [key: string]: string[];
+            };
+            /** @description Within which it is sent; null: at any time. */
+            hours: {
+                between: string[];
+                time_zone: string;
+            } | null;
+            /** @description When it is sent, apart from its number's rate; null: not as things stand. */
+            leaves_at: string | null;
+            opt_out: {
+                /** @description Whether it goes to a person who opted out, too. */
+                exempt: boolean;
+                scope: ("all" | "marketing") | null;
+                since: string | null;
+            };
+            /** @description Of a delivery at `leaves_at`, or now; the amount is null where the `reason` is that it is not known. */
+            price: {
+                /** @description An exact decimal. */
+                amount: string | null;
+                category: string | null;
+                currency: string | null;
+                is_free: boolean;
+                /** @enum {string} */
+                reason: "tariff" | "open_window" | "no_tariff" | "no_category";
+            };
+            /**
+             * @description What a send would make of it.
+             * @enum {string}
+             */
+            status: "queued" | "held" | "refused";
+            /** @description As the customer reads it; null: the catalogue does not have the template. */
+            text: {
+                body: string | null;
+                buttons: {
+                    code: string | null;
+                    kind: string;
+                    label: string;
+                    url: string | null;
+                }[];
+                footer: string | null;
+                header: string | null;
+                media: {
+                    kind: string;
+                    link: string | null;
+                    name: string | null;
+                } | null;
+            } | null;
+            /** @description E.164 digits without the plus. */
+            to: string | null;
+            /** @description Why it is sent later than asked for, or not yet. */
+            waits_for: string | null;
+            window: {
+                /** @description Whether a message may be sent on plan free now. */
+                open: boolean;
+                /** @description When it closes, or closed. */
+                until: string | null;
+            };
+        };
+        Preflights: {
+            /** @description One for each message, in the order of the request. */
+            data: components["schemas"]["Preflight"][];
+        };
         Registration: {
             certificate: string;
             pin: string;
         };
         Template: {
+            /** @description Set while nothing is sent with it because the tenant's budget is used up. */
+            budget_paused_at: string | null;
             category: string | null;
+            /** @description The latest one that the platform made or announced: `at` may lie ahead. */
+            category_change: {
+                at: string;
+                from: string | null;
+                to: string;
+            } | null;
             /** @description As the messaging API lists them. */
             components: unknown[];
             /** @description Set while the messaging API refuses the template: nothing is sent with it. */
@@ -814,6 +981,14 @@ export interface components {
                 } | {
                     /** @description ISO 8601, UTC */
                     at: string;
+                    /** @description Null until the platform reports pricing, with the delivery. */
+                    cost: {
+                        amount: string | null;
+                        /** @description As billed by the platform. */
+                        category: string;
+                        currency: string | null;
+                        is_free: boolean;
+                    } | null;
                     detail: string | null;
                     /** @enum {string} */
                     kind: "message";
@@ -1689,6 +1864,90 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    getCosts: {
+        parameters: {
+            query?: {
+                /** @description The first day, by the tenant's clocks; the first of the month without it. */
+                from?: string;
+                /** @description Without it by day. */
+                group?: "day" | "template" | "merchant" | "category";
+                /** @description The last day; today without it. */
+                to?: string;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "from": "2026-02-01",
+                     *       "to": "2026-02-19",
+                     *       "time_zone": "Asia/Colombo",
+                     *       "currency": "USD",
+                     *       "data": [
+                     *         {
+                     *           "group": "2026-02-19",
+                     *           "messages": 120,
+                     *           "paid": 100,
+                     *           "free": 18,
+                     *           "unknown": 2,
+                     *           "amount": "1.65"
+                     *         }
+                     *       ],
+                     *       "total": {
+                     *         "messages": 120,
+                     *         "paid": 100,
+                     *         "free": 18,
+                     *         "unknown": 2,
+                     *         "amount": "1.65"
+                     *       },
+                     *       "without_tariff": [
+                     *         {
+                     *           "category": "utility",
+                     *           "country": "IN",
+                     *           "messages": 2
+                     *         }
+                     *       ],
+                     *       "budget": {
+                     *         "monthly": "250",
+                     *         "warn_at_percent": 80,
+                     *         "month": "2026-02",
+                     *         "spent": "1.65",
+                     *         "warned_at": null,
+                     *         "marketing_paused": false
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Costs"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
     listMessages: {
         parameters: {
             query?: {
@@ -1771,12 +2030,18 @@ export interface operations {
                      *           },
                      *           "text": null,
                      *           "waybill_number": "DM00000001",
-                     *           "status": "accepted",
+                     *           "status": "delivered",
                      *           "provider_message_id": "wamid.HBgLOTQ3NzAwMDAxMDE",
                      *           "error": null,
                      *           "attempts": 0,
                      *           "created_at": "2026-02-19T19:06:23.000Z",
                      *           "send_at": null,
+                     *           "cost": {
+                     *             "amount": "0.0165",
+                     *             "currency": "USD",
+                     *             "category": "utility",
+                     *             "is_free": false
+                     *           },
                      *           "timeline": [
                      *             {
                      *               "status": "queued",
@@ -1908,12 +2173,18 @@ export interface operations {
                      *         },
                      *         "text": null,
                      *         "waybill_number": "DM00000001",
-                     *         "status": "accepted",
+                     *         "status": "delivered",
                      *         "provider_message_id": "wamid.HBgLOTQ3NzAwMDAxMDE",
                      *         "error": null,
                      *         "attempts": 0,
                      *         "created_at": "2026-02-19T19:06:23.000Z",
                      *         "send_at": null,
+                     *         "cost": {
+                     *           "amount": "0.0165",
+                     *           "currency": "USD",
+                     *           "category": "utility",
+                     *           "is_free": false
+                     *         },
                      *         "timeline": [
                      *           {
                      *             "status": "queued",
@@ -1989,12 +2260,18 @@ export interface operations {
                      *         },
                      *         "text": null,
                      *         "waybill_number": "DM00000001",
-                     *         "status": "accepted",
+                     *         "status": "delivered",
                      *         "provider_message_id": "wamid.HBgLOTQ3NzAwMDAxMDE",
                      *         "error": null,
                      *         "attempts": 0,
                      *         "created_at": "2026-02-19T19:06:23.000Z",
                      *         "send_at": null,
+                     *         "cost": {
+                     *           "amount": "0.0165",
+                     *           "currency": "USD",
+                     *           "category": "utility",
+                     *           "is_free": false
+                     *         },
                      *         "timeline": [
                      *           {
                      *             "status": "queued",
@@ -2071,12 +2348,18 @@ export interface operations {
                      *         },
                      *         "text": null,
                      *         "waybill_number": "DM00000001",
-                     *         "status": "accepted",
+                     *         "status": "delivered",
                      *         "provider_message_id": "wamid.HBgLOTQ3NzAwMDAxMDE",
                      *         "error": null,
                      *         "attempts": 0,
                      *         "created_at": "2026-02-19T19:06:23.000Z",
                      *         "send_at": null,
+                     *         "cost": {
+                     *           "amount": "0.0165",
+                     *           "currency": "USD",
+                     *           "category": "utility",
+                     *           "is_free": false
+                     *         },
                      *         "timeline": [
                      *           {
                      *             "status": "queued",
@@ -2226,6 +2509,91 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    preflightMessages: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Message"] | components["schemas"]["Messages"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "status": "queued",
+                     *           "errors": {},
+                     *           "to": "94770000101",
+                     *           "channel": {
+                     *             "phone_number_id": "106540352242922",
+                     *             "name": "Demo Couriers",
+                     *             "state": "active",
+                     *             "paused_reason": null
+                     *           },
+                     *           "text": {
+                     *             "header": null,
+                     *             "media": null,
+                     *             "body": "Hello Nimali, your parcel DM00000001 was delivered. Thank you!",
+                     *             "footer": null,
+                     *             "buttons": []
+                     *           },
+                     *           "window": {
+                     *             "open": false,
+                     *             "until": null
+                     *           },
+                     *           "opt_out": {
+                     *             "scope": null,
+                     *             "since": null,
+                     *             "exempt": false
+                     *           },
+                     *           "hours": null,
+                     *           "leaves_at": "2026-02-19T19:06:23.000Z",
+                     *           "waits_for": null,
+                     *           "price": {
+                     *             "amount": "0.0165",
+                     *             "currency": "USD",
+                     *             "category": "utility",
+                     *             "is_free": false,
+                     *             "reason": "tariff"
+                     *           }
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Preflights"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
     listTemplates: {
         parameters: {
             query?: {
@@ -2292,6 +2660,8 @@ export interface operations {
                      *             }
                      *           ],
                      *           "held": null,
+                     *           "category_change": null,
+                     *           "budget_paused_at": null,
                      *           "synced_at": "2026-02-19T19:06:23.000Z"
                      *         }
                      *       ],
@@ -2413,7 +2783,13 @@ export interface operations {
                      *             "message_id": "msg_0198a7c2k4m6p8r0t2v4x6z8a",
                      *             "template": "order_created",
                      *             "status": "delivered",
-                     *             "detail": null
+                     *             "detail": null,
+                     *             "cost": {
+                     *               "amount": "0.0165",
+                     *               "currency": "USD",
+                     *               "category": "utility",
+                     *               "is_free": false
+                     *             }
                      *           },
                      *           {
                      *             "kind": "tracking",

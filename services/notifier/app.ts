@@ -16,6 +16,7 @@ import { channels } from './channels/routes.ts'
 import { appSecretsOf, createTokenKeeper } from './channels/secrets.ts'
 import { createSyncChannel } from './channels/sync-templates.ts'
 import { conversations } from './conversations/routes.ts'
+import { costs } from './costs/routes.ts'
 import type { Tx } from './database/tables.ts'
 import { ActionDelivery } from './delivery/loop.ts'
 import { countActions, watchActions } from './delivery/metrics.ts'
@@ -23,6 +24,7 @@ import { events } from './events/routes.ts'
 import { messages } from './messages/routes.ts'
 import type { MessagingApi } from './messaging-api/client.ts'
 import type { OrdersClient } from './orders-client/orders-client.ts'
+import { preflights } from './preflight/routes.ts'
 import type { ClaimedMessage } from './sending/claim.ts'
 import { createEffects } from './sending/effects.ts'
 import { countSends, watchMessages } from './sending/metrics.ts'
@@ -31,7 +33,7 @@ import { createSender } from './sending/sender.ts'
 import { templates } from './templates/routes.ts'
 import { timeline } from './timeline/routes.ts'
 import { webhooks } from './webhooks/routes.ts'
-import { logTraced, reactToFailures } from './webhooks/settle-messages.ts'
+import { logCategory, logTraced, reactToFailures } from './webhooks/settle-messages.ts'
 
 export interface NotifierOptions extends Edge {
   pool: pg.Pool
@@ -60,6 +62,7 @@ const api = {
   tags: [
     { name: 'messages', description: 'Messages and their timelines.' },
     { name: 'timeline', description: 'The statuses of a parcel and the messages sent to its customer.' },
+    { name: 'costs', description: 'What messages cost, and the budget.' },
     { name: 'channels', description: 'The numbers that messages are sent from.' },
     { name: 'templates', description: 'The catalogue of the account.' },
     { name: 'conversations', description: 'The 24 hours after a customer wrote.' },
@@ -71,7 +74,7 @@ const api = {
       name: 'staff',
       title: 'For staff',
       description: 'Messages to customers, the numbers that send them, and the catalogue of templates.',
-      tags: ['messages', 'timeline', 'channels', 'templates', 'conversations'],
+      tags: ['messages', 'timeline', 'costs', 'channels', 'templates', 'conversations'],
       quickStart: `# npm run notifier -- token create --tenant demo --staff NAME
 curl -sS '$URL/api/messages?limit=5' -H 'Authorization: Bearer TOKEN' -H 'X-tenant: demo'`,
     },
@@ -152,6 +155,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     onFact: (kind, count) => facts.inc({ kind }, count),
     onFailures: reactToFailures(logger),
     onTraced: logTraced(logger),
+    onCategory: logCategory(logger),
     tracer: options.tracer,
   })
 
@@ -170,15 +174,11 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     staff.addHook('onRequest', requireStaff(createStaffReader(pool)))
     staff.addHook('onRequest', limitRequests(new Limit('staff', options.requestsPerMinute), staffIn))
     const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes } = options
-    await staff.register(messages, {
-      pool,
-      orders,
-      product: options.api.product,
-      onQueued: wake,
-      maxMessages,
-      maxBodyBytes,
-    })
+    const ofMessages = { pool, orders, product: options.api.product, maxMessages, maxBodyBytes }
+    await staff.register(messages, { ...ofMessages, onQueued: wake })
+    await staff.register(preflights, ofMessages)
     await staff.register(timeline, { pool, orders })
+    await staff.register(costs, { pool })
     await staff.register(channels, {
       pool,
       keyring,

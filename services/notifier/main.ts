@@ -7,6 +7,7 @@ import { createNotifier } from './app.ts'
 import { keepProving } from './channels/prove.ts'
 import { readKeyring } from './channels/vault.ts'
 import { ordersUrl, Settings } from './config.ts'
+import { keepBudgets } from './costs/budget.ts'
 import { migrateNotifier } from './database/migrate.ts'
 import { createNotifierHousekeeping } from './housekeeping.ts'
 import { createMessagingApi } from './messaging-api/client.ts'
@@ -50,7 +51,13 @@ await runService({
   app,
   pool,
   logger,
-  workers: [queue, actions, keepProving({ pool, keyring, api }, logger), createNotifierHousekeeping(pool, logger)],
+  workers: [
+    queue,
+    actions,
+    keepProving({ pool, keyring, api }, logger),
+    createNotifierHousekeeping(pool, logger),
+    keepBudgets(pool, logger),
+  ],
   clients: [api, orders, tracer],
   migrate: () => migrateNotifier(settings),
   host: settings.HOST,

@@ -15,8 +15,8 @@ export const readDateOrTime = (text: string): DateOrTime | undefined => {
   return isDate(date) && !Number.isNaN(time.getTime()) ? { time: time.toISOString() } : undefined
 }
 
-/** JavaScript reads 2026-02-30 as the 2nd of March. */
-const isDate = (text: string): boolean => {
+/** Whether the day of a date such as 2026-02-19 exists: JavaScript reads 2026-02-30 as the 2nd of March. */
+export const isDate = (text: string): boolean => {
   const day = new Date(`${text}T00:00:00Z`)
   return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text)
 }

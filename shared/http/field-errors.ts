@@ -31,15 +31,20 @@ export const isBlank = (value: unknown): boolean =>
   (typeof value === 'string' && value.length <= longestText && value.trim() === '')
 
 /** Counting errors ends here: an answer to a broken body must not cost more than reading it. */
-const maxCounted = 5_000
+export const maxCounted = 5_000
 
 const noPaths: ReadonlySet<string> = new Set()
 
-/** Sentences by field path: the first `maxSentences` are kept, the rest is counted. Costs nothing while it is empty. */
+/** Sentences by field path: the first `maxKept` are kept, the rest is counted. Costs nothing while it is empty. */
 export class ErrorList {
+  readonly #maxKept: number
   #kept: Map<string, string[]> | undefined
   #paths: Set<string> | undefined
   count = 0
+
+  constructor(maxKept = maxSentences) {
+    this.#maxKept = maxKept
+  }
 
   get paths(): ReadonlySet<string> {
     return this.#paths ?? noPaths
@@ -48,7 +53,7 @@ export class ErrorList {
   add(path: string, sentence: string): void {
     this.#paths ??= new Set()
     this.#paths.add(path)
-    if (++this.count > maxSentences) return
+    if (++this.count > this.#maxKept) return
     this.#kept ??= new Map()
     const sentences = this.#kept.get(path)
     if (sentences) sentences.push(sentence)
@@ -76,7 +81,7 @@ export class ErrorList {
 
   /** How many were not kept. */
   get more(): number {
-    return Math.max(0, Math.min(this.count, maxCounted) - maxSentences)
+    return Math.max(0, Math.min(this.count, maxCounted) - this.#maxKept)
   }
 }
 

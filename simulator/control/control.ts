@@ -1,15 +1,24 @@
 import { invalid } from '@courier/shared/http/errors.ts'
 import { required, selectedInvalid } from '@courier/shared/http/field-errors.ts'
 import { shapeOf } from '../accounts/placeholders.ts'
+import { keyOf } from '../accounts/template.ts'
 import { type MessageView, viewOf } from '../messages/message.ts'
 import type { Outage, Script } from '../trouble/scripts.ts'
 import type { Inbound, InboundView, Preference, Press } from '../webhooks/inbox.ts'
-import { preferenceOf } from '../webhooks/payloads.ts'
+import { categoryOf, preferenceOf } from '../webhooks/payloads.ts'
 import { receive, reportStatus } from '../world/report.ts'
 import type { RequestView } from '../world/request-log.ts'
 import { letGo, type World } from '../world/world.ts'
 import * as accounts from './accounts.ts'
-import type { BehaviourChange, MessageQuestion, NumberChange, StatusOrder, Summary, TokenChange } from './schema.ts'
+import type {
+  BehaviourChange,
+  CategoryOrder,
+  MessageQuestion,
+  NumberChange,
+  StatusOrder,
+  Summary,
+  TokenChange,
+} from './schema.ts'
 
 const first = <T>(items: Iterable<T>, limit = 100): T[] => Iterator.from(items).take(limit).toArray()
 
@@ -62,6 +71,16 @@ export const createControl = (world: World) => ({
     const number = accounts.pickNumber(world, phone_number_id)
     const preference = preferenceOf(from.replace('+', ''), value, Date.now())
     world.callback.send(number.phone_number_id, { preference })
+  },
+  /** Changes a template's category, or announces that for `in_hours` from now. */
+  changeCategory({ name, language = 'en_US', category, in_hours, phone_number_id }: CategoryOrder) {
+    const number = accounts.pickNumber(world, phone_number_id)
+    const catalogue = world.accounts.templates.get(number.waba_id)
+    const template = catalogue?.get(keyOf({ name, language }))
+    if (!template) throw invalid({ name: [selectedInvalid('name')] })
+    const at = in_hours === undefined ? undefined : Date.now() + in_hours * 3_600_000
+    world.callback.send(number.phone_number_id, { category: categoryOf(template, category, at) })
+    if (at === undefined) catalogue?.set(keyOf(template), { ...template, category })
   },
   /** Sends a status of a message now, whatever was sent of it before. */
   status({ message_id, status, code }: StatusOrder) {

@@ -77,5 +77,11 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
   change('POST', '/inbound', ['A person writes, or shares a place', Inbound, InboundView], control.inbound)
   change('POST', '/presses', ['A person presses a button of a message', Press, InboundView], control.press)
   change('POST', '/preferences', ['A person stops or resumes marketing messages', Preference], control.prefer)
+  change(
+    'POST',
+    '/categories',
+    ["Change or announce a template's category", schemas.CategoryOrder],
+    control.changeCategory,
+  )
   change('POST', '/statuses', ['Send a status of a message now', schemas.StatusOrder], control.status)
 }

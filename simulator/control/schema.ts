@@ -1,6 +1,7 @@
 import { errorResponses } from '@courier/shared/http/errors.ts'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { AccessToken, PhoneNumber } from '../accounts/account.ts'
+import { Template } from '../accounts/template.ts'
 import { Behaviour } from '../basics/behaviour.ts'
 import { oneOf } from '../basics/one-of.ts'
 import { Outage, Script } from '../trouble/scripts.ts'
@@ -46,6 +47,19 @@ export const StatusOrder = Type.Object(
   { title: 'StatusOrder' },
 )
 export type StatusOrder = Static<typeof StatusOrder>
+
+/** The platform moves a template to another category. */
+export const CategoryOrder = Type.Object(
+  {
+    name: Type.String(),
+    language: Type.Optional(Type.String({ description: 'Default en_US.' })),
+    category: Template.properties.category,
+    in_hours: Type.Optional(Type.Number({ minimum: 0, maximum: 720, description: 'Only announces it.' })),
+    phone_number_id: Type.Optional(Type.String({ description: 'Whose account; default the first number.' })),
+  },
+  { title: 'CategoryOrder' },
+)
+export type CategoryOrder = Static<typeof CategoryOrder>
 
 export const Summary = Type.Object(
   {

@@ -24,9 +24,45 @@ t.test('a message is sent, delivered and read', async t => {
   t.match(sent.conversation, { id: String, origin: { type: 'utility' }, expiration_timestamp: /^\d{10}$/ })
   t.match(delivered, { ...common, status: 'delivered', conversation: { origin: { type: 'utility' } }, pricing })
   t.notOk(delivered.conversation.expiration_timestamp)
-  t.match(read, { ...common, status: 'read', pricing })
-  t.notOk(read.conversation)
+  t.match(read, { ...common, status: 'read' })
+  t.notOk(read.conversation ?? read.pricing, 'it was delivered before')
   t.match(control.messages()[0]?.statuses, [{ status: 'sent' }, { status: 'delivered' }, { status: 'read' }])
+})
+
+t.test('utility messages are free for a person who wrote, and only for that person', async t => {
+  const callback = await receiveWebhooks(t)
+  const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  control.inbound({ from: '+94771234567', text: 'Hello' })
+  await send(message({ to: '94771234567' }))
+  await send(message({ to: '94772222222' }))
+  await idle()
+  const types = callback
+    .statuses()
+    .flatMap(({ recipient_id, pricing }) => (pricing ? [`${recipient_id} ${pricing.type}`] : []))
+  t.strictSame([...new Set(types)].sort(), ['94771234567 free_customer_service', '94772222222 regular'])
+})
+
+t.test('a template gets another category, announced before if control says so', async t => {
+  const callback = await receiveWebhooks(t)
+  const { call, control, send, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const change = { name: 'order_delivered', category: 'MARKETING' }
+  t.equal((await call('/control/categories', { body: { ...change, in_hours: 24 } })).status, 200)
+  control.changeCategory({ ...change, category: 'MARKETING' })
+  await send()
+  await idle()
+  const named = {
+    message_template_name: 'order_delivered',
+    message_template_language: 'en-US',
+    new_category: 'UTILITY',
+  }
+  const changes = callback.changes().filter(({ field }) => field === 'template_category_update')
+  const [announced, changed] = changes.sort(
+    (a, b) => Number('previous_category' in a.value) - Number('previous_category' in b.value),
+  )
+  t.match(announced.value, { ...named, correct_category: 'MARKETING', category_update_timestamp: Number })
+  t.match(changed.value, { ...named, previous_category: 'UTILITY', new_category: 'MARKETING' })
+  t.match(callback.statuses()[0].pricing, { category: 'marketing', type: 'regular' })
+  t.throws(() => control.changeCategory({ name: 'nothing', category: 'UTILITY' }))
 })
 
 t.test('a webhook is signed over its bytes, which are plain ASCII', async t => {

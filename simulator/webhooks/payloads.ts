@@ -1,20 +1,30 @@
 import type { PhoneNumber } from '../accounts/account.ts'
+import type { Template } from '../accounts/template.ts'
 import { factsOf } from '../graph/error-table.ts'
 import { detailsOf } from '../graph/errors.ts'
 import type { Message } from '../messages/message.ts'
 import type { StatusStep } from '../trouble/trouble.ts'
 
-/** An update: a status, an inbound message with its sender, or a marketing preference. */
-export type Update = { status: object } | { contact: object; message: object } | { preference: object }
+/** An update: a status, an inbound message with its sender, a marketing preference, or a template's category. */
+export type Update =
+  | { status: object }
+  | { contact: object; message: object }
+  | { preference: object }
+  | { category: object }
 
-/** A status event (docs/messaging-api.md#status-events). `at` in milliseconds. */
-export const statusOf = (message: Message, { status, code }: StatusStep, at: number): object => ({
+/** A status event (docs/messaging-api.md#status-events). `at` in milliseconds; a window is open within 24 hours of an inbound message. */
+export const statusOf = (
+  message: Message,
+  { status, code }: StatusStep,
+  at: number,
+  isWindowOpen: boolean,
+): object => ({
   id: message.id,
   status,
   timestamp: seconds(at),
   recipient_id: message.to,
   ...(message.callback !== undefined && { biz_opaque_callback_data: message.callback }),
-  ...(status === 'failed' ? { errors: [errorOf(code ?? 131000)] } : priceOf(message, status, at)),
+  ...(status === 'failed' ? { errors: [errorOf(code ?? 131000)] } : priceOf(message, status, at, isWindowOpen)),
 })
 
 const seconds = (at: number): string => String(Math.floor(at / 1000))
@@ -27,18 +37,29 @@ const errorOf = (code: number): object => ({
   href: 'https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/',
 })
 
-/** `conversation` is on `sent` and `delivered` alone (docs/messaging-api.md#status-events). */
-const priceOf = (message: Message, status: string, at: number): object => {
+/** Prices are on `sent`, and on the first of `delivered` and `read` (docs/messaging-api.md#pricing). */
+const priceOf = (message: Message, status: string, at: number, isWindowOpen: boolean): object => {
+  if (status === 'read' && message.statuses.some(earlier => earlier.status === 'delivered')) return {}
   const category = message.template?.category.toLowerCase() ?? 'service'
   const conversation = {
     id: message.id.slice(-32).toLowerCase(),
     ...(status === 'sent' && { expiration_timestamp: seconds(at + 86_400_000) }),
     origin: { type: category },
   }
-  const hasConversation = status !== 'read'
-  const pricing = { billable: true, pricing_model: 'PMP', type: 'regular', category }
-  return { ...(hasConversation && { conversation }), pricing }
+  const isFree = isWindowOpen && category === 'utility'
+  const type = isFree ? 'free_customer_service' : 'regular'
+  return { conversation, pricing: { billable: !isFree, pricing_model: 'PMP', type, category } }
 }
+
+/** A changed category; `at` in milliseconds of one that is to come (docs/messaging-api.md#category-changes). */
+export const categoryOf = ({ id, name, language, category: current }: Template, category: string, at?: number) => ({
+  message_template_id: Number(id),
+  message_template_name: name,
+  message_template_language: language.replace('_', '-'),
+  ...(at === undefined
+    ? { previous_category: current, new_category: category }
+    : { correct_category: category, new_category: current, category_update_timestamp: Math.floor(at / 1000) }),
+})
 
 /** A marketing preference (docs/messaging-api.md#marketing-preferences). */
 export const preferenceOf = (wa_id: string, value: 'stop' | 'resume', at: number): object => ({
@@ -58,15 +79,20 @@ export const envelope = (number: PhoneNumber, updates: Update[], at: number): ob
     else {
       const isStatus = 'status' in update
       statuses = isStatus ? [update.status] : undefined
-      const field = 'preference' in update ? 'user_preferences' : 'messages'
-      changes.push({ field, value: changeValue(number, update, statuses) })
+      changes.push({ field: fieldOf(update), value: changeValue(number, update, statuses) })
     }
   }
   const entry = { id: number.waba_id, time: Math.floor(at / 1000), changes }
   return { object: 'whatsapp_business_account', entry: [entry] }
 }
 
+const fieldOf = (update: Update): string => {
+  if ('category' in update) return 'template_category_update'
+  return 'preference' in update ? 'user_preferences' : 'messages'
+}
+
 const changeValue = (number: PhoneNumber, update: Update, statuses: object[] | undefined): object => {
+  if ('category' in update) return update.category
   const metadata = {
     display_phone_number: number.display_phone_number.replace(/\D/g, ''),
     phone_number_id: number.phone_number_id,

@@ -20,8 +20,13 @@ export const planStatuses = (world: World, message: Message): void => {
 /** Stores the status of a message and sends it to the callback of its number; `at` is when it happened. */
 export const reportStatus = (world: World, message: Message, step: StatusStep, at: number): void => {
   message.statuses.push({ status: step.status, at, code: step.status === 'failed' ? (step.code ?? 131000) : undefined })
-  world.callback.send(message.phoneNumberId, { status: statusOf(message, step, at) })
+  const lastInbound = world.lastInbound.get(windowKey(message.phoneNumberId, message.to)) ?? 0
+  const status = statusOf(message, step, at, message.acceptedAt - lastInbound < windowMs)
+  world.callback.send(message.phoneNumberId, { status })
 }
+
+const windowMs = 86_400_000
+const windowKey = (phoneNumberId: string, person: string): string => `${phoneNumberId} ${person}`
 
 /** Stores a person's message and sends it to the callback of the number (docs/messaging-api.md#inbound-messages). */
 export const receive = (
@@ -49,16 +54,14 @@ export const receive = (
     at: new Date(at).toISOString(),
   }
   world.inbox.push(view)
-  world.lastInbound.set(keyOf(number.phone_number_id, person), at)
+  world.lastInbound.set(windowKey(number.phone_number_id, person), at)
   for (let copy = 0; copy < copies; copy++) world.callback.send(number.phone_number_id, { contact, message })
   return view
 }
 
-const keyOf = (phoneNumberId: string, person: string): string => `${phoneNumberId} ${person}`
-
 /** Whether texts may be sent to the person (docs/messaging-api.md#conversations). */
 export const isOpen = ({ lastInbound }: World, phoneNumberId: string, person: string): boolean =>
-  Date.now() - (lastInbound.get(keyOf(phoneNumberId, person)) ?? 0) < 86_400_000
+  Date.now() - (lastInbound.get(windowKey(phoneNumberId, person)) ?? 0) < windowMs
 
 const tap = (number: PhoneNumber, button: NonNullable<Inbound['button']>, id: string | undefined) => {
   return {

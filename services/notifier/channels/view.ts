@@ -78,13 +78,16 @@ export const unproven =
 export const noWebhooks =
   'The channel receives no webhooks until it has app_secret and verify_token: it sends, but delivery and the messages of customers stay unknown.'
 
+/** Whether the channel sends, and why not. */
+export const pauseOf = ({ proven_at, state, paused_reason }: ChannelRow): Pick<Channel, 'state' | 'paused_reason'> =>
+  proven_at ? { state, paused_reason } : { state: 'paused', paused_reason: unproven }
+
 const show = (row: ChannelRow, last4Of: (name: string) => string | null): Channel => ({
   phone_number_id: row.phone_number_id,
   name: row.name,
   plan: row.plan,
   default: row.is_default,
-  state: row.proven_at ? row.state : 'paused',
-  paused_reason: row.proven_at ? row.paused_reason : unproven,
+  ...pauseOf(row),
   access_token_last4: last4Of('access_token current'),
   next_access_token_last4: last4Of('access_token next'),
   app_secret_last4: last4Of('app_secret current'),

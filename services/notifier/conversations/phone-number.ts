@@ -1,4 +1,10 @@
-import { type CountryCode, parsePhoneNumberFromString } from 'libphonenumber-js'
+import {
+  type CountryCallingCode,
+  type CountryCode,
+  getCountries,
+  getCountryCallingCode,
+  parsePhoneNumberFromString,
+} from 'libphonenumber-js'
 
 /** E.164 digits without the plus; undefined when the text is no phone number of that or any country. */
 export const normalisePhone = (text: string, country: string): string | undefined => {
@@ -28,4 +34,18 @@ export const spellingsOf = (digits: string): string[] => {
   const person = personOf(digits)
   const twin = twins.find(({ other }) => other.test(person))
   return twin ? [person, person.replace(twin.other, twin.otherName)] : [person]
+}
+
+/** The countries of each calling code. */
+const countriesOf = Map.groupBy(getCountries(), country => getCountryCallingCode(country))
+
+/** The country of E.164 digits without the plus; undefined when they begin with no calling code of a country. */
+export const countryOf = (digits: string): string | undefined => {
+  for (const length of [1, 2, 3]) {
+    const countries = countriesOf.get(digits.slice(0, length) as CountryCallingCode)
+    if (!countries) continue
+    // Parsing is slow, and most codes are of one country.
+    return countries.length === 1 ? countries[0] : parsePhoneNumberFromString(`+${digits}`)?.country
+  }
+  return undefined
 }

@@ -8,7 +8,7 @@ import type { Tx } from '../database/tables.ts'
 import type { Keyword } from './keywords.ts'
 import { findOptOuts } from './opt-outs.ts'
 import { normalisePhone } from './phone-number.ts'
-import { conversationOf, findCountry, findNumber, findNumbers, recordInbound } from './queries.ts'
+import { conversationOf, findCountry, findNumber, findNumbers, findSettings, recordInbound } from './queries.ts'
 import { Conversation, conversationView, noPhone, OptOutBody, Phone } from './view.ts'
 
 export interface ConversationsOptions {
@@ -82,11 +82,14 @@ const readConversation = async (
   phone: string,
   wanted: string | undefined,
 ): Promise<Static<typeof Conversation>> => {
-  const [country, phoneNumberId] = await Promise.all([findCountry(tx, tenant), findNumber(tx, tenant, wanted)])
+  const [{ country, now }, phoneNumberId] = await Promise.all([
+    findSettings(tx, tenant),
+    findNumber(tx, tenant, wanted),
+  ])
   const recipient = normalisePhone(phone, country)
   if (phoneNumberId === undefined || recipient === undefined) throw refused(wanted, phoneNumberId, recipient)
   const known = (await conversationOf(tx, tenant, phoneNumberId, [recipient])).get(recipient)
-  return conversationView(known, await findOptOuts(tx, tenant, phoneNumberId, recipient), new Date())
+  return conversationView(known, await findOptOuts(tx, tenant, phoneNumberId, recipient), now)
 }
 
 const refused = (wanted: string | undefined, phoneNumberId: string | undefined, recipient: string | undefined) => {

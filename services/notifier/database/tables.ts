@@ -44,6 +44,30 @@ export interface Tables {
     opt_out_exempt: 'parcel_under_way' | null
     send_between: [string, string] | null
     time_zone: string | null
+    currency: string | null
+  }
+  tariffs: { tenant_id: string; category: string; country: string; valid_from: string; price: string }
+  message_prices: {
+    tenant_id: string
+    message_id: string
+    provider_message_id: string
+    priced_at: Date
+    category: string
+    country: string | null
+    is_free: boolean
+    type: string | null
+    template: string
+    merchant: string | null
+  }
+  budgets: {
+    tenant_id: string
+    monthly: string
+    warn_at_percent: number
+    checked_at: Date | null
+    month: string | null
+    spent: string | null
+    warned_at: Date | null
+    paused_at: Date | null
   }
   channels: {
     tenant_id: string
@@ -100,6 +124,11 @@ export interface Tables {
     held_code: number | null
     synced_at: Generated<Date>
     status_at: Date | null
+    category_from: string | null
+    category_to: string | null
+    category_at: Date | null
+    category_reported_at: Date | null
+    budget_paused_at: Date | null
   }
   messages: {
     tenant_id: string
@@ -129,6 +158,7 @@ export interface Tables {
     rule_event: string | null
     hours: Json<unknown> | null
     superseded_by: string | null
+    merchant: string | null
   }
   message_events: {
     tenant_id: string
@@ -175,6 +205,8 @@ export interface Tables {
     send_between: [string, string] | null
     supersedes: string[]
     expires_after_hours: number | null
+    pauses_on_category_change: Generated<boolean>
+    paused_reason: string | null
     text: string | null
   }
   customer_actions: {

@@ -41,7 +41,7 @@ export const processIn = async (
   const unique = events.filter((event, index) => events.findIndex(({ id }) => id === event.id) === index)
   const newIds = await insertEvents(tx, tenant, unique)
   const fresh = unique.filter(({ id }) => newIds.has(id))
-  const timely = fresh.filter(event => isTimely(event) || isInDoubt(event))
+  const timely = fresh.filter(event => isTimely(event, known.now) || isInDoubt(event))
   const hours = { between: known.send_between, timeZone: known.time_zone }
   const wanted = applyRules(await findRules(tx, tenant), timely, hours)
   const failed = await queue(tx, tenant, wanted, isInDoubt)
@@ -56,8 +56,8 @@ export const processIn = async (
 }
 
 /** Not older than a message may get. */
-const isTimely = ({ happened_at }: OrderEvent): boolean =>
-  Date.now() - Date.parse(happened_at) < expiryHours * 3_600_000
+const isTimely = ({ happened_at }: OrderEvent, now: Date): boolean =>
+  now.getTime() - Date.parse(happened_at) < expiryHours * 3_600_000
 
 /** A message that a rule makes of an event. */
 interface WantedMessage {
@@ -91,13 +91,14 @@ const queue = async (
   const errors = new Map<string, EventError[]>()
   const failed = new Set<string>()
   for (const [index, { rule, event, request }] of wanted.entries()) {
-    const judged = judge(request, context)
+    const judged = judge(request, context, rule.pausedReason)
     if (judged.kind === 'error' || judged.failure !== undefined) failed.add(event.id)
     if (judged.kind === 'message')
       messages.push({
         id: ids[index] as string,
         ...judged,
         rule,
+        merchant: event.order.merchant_name,
         isInDoubt: isInDoubt(event),
         traceparent: event.traceparent,
       })
@@ -121,9 +122,9 @@ const supersedingOf = (wanted: readonly WantedMessage[], ids: readonly string[])
 type Judged = ({ kind: 'message' } & Omit<NewMessage, 'id'>) | { kind: 'error'; error: EventError }
 
 /** With a known recipient and number, an unsendable message is stored as failed; else it is an error of the event. Pure. */
-const judge = (request: MessageRequest, context: SendingContext): Judged => {
+const judge = (request: MessageRequest, context: SendingContext, pausedReason: string | null): Judged => {
   const result = checkMessage(request, context)
-  if (result.kind === 'checked') return { kind: 'message', message: result.message, failure: undefined }
+  if (result.kind === 'checked') return { kind: 'message', message: result.message, failure: pausedReason ?? undefined }
   const { template } = request
   const error = (detail: string): Judged => ({
     kind: 'error',

@@ -7,7 +7,7 @@ import type { Rule } from './rules.ts'
 export const findTenant = (tx: Tx, tenant: string) =>
   tx
     .selectFrom('tenants')
-    .select(['in_doubt_before', 'send_between', 'time_zone'])
+    .select(['in_doubt_before', 'send_between', 'time_zone', sql<Date>`now()`.as('now')])
     .where('tenant_id', '=', tenant)
     .executeTakeFirst()
 
@@ -27,6 +27,8 @@ export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {
     sendBetween: row.send_between,
     supersedes: row.supersedes,
     expiresAfterHours: row.expires_after_hours,
+    pausesOnCategoryChange: row.pauses_on_category_change,
+    pausedReason: row.paused_reason,
   }))
 }
 

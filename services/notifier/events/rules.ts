@@ -31,6 +31,10 @@ export interface Rule {
   readonly supersedes: readonly string[]
   /** null: as every message. */
   readonly expiresAfterHours: number | null
+  /** When the platform changes the category of its template, it makes no messages until the rules are applied again. */
+  readonly pausesOnCategoryChange: boolean
+  /** null: it is not paused. */
+  readonly pausedReason: string | null
 }
 
 /** A status key fires when an order reaches that status, at its creation or by a move. */

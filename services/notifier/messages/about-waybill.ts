@@ -24,7 +24,7 @@ export interface WaybillDependencies {
  * is unavailable the errors found so far are returned, if there are any.
  */
 export const acceptBodies = async (
-  { pool, orders, product }: WaybillDependencies,
+  dependencies: WaybillDependencies,
   tenant: string,
   bodies: readonly (MessageBody | undefined)[],
   errors: ErrorList,
@@ -33,19 +33,33 @@ export const acceptBodies = async (
   by?: Actor,
   traceparent?: string,
 ): Promise<Acceptance | { kind: 'orders_away' }> => {
+  const { pool } = dependencies
+  const mayAsk = bodies.some(body => body && needsOrder(body))
+  const earlier = key && mayAsk ? await findAcceptance(pool, tenant, key) : undefined
+  if (earlier) return earlier
+  const requests = await readRequests(dependencies, tenant, bodies, errors, pathOf)
+  if (!requests) return errors.count > 0 ? { kind: 'refused', errors } : { kind: 'orders_away' }
+  return acceptMessages(pool, tenant, requests, errors, pathOf, key, by, traceparent)
+}
+
+/**
+ * The messages with what their orders say; undefined while orders is needed and unavailable. One whose order is not known is
+ * left as it is, or out where it has no recipient.
+ */
+export const readRequests = async (
+  { orders, product }: Omit<WaybillDependencies, 'pool'>,
+  tenant: string,
+  bodies: readonly (MessageBody | undefined)[],
+  errors: ErrorList,
+  pathOf: PathOf,
+): Promise<(MessageRequest | undefined)[] | undefined> => {
   checkBodies(bodies, errors, pathOf, product)
   const asking = bodies.filter(body => body !== undefined).filter(needsOrder)
-  const earlier = key && asking.length > 0 ? await findAcceptance(pool, tenant, key) : undefined
-  if (earlier) return earlier
-  const found = await findOrders(
-    orders,
-    tenant,
-    asking.flatMap(({ waybill_number: waybill }) =>
-      isBlank(waybill) || isBadText(waybill as string) ? [] : `${waybill}`,
-    ),
+  const waybills = asking.flatMap(({ waybill_number: waybill }) =>
+    isBlank(waybill) || isBadText(waybill as string) ? [] : `${waybill}`,
   )
-  if (!found) return errors.count > 0 ? { kind: 'refused', errors } : { kind: 'orders_away' }
-  return acceptMessages(pool, tenant, fillBodies(bodies, found, errors, pathOf), errors, pathOf, key, by, traceparent)
+  const found = await findOrders(orders, tenant, waybills)
+  return found && fillBodies(bodies, found, errors, pathOf)
 }
 
 const needsOrder = (body: MessageBody): boolean =>
@@ -79,7 +93,6 @@ const checkBodies = (
 
 const unknownWaybill = 'The requested waybill does not exist in the system.'
 
-/** The messages with what their orders say; one whose order is not known is left as it is, or out where it has no recipient. */
 const fillBodies = (
   bodies: readonly (MessageBody | undefined)[],
   found: ReadonlyMap<string, OrderSnapshot>,

@@ -47,17 +47,16 @@ export const acceptMessages = (
     async tx => {
       const earlier = key && (await claimAcceptance(tx, tenant, key))
       if (earlier) return earlier
-      const readable = requests.filter(request => request !== undefined)
-      const context = await readContext(tx, tenant, readable)
-      const checked = checkAll(requests, context, errors, pathOf)
+      const { checked } = await checkRequests(tx, tenant, requests, errors, pathOf)
       if (errors.count > 0) return { kind: 'refused', errors }
-      const ids = newMessageIds(checked.length, new Date())
-      const named = checked.map((message, index) => ({ id: ids[index] as string, message, traceparent }))
+      const messages = checked.filter(message => message !== undefined)
+      const ids = newMessageIds(messages.length, new Date())
+      const named = messages.map((message, index) => ({ id: ids[index] as string, message, traceparent }))
       await insertMessages(tx, tenant, named)
       if (by) await audit(tx, tenant, by, 'message.accepted', ids)
       if (key) await insertKey(tx, tenant, key, ids)
-      const messages = named.map(({ id, message }) => ({ id, status: firstStatus(message) }))
-      return { kind: 'accepted', messages, replayed: false }
+      const accepted = named.map(({ id, message }) => ({ id, status: firstStatus(message) }))
+      return { kind: 'accepted', messages: accepted, replayed: false }
     },
     { keeps: ({ kind }) => kind === 'accepted' },
   )
@@ -73,20 +72,23 @@ const claimAcceptance = async (tx: Tx, tenant: string, key: IdempotencyKey): Pro
   return { kind: 'accepted', messages: await findStatuses(tx, tenant, claim.result), replayed: true }
 }
 
-const checkAll = (
+/** Checks all messages, until the errors are full; those that have some are undefined. */
+export const checkRequests = async (
+  tx: Tx,
+  tenant: string,
   requests: readonly (MessageRequest | undefined)[],
-  context: SendingContext,
   errors: ErrorList,
   pathOf: PathOf,
-): CheckedMessage[] => {
-  const checked: CheckedMessage[] = []
-  for (const [index, request] of requests.entries()) {
-    if (errors.isFull) break
-    const result = request && checkMessage(request, context)
-    if (result?.kind === 'checked') checked.push(result.message)
-    else if (result) errors.addAll(result.errors, pathOf(index))
-  }
-  return checked
+  findConversations = lockConversations,
+): Promise<{ context: SendingContext; checked: (CheckedMessage | undefined)[] }> => {
+  const readable = requests.filter(request => request !== undefined)
+  const context = await readContext(tx, tenant, readable, findConversations)
+  const checked = requests.map((request, index) => {
+    const result = request && !errors.isFull ? checkMessage(request, context) : undefined
+    if (result?.kind === 'refused') errors.addAll(result.errors, pathOf(index))
+    return result?.kind === 'checked' ? result.message : undefined
+  })
+  return { context, checked }
 }
 
 /** Reads the data that the messages are checked against, with one query per sending number. */
@@ -94,6 +96,7 @@ export const readContext = async (
   tx: Tx,
   tenant: string,
   requests: readonly MessageRequest[],
+  findConversations = lockConversations,
 ): Promise<SendingContext> => {
   const { country, opt_out_exempt, send_between, time_zone, now } = await findSettings(tx, tenant)
   const channels = await findSendingChannels(tx, tenant)
@@ -106,7 +109,7 @@ export const readContext = async (
     if (!channel) continue
     const recipients = messages.flatMap(({ to }) => normalisePhone(to, country) ?? [])
     const { phoneNumberId, wabaId } = channel
-    conversations.set(phoneNumberId, await lockConversations(tx, tenant, phoneNumberId, [...new Set(recipients)]))
+    conversations.set(phoneNumberId, await findConversations(tx, tenant, phoneNumberId, [...new Set(recipients)]))
     const names = [...new Set(messages.flatMap(({ template }) => (isPlain(template) ? [] : template.name)))]
     if (wabaId) templates.set(phoneNumberId, await findTemplates(tx, tenant, wabaId, names))
   }
@@ -117,11 +120,8 @@ export const readContext = async (
     country,
     channels,
     conversation: ({ phoneNumberId }, recipient) => conversations.get(phoneNumberId)?.get(recipient),
-    category: ({ phoneNumberId }, { name, language }) =>
-      templates
-        .get(phoneNumberId)
-        ?.find(known => known.name === name && known.language === language.code)
-        ?.category?.toUpperCase(),
+    catalogued: ({ phoneNumberId }, { name, language }) =>
+      templates.get(phoneNumberId)?.find(known => known.name === name && known.language === language.code),
     exemptsParcels: opt_out_exempt === 'parcel_under_way',
     // Without a synced catalogue nothing is checked: the API itself refuses.
     templateErrors: ({ phoneNumberId }, template) => {

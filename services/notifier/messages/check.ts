@@ -12,6 +12,7 @@ import {
   parameterTypes,
   textsOf,
 } from '../messaging-api/message-template.ts'
+import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { type Hours, type nextAllowed, waitsFor } from './hours.ts'
 import type { MessageRequest } from './schema.ts'
 
@@ -27,8 +28,8 @@ export interface SendingContext {
   /** The errors of a template and its parameters by the account's catalogue; paths begin with `template`. */
   readonly templateErrors: (channel: SendingChannel, template: MessageTemplate) => FieldErrors
   readonly conversation: (channel: SendingChannel, recipient: string) => Conversation | undefined
-  /** The category of a template, when the account's catalogue has it. */
-  readonly category: (channel: SendingChannel, template: MessageTemplate) => string | undefined
+  /** The template as the account's catalogue has it. */
+  readonly catalogued: (channel: SendingChannel, template: MessageTemplate) => CatalogueTemplate | undefined
   /** Utility messages about a parcel that is under way go to people who opted out, too. */
   readonly exemptsParcels: boolean
 }
@@ -68,8 +69,8 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   const template = isPlain(request.template) ? undefined : request.template
   if (channel && template) Object.assign(errors, context.templateErrors(channel, template))
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
-  const category = channel && template && context.category(channel, template)
-  const isExempt = context.exemptsParcels && category === 'UTILITY' && request.isUnderWay === true
+  const category = channel && template && categoryOf(context.catalogued(channel, template))
+  const isExempt = exempts(context, category, request)
   const optOut = conversation && optOutSentence(conversation, isExempt, category === 'MARKETING')
   if (optOut) errors.to = [optOut]
   const holdsUntilOpen = request.hold_until_open ?? false
@@ -93,6 +94,17 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   }
   return { kind: 'checked', message }
 }
+
+/** In capitals. */
+export const categoryOf = (template: CatalogueTemplate | undefined): string | undefined =>
+  template?.category?.toUpperCase()
+
+/** Whether the message goes to a person who opted out, too. */
+export const exempts = (
+  { exemptsParcels }: SendingContext,
+  category: string | undefined,
+  { isUnderWay }: Pick<MessageRequest, 'isUnderWay'>,
+): boolean => exemptsParcels && category === 'UTILITY' && isUnderWay === true
 
 /** Beyond the schema: text that Postgres cannot store, a parameter without the value of its type, a component given twice. */
 const checkTexts = ({ waybill_number, template }: MessageRequest, errors: FieldErrors): void => {

@@ -11,6 +11,8 @@ export interface NewMessage {
   /** It may have been sent before the database was restored: it is stored as unknown, and staff may resend it. */
   readonly isInDoubt?: boolean | undefined
   readonly traceparent?: string | undefined
+  /** The merchant of the order that a rule makes it for. */
+  readonly merchant?: string | undefined
   /** The rule that makes it. */
   readonly rule?: { readonly event: string; readonly expiresAfterHours: number | null } | undefined
 }
@@ -31,7 +33,7 @@ const statusOf = (message: CheckedMessage, failure: string | undefined, isInDoub
 
 /** Stores messages with their first timeline events, in one statement. */
 export const insertMessages = async (tx: Tx, tenant: string, messages: readonly NewMessage[]): Promise<void> => {
-  const rows = messages.map(({ id, message, failure, isInDoubt = false, traceparent, rule }) => ({
+  const rows = messages.map(({ id, message, failure, isInDoubt = false, traceparent, rule, merchant }) => ({
     message_id: id,
     phone_number_id: message.phoneNumberId,
     recipient: message.recipient,
@@ -47,6 +49,7 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
     rule_event: rule?.event,
     expires_after_hours: rule?.expiresAfterHours,
     traceparent,
+    merchant,
   }))
   await tx.client.query({
     name: 'insert_messages',
@@ -55,16 +58,17 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
         select * from jsonb_to_recordset($2::jsonb) as given (message_id text, phone_number_id text, recipient text,
           template jsonb, waybill_number text, status text, failure text, detail text, send_at timestamptz,
           holds_until_open boolean, is_exempt boolean, hours jsonb, rule_event text,
-          expires_after_hours integer, traceparent text)
+          expires_after_hours integer, traceparent text, merchant text)
       ), queued as (
         insert into messages (tenant_id, message_id, phone_number_id, recipient, template, waybill_number, status,
-          error_meaning, send_at, holds_until_open, is_exempt, hours, rule_event, due_at, expires_at, traceparent)
+          error_meaning, send_at, holds_until_open, is_exempt, hours, rule_event, due_at, expires_at, traceparent,
+          merchant)
         select $1, message_id, phone_number_id, recipient, template, waybill_number, status, failure, send_at, holds_until_open, is_exempt,
           hours, rule_event,
           case status when 'unknown' then 'infinity' else coalesce(send_at, now()) end,
           -- Hours that begin late do not extend the limit of a rule.
           coalesce(case when rule_event is null then send_at end, now())
-            + make_interval(hours => coalesce(expires_after_hours, $3::integer)), traceparent
+            + make_interval(hours => coalesce(expires_after_hours, $3::integer)), traceparent, merchant
         from given
       )
       insert into message_events (tenant_id, message_id, status, detail)

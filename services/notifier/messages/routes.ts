@@ -9,6 +9,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { normalisePhone } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
+import { findCosts } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { maxMessageBytes } from '../messaging-api/message-template.ts'
 import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
@@ -157,13 +158,10 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
         if (wanted.to && !recipient)
           throw invalid({ [MessagesQuery.fieldOf(request.query, 'to')]: ['The to field must be a phone number.'] })
         const { rows, next } = await listMessages(tx, tenant, { ...wanted, to: recipient }, cursor, Number(limit))
-        const timelines = await findTimelines(
-          tx,
-          tenant,
-          rows.map(row => row.message_id),
-        )
+        const ids = rows.map(row => row.message_id)
+        const [timelines, costs] = await Promise.all([findTimelines(tx, tenant, ids), findCosts(tx, tenant, ids)])
         return {
-          data: rows.map(row => messageView(row, timelines.get(row.message_id) ?? [])),
+          data: rows.map(row => messageView(row, timelines.get(row.message_id), costs.get(row.message_id))),
           next_cursor: next,
         }
       })
@@ -177,7 +175,8 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
     inTenant(pool, tenant, async (tx: Tx) => {
       const row = await findMessage(tx, tenant, id)
       if (!row) throw httpError('not_found', 'There is no such message.')
-      return { data: messageView(row, (await findTimelines(tx, tenant, [id])).get(id) ?? []) }
+      const [timelines, costs] = await Promise.all([findTimelines(tx, tenant, [id]), findCosts(tx, tenant, [id])])
+      return { data: messageView(row, timelines.get(id), costs.get(id)) }
     })
 
   app.get(

@@ -1,4 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
+import type { Cost as MessageCost } from '../costs/queries.ts'
 import { type MessageStatus, messageStatuses } from '../database/tables.ts'
 import { type Component, isPlain, MessageTemplate } from '../messaging-api/message-template.ts'
 import type { MessageRow } from './queries.ts'
@@ -9,6 +10,19 @@ const Time = Type.String({ description: 'ISO 8601, UTC' })
 const Status = Type.Union(messageStatuses.map(status => Type.Literal(status)))
 
 const TemplateOrNull = Type.Unsafe<MessageTemplate | null>({ ...MessageTemplate, type: ['object', 'null'] })
+/** What a message cost, in `messages` and in the timeline of a parcel. */
+export const Cost = Type.Union(
+  [
+    Type.Object({
+      amount: Nullable(Type.String({ description: 'An exact decimal; null: no tariff says.' })),
+      currency: Nullable(Type.String()),
+      category: Type.String({ description: 'As billed by the platform.' }),
+      is_free: Type.Boolean(),
+    }),
+    Type.Null(),
+  ],
+  { description: 'Null until the platform reports pricing, with the delivery.' },
+)
 
 /** A message as staff sees it. */
 export const Message = Type.Object(
@@ -25,6 +39,7 @@ export const Message = Type.Object(
     attempts: Type.Integer({ description: 'Sends that failed.' }),
     created_at: Time,
     send_at: Nullable(Time),
+    cost: Cost,
     timeline: Type.Array(Type.Object({ status: Status, at: Time, detail: Nullable(Type.String()) })),
   },
   { title: 'MessageWithTimeline' },
@@ -41,12 +56,13 @@ export const exampleMessage: Static<typeof Message> = {
   },
   text: null,
   waybill_number: 'DM00000001',
-  status: 'accepted',
+  status: 'delivered',
   provider_message_id: 'wamid.HBgLOTQ3NzAwMDAxMDE',
   error: null,
   attempts: 0,
   created_at: '2026-02-19T19:06:23.000Z',
   send_at: null,
+  cost: { amount: '0.0165', currency: 'USD', category: 'utility', is_free: false },
   timeline: [{ status: 'queued', at: '2026-02-19T19:06:23.000Z', detail: null }],
 }
 
@@ -64,7 +80,11 @@ interface Event {
   detail: string | null
 }
 
-export const messageView = (row: MessageRow, timeline: readonly Event[]): Static<typeof Message> => ({
+export const messageView = (
+  row: MessageRow,
+  timeline: readonly Event[] = [],
+  cost?: MessageCost,
+): Static<typeof Message> => ({
   id: row.message_id,
   channel: row.phone_number_id,
   to: row.recipient,
@@ -77,6 +97,7 @@ export const messageView = (row: MessageRow, timeline: readonly Event[]): Static
   attempts: row.attempts,
   created_at: row.created_at.toISOString(),
   send_at: row.send_at?.toISOString() ?? null,
+  cost: cost ?? null,
   timeline: timeline.map(({ status, happened_at, detail }) => ({ status, at: happened_at.toISOString(), detail })),
 })
 

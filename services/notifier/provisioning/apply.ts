@@ -5,14 +5,16 @@ import type { Keyring } from '@courier/shared/vault.ts'
 import type { Selectable } from 'kysely'
 import type pg from 'pg'
 import { storeChannel } from '../channels/store.ts'
+import { findTariffs } from '../costs/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { findRules } from '../events/queries.ts'
+import { applyBudget, applyTariffs } from './apply-costs.ts'
 import { applyRules } from './apply-rules.ts'
 import type { TenantConfig } from './check-file.ts'
 
 /**
  * Applies a checked file to a tenant's messaging, in one transaction. Channels that the file does not name stay; its
- * rules become all rules of the tenant. A new channel is proven by a running notifier.
+ * rules and tariffs become all those of the tenant. A new channel is proven by a running notifier.
  * With `dryRun` the same is done and rolled back.
  */
 export const applyFile = async (
@@ -32,6 +34,12 @@ export const applyFile = async (
       for (const channel of channels) found.push(...(await storeChannel(tx, keyring, tenant.id, channel)))
       const rules = await applyRules(tx, tenant.id, file.rules)
       if (rules.kind === 'refused') return rules
+      found.push(
+        ...(await applyTariffs(tx, tenant.id, file.tariffs)),
+        ...(await applyBudget(tx, tenant.id, tenant.budget)),
+      )
+      const hasPrices = tenant.budget || (await findTariffs(tx, tenant.id)).tariffs.length > 0
+      if (hasPrices && !tenant.currency) return { kind: 'refused', errors: { 'tenant.currency': [needsCurrency] } }
       const hasHours = tenant.send_between || (await findRules(tx, tenant.id)).some(rule => rule.sendBetween)
       if (hasHours && !tenant.time_zone) return { kind: 'refused', errors: { 'tenant.time_zone': [needsTimeZone] } }
       const changes = once([...found, ...rules.changes])
@@ -42,6 +50,7 @@ export const applyFile = async (
   )
 }
 
+const needsCurrency = 'The currency field is required: the tenant has tariffs or a budget.'
 const needsTimeZone = 'The time zone field is required: the tenant or a rule has send_between.'
 
 /** Lists a channel once that both lost its default and changed otherwise. */
@@ -58,6 +67,7 @@ const applySettings = async (tx: Tx, tenant: TenantConfig['tenant']): Promise<Ch
     opt_out_exempt: tenant.opt_out?.exempt ?? null,
     send_between: (tenant.send_between as [string, string] | undefined) ?? null,
     time_zone: tenant.time_zone ?? null,
+    currency: tenant.currency ?? null,
   }
   const current = await tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant.id).executeTakeFirst()
   const isSame = current && JSON.stringify(pick(current)) === JSON.stringify(pick(wanted))
@@ -80,4 +90,5 @@ const pick = (settings: Settings) => [
   settings.opt_out_exempt,
   settings.send_between,
   settings.time_zone,
+  settings.currency,
 ]

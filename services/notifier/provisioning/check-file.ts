@@ -5,9 +5,11 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { isSupportedCountry } from 'libphonenumber-js'
 import { Pin, Secret, VerifyToken } from '../channels/fields.ts'
 import { type ChannelChange, defaultMessagesPerSecond } from '../channels/store.ts'
+import type { Tariff } from '../costs/price.ts'
 import type { Rule } from '../events/rules.ts'
 import { isTimeZone } from '../messages/hours.ts'
 import { checkHours, checkRules, toRule } from './check-rules.ts'
+import { checkTariffs, toTariff } from './check-tariffs.ts'
 import { NotifierFile } from './notifier-file.ts'
 
 /** A file whose secrets are in the clear, wherever they stood. */
@@ -16,6 +18,8 @@ export interface TenantConfig {
   readonly channels: readonly ChannelChange[]
   /** undefined: the rules stay as they are. */
   readonly rules: readonly Rule[] | undefined
+  /** undefined: the tariffs stay as they are. */
+  readonly tariffs: readonly Tariff[] | undefined
 }
 
 export type CheckedFile = { kind: 'accepted'; file: TenantConfig } | { kind: 'refused'; errors: FieldErrors }
@@ -40,11 +44,13 @@ export const checkFile = (value: unknown, environment: Environment): CheckedFile
   checkHours(value.tenant.send_between, 'tenant', add)
   checkChannels(value, add)
   checkRules(value, add)
+  checkTariffs(value, add)
   const channels = value.channels.map((channel, index) =>
     toChannelChange(channel, `channels.${index}`, environment, add),
   )
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  return { kind: 'accepted', file: { tenant: value.tenant, channels, rules: value.rules?.map(toRule) } }
+  const { tenant, rules, tariffs } = value
+  return { kind: 'accepted', file: { tenant, channels, rules: rules?.map(toRule), tariffs: tariffs?.map(toTariff) } }
 }
 
 const checkTexts = (value: unknown, path: string, add: Add): void => {

@@ -78,6 +78,8 @@ export const toRule = (rule: GivenRule): Rule => ({
   sendBetween: (rule.send_between as [string, string] | undefined) ?? null,
   supersedes: rule.supersedes ?? [],
   expiresAfterHours: rule.expires_after_hours ?? null,
+  pausesOnCategoryChange: rule.pause_on_category_change ?? false,
+  pausedReason: null,
 })
 
 /** The headers of a rule that are no texts. */

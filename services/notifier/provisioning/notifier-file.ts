@@ -1,6 +1,7 @@
 import { actionOutcomes, immediateActions } from '@courier/shared/contract/customer-actions.ts'
 import { type Static, type TString, Type } from '@sinclair/typebox'
 import { MessagesPerSecond, Name, PhoneNumberId, Pin, Plan, Secret, VerifyToken, WabaId } from '../channels/fields.ts'
+import { anyCountry, pricedCategories } from '../costs/price.ts'
 import {
   CouponCode,
   LanguageCode,
@@ -113,9 +114,38 @@ const Rule = Type.Object(
     expires_after_hours: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 72, must: 'be a whole number from 1 to 72' }),
     ),
+    pause_on_category_change: Type.Optional(Type.Boolean()),
   },
   strict,
 )
+
+/** Text: a JSON number would lose exactness. */
+const Decimal = Type.String({
+  maxLength: 20,
+  pattern: '^(0|[1-9]\\d{0,8})(\\.\\d{1,6})?$',
+  must: 'be a decimal number in quotes, such as "0.0165"',
+})
+
+const Tariff = Type.Object(
+  {
+    category: Type.Union(
+      pricedCategories.map(category => Type.Literal(category)),
+      { must: `be one of ${pricedCategories.join(', ')}` },
+    ),
+    country: Type.Optional(
+      Type.String({
+        maxLength: 2,
+        pattern: '^([A-Z]{2}|\\*)$',
+        must: `be a country code such as LK, or ${anyCountry}`,
+      }),
+    ),
+    from: Type.String({ maxLength: 10, pattern: '^2\\d{3}-\\d\\d-\\d\\d$', must: 'be a date such as 2026-01-31' }),
+    price: Decimal,
+  },
+  strict,
+)
+
+const maxTariffs = 2000
 
 /** The messaging of a tenant in one file, the input of `notifier apply`. */
 export const NotifierFile = Type.Object(
@@ -138,11 +168,28 @@ export const NotifierFile = Type.Object(
         opt_out: Type.Optional(
           Type.Object({ exempt: Type.Literal('parcel_under_way', { must: 'be parcel_under_way' }) }, strict),
         ),
+        currency: Type.Optional(
+          Type.String({ maxLength: 3, pattern: '^[A-Z]{3}$', must: 'be a currency such as USD' }),
+        ),
+        budget: Type.Optional(
+          Type.Object(
+            {
+              monthly: Decimal,
+              warn_at_percent: Type.Optional(
+                Type.Integer({ minimum: 1, maximum: 100, must: 'be a whole number from 1 to 100' }),
+              ),
+            },
+            strict,
+          ),
+        ),
       },
       strict,
     ),
     channels: Type.Array(Channel),
     rules: Type.Optional(Type.Array(Rule, { maxItems: maxRules })),
+    tariffs: Type.Optional(
+      Type.Array(Tariff, { maxItems: maxTariffs, must: `be a list of at most ${maxTariffs} tariffs` }),
+    ),
   },
   strict,
 )

@@ -30,6 +30,8 @@ export interface Claimed {
   readonly messages: ClaimedMessage[]
   /** A number had due messages, even if its rate lets none of them be sent now. */
   readonly hasMore: boolean
+  /** By Postgres' clock. */
+  readonly now: Date
 }
 
 interface Channel {
@@ -51,15 +53,16 @@ export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Cla
     const withDue = await lockChannels(tx)
     const hasMore = withDue.length > 0
     const channels = withDue.filter(({ tokens }) => tokens >= 1)
-    if (channels.length === 0) return { messages: [], hasMore }
+    const now = channels[0]?.now
+    if (!now) return { messages: [], hasMore, now: new Date(0) }
     const share = Math.max(1, Math.floor(options.room / channels.length))
     const counts = channels.map(({ tokens }) => Math.min(Math.floor(tokens), share))
     const due = await claimDue(tx, channels, counts, options.claimSeconds)
-    const allowed = await keepHours(tx, due, channels[0]?.now ?? new Date())
+    const allowed = await keepHours(tx, due, now)
     const first = await keepWaybillOrder(tx, allowed)
     const ready = await limitRecipientRate(tx, first, options.pairSeconds)
     await takeTokens(tx, channels, ready)
-    return { messages: await addConversations(tx, channels, ready), hasMore }
+    return { messages: await addConversations(tx, channels, ready), hasMore, now }
   })
 
 /** The active, proven numbers that have due messages, the longest unserved first. */
@@ -125,12 +128,12 @@ const claimDue = async (
         old.is_paced and old.due_at > now() - interval '1 second' as "hasRecipientSlot",
         m.holds_until_open as "holdsUntilOpen", m.is_exempt as "isExempt", m.hours,
         m.superseded_by as "supersededBy", m.waybill_number as "waybillNumber", m.traceparent,
-        exists (
-          select from channels c join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
+        (
+          select case when t.held_at is null then 'budget' else 'refused' end from channels c join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
           where c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
             and t.name = m.template ->> 'name' and t.language = m.template -> 'language' ->> 'code'
-            and t.held_at is not null
-        ) as "isTemplateHeld"`,
+            and (t.held_at is not null or t.budget_paused_at is not null)
+        ) as "templateHold"`,
     values: [channels.map(c => c.tenant), channels.map(c => c.phoneNumberId), counts, claimSeconds],
   })
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))

@@ -3,7 +3,7 @@ import { marketingStopped } from '../messaging-api/errors.ts'
 import type { Accepted, Failed } from '../messaging-api/responses.ts'
 import type { ClaimedMessage } from './claim.ts'
 import type { Outcome } from './outcomes.ts'
-import { nextAttempt, unknownMinutes } from './timing.ts'
+import { secondsToRetry, unknownMinutes } from './timing.ts'
 
 /** A consequence of a response for more than its own message. */
 export type Effect =
@@ -25,21 +25,16 @@ export interface Decision {
 }
 
 /** The outcome of a message and the effects of its send's result. Pure. */
-export const decide = (
-  message: ClaimedMessage,
-  result: Accepted | Failed,
-  now: Date,
-  random: () => number,
-): Decision => {
+export const decide = (message: ClaimedMessage, result: Accepted | Failed, random: () => number): Decision => {
   switch (result.kind) {
     case 'accepted':
       return { outcome: accepted(message, result), effects: [] }
     case 'no_response':
-      return { outcome: unknown(message, result.reason, now), effects: [] }
+      return { outcome: unknown(message, result.reason), effects: [] }
     case 'not_written':
-      return { outcome: retry(message, now, random, { code: null, meaning: result.reason, wait: 0 }), effects: [] }
+      return { outcome: retry(message, random, { code: null, meaning: result.reason, wait: 0 }), effects: [] }
     case 'refused':
-      return refused(message, classify(result, message.attempts), now, random)
+      return refused(message, classify(result, message.attempts), random)
   }
 }
 
@@ -51,11 +46,11 @@ const accepted = (message: ClaimedMessage, { providerMessageId, messageStatus }:
   ...(messageStatus !== 'accepted' && { detail: messageStatus }),
 })
 
-const unknown = (message: ClaimedMessage, reason: string, now: Date): Outcome => ({
+const unknown = (message: ClaimedMessage, reason: string): Outcome => ({
   message,
   status: 'unknown',
   isAttempt: false,
-  dueAt: new Date(now.getTime() + unknownMinutes * 60_000),
+  dueSeconds: unknownMinutes * 60,
   detail: `${reason}: it may have been sent`,
 })
 
@@ -67,19 +62,20 @@ interface Reason {
 }
 
 /** Again by the schedule while an attempt is left. */
-const retry = (message: ClaimedMessage, now: Date, random: () => number, { code, meaning, wait }: Reason): Outcome => {
-  const dueAt = nextAttempt(message.attempts + 1, now, random, wait)
-  return dueAt ? { ...again(message, code, meaning, dueAt), isAttempt: true } : failed(message, code, meaning)
+const retry = (message: ClaimedMessage, random: () => number, { code, meaning, wait }: Reason): Outcome => {
+  const seconds = secondsToRetry(message.attempts + 1, random, wait)
+  if (seconds === undefined) return failed(message, code, meaning)
+  return { ...again(message, code, meaning, seconds), isAttempt: true }
 }
 
 /** Again later, without using up an attempt. */
-const again = (message: ClaimedMessage, code: number | null, meaning: string, dueAt: Date): Outcome => ({
+const again = (message: ClaimedMessage, code: number | null, meaning: string, dueSeconds: number): Outcome => ({
   message,
   status: 'queued',
   ...(code !== null && { code }),
   meaning,
   isAttempt: false,
-  dueAt,
+  dueSeconds,
   detail: meaning,
 })
 
@@ -92,10 +88,9 @@ const failed = (message: ClaimedMessage, code: number | null, meaning: string): 
   detail: meaning,
 })
 
-const refused = (message: ClaimedMessage, cause: Classification, now: Date, random: () => number): Decision => {
+const refused = (message: ClaimedMessage, cause: Classification, random: () => number): Decision => {
   const { code, meaning, delaySeconds } = cause
-  const after = (seconds: number): Date => new Date(now.getTime() + seconds * 1000)
-  if (cause.mayHaveBeenSent) return { outcome: unknown(message, meaning, now), effects: [] }
+  if (cause.mayHaveBeenSent) return { outcome: unknown(message, meaning), effects: [] }
   if (cause.class === 'permanent') {
     const effects: Effect[] = code === marketingStopped ? [{ kind: 'stop_marketing', code }] : []
     return { outcome: failed(message, code, meaning), effects }
@@ -107,24 +102,24 @@ const refused = (message: ClaimedMessage, cause: Classification, now: Date, rand
     const effect: Effect = pauseSeconds
       ? { kind: 'rest_channel', code, seconds: pauseSeconds }
       : { kind: 'pause_channel', code, reason: meaning }
-    return { outcome: again(message, code, meaning, now), effects: [effect] }
+    return { outcome: again(message, code, meaning, 0), effects: [effect] }
   }
   if (cause.slows === 'number') {
     const effects: Effect[] = [{ kind: 'slow_channel' }]
     if (delaySeconds) effects.push({ kind: 'rest_channel', code, seconds: delaySeconds })
-    const dueAt = after(Math.max(1 + random() * 4, delaySeconds ?? 0))
-    return { outcome: again(message, code, meaning, dueAt), effects }
+    const dueSeconds = Math.max(1 + random() * 4, delaySeconds ?? 0)
+    return { outcome: again(message, code, meaning, dueSeconds), effects }
   }
   if (cause.holdsNumber && delaySeconds) {
     const effect: Effect = { kind: 'rest_channel', code, seconds: delaySeconds }
-    return { outcome: again(message, code, meaning, after(delaySeconds)), effects: [effect] }
+    return { outcome: again(message, code, meaning, delaySeconds), effects: [effect] }
   }
   const wait = delaySeconds ?? 0
   const effects: Effect[] = []
   if (cause.slows === 'recipient') {
     effects.push({ kind: 'rest_recipient', seconds: wait })
-    return { outcome: { ...again(message, code, meaning, after(wait)), isAttempt: true }, effects }
+    return { outcome: { ...again(message, code, meaning, wait), isAttempt: true }, effects }
   }
   if (cause.pausesAfter) effects.push({ kind: 'count_denial', limit: cause.pausesAfter, code, reason: meaning })
-  return { outcome: retry(message, now, random, { code, meaning, wait }), effects }
+  return { outcome: retry(message, random, { code, meaning, wait }), effects }
 }

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { findChannel, pauseChannel, restChannel, slowChannel } from '../channels/queries.ts'
-import { recordInbound } from '../conversations/queries.ts'
+import { findSettings, recordInbound } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { holdTemplate } from '../templates/queries.ts'
@@ -23,7 +23,7 @@ export const createEffects = (pool: pg.Pool, logger: Logger) => {
   const slow = async (tx: Tx, { tenant, phoneNumberId }: ClaimedMessage): Promise<void> => {
     const row = await findChannel(tx, tenant, phoneNumberId)
     if (!row) return
-    const now = new Date()
+    const { now } = await findSettings(tx, tenant)
     const { rate, budget: tokens, budget_at: at, slowed_rate: slowedRate, slowed_at: slowedAt } = row
     const slowed = slowDown({ rate, tokens, at, slowedRate, slowedAt }, now, Math.random)
     const restSeconds = (slowed.notBefore.getTime() - now.getTime()) / 1000

@@ -25,6 +25,16 @@ export const watchMessages = (pool: pg.Pool, registry: Registry): void => {
     { name: 'messages_unknown', help: `Messages whose sending is in doubt, ${counted}`, read: size => size.unknown },
     { name: 'messages_late_seconds', help: 'How long the oldest due message has waited.', read: size => size.late },
     {
+      name: 'budgets_nearly_used_up',
+      help: "Tenants that spent their budget's share to be warned at, or all of it, this month.",
+      read: size => size.warned,
+    },
+    {
+      name: 'budgets_used_up',
+      help: 'Tenants whose marketing messages wait, because the budget of the month is used up.',
+      read: size => size.usedUp,
+    },
+    {
       name: 'channels_paused',
       help: 'Channels that send nothing until they are resumed, or proven.',
       read: size => size.paused,
@@ -39,6 +49,8 @@ interface Size {
   /** Seconds. */
   readonly late: number
   readonly paused: number
+  readonly warned: number
+  readonly usedUp: number
 }
 
 const measure = async (tx: Tx): Promise<Size> => {
@@ -49,6 +61,7 @@ const measure = async (tx: Tx): Promise<Size> => {
   const { rows } = await tx.client.query(`
     select ${count('queued')} as queued, ${count('held')} as held, ${count('unknown')} as unknown,
       (select count(*)::int from channels where state = 'paused' or proven_at is null) as paused,
+      (select count(warned_at)::int from budgets) as warned, (select count(paused_at)::int from budgets) as "usedUp",
       coalesce((
         select greatest(0, extract(epoch from now() - min(oldest.due_at)))::float8
         from channels c cross join lateral (

@@ -12,8 +12,8 @@ export interface Outcome {
   readonly meaning?: string
   /** Whether it counts as a failed attempt. */
   readonly isAttempt: boolean
-  /** When it is due next: to be sent again, or to stop waiting for a webhook. */
-  readonly dueAt?: Date
+  /** Seconds until it is due next: to be sent again, or to stop waiting for a webhook. */
+  readonly dueSeconds?: number
   readonly detail?: string
 }
 
@@ -79,8 +79,8 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Prom
       text: `
         with outcome as (
           select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::integer[], $7::text[],
-            $8::integer[], $9::timestamptz[], $10::text[]) as outcome
-            (tenant_id, message_id, fence, status, provider_message_id, code, meaning, failed, due_at, detail)
+            $8::integer[], $9::float8[], $10::text[]) as outcome
+            (tenant_id, message_id, fence, status, provider_message_id, code, meaning, failed, due_seconds, detail)
         ), locked as (
           select m.tenant_id, m.message_id from messages m join outcome o using (tenant_id, message_id)
           order by m.tenant_id, m.message_id
@@ -93,7 +93,7 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Prom
             error_code = case when m.status in ('sending', 'unknown') then o.code else m.error_code end,
             error_meaning = case when m.status in ('sending', 'unknown') then o.meaning else m.error_meaning end,
             attempts = case when m.status in ('sending', 'unknown') then m.attempts + o.failed else m.attempts end,
-            due_at = case when m.status in ('sending', 'unknown') then coalesce(o.due_at, m.due_at) else m.due_at end
+            due_at = case when m.status in ('sending', 'unknown') then coalesce(now() + make_interval(secs => o.due_seconds), m.due_at) else m.due_at end
           from outcome o join locked using (tenant_id, message_id)
           where m.tenant_id = o.tenant_id and m.message_id = o.message_id and m.fence = o.fence
           returning m.tenant_id, m.message_id, old.status as was, new.status as status, o.detail
@@ -109,7 +109,7 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Prom
         outcomes.map(o => o.code ?? null),
         outcomes.map(o => o.meaning ?? null),
         outcomes.map(o => Number(o.isAttempt)),
-        outcomes.map(o => o.dueAt ?? null),
+        outcomes.map(o => o.dueSeconds ?? null),
         outcomes.map(o => o.detail ?? null),
       ],
     })

@@ -19,8 +19,11 @@ export interface DueMessage {
   readonly hours: Hours | null
   /** Why it is not sent any more. */
   readonly supersededBy: string | null
-  /** The API refused its template; the message waits until the catalogue approves it again. */
-  readonly isTemplateHeld: boolean
+  /**
+   * refused: by the API; the message waits until the catalogue approves its template again. budget: it is a marketing message
+   * and the tenant's budget is used up.
+   */
+  readonly templateHold: 'refused' | 'budget' | null
   readonly waybillNumber: string | null
   readonly traceparent: string | null
 }

@@ -11,11 +11,20 @@ export type BlockReason =
   | { kind: 'cancelled'; detail: string }
   | { kind: 'failed'; detail: string }
   | { kind: 'held'; detail: string }
-  /** Due again after `seconds`; not an attempt. */
-  | { kind: 'wait'; seconds: number }
+  /** Due again after `seconds`; not an attempt. With a detail, those behind it of the same waybill do not wait for it. */
+  | { kind: 'wait'; seconds: number; detail?: string }
+
+/** Those that wait are claimed again and again: in a minute they would take the tokens of messages that may be sent. */
+const budgetSeconds = 600
+
+/** What the pre-send check looks at. */
+export type DueToCheck = Pick<
+  ClaimedMessage,
+  'conversation' | 'plan' | 'holdsUntilOpen' | 'isExempt' | 'isMarketing' | 'templateHold' | 'supersededBy' | 'template'
+>
 
 /** The pre-send check: undefined when the message may be sent. Pure. */
-export const blockReasonOf = (message: ClaimedMessage, now: Date): BlockReason | undefined => {
+export const blockReasonOf = (message: DueToCheck, now: Date): BlockReason | undefined => {
   const { conversation, plan, holdsUntilOpen } = message
   if (message.supersededBy) return { kind: 'cancelled', detail: message.supersededBy }
   if (conversation?.optedOutAt && !message.isExempt)
@@ -27,7 +36,9 @@ export const blockReasonOf = (message: ClaimedMessage, now: Date): BlockReason |
     return holdsUntilOpen
       ? { kind: 'held', detail: 'waits for the customer to write' }
       : { kind: 'failed', detail: 'No conversation was open when it was due.' }
-  return message.isTemplateHeld ? { kind: 'wait', seconds: 60 } : undefined
+  if (message.templateHold === 'budget')
+    return { kind: 'wait', seconds: budgetSeconds, detail: "waits: the month's budget is used up" }
+  return message.templateHold ? { kind: 'wait', seconds: 60 } : undefined
 }
 
 export interface Blocked {
@@ -36,30 +47,35 @@ export interface Blocked {
 }
 
 /**
- * Stores the outcome of blocked messages. Each is checked once more with its conversation locked: the customer may have
+ * Stores the outcome of messages that were blocked `now`, by Postgres' clock. Each is checked once more with its conversation locked: the customer may have
  * written meanwhile, and then it stays due.
  */
-export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[]): Promise<void> => {
+export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[], now: Date): Promise<void> => {
   for (const { message, reason } of blocked)
     await inTenant(pool, message.tenant, async (tx: Tx) => {
       const { tenant, phoneNumberId, recipient, id, fence } = message
       const conversations = await lockConversations(tx, tenant, phoneNumberId, [recipient])
-      const current = blockReasonOf({ ...message, conversation: conversations.get(recipient) }, new Date())
-      const { kind } = current?.kind === reason.kind ? current : { kind: 'wait' as const }
-      const seconds = reason.kind === 'wait' ? reason.seconds : 0
-      const status = kind === 'wait' ? 'queued' : kind
-      const detail = reason.kind === 'wait' ? null : reason.detail
+      const current = blockReasonOf({ ...message, conversation: conversations.get(recipient) }, now)
+      const stored = current?.kind === reason.kind ? reason : { kind: 'wait' as const, seconds: 0 }
+      const seconds = stored.kind === 'wait' ? stored.seconds : 0
+      const status = stored.kind === 'wait' ? 'queued' : stored.kind
+      const detail = stored.detail ?? null
       await tx.client.query({
         name: 'store_blocked',
         text: `
           with blocked as (
             update messages m set status = $4, status_at = now(), due_at = now() + make_interval(secs => $5),
+              send_at = case when $4 = 'queued' and $6::text is not null then now() + make_interval(secs => $5) else m.send_at end,
               error_meaning = case when $4 = 'failed' then $6 end
             where m.tenant_id = $1 and m.message_id = $2 and m.fence = $3::bigint and m.status = 'queued'
             returning m.tenant_id, m.message_id, m.status
           )
           insert into message_events (tenant_id, message_id, status, detail)
-          select tenant_id, message_id, status, $6 from blocked where status <> 'queued'`,
+          select tenant_id, message_id, status, $6 from blocked b
+          where status <> 'queued' or $6 is not null and not exists (
+            select from message_events e
+            where e.tenant_id = b.tenant_id and e.message_id = b.message_id and e.detail = $6
+          )`,
         values: [tenant, id, fence, status, seconds, detail],
       })
     })

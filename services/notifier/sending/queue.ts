@@ -138,15 +138,14 @@ export class Queue {
     if (room === 0) return
     const hasMore = await this.#guard('queue.claim_failed', async () => {
       if ((await this.#options.mayClaim?.()) === false) return false
-      const { messages, hasMore } = await claimMessages(pool, { room, claimSeconds, pairSeconds })
-      const now = new Date()
+      const { messages, hasMore, now } = await claimMessages(pool, { room, claimSeconds, pairSeconds })
       const blocked: Blocked[] = []
       for (const message of messages) {
         const reason = blockReasonOf(message, now)
         if (reason) blocked.push({ message, reason })
         else this.#claimed.push(message)
       }
-      await storeBlocked(pool, blocked)
+      await storeBlocked(pool, blocked, now)
       return hasMore
     })
     // An unavailable database is polled less often.
@@ -228,8 +227,7 @@ export class Queue {
 
   /** Nothing of them was written: they are queued again, when the database is back. */
   #unmark(messages: readonly ClaimedMessage[]): void {
-    const dueAt = new Date()
-    for (const message of messages) this.#finished.push({ message, status: 'queued', isAttempt: false, dueAt })
+    for (const message of messages) this.#finished.push({ message, status: 'queued', isAttempt: false, dueSeconds: 0 })
   }
 
   async #giveBack(messages: readonly ClaimedMessage[]): Promise<void> {

@@ -35,7 +35,7 @@ export const createSender = (options: SenderOptions) => {
       )
       if (result === 'unopened') return await wait(options, message)
       if ('servedVersion' in result) logVersion(result.servedVersion)
-      const { outcome, effects: following } = decide(message, result, new Date(), Math.random)
+      const { outcome, effects: following } = decide(message, result, Math.random)
       const hasResponse = result.kind === 'accepted' || result.kind === 'refused'
       await effects
         .carryOut(message, following, hasResponse)
@@ -44,7 +44,7 @@ export const createSender = (options: SenderOptions) => {
       return outcome
     } catch (err) {
       logger.error({ err, message_id: message.id }, 'message.send_failed')
-      return decide(message, { kind: 'no_response', reason: 'a fault of ours' }, new Date(), Math.random).outcome
+      return decide(message, { kind: 'no_response', reason: 'a fault of ours' }, Math.random).outcome
     }
   }
 }
@@ -58,7 +58,7 @@ const wait = async (options: SenderOptions, message: ClaimedMessage): Promise<Ou
   await effects
     .carryOut(message, [{ kind: 'rest_channel', code: null, seconds: restSeconds }], false)
     .catch(err => logger.error({ err }, 'message.effect_failed'))
-  return { message, status: 'queued', isAttempt: false, dueAt: new Date() }
+  return { message, status: 'queued', isAttempt: false, dueSeconds: 0 }
 }
 
 /** The API's response to a request without a token: the channel is paused, no attempt is used up. */

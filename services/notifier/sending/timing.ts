@@ -45,19 +45,12 @@ export const slowDown = (bucket: TokenBucket, now: Date, random: () => number) =
 const waitSeconds = [5, 30, 120, 600, 1_800, 7_200, 18_000] as const
 
 /**
- * When to send again after `attempts` failed sends, or undefined when no send is left. Jitter adds up
+ * Seconds until the next send after `attempts` failed ones, or undefined when no send is left. Jitter adds up
  * to a fifth, so that what failed together is not retried together. Never sooner than the API's own `retryAfterSeconds`.
  */
-export const nextAttempt = (
-  attempts: number,
-  now: Date,
-  random: () => number,
-  retryAfterSeconds = 0,
-): Date | undefined => {
+export const secondsToRetry = (attempts: number, random: () => number, retryAfterSeconds = 0): number | undefined => {
   const wait = waitSeconds[attempts - 1]
-  if (wait === undefined) return undefined
-  const seconds = Math.max(wait * (1 + random() / 5), retryAfterSeconds)
-  return new Date(now.getTime() + seconds * 1000)
+  return wait === undefined ? undefined : Math.max(wait * (1 + random() / 5), retryAfterSeconds)
 }
 
 /** A message without a response stays unknown; after this long without a webhook nothing more is expected. */

@@ -32,6 +32,8 @@ export interface ListedTemplate {
 export interface CatalogueTemplate extends ListedTemplate {
   readonly heldAt: Date | null
   readonly heldCode: number | null
+  /** Set while the tenant's budget keeps it from being sent. */
+  readonly budgetPausedAt: Date | null
 }
 
 /** A button as a send sees it: its place in the list is its index. */
@@ -53,13 +55,15 @@ export interface Anatomy {
   readonly blockReason: string | undefined
 }
 
-const headerKinds = ['image', 'video', 'document', 'location'] as const
+export const headerKinds = ['image', 'video', 'document', 'location'] as const
 export type HeaderKind = (typeof headerKinds)[number]
 
-type Json = Record<string, unknown>
-const isObject = (value: unknown): value is Json => typeof value === 'object' && value !== null && !Array.isArray(value)
-const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
-const capitals = (value: unknown): string | undefined => (typeof value === 'string' ? value.toUpperCase() : undefined)
+export type Json = Record<string, unknown>
+export const isObject = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+export const capitals = (value: unknown): string | undefined =>
+  typeof value === 'string' ? value.toUpperCase() : undefined
 
 /** A template of the API's list; undefined when the entry is none. */
 export const readTemplate = (value: unknown): ListedTemplate | undefined => {
@@ -114,7 +118,8 @@ export const anatomyOf = ({ components, parameterFormat }: ListedTemplate): Anat
   }
 }
 
-const variable = {
+/** A variable in a text of a template. */
+export const variable = {
   POSITIONAL: /\{\{\s*([0-9]{1,3})\s*\}\}/g,
   NAMED: /\{\{\s*([A-Za-z0-9_]{1,100})\s*\}\}/g,
 }

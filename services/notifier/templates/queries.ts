@@ -15,6 +15,10 @@ const columns = [
   'held_at',
   'held_code',
   'synced_at',
+  'category_from',
+  'category_to',
+  'category_at',
+  'budget_paused_at',
 ] as const
 
 /** The templates of these names, in every language; undefined when the account's catalogue was never synced. */
@@ -58,7 +62,7 @@ export const findMarketingTemplates = async (
   return new Set(rows.map(({ name, language }) => templateKey({ name, language: { code: language } })))
 }
 
-const toTemplate = (row: Omit<TemplateRow, 'waba_id' | 'synced_at'>): CatalogueTemplate => ({
+const toTemplate = (row: TemplateRow): CatalogueTemplate => ({
   name: row.name,
   language: row.language,
   templateId: row.template_id ?? undefined,
@@ -68,6 +72,7 @@ const toTemplate = (row: Omit<TemplateRow, 'waba_id' | 'synced_at'>): CatalogueT
   components: Array.isArray(row.components) ? row.components : [],
   heldAt: row.held_at,
   heldCode: row.held_code,
+  budgetPausedAt: row.budget_paused_at,
 })
 
 export interface TemplateFilter {

@@ -32,7 +32,7 @@ export const replaceCatalogue = async (
       template_id = excluded.template_id,
       status = case when t.status_at > excluded.status_at then t.status else excluded.status end,
       status_at = greatest(t.status_at, excluded.status_at),
-      category = excluded.category,
+      category = case when t.category_reported_at > excluded.status_at then t.category else excluded.category end,
       parameter_format = excluded.parameter_format,
       components = excluded.components,
       held_at = case when excluded.status = 'APPROVED' and t.held_at <= ${readAt} then null else t.held_at end,

@@ -63,6 +63,13 @@ const Template = Type.Object(
     held: Type.Union([Type.Object({ at: Type.String(), code: orNull(Type.Integer()) }), Type.Null()], {
       description: 'Set while the messaging API refuses the template: nothing is sent with it.',
     }),
+    category_change: Type.Union(
+      [Type.Object({ from: orNull(Type.String()), to: Type.String(), at: Type.String() }), Type.Null()],
+      { description: 'The latest one that the platform made or announced: `at` may lie ahead.' },
+    ),
+    budget_paused_at: orNull(Type.String(), {
+      description: "Set while nothing is sent with it because the tenant's budget is used up.",
+    }),
     synced_at: Type.String(),
   },
   { title: 'Template' },
@@ -77,6 +84,8 @@ const exampleTemplate: Static<typeof Template> = {
   parameter_format: 'POSITIONAL',
   components: [{ type: 'BODY', text: 'Hello {{1}}, your parcel {{2}} is on its way.' }],
   held: null,
+  category_change: null,
+  budget_paused_at: null,
   synced_at: '2026-02-19T19:06:23.000Z',
 }
 
@@ -178,10 +187,20 @@ const findPage = async (
 
 const unknownStatus = `The selected status is invalid. The statuses are ${templateStatuses.join(', ')}.`
 
-const shown = ({ template_id, held_at, held_code, ...row }: TemplateRow): Static<typeof Template> => ({
+const shown = ({
+  template_id,
+  held_at,
+  held_code,
+  category_from: from,
+  category_to: to,
+  category_at: at,
+  ...row
+}: TemplateRow): Static<typeof Template> => ({
   ...row,
   components: row.components as unknown[],
   held: held_at && { at: held_at.toISOString(), code: held_code },
+  category_change: to !== null && at !== null ? { from, to, at: at.toISOString() } : null,
+  budget_paused_at: row.budget_paused_at?.toISOString() ?? null,
   synced_at: row.synced_at.toISOString(),
 })
 

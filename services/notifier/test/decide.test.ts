@@ -4,8 +4,6 @@ import type { ClaimedMessage } from '../sending/claim.ts'
 import { decide } from '../sending/decide.ts'
 import { messageTo } from './fixture.ts'
 
-const now = new Date('2026-11-21T00:00:00Z')
-
 const claimed = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   tenant: 'demo',
   id: 'msg_1',
@@ -18,7 +16,7 @@ const claimed = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   plan: 'paid',
   holdsUntilOpen: false,
   conversation: undefined,
-  isTemplateHeld: false,
+  templateHold: null,
   isExempt: false,
   isMarketing: false,
   hours: null,
@@ -40,9 +38,8 @@ const refused = (code: number | null, more: Partial<Refused> = {}): Refused => (
 })
 
 const decided = (result: Parameters<typeof decide>[1], attempts = 0) => {
-  const { outcome, effects } = decide(claimed({ attempts }), result, now, () => 0)
-  const { status, isAttempt, code, dueAt } = outcome
-  const seconds = dueAt && (dueAt.getTime() - now.getTime()) / 1000
+  const { outcome, effects } = decide(claimed({ attempts }), result, () => 0)
+  const { status, isAttempt, code, dueSeconds: seconds } = outcome
   return { status, isAttempt, code, seconds, effects: effects.map(({ kind }) => kind) }
 }
 
@@ -94,7 +91,7 @@ t.test('an acceptance brings the id of the API', async t => {
     messageStatus: 'accepted',
     servedVersion: null,
   } as const
-  t.match(decide(claimed(), accepted, now, () => 0).outcome, {
+  t.match(decide(claimed(), accepted, () => 0).outcome, {
     status: 'accepted',
     providerMessageId: 'wamid.1',
     isAttempt: false,

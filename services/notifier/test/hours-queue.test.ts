@@ -183,9 +183,9 @@ t.test('staff are not held to the hours, unless they ask for it', async t => {
 
 t.test('hours are checked in the file, and need a time zone', async t => {
   const check = (rules: unknown[], tenant: object = {}) => {
-    const file = demoFile(rules)
+    const { tariffs: _, ...file } = demoFile(rules)
     const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
-    return checkFile({ ...file, tenant: { ...file.tenant, ...tenant } }, secrets)
+    return checkFile({ ...file, tenant: { id: 'demo', country: 'LK', ...tenant } }, secrets)
   }
   const wrong: [rule: object, path: string, tenant?: object][] = [
     [{ send_between: ['8:00', '20:00'] }, 'rules.0.send_between.0'],

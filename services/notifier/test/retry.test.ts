@@ -1,11 +1,8 @@
 import t from 'tap'
-import { nextAttempt } from '../sending/timing.ts'
+import { secondsToRetry } from '../sending/timing.ts'
 
-const now = new Date('2026-11-21T00:00:00Z')
-const wait = (attempts: number, chance: number, retryAfter?: number): number | undefined => {
-  const next = nextAttempt(attempts, now, () => chance, retryAfter)
-  return next && (next.getTime() - now.getTime()) / 1000
-}
+const wait = (attempts: number, chance: number, retryAfter?: number): number | undefined =>
+  secondsToRetry(attempts, () => chance, retryAfter)
 
 t.test('sends are tried again after 5 s, 30 s, 2 m, 10 m, 30 m, 2 h and 5 h, then no more', async t => {
   const waits = [1, 2, 3, 4, 5, 6, 7, 8].map(attempts => wait(attempts, 0))

@@ -18,6 +18,8 @@ const rule = (event: string): Rule => ({
   sendBetween: null,
   supersedes: [],
   expiresAfterHours: null,
+  pausesOnCategoryChange: false,
+  pausedReason: null,
 })
 
 t.test('a rule fires on its event, or when an order comes to its status', async t => {

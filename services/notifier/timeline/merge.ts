@@ -1,4 +1,5 @@
 import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts'
+import type { Cost } from '../costs/queries.ts'
 import type { EventError, MessageStatus } from '../database/tables.ts'
 import type { OrderEdit, TrackingEvent } from '../orders-client/orders-client.ts'
 
@@ -10,6 +11,8 @@ export interface StatusUpdate {
   readonly status: MessageStatus
   readonly happened_at: Date
   readonly detail: string | null
+  /** What the message cost. */
+  readonly cost?: Cost | undefined
 }
 
 /** What the customer asked for by a button. */
@@ -80,10 +83,11 @@ const ofAction = ({ message_id, action, outcome, detail, happened_at }: Customer
 /** Webhooks give times in whole seconds: a status is never placed before an earlier one of its message. */
 const inOrder = (updates: readonly StatusUpdate[]) => {
   const reached = new Map<string, number>()
-  return updates.map(({ message_id, template, status, happened_at, detail }) => {
+  return updates.map(({ message_id, template, status, happened_at, detail, cost = null }) => {
     const place = Math.max(happened_at.getTime(), reached.get(message_id) ?? 0)
     reached.set(message_id, place)
-    const entry = { kind: 'message' as const, at: happened_at.toISOString(), message_id, template, status, detail }
+    const at = happened_at.toISOString()
+    const entry = { kind: 'message' as const, at, message_id, template, status, detail, cost }
     return { place, entry }
   })
 }

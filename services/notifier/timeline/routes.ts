@@ -5,10 +5,12 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type pg from 'pg'
+import { findCosts } from '../costs/queries.ts'
 import { findActions } from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { messageStatuses } from '../database/tables.ts'
 import { findFailedEvents } from '../events/queries.ts'
+import { Cost } from '../messages/view.ts'
 import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
 import { mergeTimelines, type StatusUpdate } from './merge.ts'
 
@@ -44,6 +46,7 @@ const Entry = Type.Union([
       template: orNull,
       status: Type.Union(messageStatuses.map(status => Type.Literal(status))),
       detail: orNull,
+      cost: Cost,
     },
     { description: 'A status of a message about it.' },
   ),
@@ -100,6 +103,7 @@ const Timeline = Type.Object(
               template: 'order_created',
               status: 'delivered',
               detail: null,
+              cost: { amount: '0.0165', currency: 'USD', category: 'utility', is_free: false },
             },
             {
               kind: 'tracking',
@@ -177,5 +181,6 @@ const findStatusUpdates = async (tx: Tx, tenant: string, waybill: string): Promi
     select message_id, template, e.status, e.happened_at, e.detail
     from about join message_events e using (tenant_id, message_id)
     order by e.event_id`.execute(tx)
-  return rows
+  const costs = await findCosts(tx, tenant, [...new Set(rows.map(row => row.message_id))])
+  return rows.map(row => ({ ...row, cost: costs.get(row.message_id) }))
 }

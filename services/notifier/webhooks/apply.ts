@@ -7,6 +7,7 @@ import { isOpen } from '../conversations/conversation.ts'
 import { keywordIn } from '../conversations/keywords.ts'
 import { findKeywords, type Inbound, type Person, recordInbound, releaseHeld } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
+import { type CategoryChange, reportCategories } from '../templates/category-changes.ts'
 import { reportTemplates } from '../templates/queries.ts'
 import { lockMessages, planAnew } from './message-queries.ts'
 import { type Pressed, recordPresses, type Said } from './presses.ts'
@@ -36,6 +37,8 @@ export interface ApplyOptions {
   readonly keyring?: Keyring | undefined
   /** Called before the commit with messages that failed after they were accepted. */
   readonly onFailures?: ((tx: Tx, failures: readonly ReportedFailure[]) => Promise<void>) | undefined
+  /** Called before the commit. */
+  readonly onCategory?: ((change: CategoryChange) => void) | undefined
   /** Called before the commit. */
   readonly onTraced?: ((status: TracedStatus) => void) | undefined
   readonly tracer?: Tracer | undefined
@@ -122,8 +125,10 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, now: Date, options
   const { moved, unmatched, failures, traced } = await settleMessages(tx, locked, own.statuses, options.tracer)
   const released = await releaseHeld(tx, writers)
   const templates = own.templates.length > 0 ? await reportTemplates(tx, own.templates) : 0
+  const categories = own.categories.length > 0 ? await reportCategories(tx, own.categories) : []
   const pressed = await recordPresses(tx, options.keyring, said, now)
   if (failures.length > 0) await options.onFailures?.(tx, failures)
+  for (const change of categories) options.onCategory?.(change)
   for (const status of traced) options.onTraced?.(status)
   return {
     statuses: own.statuses.length,
@@ -132,7 +137,7 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, now: Date, options
     inbound: own.inbound.length,
     preferences: own.preferences.length,
     released,
-    templates,
+    templates: templates + categories.length,
     ...pressed,
     foreign: total - own.count,
   }

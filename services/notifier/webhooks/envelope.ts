@@ -1,6 +1,8 @@
 import { marketingStopped } from '../messaging-api/errors.ts'
 import { isLanguage, isStatus, normaliseLanguage, readTemplateId } from '../templates/catalogue.ts'
+import { type CategoryFact, readCategoryEvent } from './category-change.ts'
 import { id, integer, type Json, list, object, text, time } from './json.ts'
+import { type Pricing, readPricing } from './pricing.ts'
 import { type ReportedStatus, reportedStatuses } from './settle.ts'
 
 /** A status of a message. */
@@ -13,6 +15,7 @@ export interface StatusFact {
   readonly status: ReportedStatus
   readonly at: Date
   readonly errors?: readonly { code?: number | undefined; title?: string | undefined }[] | undefined
+  readonly pricing?: Pricing | undefined
 }
 
 /** A person wrote, or tapped a button. */
@@ -55,7 +58,7 @@ export interface TemplateFact {
   readonly at: Date
 }
 
-export type Fact = StatusFact | InboundFact | PreferenceFact | TemplateFact
+export type Fact = StatusFact | InboundFact | PreferenceFact | TemplateFact | CategoryFact
 
 /** The numbers and accounts that a request names. */
 export interface Origins {
@@ -100,6 +103,7 @@ export const factsOf = (document: unknown, now: Date): Fact[] => {
   const facts: (Fact | undefined)[] = []
   for (const { wabaId, at, field, value, phoneNumberId } of changesOf(document)) {
     if (field === 'message_template_status_update') facts.push(readTemplateEvent(wabaId, value, time(at, now)))
+    if (field === 'template_category_update') facts.push(readCategoryEvent(wabaId, value, time(at, now)))
     if (phoneNumberId === undefined) continue
     if (field === 'user_preferences')
       for (const each of list(value.user_preferences)) facts.push(readPreference(phoneNumberId, object(each), now))
@@ -127,6 +131,7 @@ const readStatus = (phoneNumberId: string, value: Json, now: Date): StatusFact |
     status,
     at: time(value.timestamp, now),
     errors,
+    pricing: readPricing(object(value.pricing)),
   }
 }
 

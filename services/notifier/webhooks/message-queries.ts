@@ -1,6 +1,7 @@
-import { spellingsOf } from '../conversations/phone-number.ts'
+import { countryOf, spellingsOf } from '../conversations/phone-number.ts'
 import type { Person } from '../conversations/queries.ts'
 import type { MessageStatus, Tx } from '../database/tables.ts'
+import type { Pricing } from './pricing.ts'
 import { type Report, updateKey } from './settle.ts'
 
 /** A message whose row this transaction has locked. */
@@ -16,6 +17,8 @@ export interface LockedMessage {
   readonly templateName: string | null
   readonly language: string | null
   readonly traceparent: string | null
+  readonly recipient: string
+  readonly merchant: string | null
 }
 
 /** Which message a report is about: the one with our id (the callback data), else the one with the API's id. */
@@ -65,7 +68,7 @@ const lock = (wanted: string): string => `
   select m.tenant_id as tenant, m.message_id as "messageId", m.phone_number_id as "phoneNumberId", m.status,
     m.provider_message_id as "providerMessageId",
     m.former_ids as "formerIds", m.template ->> 'name' as "templateName",
-    m.template -> 'language' ->> 'code' as language, m.traceparent
+    m.template -> 'language' ->> 'code' as language, m.traceparent, m.recipient, m.merchant
   from messages m join (select distinct tenant_id, message_id from wanted) wanted using (tenant_id, message_id)
   order by m.tenant_id, m.message_id
   for update of m`
@@ -125,14 +128,45 @@ export interface Settlement {
   readonly providerMessageId: string
 }
 
-/** Writes settlements of locked messages with their timeline events, in one statement. */
-export const writeSettlements = async (tx: Tx, settlements: readonly Settlement[]): Promise<void> => {
+/** The platform's pricing of a message; a repetition changes nothing. */
+export interface PricedReport {
+  readonly message: LockedMessage
+  readonly report: Report & { readonly pricing: Pricing }
+}
+
+const storePrices = `priced as (
+        insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, type,
+          country, template, merchant)
+        select * from unnest($12::text[], $13::text[], $14::text[], $15::timestamptz[], $16::text[], $17::boolean[],
+          $18::text[], $19::text[], $20::text[], $21::text[])
+        on conflict do nothing
+      ), `
+
+const pricesOf = (prices: readonly PricedReport[]): unknown[] => [
+  prices.map(({ message }) => message.tenant),
+  prices.map(({ message }) => message.messageId),
+  prices.map(({ report }) => report.providerMessageId),
+  prices.map(({ report }) => report.at),
+  prices.map(({ report }) => report.pricing.category),
+  prices.map(({ report }) => report.pricing.isFree),
+  prices.map(({ report }) => report.pricing.type ?? null),
+  prices.map(({ message }) => countryOf(message.recipient) ?? null),
+  prices.map(({ message }) => message.templateName),
+  prices.map(({ message }) => message.merchant),
+]
+
+/** Writes settlements of locked messages with their timeline events and prices, in one statement. */
+export const writeSettlements = async (
+  tx: Tx,
+  settlements: readonly Settlement[],
+  prices: readonly PricedReport[] = [],
+): Promise<void> => {
   const events = settlements.flatMap(({ message, steps }) => steps.map(step => ({ message, step })))
   const lasts = settlements.map(({ steps }) => steps.at(-1))
   await tx.client.query({
-    name: 'write_settlements',
+    name: prices.length > 0 ? 'write_settlements_and_prices' : 'write_settlements',
     text: `
-      with logged as (
+      with ${prices.length > 0 ? storePrices : ''}logged as (
         insert into message_events (tenant_id, message_id, status, happened_at, detail)
         select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[])
       )
@@ -157,6 +191,7 @@ export const writeSettlements = async (tx: Tx, settlements: readonly Settlement[
       settlements.map(s => s.providerMessageId),
       lasts.map(last => last?.errorCode ?? null),
       lasts.map(last => last?.errorMeaning ?? null),
+      ...(prices.length > 0 ? pricesOf(prices) : []),
     ],
   })
 }

@@ -3,11 +3,13 @@ import type { Logger } from 'pino'
 import { pauseChannel } from '../channels/queries.ts'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import { classify } from '../messaging-api/classify.ts'
+import type { CategoryChange } from '../templates/category-changes.ts'
 import { holdTemplate } from '../templates/queries.ts'
 import {
   findStatusUpdates,
   keyOf,
   type LockedMessage,
+  type PricedReport,
   type Reference,
   type Settlement,
   writeSettlements,
@@ -63,12 +65,20 @@ export const settleMessages = async (
     return { message, steps, providerMessageId }
   })
   const changing = settlements.filter(({ message, steps }) => steps.length > 0 || message.providerMessageId === null)
-  if (changing.length > 0) {
+  const prices = [...matched].flatMap(([message, reports]) => pricedOnce(message, reports))
+  if (changing.length + prices.length > 0) {
     const messages = changing.map(({ message }) => message)
-    await inSpans(tracer, 'webhook.settle', 'consumer', messages, () => writeSettlements(tx, changing))
+    await inSpans(tracer, 'webhook.settle', 'consumer', messages, () => writeSettlements(tx, changing, prices))
   }
   const moved = changing.reduce((sum, { steps }) => sum + steps.length, 0)
   return { moved, unmatched, failures: changing.flatMap(failureOf), traced: changing.flatMap(tracedOf) }
+}
+
+/** The first pricing of each send of a message. */
+const pricedOnce = (message: LockedMessage, reports: readonly Report[]): PricedReport[] => {
+  const priced = reports.filter(report => report.pricing !== undefined).sort((a, b) => a.at.getTime() - b.at.getTime())
+  const first = new Map(priced.toReversed().map(report => [report.providerMessageId, report]))
+  return [...first.values()].map(report => ({ message, report: report as PricedReport['report'] }))
 }
 
 const reached: readonly MessageStatus[] = ['accepted', 'sent', 'delivered', 'read', 'failed']
@@ -124,6 +134,14 @@ export const logTraced =
   (logger: Logger) =>
   ({ message: { tenant, messageId, traceparent }, status }: TracedStatus): void =>
     logger.debug({ tenant, message_id: messageId, ...traceIdOf(traceparent) }, `message.${status}`)
+
+export const logCategory =
+  (logger: Logger) =>
+  ({ tenant, name, language, from, to, at, isAnnounced, pausedRules }: CategoryChange): void =>
+    logger.warn(
+      { tenant, template: name, language, from, to, at, paused_rules: pausedRules },
+      isAnnounced ? 'template.category_announced' : 'template.category_changed',
+    )
 
 /**
  * Draws the same consequences from reported failures as from refused sends: a template is held, a channel

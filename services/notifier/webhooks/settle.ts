@@ -1,4 +1,5 @@
 import type { MessageStatus } from '../database/tables.ts'
+import type { Pricing } from './pricing.ts'
 
 /** A status that a webhook may report (docs/messaging-api.md#status-events). */
 export const reportedStatuses = ['sent', 'delivered', 'read', 'failed'] as const
@@ -25,6 +26,8 @@ export interface Report {
   readonly providerMessageId: string
   readonly errorCode: number | null
   readonly errorMeaning: string | null
+  /** Of a delivered message. */
+  readonly pricing?: Pricing | undefined
 }
 
 /** In this order the reports of one request give the fullest timeline, in whatever order they arrived. */

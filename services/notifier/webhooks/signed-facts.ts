@@ -1,4 +1,5 @@
 import type { Person } from '../conversations/queries.ts'
+import type { CategoryFact } from './category-change.ts'
 import type { Fact, InboundFact, PreferenceFact, StatusFact, TemplateFact } from './envelope.ts'
 import type { Sighting } from './settle-messages.ts'
 import type { Channel } from './verify.ts'
@@ -15,6 +16,7 @@ export class SignedFacts {
   readonly inbound: { person: Person; fact: InboundFact }[] = []
   readonly preferences: { person: Person; fact: PreferenceFact }[] = []
   readonly templates: (TemplateFact & { tenant: string })[] = []
+  readonly categories: (CategoryFact & { tenant: string })[] = []
   count = 0
 
   add({ signers, facts }: SignedWebhook): void {
@@ -22,7 +24,7 @@ export class SignedFacts {
     const accounts = Map.groupBy(signers, channel => channel.wabaId)
     for (const fact of facts) {
       const isOwn =
-        fact.kind === 'template'
+        fact.kind === 'template' || fact.kind === 'category'
           ? this.#addTemplate(fact, accounts.get(fact.wabaId))
           : this.#addOfNumber(fact, numbers.get(fact.phoneNumberId))
       if (isOwn) this.count++
@@ -39,9 +41,11 @@ export class SignedFacts {
     return true
   }
 
-  #addTemplate(fact: TemplateFact, ofAccount: readonly Channel[] = []): boolean {
+  #addTemplate(fact: TemplateFact | CategoryFact, ofAccount: readonly Channel[] = []): boolean {
     const tenants = new Set(ofAccount.map(({ tenant }) => tenant))
-    for (const tenant of tenants) this.templates.push({ ...fact, tenant })
+    for (const tenant of tenants)
+      if (fact.kind === 'template') this.templates.push({ ...fact, tenant })
+      else this.categories.push({ ...fact, tenant })
     return tenants.size > 0
   }
 }
@@ -57,6 +61,8 @@ const sighting = (tenant: string, fact: StatusFact): Sighting => {
       providerMessageId,
       errorCode: error?.code ?? null,
       errorMeaning: status === 'failed' ? (error?.title ?? 'The messaging API gave no reason.') : null,
+      // The platform bills what is delivered; `sent` carries what that would be.
+      pricing: status === 'delivered' || status === 'read' ? fact.pricing : undefined,
     },
   }
 }

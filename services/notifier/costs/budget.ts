@@ -1,0 +1,117 @@
+import type { Worker } from '@courier/shared/http/run-service.ts'
+import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
+import { sql } from 'kysely'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { Tx } from '../database/tables.ts'
+import { dayOf } from './price.ts'
+import { reportCosts } from './report.ts'
+
+/** A tenant's budget as last checked. */
+export interface Budget {
+  readonly monthly: string
+  readonly warn_at_percent: number
+  /** In the month of `month`; null: not yet checked. */
+  readonly spent: string | null
+  readonly month: string | null
+  readonly warned_at: Date | null
+  readonly paused_at: Date | null
+}
+
+/** undefined: the tenant has none. */
+export const findBudget = async (tx: Tx, tenant: string): Promise<Budget | undefined> => {
+  const { rows } = await sql<Budget>`
+    select trim_scale(monthly)::text as monthly, warn_at_percent, spent::text as spent, to_char(month, 'YYYY-MM') as month,
+      warned_at, paused_at
+    from budgets where tenant_id = ${tenant}`.execute(tx)
+  return rows[0]
+}
+
+/** Makes the tenant's marketing templates wait, or no longer. */
+export const setMarketingPaused = async (tx: Tx, tenant: string, isPaused: boolean): Promise<void> => {
+  const waits = sql<boolean>`(${isPaused} and coalesce(category, '') = 'MARKETING')`
+  await tx
+    .updateTable('templates')
+    .set({ budget_paused_at: sql<Date | null>`case when ${waits} then now() end` })
+    .where('tenant_id', '=', tenant)
+    .where(sql<boolean>`(budget_paused_at is not null) <> ${waits}`)
+    .execute()
+}
+
+const intervalSeconds = 60
+
+/** What the check of a budget found out just now. */
+interface Checked extends Budget {
+  readonly warns: boolean
+  readonly pauses: boolean
+  readonly resumes: boolean
+}
+
+/**
+ * Sums the month and stores how far the budget got. undefined: there is none, or another process has checked it within the
+ * last minute.
+ */
+const checkBudget = async (tx: Tx, tenant: string, now: Date): Promise<Checked | undefined> => {
+  const { rows: due } = await sql<{ time_zone: string }>`
+    update budgets b set checked_at = now() from tenants t
+    where b.tenant_id = ${tenant} and t.tenant_id = b.tenant_id
+      and (b.checked_at is null or b.checked_at <= now() - make_interval(secs => ${intervalSeconds - 5}))
+    returning coalesce(t.time_zone, 'UTC') as time_zone`.execute(tx)
+  const timeZone = due[0]?.time_zone
+  if (timeZone === undefined) return undefined
+  const today = dayOf(now, timeZone)
+  const month = `${today.slice(0, 7)}-01`
+  const { total } = await reportCosts(tx, tenant, { from: month, to: today, timeZone }, 'category')
+  const since = (column: 'warned_at' | 'paused_at', limit: ReturnType<typeof sql>) => sql`
+    ${sql.ref(column)} = case when ${total.amount}::numeric >= ${limit}
+      then coalesce(case when b.month = ${month}::date then ${sql.ref(`b.${column}`)} end, now()) end`
+  const { rows } = await sql<Checked>`
+    update budgets b set month = ${month}::date, spent = ${total.amount}::numeric,
+      ${since('warned_at', sql`b.monthly * b.warn_at_percent / 100`)}, ${since('paused_at', sql`b.monthly`)}
+    where tenant_id = ${tenant}
+    returning trim_scale(new.monthly)::text as monthly, new.warn_at_percent, new.spent::text as spent,
+      to_char(new.month, 'YYYY-MM') as month, new.warned_at, new.paused_at,
+      new.warned_at is distinct from old.warned_at and new.warned_at is not null as warns,
+      new.paused_at is distinct from old.paused_at and new.paused_at is not null as pauses,
+      new.paused_at is null and old.paused_at is not null as resumes`.execute(tx)
+  await setMarketingPaused(tx, tenant, Boolean(rows[0]?.paused_at))
+  return rows[0]
+}
+
+/** Checks the budgets of all tenants that no process has checked within the last minute. */
+export const checkBudgets = async (pool: pg.Pool, logger: Logger, now = new Date()): Promise<void> => {
+  for (const tenant of await findTenantIds(pool)) {
+    const checked = await inTenant(pool, tenant, (tx: Tx) => checkBudget(tx, tenant, now)).catch(err =>
+      logger.warn({ err, tenant }, 'budget.check_failed'),
+    )
+    if (!checked) continue
+    const { monthly, spent, month, warns, pauses, resumes } = checked
+    const fact = { tenant, month, spent, monthly }
+    if (pauses) logger.warn(fact, 'budget.used_up')
+    else if (warns) logger.warn(fact, 'budget.nearly_used_up')
+    if (resumes) logger.info(fact, 'budget.marketing_resumed')
+  }
+}
+
+/** Checks budgets each minute. `stop` waits for the check under way. */
+export const keepBudgets = (pool: pg.Pool, logger: Logger): Worker => {
+  let running: Promise<void> | undefined
+  const check = () => {
+    running ??= checkBudgets(pool, logger)
+      .catch(err => logger.warn({ err }, 'budget.check_failed'))
+      .finally(() => {
+        running = undefined
+      })
+  }
+  let timer: NodeJS.Timeout | undefined
+  return {
+    start: () => {
+      timer = setInterval(check, intervalSeconds * 1000)
+      check()
+    },
+    stop: async () => {
+      clearInterval(timer)
+      await running
+    },
+  }
+}

@@ -1,0 +1,99 @@
+/** The categories that a tariff may price, as the platform's webhooks spell them (docs/messaging-api.md#pricing). */
+export const pricedCategories = [
+  'marketing',
+  'utility',
+  'authentication',
+  'authentication_international',
+  'marketing_lite',
+  'service',
+] as const
+
+/** Any country without a tariff of its own. */
+export const anyCountry = '*'
+
+/** What a delivered message of a category to a country costs from a day on. */
+export interface Tariff {
+  readonly category: string
+  /** ISO 3166 code, or `*`. */
+  readonly country: string
+  /** A day, such as 2026-01-31, by the clocks of the tenant. */
+  readonly from: string
+  /** An exact decimal, such as 0.0165. */
+  readonly price: string
+}
+
+/** The tariffs of a tenant; `findTariffs` reads them. */
+export interface TenantTariffs {
+  /** Such as USD; null: the tenant has no tariffs. */
+  readonly currency: string | null
+  /** IANA name. */
+  readonly timeZone: string
+  readonly tariffs: readonly Tariff[]
+}
+
+/** A message that is or would be sent. */
+export interface PricedMessage {
+  /** Of its template, in any letter case. undefined or null: not known. */
+  readonly category: string | null | undefined
+  /** Of its recipient: `countryOf` of conversations/phone-number.ts. */
+  readonly country: string | undefined
+  readonly at: Date
+  /** Whether the recipient wrote to the number within 24 hours (`isOpen` of conversations/conversation.ts). */
+  readonly isWindowOpen: boolean
+}
+
+export interface Price {
+  /** An exact decimal, `0` for a free message; null: not known, for that `reason`. */
+  readonly amount: string | null
+  readonly currency: string | null
+  readonly category: string | null
+  readonly is_free: boolean
+  readonly reason: 'tariff' | 'open_window' | 'no_tariff' | 'no_category'
+}
+
+/**
+ * What a message costs when it is delivered, by the tenant's tariffs (docs/costs.md). Pure. A utility template within an open
+ * window is free; marketing and authentication templates are not. Without a tariff for it the amount is null, never 0.
+ */
+export const priceOf = (
+  { currency, timeZone, tariffs }: TenantTariffs,
+  { category: given, country, at, isWindowOpen }: PricedMessage,
+): Price => {
+  if (!given) return { amount: null, currency, category: null, is_free: false, reason: 'no_category' }
+  const category = normaliseCategory(given)
+  if (isWindowOpen && category === 'utility')
+    return { amount: '0', currency, category, is_free: true, reason: 'open_window' }
+  const tariff = chooseTariff(tariffs, category, country, dayOf(at, timeZone))
+  return { amount: tariff?.price ?? null, currency, category, is_free: false, reason: tariff ? 'tariff' : 'no_tariff' }
+}
+
+export const normaliseCategory = (category: string): string => category.toLowerCase().replaceAll('-', '_')
+
+/**
+ * The tariff of that day: the country's own before that of any country, and of these the latest. Pure. `tariffJoin` of
+ * queries.ts chooses alike.
+ */
+export const chooseTariff = (
+  tariffs: readonly Tariff[],
+  category: string,
+  country: string | undefined,
+  day: string,
+): Tariff | undefined => {
+  const latestOf = (wanted: string) =>
+    tariffs
+      .filter(tariff => tariff.category === category && tariff.country === wanted && tariff.from <= day)
+      .reduce<Tariff | undefined>(
+        (latest, tariff) => (latest && latest.from > tariff.from ? latest : tariff),
+        undefined,
+      )
+  return (country === undefined ? undefined : latestOf(country)) ?? latestOf(anyCountry)
+}
+
+const formats = new Map<string, Intl.DateTimeFormat>()
+
+/** The day by the clocks of a time zone, such as 2026-01-31. Throws RangeError for an unknown time zone. */
+export const dayOf = (at: Date, timeZone: string): string => {
+  const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' })
+  formats.set(timeZone, format)
+  return format.format(at)
+}

@@ -1,0 +1,53 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Tx } from '../database/tables.ts'
+import type { Tariff, TenantTariffs } from './price.ts'
+
+/** The tariffs of a tenant, for `priceOf`: by category, country and day. */
+export const findTariffs = async (tx: Tx, tenant: string): Promise<TenantTariffs> => {
+  const settings = await tx
+    .selectFrom('tenants')
+    .select(['currency', 'time_zone'])
+    .where('tenant_id', '=', tenant)
+    .executeTakeFirst()
+  const { rows } = await sql<Tariff>`
+    select category, country, valid_from::text as "from", price::text as price from tariffs
+    where tenant_id = ${tenant} order by category, country, valid_from`.execute(tx)
+  return { currency: settings?.currency ?? null, timeZone: settings?.time_zone ?? 'UTC', tariffs: rows }
+}
+
+/** Joins `tariff`, with its price, to rows with tenant_id, category, country and is_free: `chooseTariff` in SQL. */
+export const tariffJoin = (rows: string, day: RawBuilder<unknown>): RawBuilder<unknown> => {
+  const of = (column: string) => sql.ref(`${rows}.${column}`)
+  return sql`
+    left join lateral (
+      select t.price from tariffs t
+      where t.tenant_id = ${of('tenant_id')} and t.category = ${of('category')}
+        and t.country in (${of('country')}, '*') and t.valid_from <= ${day}
+      order by t.country = '*', t.valid_from desc
+      limit 1
+    ) tariff on not ${of('is_free')}`
+}
+
+/** What a message cost so far. */
+export interface Cost {
+  /** An exact decimal; null: no tariff says. */
+  readonly amount: string | null
+  readonly currency: string | null
+  readonly category: string
+  readonly is_free: boolean
+}
+
+/** The costs of the messages that the platform reported pricing for, by their ids. One that was sent again may have cost twice. */
+export const findCosts = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<Map<string, Cost>> => {
+  if (ids.length === 0) return new Map()
+  const day = sql`(p.priced_at at time zone coalesce(own.time_zone, 'UTC'))::date`
+  const { rows } = await sql<Cost & { message_id: string }>`
+    select p.message_id, own.currency, bool_and(p.is_free) as is_free,
+      (array_agg(p.category order by p.priced_at desc))[1] as category,
+      case when bool_and(p.is_free or tariff.price is not null)
+        then trim_scale(coalesce(sum(tariff.price), 0))::text end as amount
+    from message_prices p join tenants own on own.tenant_id = p.tenant_id ${tariffJoin('p', day)}
+    where p.tenant_id = ${tenant} and p.message_id = any(${ids}::text[])
+    group by p.message_id, own.currency`.execute(tx)
+  return new Map(rows.map(({ message_id, ...cost }) => [message_id, cost]))
+}

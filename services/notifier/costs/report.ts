@@ -1,0 +1,101 @@
+import { type RawBuilder, sql } from 'kysely'
+import type { Tx } from '../database/tables.ts'
+import { tariffJoin } from './queries.ts'
+
+export const costGroups = ['day', 'template', 'merchant', 'category'] as const
+export type CostGroup = (typeof costGroups)[number]
+
+/** Days by the clocks of the tenant, such as 2026-01-31, the last one included. */
+export interface Period {
+  readonly from: string
+  readonly to: string
+  readonly timeZone: string
+}
+
+/** messages = paid + free + unknown. */
+export interface CostSums {
+  readonly messages: number
+  readonly paid: number
+  readonly free: number
+  /** Without a tariff; not in the amount. */
+  readonly unknown: number
+  /** An exact decimal. */
+  readonly amount: string
+}
+
+export interface GroupedCosts extends CostSums {
+  /** null: of group merchant, sent by staff. */
+  readonly group: string | null
+}
+
+/** Messages that no tariff prices. */
+export interface Unpriced {
+  readonly category: string
+  readonly country: string | null
+  readonly messages: number
+}
+
+export interface CostReport {
+  /** Days in their order; else those with most messages first, `maxGroups` at most. */
+  readonly groups: GroupedCosts[]
+  /** Of all groups. */
+  readonly total: CostSums
+  /** Those with most messages first, `maxUnpriced` at most. */
+  readonly unpriced: Unpriced[]
+}
+
+export const maxGroups = 1000
+export const maxUnpriced = 100
+
+/** Sums what the messages of a period cost. They are counted first, within days of one tariff, and then priced. */
+export const reportCosts = async (tx: Tx, tenant: string, period: Period, group: CostGroup): Promise<CostReport> => {
+  const priced = sql`
+    with days as (${group === 'day' ? daysOf(period) : tariffPeriodsOf(tenant, period)}),
+    -- Row-level security lets only plain columns reach the index.
+    slices as materialized (
+      select first, first::timestamp at time zone ${period.timeZone} as starts,
+        next::timestamp at time zone ${period.timeZone} as ends
+      from days
+    ), counted as (
+      select ${tenant}::text as tenant_id, slices.first, found.*
+      from slices cross join lateral (
+        select ${keyOf(group)} as "group", category, country, is_free, count(*) as messages from message_prices p
+        where p.tenant_id = ${tenant} and p.priced_at >= slices.starts and p.priced_at < slices.ends
+        group by 1, 2, 3, 4
+      ) found
+    ), priced as (
+      select counted.*, tariff.price from counted ${tariffJoin('counted', sql`counted.first`)}
+    )`
+  const sums = sql`
+    coalesce(sum(messages), 0)::int as messages,
+    coalesce(sum(messages) filter (where price is not null), 0)::int as paid,
+    coalesce(sum(messages) filter (where is_free), 0)::int as free,
+    coalesce(sum(messages) filter (where price is null and not is_free), 0)::int as unknown,
+    trim_scale(coalesce(sum(messages * price), 0))::text as amount`
+  const order = group === 'day' ? sql`"group"` : sql`sum(messages) desc, "group"`
+  // Postgres cannot know how many rows a slice has, and would rather sort a million of them than hash them.
+  await sql`set local enable_sort = off`.execute(tx)
+  const { rows } = await sql<CostReport>`${priced}
+    select
+      (select to_json(total) from (select ${sums} from priced) total) as total,
+      (select coalesce(json_agg(g), '[]') from (
+        select "group", ${sums} from priced group by "group" order by ${order} limit ${maxGroups}) g) as groups,
+      (select coalesce(json_agg(u), '[]') from (
+        select category, country, sum(messages)::int as messages from priced where price is null and not is_free
+        group by 1, 2 order by 3 desc, 1, 2 limit ${maxUnpriced}) u) as unpriced`.execute(tx)
+  return rows[0] as CostReport
+}
+
+const keyOf = (group: CostGroup): RawBuilder<unknown> =>
+  group === 'day' ? sql`slices.first::text` : sql.ref(`p.${group}`)
+
+const daysOf = ({ from, to }: Period) => sql`
+  select day::date as first, day::date + 1 as next
+  from generate_series(${from}::timestamp, ${to}::timestamp, interval '1 day') as day`
+
+/** Within each of these no tariff changes. */
+const tariffPeriodsOf = (tenant: string, { from, to }: Period) => sql`
+  select first, lead(first, 1, ${to}::date + 1) over (order by first) as next from (
+    select ${from}::date as first
+    union select valid_from from tariffs where tenant_id = ${tenant} and valid_from > ${from}::date and valid_from <= ${to}::date
+  ) changes`

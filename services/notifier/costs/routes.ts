@@ -1,0 +1,149 @@
+import { isDate } from '@courier/shared/http/dates.ts'
+import { errorResponses, invalid } from '@courier/shared/http/errors.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { type Budget, findBudget } from './budget.ts'
+import { dayOf } from './price.ts'
+import { findTariffs } from './queries.ts'
+import { costGroups, maxGroups, maxUnpriced, type Period, reportCosts } from './report.ts'
+
+const Day = (description: string) =>
+  Type.String({ maxLength: 10, pattern: '^2\\d{3}-\\d\\d-\\d\\d$', description, must: 'be a date such as 2026-01-31' })
+
+const CostsQuery = Type.Object({
+  from: Type.Optional(Day("The first day, by the tenant's clocks; the first of the month without it.")),
+  to: Type.Optional(Day('The last day; today without it.')),
+  group: Type.Optional(
+    Type.Union(
+      costGroups.map(group => Type.Literal(group)),
+      { must: `be one of ${costGroups.join(', ')}`, description: 'Without it by day.' },
+    ),
+  ),
+})
+
+const orNull = Type.Union([Type.String(), Type.Null()])
+const Sums = {
+  messages: Type.Integer({ description: 'Delivered messages with pricing.' }),
+  paid: Type.Integer(),
+  free: Type.Integer(),
+  unknown: Type.Integer({ description: 'Of these no tariff says the price: they are not in the amount.' }),
+  amount: Type.String({ description: 'An exact decimal.' }),
+}
+
+const Costs = Type.Object(
+  {
+    from: Type.String(),
+    to: Type.String(),
+    time_zone: Type.String(),
+    currency: orNull,
+    data: Type.Array(
+      Type.Object({
+        group: Type.Union([Type.String(), Type.Null()], { description: 'Null: sent by staff.' }),
+        ...Sums,
+      }),
+      { description: `Days in their order; else most messages first, ${maxGroups} at most.` },
+    ),
+    total: Type.Object(Sums, { description: 'Of all groups.' }),
+    without_tariff: Type.Array(Type.Object({ category: Type.String(), country: orNull, messages: Type.Integer() }), {
+      description: `What the unknown ones are, most messages first, ${maxUnpriced} at most.`,
+    }),
+    budget: Type.Union(
+      [
+        Type.Object({
+          monthly: Type.String(),
+          warn_at_percent: Type.Integer(),
+          month: orNull,
+          spent: orNull,
+          warned_at: orNull,
+          marketing_paused: Type.Boolean(),
+        }),
+        Type.Null(),
+      ],
+      { description: 'Of the current month, as summed within the last minute; null: the tenant has none.' },
+    ),
+  },
+  {
+    title: 'Costs',
+    examples: [
+      {
+        from: '2026-02-01',
+        to: '2026-02-19',
+        time_zone: 'Asia/Colombo',
+        currency: 'USD',
+        data: [{ group: '2026-02-19', messages: 120, paid: 100, free: 18, unknown: 2, amount: '1.65' }],
+        total: { messages: 120, paid: 100, free: 18, unknown: 2, amount: '1.65' },
+        without_tariff: [{ category: 'utility', country: 'IN', messages: 2 }],
+        budget: {
+          monthly: '250',
+          warn_at_percent: 80,
+          month: '2026-02',
+          spent: '1.65',
+          warned_at: null,
+          marketing_paused: false,
+        },
+      },
+    ],
+  },
+)
+
+/** What messages cost (docs/costs.md). */
+export const costs: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  app.get(
+    '/api/costs',
+    {
+      schema: {
+        tags: ['costs'],
+        operationId: 'getCosts',
+        summary: 'What messages cost',
+        security: [{ token: [] }],
+        querystring: CostsQuery,
+        response: { 200: Costs, ...errorResponses(400, 401, 422, 429, 503) },
+      },
+    },
+    request =>
+      inTenant(pool, request.staff.tenant, (tx: Tx) => readCosts(tx, request.staff.tenant, request.query, new Date())),
+  )
+}
+
+const readCosts = async (
+  tx: Tx,
+  tenant: string,
+  { group = 'day', ...query }: Static<typeof CostsQuery>,
+  now: Date,
+): Promise<Static<typeof Costs>> => {
+  const { currency, timeZone } = await findTariffs(tx, tenant)
+  const period = readPeriod(query, dayOf(now, timeZone), timeZone)
+  const { groups, total, unpriced } = await reportCosts(tx, tenant, period, group)
+  const { from, to } = period
+  const budget = budgetView(await findBudget(tx, tenant))
+  return { from, to, time_zone: timeZone, currency, data: groups, total, without_tariff: unpriced, budget }
+}
+
+const maxDays = 366
+const daysBetween = (from: string, to: string): number => (Date.parse(to) - Date.parse(from)) / 86_400_000
+
+const readPeriod = (query: { from?: string; to?: string }, today: string, timeZone: string): Period => {
+  const { to = today } = query
+  const { from = `${to.slice(0, 7)}-01` } = query
+  for (const [field, day] of Object.entries({ from, to }))
+    if (!isDate(day)) throw invalid({ [field]: [`There is no day ${day}.`] })
+  if (from > to) throw invalid({ to: ['The to field must be a date after or equal to from.'] })
+  if (daysBetween(from, to) >= maxDays)
+    throw invalid({ to: [`The to field must be at most ${maxDays} days from from.`] })
+  return { from, to, timeZone }
+}
+
+const budgetView = (budget: Budget | undefined): Static<typeof Costs>['budget'] =>
+  budget
+    ? {
+        monthly: budget.monthly,
+        warn_at_percent: budget.warn_at_percent,
+        month: budget.month,
+        spent: budget.spent,
+        warned_at: budget.warned_at?.toISOString() ?? null,
+        marketing_paused: budget.paused_at !== null,
+      }
+    : null

@@ -1,0 +1,104 @@
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import type { ChannelRow, SendingChannel } from '../channels/queries.ts'
+import { pauseOf } from '../channels/view.ts'
+import { expiresAt, isOpen } from '../conversations/conversation.ts'
+import { countryOf, normalisePhone } from '../conversations/phone-number.ts'
+import { priceOf, type TenantTariffs } from '../costs/price.ts'
+import { type CheckedMessage, categoryOf, chooseChannel, exempts, type SendingContext } from '../messages/check.ts'
+import { putOffUntil, waitsFor } from '../messages/hours.ts'
+import { firstStatus } from '../messages/insert.ts'
+import type { MessageBody, MessageRequest } from '../messages/schema.ts'
+import { isPlain } from '../messaging-api/message-template.ts'
+import { blockReasonOf } from '../sending/pre-send-check.ts'
+import type { CatalogueTemplate } from '../templates/catalogue.ts'
+import { render } from '../templates/render.ts'
+import type { Preflight } from './view.ts'
+
+/** A message, and what a send found out about it. */
+export interface Examined {
+  readonly body: MessageBody
+  /** Filled in from its order; undefined: it has no recipient. */
+  readonly request: MessageRequest | undefined
+  /** undefined: a send refuses it. */
+  readonly checked: CheckedMessage | undefined
+  readonly errors: FieldErrors
+}
+
+export interface PreflightContext extends SendingContext {
+  readonly rows: ReadonlyMap<string, ChannelRow>
+  readonly tariffs: TenantTariffs
+}
+
+/** What would become of the message if it were sent now. Pure. */
+export const preflightOf = (examined: Examined, context: PreflightContext): Preflight => {
+  const { body, request, checked, errors } = examined
+  const template = request && !isPlain(request.template) ? request.template : body.template
+  const channel = chooseChannel(body.channel, context.channels)
+  const recipient = request && normalisePhone(request.to, context.country)
+  const row = channel && context.rows.get(channel.phoneNumberId)
+  const known = channel && context.catalogued(channel, template)
+  const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
+  const { lastInboundAt = null, optedOutAt = null, marketingOutAt = null } = conversation ?? {}
+  const hours = checked?.hours ?? (body.respect_hours ? context.hours : undefined)
+  const left = checked && row ? leaving(checked, channel, row, known, context) : { ...waiting(null), errors }
+  const at = left.leaves_at ? new Date(left.leaves_at) : context.now
+  return {
+    status: checked ? firstStatus(checked) : 'refused',
+    to: recipient ?? null,
+    channel: row ? { phone_number_id: row.phone_number_id, name: row.name, ...pauseOf(row) } : null,
+    text: known ? render(known, template) : null,
+    window: { open: isOpen(lastInboundAt, context.now), until: expiresAt(lastInboundAt)?.toISOString() ?? null },
+    opt_out: {
+      scope: optedOutAt ? 'all' : marketingOutAt ? 'marketing' : null,
+      since: (optedOutAt ?? marketingOutAt)?.toISOString() ?? null,
+      exempt: exempts(context, categoryOf(known), request ?? {}),
+    },
+    hours: hours ? { between: [...hours.between], time_zone: hours.timeZone } : null,
+    ...left,
+    price: priceOf(context.tariffs, {
+      category: known?.category,
+      country: recipient && countryOf(recipient),
+      at,
+      isWindowOpen: isOpen(lastInboundAt, at),
+    }),
+  }
+}
+
+type Leaving = Pick<Preflight, 'leaves_at' | 'waits_for' | 'errors'>
+
+const waiting = (waits_for: string | null): Omit<Leaving, 'errors'> => ({ leaves_at: null, waits_for })
+
+/** When the queue would send it, without the rate of its number, or what keeps it from that. */
+const leaving = (
+  message: CheckedMessage,
+  channel: SendingChannel,
+  row: ChannelRow,
+  known: CatalogueTemplate | undefined,
+  { now, nextAllowed, conversation }: PreflightContext,
+): Leaving => {
+  const { hours, sendAt } = message
+  const { state, paused_reason } = pauseOf(row)
+  const due = [now, sendAt, row.not_before].reduce<Date>((latest, time) => (time && time > latest ? time : latest), now)
+  const later = hours && putOffUntil(due, hours, nextAllowed)
+  const at = later ?? due
+  const reason = blockReasonOf(
+    {
+      ...message,
+      plan: channel.plan,
+      conversation: conversation(channel, message.recipient),
+      isMarketing: known?.category === 'MARKETING',
+      templateHold: known?.budgetPausedAt ? 'budget' : null,
+      supersededBy: null,
+    },
+    at,
+  )
+  if (reason?.kind === 'failed' || reason?.kind === 'cancelled')
+    return { ...waiting(null), errors: { to: [reason.detail] } }
+  if (state === 'paused') {
+    const sentence = `The channel is paused: ${paused_reason}`
+    return { ...waiting(sentence), errors: { channel: [sentence] } }
+  }
+  if (reason) return { ...waiting(reason.detail ?? null), errors: {} }
+  const waits_for = message.waitsFor ?? (hours && later ? waitsFor(hours) : null)
+  return { leaves_at: at.toISOString(), waits_for, errors: {} }
+}

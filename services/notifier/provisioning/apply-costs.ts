@@ -1,0 +1,62 @@
+import type { Change } from '@courier/shared/cli/changes.ts'
+import { sql } from 'kysely'
+import { setMarketingPaused } from '../costs/budget.ts'
+import type { Tariff } from '../costs/price.ts'
+import { findTariffs } from '../costs/queries.ts'
+import type { Tx } from '../database/tables.ts'
+import type { NotifierFile } from './notifier-file.ts'
+
+/** Replaces the tenant's tariffs by these; undefined keeps them. Hold `lockTenant`. */
+export const applyTariffs = async (
+  tx: Tx,
+  tenant: string,
+  wanted: readonly Tariff[] | undefined,
+): Promise<Change[]> => {
+  if (!wanted) return []
+  const [before, after] = [pricesOf((await findTariffs(tx, tenant)).tariffs), pricesOf(wanted)]
+  const change = (id: string, what: Change['change']): Change => ({ kind: 'tariff', id, change: what })
+  const changes = [
+    ...[...after].flatMap(([id, price]) => {
+      if (!before.has(id)) return [change(id, 'added')]
+      return before.get(id) === price ? [] : [change(id, 'changed')]
+    }),
+    ...[...before.keys()].filter(id => !after.has(id)).map(id => change(id, 'removed')),
+  ]
+  if (changes.length > 0) await replaceTariffs(tx, tenant, wanted)
+  return changes
+}
+
+const pricesOf = (tariffs: readonly Tariff[]) =>
+  new Map(tariffs.map(({ category, country, from, price }) => [`${category} ${country} ${from}`, price]))
+
+const replaceTariffs = async (tx: Tx, tenant: string, tariffs: readonly Tariff[]): Promise<void> => {
+  await tx.deleteFrom('tariffs').where('tenant_id', '=', tenant).execute()
+  await sql`
+    insert into tariffs (tenant_id, category, country, valid_from, price)
+    select ${tenant}::text, * from unnest(${tariffs.map(t => t.category)}::text[], ${tariffs.map(t => t.country)}::text[],
+      ${tariffs.map(t => t.from)}::date[], ${tariffs.map(t => t.price)}::numeric[])`.execute(tx)
+}
+
+/** Stores the tenant's budget, which a running notifier then checks anew; undefined removes it. */
+export const applyBudget = async (
+  tx: Tx,
+  tenant: string,
+  wanted: NotifierFile['tenant']['budget'],
+): Promise<Change[]> => {
+  if (!wanted) {
+    const { numDeletedRows } = await tx.deleteFrom('budgets').where('tenant_id', '=', tenant).executeTakeFirst()
+    if (numDeletedRows === 0n) return []
+    await setMarketingPaused(tx, tenant, false)
+    return [{ kind: 'budget', id: tenant, change: 'removed' }]
+  }
+  const { rows } = await sql<{ is_new: boolean }>`
+    insert into budgets as b (tenant_id, monthly, warn_at_percent)
+    values (${tenant}, ${wanted.monthly}::numeric, ${wanted.warn_at_percent ?? defaultWarnAtPercent})
+    on conflict (tenant_id) do update
+      set monthly = excluded.monthly, warn_at_percent = excluded.warn_at_percent, checked_at = null
+      where (b.monthly, b.warn_at_percent) <> (excluded.monthly, excluded.warn_at_percent)
+    returning old.tenant_id is null as is_new`.execute(tx)
+  return rows.map(({ is_new }) => ({ kind: 'budget', id: tenant, change: is_new ? 'added' : 'changed' }))
+}
+
+const defaultWarnAtPercent = 80

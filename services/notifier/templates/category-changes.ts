@@ -1,0 +1,60 @@
+import { sql } from 'kysely'
+import type { Tx } from '../database/tables.ts'
+
+/** A change of a template's category as a webhook reports it (docs/messaging-api.md#category-changes). */
+export interface CategoryReport {
+  readonly tenant: string
+  readonly wabaId: string
+  readonly name: string
+  readonly language: string
+  /** In capitals; undefined: not said. */
+  readonly from: string | undefined
+  readonly to: string
+  /** When it changes, or did. */
+  readonly at: Date
+  readonly isAnnounced: boolean
+  readonly reportedAt: Date
+}
+
+export interface CategoryChange extends CategoryReport {
+  /** Rules that make no messages until they are applied again. */
+  readonly pausedRules: number
+}
+
+/** Stores what is new, and pauses the rules that ask for it. A repeated or older report changes nothing. */
+export const reportCategories = async (tx: Tx, reports: readonly CategoryReport[]): Promise<CategoryChange[]> => {
+  const keyOf = ({ tenant, wabaId, name, language }: CategoryReport) => JSON.stringify([tenant, wabaId, name, language])
+  const sorted = reports.toSorted(
+    (a, b) =>
+      (keyOf(a) < keyOf(b) ? -1 : Number(keyOf(a) > keyOf(b))) || a.reportedAt.getTime() - b.reportedAt.getTime(),
+  )
+  const changes: CategoryChange[] = []
+  for (const report of sorted)
+    if (await storeReport(tx, report))
+      changes.push({ ...report, pausedRules: report.isAnnounced ? 0 : await pauseRules(tx, report) })
+  return changes
+}
+
+const storeReport = async (tx: Tx, report: CategoryReport): Promise<boolean> => {
+  const { tenant, wabaId, name, language, from = null, to, at, isAnnounced, reportedAt } = report
+  const { numAffectedRows } = await sql`
+    update templates set category_from = coalesce(${from}, category), category_to = ${to}, category_at = ${at},
+      category_reported_at = ${reportedAt}, category = case when ${isAnnounced} then category else ${to} end
+    where tenant_id = ${tenant} and waba_id = ${wabaId} and name = ${name} and language = ${language}
+      and (category_reported_at is null or category_reported_at <= ${reportedAt})
+      and (category_to, category_at, category_reported_at)
+        is distinct from (${to}, ${at}::timestamptz, ${reportedAt}::timestamptz)`.execute(tx)
+  return numAffectedRows === 1n
+}
+
+const pauseRules = async (tx: Tx, { tenant, wabaId, name, language, to }: CategoryReport): Promise<number> => {
+  const reason = `The rule is paused until the rules are applied again: its template became ${to}.`
+  const { numAffectedRows } = await sql`
+    update rules r set paused_reason = ${reason}
+    where tenant_id = ${tenant} and template = ${name} and language = ${language} and pauses_on_category_change
+      and exists (
+        select from channels c where c.tenant_id = r.tenant_id and c.waba_id = ${wabaId}
+          and (r.phone_number_id is null or c.phone_number_id = r.phone_number_id)
+      )`.execute(tx)
+  return Number(numAffectedRows ?? 0)
+}

@@ -1,0 +1,73 @@
+import type { Component, MessageTemplate, Parameter } from '../messaging-api/message-template.ts'
+import { type CatalogueTemplate, capitals, headerKinds, isObject, type Json, list, variable } from './catalogue.ts'
+
+/** A message as its recipient reads it. A variable without a parameter stays as it is. */
+export interface RenderedMessage {
+  readonly header: string | null
+  readonly media: { kind: string; link: string | null; name: string | null } | null
+  readonly body: string | null
+  readonly footer: string | null
+  readonly buttons: { kind: string; label: string; url: string | null; code: string | null }[]
+}
+
+/** A variable may repeat a long parameter many times; the API takes less than this. */
+const maxLength = 4096
+
+/** The template's texts with the parameters of a message filled in. */
+export const render = (template: CatalogueTemplate, { components }: MessageTemplate): RenderedMessage => {
+  const listed = template.components.filter(isObject)
+  const partOf = (type: string) => listed.find(part => capitals(part.type) === type)
+  const given = (type: string) => components.find(component => component.type === type)?.parameters ?? []
+  const { parameterFormat } = template
+  const [header, buttons] = [partOf('HEADER'), partOf('BUTTONS')]
+  const kind = headerKinds.find(kind => kind.toUpperCase() === capitals(header?.format))
+  const textOf = (part: Json | undefined, type: string) => fill(part?.text, valuesIn(given(type), parameterFormat))
+  return {
+    header: kind ? null : textOf(header, 'header'),
+    media: kind ? mediaOf(kind, given('header')[0]) : null,
+    body: textOf(partOf('BODY'), 'body'),
+    footer: textOf(partOf('FOOTER'), 'footer'),
+    buttons: list(buttons?.buttons)
+      .filter(isObject)
+      .map((button, index) => buttonOf(button, givenAt(components, index)[0])),
+  }
+}
+
+const givenAt = (components: readonly Component[], place: number): readonly Parameter[] =>
+  components.find(({ type, index }) => type === 'button' && Number(index) === place)?.parameters ?? []
+
+const valuesIn =
+  (parameters: readonly Parameter[], format: CatalogueTemplate['parameterFormat']) =>
+  (name: string): Parameter | undefined =>
+    format === 'NAMED' ? parameters.find(given => given.parameter_name === name) : parameters[Number(name) - 1]
+
+const fill = (text: unknown, parameterOf: (name: string) => Parameter | undefined): string | null => {
+  if (typeof text !== 'string') return null
+  let filled = ''
+  let end = 0
+  for (const { 0: written, 1: name = '', index } of text.matchAll(variable.NAMED)) {
+    if (filled.length > maxLength) break
+    filled += text.slice(end, index) + (wordsOf(parameterOf(name)) ?? written)
+    end = index + written.length
+  }
+  return (filled + text.slice(end)).slice(0, maxLength).toWellFormed()
+}
+
+const wordsOf = (parameter: Parameter | undefined): string | undefined =>
+  parameter?.text ?? parameter?.currency?.fallback_value ?? parameter?.date_time?.fallback_value
+
+/** Its name is what the recipient sees of a file or a place. */
+const mediaOf = (kind: (typeof headerKinds)[number], parameter: Parameter | undefined): RenderedMessage['media'] => {
+  const { link = null } = kind === 'location' ? {} : (parameter?.[kind] ?? {})
+  const { document, location } = parameter ?? {}
+  const place = location && `${location.name}, ${location.address}`
+  return { kind, link, name: (kind === 'document' ? document?.filename : kind === 'location' && place) || null }
+}
+
+/** The only variable of an address, whatever its name, is the button's text. */
+const buttonOf = ({ type, text, url }: Json, parameter: Parameter | undefined): RenderedMessage['buttons'][number] => ({
+  kind: typeof type === 'string' ? type.toLowerCase() : 'unknown',
+  label: typeof text === 'string' ? text : '',
+  url: fill(url, () => parameter),
+  code: parameter?.coupon_code ?? null,
+})
