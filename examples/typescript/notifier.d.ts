@@ -555,7 +555,7 @@ export interface components {
                 /** @description An exact decimal. */
                 amount: string;
                 free: number;
-                /** @description Null: sent by staff. */
+                /** @description Null: sent by staff; without a template. */
                 group: string | null;
                 /** @description Delivered messages with pricing. */
                 messages: number;

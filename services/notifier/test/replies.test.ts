@@ -28,6 +28,12 @@ t.test('a button acts once, however often it is pressed, and what becomes of it 
     timeline.filter(({ kind }: { kind: string }) => kind === 'action'),
     [{ actor: 'customer', action: 'confirm_order', outcome: 'done', message_id: action.message_id }],
   )
+  const costs = (await call('GET', '/api/costs?group=template')).body.data
+  t.match(
+    costs.find(({ group }: { group: string | null }) => group === null),
+    { messages: 1 },
+    'the price of the text',
+  )
   const { data } = (await call('GET', '/api/messages')).body
   t.match(data, [
     { template: null, text: 'Thank you Nimali Perera.\nSee you tomorrow.', to: customer, waybill_number: waybill },

@@ -151,7 +151,8 @@ const pricesOf = (prices: readonly PricedReport[]): unknown[] => [
   prices.map(({ report }) => report.pricing.isFree),
   prices.map(({ report }) => report.pricing.type ?? null),
   prices.map(({ message }) => countryOf(message.recipient) ?? null),
-  prices.map(({ message }) => message.templateName),
+  // A text has no template.
+  prices.map(({ message }) => message.templateName ?? ''),
   prices.map(({ message }) => message.merchant),
 ]
 
