@@ -38,8 +38,15 @@ const partsFor = (task: QueueTask): Parts => {
   if (known) return known
   const pool = createPool({ url: task.databaseUrl, name: 'notifier', connections: 10 })
   const options = { baseUrl: task.apiUrl, version: 'v17.0', product: 'whatsapp', connections: task.window }
-  const tokens = createTokenKeeper(pool, readKeyring(task.credentialsKeys))
-  const send = createSender({ api: createMessagingApi(options), tokens, effects: createEffects(pool, logger), logger })
+  const keyring = readKeyring(task.credentialsKeys)
+  const tokens = createTokenKeeper(pool, keyring)
+  const send = createSender({
+    api: createMessagingApi(options),
+    keyring,
+    tokens,
+    effects: createEffects(pool, logger),
+    logger,
+  })
   const parts = { pool, send }
   partsOfWindow.set(task.window, parts)
   return parts

@@ -1,6 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { readKeyring } from '../services/notifier/channels/vault.ts'
+import { sealButton } from '../services/notifier/customer-actions/button-token.ts'
 import { messageTo, phoneNumberId } from '../services/notifier/test/fixture.ts'
 import { envelope, inbound, sign, status } from '../services/notifier/test/webhooks-fixture.ts'
+import { eventually } from '../test/courier.ts'
 import type { Observed } from './canary-service.ts'
 import type { Canaries } from './canary-set.ts'
 import { control } from './courier.ts'
@@ -131,4 +134,24 @@ const sendWebhooks = async (notifier: Observed, canaries: Canaries): Promise<voi
   for (const token of [verifyToken, strangeToken])
     await notifier.send('GET', `/webhooks/messaging?hub.mode=subscribe&hub.verify_token=${token}&hub.challenge=1`)
   await notifier.killDuring('conversations', () => post(written, appSecret))
+  await changeAddress(notifier, canaries, body =>
+    post(JSON.stringify(envelope({ messages: [body] }, phoneNumberId)), appSecret),
+  )
+}
+
+/** By a button, then a text; orders refuses both, for it does not know the order. */
+const changeAddress = async (
+  { service, superuser }: Observed,
+  { writer, inboundText }: Canaries,
+  post: (message: object) => Promise<unknown>,
+): Promise<void> => {
+  const person = { tenant: 'demo', phoneNumberId, recipient: `94${writer}` }
+  const button = { messageId: `msg_${'0'.repeat(25)}`, index: 0, action: 'change_address', waybill: 'UNKNOWN' }
+  const payload = sealButton(readKeyring(service.environment.CREDENTIALS_KEYS ?? ''), person, button, new Date())
+  const from = person.recipient
+  await post(inbound({ from, type: 'button', text: undefined, button: { text: 'Change', payload } }))
+  await post(inbound({ from, text: { body: inboundText } }))
+  const outcomes = async () => (await superuser.query('select outcome, address from customer_actions')).rows
+  const isOver = (rows: { address: string | null }[]) => rows.length === 2 && rows.every(row => row.address === null)
+  await eventually('orders refused both', outcomes, isOver)
 }

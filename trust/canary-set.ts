@@ -65,6 +65,7 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'notifier.opt_outs.recipient': ['writer'],
   'notifier.opt_outs.actor': ['staffName'],
   'notifier.opt_outs.reason': ['remark'],
+  'notifier.customer_actions.recipient': ['writer'],
   'notifier.tokens.staff_name': ['staffName'],
 }
 

@@ -29,6 +29,8 @@ export interface Courier extends Stack {
 export interface CourierOptions extends StackOptions {
   /** Messages per second of demo's number. */
   rate?: number
+  /** In place of the demo's. */
+  rules?: readonly object[]
 }
 
 /** A rate limit would hide what is looked for. */
@@ -51,6 +53,7 @@ export const startCourier = async (t: TrustOptions, options: CourierOptions = {}
   })
   const notifierFile = JSON.parse(await readFile(join(root, 'examples/demo-notifier.json'), 'utf8'))
   notifierFile.channels[0].messages_per_second = options.rate ?? 1000
+  if (options.rules) notifierFile.rules = options.rules
   const createToken = async (service: Service, ...holder: string[]): Promise<string> =>
     ((await stack.admin(service, 'token', 'create', '--tenant', 'demo', ...holder)) as { token: string }).token
   const provide = async (service: Service, file: object): Promise<string> => {

@@ -555,7 +555,7 @@ export interface components {
                 /** @description An exact decimal. */
                 amount: string;
                 free: number;
-                /** @description Null: sent by staff. */
+                /** @description Null: sent by staff; without a template. */
                 group: string | null;
                 /** @description Delivered messages with pricing. */
                 messages: number;
@@ -777,7 +777,8 @@ export interface components {
                     code: string;
                 };
                 name: string;
-            };
+            } | null;
+            text: string | null;
             timeline: {
                 /** @description ISO 8601, UTC */
                 at: string;
@@ -994,7 +995,7 @@ export interface components {
                     message_id: string;
                     /** @enum {string} */
                     status: "queued" | "held" | "sending" | "unknown" | "accepted" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired";
-                    template: string;
+                    template: string | null;
                 } | {
                     /** @description ISO 8601, UTC */
                     at: string;
@@ -1003,8 +1004,20 @@ export interface components {
                     /** @enum {string} */
                     kind: "event";
                     status_key: string;
-                    template: string;
+                    template: string | null;
                     type: string;
+                } | {
+                    action: string;
+                    /** @enum {string} */
+                    actor: "customer";
+                    /** @description ISO 8601, UTC */
+                    at: string;
+                    detail: string | null;
+                    /** @enum {string} */
+                    kind: "action";
+                    /** @description The message whose button was pressed. */
+                    message_id: string;
+                    outcome: "done" | "refused" | "asked" | "requested" | "expired" | null;
                 })[];
                 waybill_number: string;
             };
@@ -2015,6 +2028,7 @@ export interface operations {
                      *               }
                      *             ]
                      *           },
+                     *           "text": null,
                      *           "waybill_number": "DM00000001",
                      *           "status": "delivered",
                      *           "provider_message_id": "wamid.HBgLOTQ3NzAwMDAxMDE",
@@ -2157,6 +2171,7 @@ export interface operations {
                      *             }
                      *           ]
                      *         },
+                     *         "text": null,
                      *         "waybill_number": "DM00000001",
                      *         "status": "delivered",
                      *         "provider_message_id": "wamid.HBgLOTQ3NzAwMDAxMDE",
@@ -2243,6 +2258,7 @@ export interface operations {
                      *             }
                      *           ]
                      *         },
+                     *         "text": null,
                      *         "waybill_number": "DM00000001",
                      *         "status": "delivered",
                      *         "provider_message_id": "wamid.HBgLOTQ3NzAwMDAxMDE",
@@ -2330,6 +2346,7 @@ export interface operations {
                      *             }
                      *           ]
                      *         },
+                     *         "text": null,
                      *         "waybill_number": "DM00000001",
                      *         "status": "delivered",
                      *         "provider_message_id": "wamid.HBgLOTQ3NzAwMDAxMDE",

@@ -18,6 +18,8 @@ import { createSyncChannel } from './channels/sync-templates.ts'
 import { conversations } from './conversations/routes.ts'
 import { costs } from './costs/routes.ts'
 import type { Tx } from './database/tables.ts'
+import { ActionDelivery } from './delivery/loop.ts'
+import { countActions, watchActions } from './delivery/metrics.ts'
 import { events } from './events/routes.ts'
 import { messages } from './messages/routes.ts'
 import type { MessagingApi } from './messaging-api/client.ts'
@@ -38,7 +40,7 @@ export interface NotifierOptions extends Edge {
   logger: Logger
   keyring: Keyring
   api: MessagingApi
-  /** Reads one order at a time. */
+  /** Reads one order at a time, and does what customers ask for. */
   orders: OrdersClient
   /** The bearer token of orders. */
   serviceToken: string
@@ -88,7 +90,7 @@ curl -sS '$URL/api/messages?limit=5' -H 'Authorization: Bearer TOKEN' -H 'X-tena
 /** Longer than the API client's own deadline for a request. */
 const sendSeconds = 16
 
-/** The HTTP application, in reading order, and the queue behind it. */
+/** The HTTP application, in reading order, the queue behind it, and the delivery of what customers ask for. */
 export const createNotifier = async ({ pool, logger, keyring, ...options }: NotifierOptions) => {
   const registry = new Registry()
   const keys = createKeyCheck(pool, keyring, logger)
@@ -96,6 +98,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
   const app = await createServer({ ...options, api, logger, registry, isReady })
   watchPool(pool, registry)
   watchMessages(pool, registry)
+  watchActions(pool, registry)
   const facts = new Counter({
     name: 'webhook_facts_total',
     help: 'Facts that webhooks reported, by kind.',
@@ -114,6 +117,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
   const effects = createEffects(pool, logger)
   const sendOne = createSender({
     api: options.api,
+    keyring,
     tokens,
     effects,
     logger,
@@ -133,11 +137,21 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
   })
   const wake = () => queue.wake()
 
+  const actions = new ActionDelivery({
+    pool,
+    logger,
+    orders: options.orders,
+    onQueued: wake,
+    onOutcome: countActions(registry),
+  })
+
   await app.register(webhooks, {
     pool,
+    keyring,
     appSecretsOf: (...of) => appSecretsOf(keyring)(...of).catch(keys.refuse),
     strangersPerMinute: options.addressLimits?.refusals,
     onReleased: wake,
+    onActions: () => actions.wake(),
     onFact: (kind, count) => facts.inc({ kind }, count),
     onFailures: reactToFailures(logger),
     onTraced: logTraced(logger),
@@ -177,7 +191,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     await staff.register(templates, { pool, syncChannel })
     await staff.register(conversations, { pool })
   })
-  return { app, queue }
+  return { app, queue, actions }
 }
 
 /** The holder of a token. */

@@ -31,7 +31,7 @@ const api = createMessagingApi({
   connections: settings.MESSAGING_CONNECTIONS,
 })
 const orders = createOrdersClient({ url: ordersUrl(settings), serviceToken: settings.SERVICE_TOKEN, logger })
-const { app, queue } = await createNotifier({
+const { app, queue, actions } = await createNotifier({
   pool,
   logger,
   keyring,
@@ -53,6 +53,7 @@ await runService({
   logger,
   workers: [
     queue,
+    actions,
     keepProving({ pool, keyring, api }, logger),
     createNotifierHousekeeping(pool, logger),
     keepBudgets(pool, logger),

@@ -10,6 +10,7 @@ import { createPool, inTenant, readInTenant } from './database.ts'
 /** What may see the rows of all tenants, and why. */
 const allowed: Readonly<Record<string, string>> = {
   'services/notifier/sending/': 'the queue and its metrics: it is fair between the numbers of all tenants',
+  'services/notifier/delivery/': 'what customers ask for, of all tenants, and its metrics',
   'services/notifier/webhooks/': 'a webhook names a number; its signature says whose it is',
   'services/notifier/channels/rotate.ts': 'the operator seals all credentials with a new key',
   'services/notifier/channels/check-keys.ts': 'the keys open the credentials of all tenants, or nothing is sent',

@@ -53,4 +53,11 @@ export const demoTemplates: Template[] = [
     body('Hello {{1}}, follow your parcel with the button below.'),
     { type: 'BUTTONS', buttons: [{ type: 'URL', text: 'Track', url: 'https://courier.example/track/{{1}}' }] },
   ]),
+  utility('1387372356726610', 'delivery_options', [
+    body('Hello {{1}}, your parcel {{2}} comes tomorrow. Is that right?'),
+    {
+      type: 'BUTTONS',
+      buttons: ['Confirm', 'Cancel it', 'Change address', 'Call me'].map(text => ({ type: 'QUICK_REPLY', text })),
+    },
+  ]),
 ]

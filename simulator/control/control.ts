@@ -1,9 +1,10 @@
 import { invalid } from '@courier/shared/http/errors.ts'
 import { required, selectedInvalid } from '@courier/shared/http/field-errors.ts'
+import { shapeOf } from '../accounts/placeholders.ts'
 import { keyOf } from '../accounts/template.ts'
 import { type MessageView, viewOf } from '../messages/message.ts'
 import type { Outage, Script } from '../trouble/scripts.ts'
-import type { Inbound, InboundView, Preference } from '../webhooks/inbox.ts'
+import type { Inbound, InboundView, Preference, Press } from '../webhooks/inbox.ts'
 import { categoryOf, preferenceOf } from '../webhooks/payloads.ts'
 import { receive, reportStatus } from '../world/report.ts'
 import type { RequestView } from '../world/request-log.ts'
@@ -51,8 +52,20 @@ export const createControl = (world: World) => ({
     letGo(world)
   },
   inbound(message: Inbound): InboundView {
-    if (!message.text && !message.button) throw invalid({ text: [required('text')] })
+    if (!message.text && !message.button && !message.location) throw invalid({ text: [required('text')] })
     return receive(world, accounts.pickNumber(world, message.phone_number_id), message)
+  },
+  /** The payload is the one that the message gave to the button, else the button's text. */
+  press({ message_id, index, from, copies }: Press): InboundView {
+    const message = world.messages.find(message_id)
+    if (!message) throw invalid({ message_id: [selectedInvalid('message_id')] })
+    const button = message.template && shapeOf(message.template).buttons[index]
+    if (button?.type !== 'QUICK_REPLY') throw invalid({ index: [selectedInvalid('index')] })
+    const given = message.components.find(component => Number(component.index ?? -1) === index)
+    const text = button.text ?? ''
+    const tapped = { text, payload: given?.parameters?.[0]?.payload ?? text }
+    const number = accounts.pickNumber(world, message.phoneNumberId)
+    return receive(world, number, { from: from ?? message.to, button: tapped }, { copies, replyTo: message.id })
   },
   prefer({ from, value, phone_number_id }: Preference) {
     const number = accounts.pickNumber(world, phone_number_id)

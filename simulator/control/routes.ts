@@ -4,7 +4,7 @@ import { type TSchema, Type } from '@sinclair/typebox'
 import { Behaviour } from '../basics/behaviour.ts'
 import { MessageView } from '../messages/message.ts'
 import { Outage, Script } from '../trouble/scripts.ts'
-import { Inbound, InboundView, Preference } from '../webhooks/inbox.ts'
+import { Inbound, InboundView, Preference, Press } from '../webhooks/inbox.ts'
 import { RequestView } from '../world/request-log.ts'
 import type { Control } from './control.ts'
 import * as schemas from './schema.ts'
@@ -74,7 +74,8 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
   change('PUT', '/outage', ['Start or end an outage', Type.Object({ mode: Outage })], ({ mode }) =>
     control.outage(mode),
   )
-  change('POST', '/inbound', ['A person writes to a number, or taps a button', Inbound, InboundView], control.inbound)
+  change('POST', '/inbound', ['A person writes, or shares a place', Inbound, InboundView], control.inbound)
+  change('POST', '/presses', ['A person presses a button of a message', Press, InboundView], control.press)
   change('POST', '/preferences', ['A person stops or resumes marketing messages', Preference], control.prefer)
   change(
     'POST',

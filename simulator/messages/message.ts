@@ -12,8 +12,10 @@ export interface Message {
   phoneNumberId: string
   /** The recipient in digits. */
   to: string
-  template: Template
+  /** undefined: it is a text. */
+  template: Template | undefined
   components: Component[]
+  text: string | undefined
   callback: string | undefined
   acceptedAt: number
   statuses: { status: string; at: number; code?: number | undefined }[]
@@ -33,7 +35,9 @@ export const MessageView = Type.Object(
     id: Type.String(),
     phone_number_id: Type.String(),
     to: Type.String({ description: 'The recipient in digits.' }),
-    template: Type.Object({ name: Type.String(), language: Type.String() }),
+    template: Type.Union([Type.Object({ name: Type.String(), language: Type.String() }), Type.Null()], {
+      description: 'Null for a text.',
+    }),
     components: Type.Array(Type.Unknown(), { description: 'As they came.' }),
     rendered: Rendered,
     biz_opaque_callback_data: Type.Union([Type.String(), Type.Null()]),
@@ -55,9 +59,9 @@ export const viewOf = (message: Message): MessageView => ({
   id: message.id,
   phone_number_id: message.phoneNumberId,
   to: message.to,
-  template: { name: message.template.name, language: message.template.language },
+  template: message.template ? { name: message.template.name, language: message.template.language } : null,
   components: message.components,
-  rendered: render(message.template, message.components),
+  rendered: message.template ? render(message.template, message.components) : { body: message.text ?? '', buttons: [] },
   biz_opaque_callback_data: message.callback ?? null,
   accepted_at: new Date(message.acceptedAt).toISOString(),
   status: (message.statuses.at(-1)?.status ?? 'accepted') as MessageView['status'],

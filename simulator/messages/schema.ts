@@ -63,3 +63,19 @@ export const MessageBody = Type.Object(
   { additionalProperties: false },
 )
 export type MessageBody = Static<typeof MessageBody>
+
+const { messaging_product, recipient_type, to, biz_opaque_callback_data, context } = MessageBody.properties
+
+/** The body of a text (docs/messaging-api.md#texts). */
+export const TextBody = Type.Object(
+  {
+    ...{ messaging_product, recipient_type, to, biz_opaque_callback_data, context },
+    type: Type.Literal('text'),
+    text: Type.Object(
+      { body: Type.String({ minLength: 1, maxLength: 4096 }), preview_url: Type.Optional(Type.Boolean()) },
+      { additionalProperties: false },
+    ),
+  },
+  { additionalProperties: false },
+)
+export type TextBody = Static<typeof TextBody>

@@ -2,22 +2,23 @@ import { schemaErrors } from '@courier/shared/schema-errors.ts'
 import { TypeCompiler, ValueErrorType } from '@sinclair/typebox/compiler'
 import type { ValueError } from '@sinclair/typebox/errors'
 import { GraphError, parameterRequired } from '../graph/errors.ts'
-import { MessageBody } from '../messages/schema.ts'
+import { MessageBody, TextBody } from '../messages/schema.ts'
 
 const check = TypeCompiler.Compile(MessageBody)
+const checkText = TypeCompiler.Compile(TextBody)
 
 /** The other kinds of message that the API knows and the simulator does not take. */
-const otherTypes = 'audio contacts document image interactive location reaction sticker text video'.split(' ')
+const otherTypes = 'audio contacts document image interactive location reaction sticker video'.split(' ')
 
 /** The body of a send, checked in itself; throws the API's error for the first thing wrong. */
-export const readMessage = (body: unknown): MessageBody => {
-  if (check.Check(body)) return body
+export const readMessage = (body: unknown): MessageBody | TextBody => {
+  if (check.Check(body) || checkText.Check(body)) return body
   const given = (body ?? {}) as Record<string, unknown>
   if (typeof body !== 'object' || given.messaging_product === undefined) throw parameterRequired('messaging_product')
   const asked = given.type ?? 'text'
   if (asked !== 'template' && otherTypes.includes(String(asked)))
-    throw new GraphError(131051, { details: `The simulator takes messages of type template, not ${asked}.` })
-  const [first] = schemaErrors(MessageBody, body)
+    throw new GraphError(131051, { details: `The simulator takes messages of type template and text, not ${asked}.` })
+  const [first] = schemaErrors(asked === 'text' ? TextBody : MessageBody, body)
   throw refusalOf(first as ValueError)
 }
 

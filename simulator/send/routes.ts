@@ -3,23 +3,24 @@ import type { PhoneNumber } from '../accounts/account.ts'
 import { keyOf, type Template } from '../accounts/template.ts'
 import { GraphError } from '../graph/errors.ts'
 import { type Message, messageId } from '../messages/message.ts'
-import type { MessageBody } from '../messages/schema.ts'
+import type { MessageBody, TextBody } from '../messages/schema.ts'
 import { numberOf } from '../responses/caller.ts'
 import { respond } from '../responses/respond.ts'
-import { planStatuses } from '../world/report.ts'
+import { isOpen, planStatuses } from '../world/report.ts'
 import type { World } from '../world/world.ts'
 import { checkParameters } from './check-parameters.ts'
 import { readMessage, recipientOf } from './read-message.ts'
 
-/** The request that sends a template message (docs/contract.md#send, docs/messaging-api.md#send). */
+/** The request that sends a message (docs/contract.md#send, docs/messaging-api.md#send). */
 export const send: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.post<{ Params: { id: string } }>('/:id/messages', (request, reply) => {
     const sender = numberOf(world, request, request.params.id, 'whatsapp_business_messaging')
     if (!sender.registered) throw new GraphError(133010)
     const body = readMessage(request.body)
     const recipient = recipientOf(body.to)
-    const template = sendableTemplate(world, sender, body.template)
-    checkParameters(template, body.template.components ?? [])
+    const template = body.type === 'text' ? undefined : sendableTemplate(world, sender, body.template)
+    if (body.type === 'template' && template) checkParameters(template, body.template.components ?? [])
+    if (!template && !isOpen(world, sender.phone_number_id, recipient)) throw new GraphError(131047)
     if (recipient === sender.display_phone_number.replace(/\D/g, '')) throw new GraphError(131021)
     return respond(
       world,
@@ -52,8 +53,8 @@ const sendableTemplate = (world: World, sender: PhoneNumber, { name, language }:
 interface Sendable {
   sender: PhoneNumber
   recipient: string
-  template: Template
-  body: MessageBody
+  template: Template | undefined
+  body: MessageBody | TextBody
 }
 
 /** Stores the message and plans its statuses; the result is the success body of docs/messaging-api.md#accepted. */
@@ -63,7 +64,8 @@ const accept = (world: World, { sender, recipient, template, body }: Sendable) =
     phoneNumberId: sender.phone_number_id,
     to: recipient,
     template,
-    components: body.template.components ?? [],
+    components: body.type === 'text' ? [] : (body.template.components ?? []),
+    text: body.type === 'text' ? body.text.body : undefined,
     callback: body.biz_opaque_callback_data,
     acceptedAt: Date.now(),
     statuses: [],
@@ -73,6 +75,6 @@ const accept = (world: World, { sender, recipient, template, body }: Sendable) =
   return {
     messaging_product: 'whatsapp',
     contacts: [{ input: body.to, wa_id: recipient }],
-    messages: [{ id: message.id, message_status: 'accepted' }],
+    messages: [{ id: message.id, ...(template && { message_status: 'accepted' }) }],
   }
 }

@@ -84,6 +84,48 @@ t.test('a control call says what is wrong with it', async t => {
   }
 })
 
+t.test('a person presses a button of a message, and its webhook comes as often as is asked for', async t => {
+  const callback = await receiveWebhooks(t)
+  const { send, call, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const button = (index: string, payload: string) => ({
+    ...{ type: 'button', sub_type: 'quick_reply', index },
+    parameters: [{ type: 'payload', payload }],
+  })
+  const components = [
+    { type: 'body', parameters: ['Nimali', 'DM1'].map(text => ({ type: 'text', text })) },
+    button('1', 'no'),
+  ]
+  const template = { name: 'delivery_options', language: { code: 'en_US' }, components }
+  const message_id = (await send(message({ template }))).body.messages[0].id
+  const press = (body: object) => call('/control/presses', { body: { message_id, ...body } })
+  t.match((await press({ index: 1, copies: 2 })).body, { type: 'button', text: 'Cancel it' })
+  await press({ index: 0, from: '94770000999' })
+  await idle()
+  const taps = callback.changes().flatMap(({ value }) => value.messages ?? [])
+  t.match(taps, [
+    { type: 'button', button: { payload: 'no', text: 'Cancel it' }, context: { id: message_id }, from: '94771234567' },
+    { button: { payload: 'no' }, id: taps[0].id },
+    { button: { payload: 'Confirm' }, from: '94770000999' },
+  ])
+  t.match((await press({ index: 7 })).body.errors, { index: [/./] })
+  t.match((await press({ message_id: 'none', index: 0 })).body.errors, { message_id: [/./] })
+  control.inbound({ from: '94771234567', location: { latitude: 6.9, longitude: 79.9, name: 'Home' } })
+  await idle()
+  t.match(callback.changes().at(-1).value.messages, [{ type: 'location', location: { latitude: 6.9, name: 'Home' } }])
+})
+
+t.test('a text is accepted within 24 hours after the person wrote', async t => {
+  const { call, control } = await build(t)
+  const { template: _, ...rest } = message({ type: 'text', text: { body: 'Hi' } })
+  const sendText = (text: object = { body: 'Hi', preview_url: false }) =>
+    call(`/v17.0/${numberId}/messages`, { body: { ...rest, text } })
+  t.same(outcome(await sendText()).slice(0, 2), [400, 131047])
+  control.inbound({ from: '94771234567', text: 'Hello' })
+  t.equal((await sendText()).status, 200)
+  t.equal((await sendText({ body: '' })).body.error.code, 131009)
+  t.match(control.messages(), [{ template: null, rendered: { body: 'Hi', buttons: [] } }])
+})
+
 t.test('control calls and the page work during an outage', async t => {
   const { call, control } = await build(t)
   control.outage('reset')

@@ -21,7 +21,7 @@ t.test('the catalogue comes in pages', async t => {
     )
     after = `&after=${body.paging.cursors.after}`
   }
-  t.equal(new Set(names).size, 9)
+  t.equal(new Set(names).size, 10)
 })
 
 t.test('a template comes whole', async t => {

@@ -23,10 +23,35 @@ export const Inbound = Type.Object(
         { description: 'A tap on a quick-reply button of a template, instead of a text.' },
       ),
     ),
+    location: Type.Optional(
+      Type.Object(
+        {
+          latitude: Type.Number({ minimum: -90, maximum: 90 }),
+          longitude: Type.Number({ minimum: -180, maximum: 180 }),
+          name: Type.Optional(Type.String()),
+          address: Type.Optional(Type.String()),
+        },
+        { description: 'A place, instead of a text.' },
+      ),
+    ),
   },
   { title: 'Inbound' },
 )
 export type Inbound = Static<typeof Inbound>
+
+/** A person presses a quick reply of a message. */
+export const Press = Type.Object(
+  {
+    message_id: Type.String(),
+    index: Type.Integer({ minimum: 0, maximum: 9, description: 'The place of the button, from 0.' }),
+    from: Type.Optional(Phone),
+    copies: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: 10, description: 'How often its webhook comes; once without it.' }),
+    ),
+  },
+  { title: 'Press' },
+)
+export type Press = Static<typeof Press>
 
 /** A person stops or resumes marketing messages. */
 export const Preference = Type.Object(

@@ -40,7 +40,7 @@ const errorOf = (code: number): object => ({
 /** Prices are on `sent`, and on the first of `delivered` and `read` (docs/messaging-api.md#pricing). */
 const priceOf = (message: Message, status: string, at: number, isWindowOpen: boolean): object => {
   if (status === 'read' && message.statuses.some(earlier => earlier.status === 'delivered')) return {}
-  const category = message.template.category.toLowerCase()
+  const category = message.template?.category.toLowerCase() ?? 'service'
   const conversation = {
     id: message.id.slice(-32).toLowerCase(),
     ...(status === 'sent' && { expiration_timestamp: seconds(at + 86_400_000) }),

@@ -29,11 +29,20 @@ const windowMs = 86_400_000
 const windowKey = (phoneNumberId: string, person: string): string => `${phoneNumberId} ${person}`
 
 /** Stores a person's message and sends it to the callback of the number (docs/messaging-api.md#inbound-messages). */
-export const receive = (world: World, number: PhoneNumber, { from, name, text, button }: Inbound): InboundView => {
+export const receive = (
+  world: World,
+  number: PhoneNumber,
+  { from, name, text, button, location }: Inbound,
+  { copies = 1, replyTo }: { copies?: number | undefined; replyTo?: string } = {},
+): InboundView => {
   const person = from.replace('+', '')
   const at = Date.now()
   const id = messageId(person)
-  const content = button ? tap(world, number, person, button) : { type: 'text', text: { body: text ?? '' } }
+  const content = button
+    ? tap(number, button, replyTo ?? world.messages.lastTo(number.phone_number_id, person)?.id)
+    : location
+      ? { type: 'location', location }
+      : { type: 'text', text: { body: text ?? '' } }
   const message = { from: person, id, timestamp: String(Math.floor(at / 1000)), ...content }
   const contact = { profile: { name: name ?? person }, wa_id: person }
   const view = {
@@ -41,17 +50,20 @@ export const receive = (world: World, number: PhoneNumber, { from, name, text, b
     phone_number_id: number.phone_number_id,
     from: person,
     type: content.type,
-    text: button?.text ?? text ?? '',
+    text: button?.text ?? text ?? [location?.name, location?.address].filter(Boolean).join(', '),
     at: new Date(at).toISOString(),
   }
   world.inbox.push(view)
   world.lastInbound.set(windowKey(number.phone_number_id, person), at)
-  world.callback.send(number.phone_number_id, { contact, message })
+  for (let copy = 0; copy < copies; copy++) world.callback.send(number.phone_number_id, { contact, message })
   return view
 }
 
-const tap = (world: World, number: PhoneNumber, person: string, button: NonNullable<Inbound['button']>) => {
-  const id = world.messages.lastTo(number.phone_number_id, person)?.id
+/** Whether texts may be sent to the person (docs/messaging-api.md#conversations). */
+export const isOpen = ({ lastInbound }: World, phoneNumberId: string, person: string): boolean =>
+  Date.now() - (lastInbound.get(windowKey(phoneNumberId, person)) ?? 0) < windowMs
+
+const tap = (number: PhoneNumber, button: NonNullable<Inbound['button']>, id: string | undefined) => {
   return {
     type: 'button',
     button: { payload: button.payload ?? button.text, text: button.text },

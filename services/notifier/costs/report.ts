@@ -24,7 +24,7 @@ export interface CostSums {
 }
 
 export interface GroupedCosts extends CostSums {
-  /** null: of group merchant, sent by staff. */
+  /** null: of group merchant, sent by staff; of group template, a text. */
   readonly group: string | null
 }
 
@@ -86,8 +86,10 @@ export const reportCosts = async (tx: Tx, tenant: string, period: Period, group:
   return rows[0] as CostReport
 }
 
-const keyOf = (group: CostGroup): RawBuilder<unknown> =>
-  group === 'day' ? sql`slices.first::text` : sql.ref(`p.${group}`)
+const keyOf = (group: CostGroup): RawBuilder<unknown> => {
+  if (group === 'day') return sql`slices.first::text`
+  return group === 'template' ? sql`nullif(p.template, '')` : sql.ref(`p.${group}`)
+}
 
 const daysOf = ({ from, to }: Period) => sql`
   select day::date as first, day::date + 1 as next

@@ -41,7 +41,7 @@ const Costs = Type.Object(
     currency: orNull,
     data: Type.Array(
       Type.Object({
-        group: Type.Union([Type.String(), Type.Null()], { description: 'Null: sent by staff.' }),
+        group: Type.Union([Type.String(), Type.Null()], { description: 'Null: sent by staff; without a template.' }),
         ...Sums,
       }),
       { description: `Days in their order; else most messages first, ${maxGroups} at most.` },

@@ -1,7 +1,8 @@
+import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts'
 import type { AuditTable } from '@courier/shared/postgres/audit.ts'
 import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
 import type { ColumnType, Generated } from 'kysely'
-import type { Component, MessageTemplate } from '../messaging-api/message-template.ts'
+import type { Component, Content } from '../messaging-api/message-template.ts'
 
 /** Every status of a message, in the order of its life. */
 export const messageStatuses = [
@@ -21,7 +22,8 @@ export type MessageStatus = (typeof messageStatuses)[number]
 
 /** A message that a rule requires for an event and that cannot be created. */
 export interface EventError {
-  readonly template: string
+  /** null: it is a text. */
+  readonly template: string | null
   readonly detail: string
 }
 
@@ -133,7 +135,8 @@ export interface Tables {
     message_id: string
     phone_number_id: string
     recipient: string
-    template: Json<MessageTemplate>
+    /** Or a text in place of a template. */
+    template: Json<Content>
     waybill_number: string | null
     status: MessageStatus
     provider_message_id: string | null
@@ -204,6 +207,25 @@ export interface Tables {
     expires_after_hours: number | null
     pauses_on_category_change: Generated<boolean>
     paused_reason: string | null
+    text: string | null
+  }
+  customer_actions: {
+    tenant_id: string
+    action_id: string
+    position: Generated<Bigint>
+    message_id: string
+    phone_number_id: string
+    recipient: string
+    waybill_number: string
+    action: string
+    inbound_id: string
+    address: string | null
+    happened_at: Date
+    created_at: Generated<Date>
+    due_at: Generated<Date>
+    attempts: Generated<number>
+    outcome: ActionOutcome | 'expired' | null
+    detail: string | null
   }
   events: {
     tenant_id: string

@@ -7,6 +7,7 @@ import { readContext } from '../messages/accept.ts'
 import { checkMessage, chooseChannel, type SendingContext } from '../messages/check.ts'
 import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { MessageRequest } from '../messages/schema.ts'
+import { isPlain } from '../messaging-api/message-template.ts'
 import { findRules, findTenant, insertEvents, storeEventErrors } from './queries.ts'
 import { fires, messageOf, type Rule, type TenantHours } from './rules.ts'
 import { type Superseding, supersede } from './supersede.ts'
@@ -25,27 +26,34 @@ export type Processed = Readonly<Record<EventOutcome, number>>
  * unknown, nothing is stored.
  */
 export const processEvents = (pool: pg.Pool, { tenant, events }: OrderEvents): Promise<Processed | undefined> =>
-  inTenant(pool, tenant, async (tx: Tx) => {
-    const known = await findTenant(tx, tenant)
-    if (!known) return undefined
-    const isInDoubt = (event: OrderEvent): boolean =>
-      known.in_doubt_before !== null && new Date(event.happened_at) < known.in_doubt_before
-    const unique = events.filter((event, index) => events.findIndex(({ id }) => id === event.id) === index)
-    const newIds = await insertEvents(tx, tenant, unique)
-    const fresh = unique.filter(({ id }) => newIds.has(id))
-    const timely = fresh.filter(event => isTimely(event, known.now) || isInDoubt(event))
-    const hours = { between: known.send_between, timeZone: known.time_zone }
-    const wanted = applyRules(await findRules(tx, tenant), timely, hours)
-    const failed = await queue(tx, tenant, wanted, isInDoubt)
-    const matched = new Set(wanted.map(({ event }) => event.id))
-    return {
-      queued: matched.size - failed.size,
-      failed: failed.size,
-      no_rule: timely.length - matched.size,
-      expired: fresh.length - timely.length,
-      repeated: events.length - fresh.length,
-    }
-  })
+  inTenant(pool, tenant, (tx: Tx) => processIn(tx, tenant, events))
+
+/** The same within a transaction of the tenant. */
+export const processIn = async (
+  tx: Tx,
+  tenant: string,
+  events: readonly OrderEvent[],
+): Promise<Processed | undefined> => {
+  const known = await findTenant(tx, tenant)
+  if (!known) return undefined
+  const isInDoubt = (event: OrderEvent): boolean =>
+    known.in_doubt_before !== null && new Date(event.happened_at) < known.in_doubt_before
+  const unique = events.filter((event, index) => events.findIndex(({ id }) => id === event.id) === index)
+  const newIds = await insertEvents(tx, tenant, unique)
+  const fresh = unique.filter(({ id }) => newIds.has(id))
+  const timely = fresh.filter(event => isTimely(event, known.now) || isInDoubt(event))
+  const hours = { between: known.send_between, timeZone: known.time_zone }
+  const wanted = applyRules(await findRules(tx, tenant), timely, hours)
+  const failed = await queue(tx, tenant, wanted, isInDoubt)
+  const matched = new Set(wanted.map(({ event }) => event.id))
+  return {
+    queued: matched.size - failed.size,
+    failed: failed.size,
+    no_rule: timely.length - matched.size,
+    expired: fresh.length - timely.length,
+    repeated: events.length - fresh.length,
+  }
+}
 
 /** Not older than a message may get. */
 const isTimely = ({ happened_at }: OrderEvent, now: Date): boolean =>
@@ -118,7 +126,10 @@ const judge = (request: MessageRequest, context: SendingContext, pausedReason: s
   const result = checkMessage(request, context)
   if (result.kind === 'checked') return { kind: 'message', message: result.message, failure: pausedReason ?? undefined }
   const { template } = request
-  const error = (detail: string): Judged => ({ kind: 'error', error: { template: template.name, detail } })
+  const error = (detail: string): Judged => ({
+    kind: 'error',
+    error: { template: isPlain(template) ? null : template.name, detail },
+  })
   const channel = chooseChannel(request.channel, context.channels)
   if (!channel)
     return error(request.channel ? `There is no channel ${request.channel}.` : 'There is no default channel.')

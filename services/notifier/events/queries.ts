@@ -16,6 +16,7 @@ export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {
   const rows = await tx.selectFrom('rules').selectAll().where('tenant_id', '=', tenant).orderBy('position').execute()
   return rows.map(row => ({
     event: row.event,
+    text: row.text,
     template: row.template,
     language: row.language,
     header: row.header,

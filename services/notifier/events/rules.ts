@@ -5,14 +5,16 @@ import {
   type OrderSnapshot,
 } from '@courier/shared/contract/order-events.ts'
 import type { Hours } from '../messages/hours.ts'
-import { fillComponent } from '../messages/placeholders.ts'
+import { fillComponent, fillLines } from '../messages/placeholders.ts'
 import type { MessageRequest } from '../messages/schema.ts'
-import type { Component, MessageTemplate } from '../messaging-api/message-template.ts'
+import type { Component, Content, MessageTemplate } from '../messaging-api/message-template.ts'
 
 /** Which event makes which message. */
 export interface Rule {
   /** The type of an event, or the key of a status that an order reaches. */
   readonly event: string
+  /** In place of a template, whose name and language are then empty. */
+  readonly text: string | null
   readonly template: string
   readonly language: string
   /** Texts of the parameters, with fields of the order as `{{customer_name}}`. */
@@ -57,13 +59,18 @@ export const templateOf = ({ template, language, components, ...texts }: Rule): 
   ],
 })
 
+const contentOf = (rule: Rule, order: OrderSnapshot): Content => {
+  if (rule.text !== null) return { text: fillLines(rule.text, order) }
+  const template = templateOf(rule)
+  return { ...template, components: template.components.map(component => fillComponent(component, order)) }
+}
+
 /** The rule's message about an order, to its customer. */
 export const messageOf = (rule: Rule, order: OrderSnapshot, { between, timeZone }: TenantHours): MessageRequest => {
   const ownBetween = rule.sendBetween ?? between
-  const template = templateOf(rule)
   return {
     to: order.customer_phone,
-    template: { ...template, components: template.components.map(component => fillComponent(component, order)) },
+    template: contentOf(rule, order),
     channel: rule.phoneNumberId,
     waybill_number: order.waybill_number,
     hold_until_open: rule.holdsUntilOpen,

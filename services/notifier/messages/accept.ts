@@ -8,6 +8,7 @@ import type { Conversation } from '../conversations/conversation.ts'
 import { normalisePhone } from '../conversations/phone-number.ts'
 import { findSettings, lockConversations } from '../conversations/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
+import { isPlain } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
@@ -109,7 +110,7 @@ export const readContext = async (
     const recipients = messages.flatMap(({ to }) => normalisePhone(to, country) ?? [])
     const { phoneNumberId, wabaId } = channel
     conversations.set(phoneNumberId, await findConversations(tx, tenant, phoneNumberId, [...new Set(recipients)]))
-    const names = [...new Set(messages.map(({ template }) => template.name))]
+    const names = [...new Set(messages.flatMap(({ template }) => (isPlain(template) ? [] : template.name)))]
     if (wabaId) templates.set(phoneNumberId, await findTemplates(tx, tenant, wabaId, names))
   }
   return {

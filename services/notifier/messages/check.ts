@@ -3,7 +3,15 @@ import { badText, isBadText, required } from '@courier/shared/http/field-errors.
 import type { SendingChannel } from '../channels/queries.ts'
 import { type Conversation, isOpen } from '../conversations/conversation.ts'
 import { normalisePhone } from '../conversations/phone-number.ts'
-import { type MessageTemplate, type Parameter, parameterTypes, textsOf } from '../messaging-api/message-template.ts'
+import { tokenPrefix } from '../customer-actions/button-token.ts'
+import {
+  type Content,
+  isPlain,
+  type MessageTemplate,
+  type Parameter,
+  parameterTypes,
+  textsOf,
+} from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { type Hours, type nextAllowed, waitsFor } from './hours.ts'
 import type { MessageRequest } from './schema.ts'
@@ -30,7 +38,7 @@ export interface SendingContext {
 export interface CheckedMessage {
   readonly phoneNumberId: string
   readonly recipient: string
-  readonly template: MessageTemplate
+  readonly template: Content
   readonly waybillNumber: string | null
   readonly sendAt: Date | null
   readonly isHeld: boolean
@@ -58,14 +66,16 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   const sendAt = readSendAt(request.send_at, now, errors)
   const hours = request.respect_hours ? context.hours : request.hours
   if (request.respect_hours && !hours) errors.respect_hours = ['The tenant has no hours.']
-  if (channel) Object.assign(errors, context.templateErrors(channel, request.template))
+  const template = isPlain(request.template) ? undefined : request.template
+  if (channel && template) Object.assign(errors, context.templateErrors(channel, template))
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
-  const category = channel && categoryOf(context.catalogued(channel, request.template))
+  const category = channel && template && categoryOf(context.catalogued(channel, template))
   const isExempt = exempts(context, category, request)
   const optOut = conversation && optOutSentence(conversation, isExempt, category === 'MARKETING')
   if (optOut) errors.to = [optOut]
   const holdsUntilOpen = request.hold_until_open ?? false
-  const isClosed = channel?.plan === 'free' && !isOpen(conversation?.lastInboundAt ?? null, now)
+  const needsOpen = channel?.plan === 'free' || !template
+  const isClosed = needsOpen && !isOpen(conversation?.lastInboundAt ?? null, now)
   if (isClosed && !holdsUntilOpen && !sendAt && !errors.to) errors.to = [closedSentence(channel, conversation)]
   if (!channel || recipient === undefined || Object.keys(errors).length > 0) return { kind: 'refused', errors }
   const wanted = sendAt ?? now
@@ -99,6 +109,7 @@ export const exempts = (
 /** Beyond the schema: text that Postgres cannot store, a parameter without the value of its type, a component given twice. */
 const checkTexts = ({ waybill_number, template }: MessageRequest, errors: FieldErrors): void => {
   if (isBadText(waybill_number ?? '')) errors.waybill_number = [badText('waybill_number')]
+  if (isPlain(template)) return
   for (const { text, path } of textsOf(template))
     if (isBadText(text)) errors[`template.${path}`] = [badText(path.split('.').at(-1) ?? path)]
   const seen = new Set<string>()
@@ -113,6 +124,8 @@ const checkTexts = ({ waybill_number, template }: MessageRequest, errors: FieldE
 
 const checkValue = (parameter: Parameter, path: string, errors: FieldErrors): void => {
   const { type } = parameter
+  if (parameter.payload?.startsWith(tokenPrefix))
+    errors[`${path}.payload`] = [`The payload field must not begin with ${tokenPrefix}`]
   if (parameter[type] === undefined) errors[`${path}.${type}`] = [required(`${path}.${type}`)]
   for (const other of parameterTypes)
     if (other !== type && parameter[other] !== undefined)

@@ -41,6 +41,16 @@ export const fillText = (text: string, order: OrderSnapshot): string => {
   )
 }
 
+/** The same for a message without a template: it keeps its own line breaks. */
+export const fillLines = (text: string, order: OrderSnapshot): string =>
+  text
+    .split('\n')
+    .map(line => (line.trim() === '' ? '' : fillText(line, order)))
+    .join('\n')
+    .slice(0, maxLength)
+    .replace(/[\ud800-\udbff]$/, '')
+    .trim()
+
 /** The same for what must stay whole, such as an address: the order's longest values are cut until it fits. */
 const fillWhole = ({ text, maxLength, isAddress }: ParameterPart, order: OrderSnapshot): string => {
   const encode = (value: string): string => (isAddress ? encodeURIComponent(value) : value)

@@ -1,5 +1,5 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
-import { MessageTemplate } from '../messaging-api/message-template.ts'
+import { type Content, MessageTemplate } from '../messaging-api/message-template.ts'
 import type { Hours } from './hours.ts'
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]))
@@ -78,8 +78,9 @@ export const MessageBody = Type.Object(
 export type MessageBody = Static<typeof MessageBody>
 
 /** A message whose recipient is known and whose texts are final. */
-export type MessageRequest = MessageBody & {
+export type MessageRequest = Omit<MessageBody, 'template'> & {
   to: string
+  template: Content
   /** Whether its order is in no final status; undefined: not known. */
   isUnderWay?: boolean | undefined
   /** Of the rule that makes it. */

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import type { Cost as MessageCost } from '../costs/queries.ts'
 import { type MessageStatus, messageStatuses } from '../database/tables.ts'
-import { MessageTemplate } from '../messaging-api/message-template.ts'
+import { type Component, isPlain, MessageTemplate } from '../messaging-api/message-template.ts'
 import type { MessageRow } from './queries.ts'
 
 const Nullable = <S extends ReturnType<typeof Type.String> | ReturnType<typeof Type.Integer>>(schema: S) =>
@@ -9,6 +9,7 @@ const Nullable = <S extends ReturnType<typeof Type.String> | ReturnType<typeof T
 const Time = Type.String({ description: 'ISO 8601, UTC' })
 const Status = Type.Union(messageStatuses.map(status => Type.Literal(status)))
 
+const TemplateOrNull = Type.Unsafe<MessageTemplate | null>({ ...MessageTemplate, type: ['object', 'null'] })
 /** What a message cost, in `messages` and in the timeline of a parcel. */
 export const Cost = Type.Union(
   [
@@ -29,7 +30,8 @@ export const Message = Type.Object(
     id: Type.String(),
     channel: Type.String({ description: 'Phone number id.' }),
     to: Type.String({ description: 'E.164 digits without the plus.' }),
-    template: MessageTemplate,
+    template: TemplateOrNull,
+    text: Nullable(Type.String({ description: 'Of a message without a template.' })),
     waybill_number: Nullable(Type.String()),
     status: Status,
     provider_message_id: Nullable(Type.String()),
@@ -52,6 +54,7 @@ export const exampleMessage: Static<typeof Message> = {
     language: { code: 'en_US' },
     components: [{ type: 'body', parameters: [{ type: 'text', text: 'Nimali' }] }],
   },
+  text: null,
   waybill_number: 'DM00000001',
   status: 'delivered',
   provider_message_id: 'wamid.HBgLOTQ3NzAwMDAxMDE',
@@ -85,7 +88,8 @@ export const messageView = (
   id: row.message_id,
   channel: row.phone_number_id,
   to: row.recipient,
-  template: row.template,
+  template: isPlain(row.template) ? null : { ...row.template, components: row.template.components.map(withoutAction) },
+  text: isPlain(row.template) ? row.template.text : null,
   waybill_number: row.waybill_number,
   status: row.status,
   provider_message_id: row.provider_message_id,
@@ -96,3 +100,6 @@ export const messageView = (
   cost: cost ?? null,
   timeline: timeline.map(({ status, happened_at, detail }) => ({ status, at: happened_at.toISOString(), detail })),
 })
+
+/** The payload says the same. */
+const withoutAction = ({ action: _, ...component }: Component): Component => component

@@ -3,7 +3,7 @@ import { clientOf, credentials, message, respond, startServer, taken } from '../
 
 t.test('a template message is the request of docs/contract.md#send, byte for byte', async t => {
   const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
-  await clientOf(t, url).sendTemplate(credentials, '106540352242922', message)
+  await clientOf(t, url).send(credentials, '106540352242922', message)
   t.equal(arrived.length, 1)
   t.equal(arrived[0]?.line, 'POST /v17.0/106540352242922/messages HTTP/1.1')
   t.equal(arrived[0]?.headers.get('authorization'), 'Bearer EAAG-secret-token')
@@ -26,7 +26,7 @@ t.test('a message of a trace carries it in the header', async t => {
   const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
   for (const trace of [{ traceparent }, { traceparent: null }, {}])
-    await clientOf(t, url).sendTemplate(credentials, '106540352242922', { ...message, ...trace })
+    await clientOf(t, url).send(credentials, '106540352242922', { ...message, ...trace })
   t.strictSame(
     arrived.map(({ headers }) => headers.get('traceparent')),
     [traceparent, undefined, undefined],
@@ -44,7 +44,7 @@ t.test('an accepted message gives its id, its state and the version that served 
   })
   const api = clientOf(t, url)
   const got = []
-  for (const _ of responses) got.push(await api.sendTemplate(credentials, '1', message))
+  for (const _ of responses) got.push(await api.send(credentials, '1', message))
   const common = { kind: 'accepted', servedVersion: 'v21.0' }
   t.same(got, [
     { ...common, providerMessageId: 'wamid.1', messageStatus: 'accepted' },
@@ -70,7 +70,7 @@ t.test('a success that names no message is doubt, not success', async t => {
   })
   const api = clientOf(t, url)
   for (const _ of bodies) {
-    const got = await api.sendTemplate(credentials, '1', message)
+    const got = await api.send(credentials, '1', message)
     t.same(got, { kind: 'no_response', reason: 'an answer that does not say what was done' })
   }
   t.equal(arrived.length, bodies.length)
@@ -95,7 +95,7 @@ t.test('a refusal gives its code, its subcode and its words', async t => {
   })
   const api = clientOf(t, url)
   const got = []
-  for (const _ of bodies) got.push(await api.sendTemplate(credentials, '1', message))
+  for (const _ of bodies) got.push(await api.send(credentials, '1', message))
   const common = { kind: 'refused', retryAfterSeconds: null, servedVersion: null }
   const [details] = [error.error_data.details]
   t.same(got, [
@@ -109,7 +109,7 @@ t.test('a refusal gives its code, its subcode and its words', async t => {
 t.test('an error in a response with status 200 is a refusal', async t => {
   const body = '{"error":{"code":131056,"message":"pair rate"}}'
   const { url } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, body) })
-  const got = await clientOf(t, url).sendTemplate(credentials, '1', message)
+  const got = await clientOf(t, url).send(credentials, '1', message)
   t.match(got, { kind: 'refused', status: 200, code: 131056 })
 })
 
@@ -125,7 +125,7 @@ t.test('refusals without a body of the API have a status and no code', async t =
   const { url } = await startServer(t, { onRequest: ({ socket }, index) => respond(socket, 502, bodies[index] ?? '') })
   const api = clientOf(t, url)
   for (const _ of bodies)
-    t.match(await api.sendTemplate(credentials, '1', message), {
+    t.match(await api.send(credentials, '1', message), {
       kind: 'refused',
       status: 502,
       code: null,
@@ -140,7 +140,7 @@ t.test('the words of a refusal do not repeat the token, the recipient or the par
   const body = JSON.stringify({ error: { code: 190, message: details + 'x'.repeat(9_999) } })
   const { url } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 401, body) })
   const api = clientOf(t, url)
-  const got = await api.sendTemplate(credentials, '1', message)
+  const got = await api.send(credentials, '1', message)
   t.match(got, { details: /^Malformed access token … for \+…, {2}… x+$/ })
   t.ok(got.kind === 'refused' && got.details.length <= 500)
 })
@@ -152,8 +152,8 @@ t.test('waiting times of the headers come along', async t => {
     onRequest: ({ socket }, index) => respond(socket, 429, '{"error":{"code":80007}}', headers[index]),
   })
   const api = clientOf(t, url)
-  t.match(await api.sendTemplate(credentials, '1', message), { status: 429, code: 80007, retryAfterSeconds: 17 })
-  t.match(await api.sendTemplate(credentials, '1', message), { status: 429, code: 80007, retryAfterSeconds: 180 })
+  t.match(await api.send(credentials, '1', message), { status: 429, code: 80007, retryAfterSeconds: 17 })
+  t.match(await api.send(credentials, '1', message), { status: 429, code: 80007, retryAfterSeconds: 180 })
 })
 
 t.test('a registration is the request of docs/contract.md#register, byte for byte, once', async t => {
@@ -178,12 +178,12 @@ t.test('a registration is the request of docs/contract.md#register, byte for byt
 
 t.test('a base address may have a path of its own', async t => {
   const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
-  await clientOf(t, `${url}/graph/`).sendTemplate(credentials, '1', message)
+  await clientOf(t, `${url}/graph/`).send(credentials, '1', message)
   t.equal(arrived[0]?.line, 'POST /graph/v17.0/1/messages HTTP/1.1')
 })
 
 t.test('an id cannot lead to another path', async t => {
   const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
-  await clientOf(t, url).sendTemplate(credentials, '1/register?x=\r\n', message)
+  await clientOf(t, url).send(credentials, '1/register?x=\r\n', message)
   t.equal(arrived[0]?.line, 'POST /v17.0/1%2Fregister%3Fx%3D%0D%0A/messages HTTP/1.1')
 })

@@ -9,7 +9,7 @@ import {
   type TokenInfo,
 } from './account-responses.ts'
 import { Exchange, TracedClient } from './exchange.ts'
-import { type MessageTemplate, textsOf } from './message-template.ts'
+import { type Content, isPlain, textsOf } from './message-template.ts'
 import {
   type Accepted,
   type Failed,
@@ -44,10 +44,10 @@ export interface Credentials {
   readonly accessToken: string
 }
 
-export interface TemplateMessage {
+export interface OutboundMessage {
   /** E.164. */
   readonly to: string
-  readonly template: MessageTemplate
+  readonly template: Content
   /** At most 512 characters; status webhooks bring it back. */
   readonly callbackData: string
   readonly traceparent?: string | null | undefined
@@ -61,7 +61,7 @@ export interface Registration {
 export interface MessagingApi {
   readonly product: string
   /** docs/contract.md#send. */
-  sendTemplate(credentials: Credentials, phoneNumberId: string, message: TemplateMessage): Promise<Accepted | Failed>
+  send(credentials: Credentials, phoneNumberId: string, message: OutboundMessage): Promise<Accepted | Failed>
   /** docs/contract.md#register. Each request counts towards 10 in 72 hours, even a refused one. */
   register(credentials: Credentials, phoneNumberId: string, registration: Registration): Promise<Registered | Failed>
   phoneNumber(credentials: Credentials, phoneNumberId: string): Promise<Received<PhoneNumber> | Failed>
@@ -81,8 +81,8 @@ export const createMessagingApi = (options: MessagingApiOptions): MessagingApi =
 
   return {
     product,
-    sendTemplate: (credentials, phoneNumberId, message) =>
-      send(call, credentials, `${pathTo(phoneNumberId)}/messages`, templateBody(message, product), message.traceparent),
+    send: (credentials, phoneNumberId, message) =>
+      send(call, credentials, `${pathTo(phoneNumberId)}/messages`, message, product),
     register: (credentials, phoneNumberId, { pin, certificate }) =>
       register(call, credentials, `${pathTo(phoneNumberId)}/register`, {
         messaging_product: product,
@@ -104,23 +104,32 @@ export const createMessagingApi = (options: MessagingApiOptions): MessagingApi =
 }
 
 /** The body of docs/contract.md#send, with our own id of the message for the webhooks. */
-const templateBody = ({ to, template, callbackData }: TemplateMessage, product: string) => ({
+const messageBody = ({ to, template, callbackData }: OutboundMessage, product: string) => ({
   messaging_product: product,
   recipient_type: 'individual',
   to: to.replace(/^\+/, ''),
-  type: 'template',
+  type: isPlain(template) ? 'text' : 'template',
   biz_opaque_callback_data: callbackData,
-  template: { name: template.name, language: { code: template.language.code }, components: template.components },
+  ...contentOf(template),
 })
+
+const contentOf = (content: Content) => {
+  if (isPlain(content)) return { text: { preview_url: false, body: content.text } }
+  const { name, language, components } = content
+  return { template: { name, language: { code: language.code }, components } }
+}
 
 const send = async (
   call: Caller,
   { accessToken }: Credentials,
   path: string,
-  body: ReturnType<typeof templateBody>,
-  traceparent: string | null | undefined,
+  message: OutboundMessage,
+  product: string,
 ): Promise<Accepted | Failed> => {
-  const carried = [body.to, ...textsOf(body.template).map(({ text }) => text)]
+  const { template, traceparent } = message
+  const body = messageBody(message, product)
+  const texts = isPlain(template) ? [template] : textsOf(template)
+  const carried = [body.to, ...texts.map(({ text }) => text)]
   const response = await call({ accessToken, path, traceparent, body, read: readAcceptance, carried })
   if (response.kind !== 'received') return response
   return { kind: 'accepted', ...response.value, servedVersion: response.servedVersion }

@@ -47,7 +47,7 @@ const sendAll = (api: MessagingApi, ids: string[], random: () => number) =>
   Promise.all(
     ids.map(async id => {
       await sleep(random() * 150)
-      return { id, got: await api.sendTemplate(credentials, id, message) }
+      return { id, got: await api.send(credentials, id, message) }
     }),
   )
 

@@ -118,7 +118,8 @@ export const Component = Type.Object(
   },
   strict,
 )
-export type Component = Static<typeof Component>
+/** `action`: what a tap asks orders for, of rules' quick replies alone. The payload is then a token, made when it is sent. */
+export type Component = Static<typeof Component> & { readonly action?: string | undefined }
 
 export const TemplateName = Type.String({
   maxLength: 512,
@@ -140,7 +141,24 @@ export const MessageTemplate = Type.Object(
   },
   { additionalProperties: false },
 )
-export type MessageTemplate = Static<typeof MessageTemplate>
+export type MessageTemplate = Omit<Static<typeof MessageTemplate>, 'components'> & { components: Component[] }
+
+/** Sent while a conversation is open (docs/messaging-api.md#conversations). */
+export interface PlainText {
+  readonly text: string
+}
+
+export const PlainTextBody = Type.String({
+  minLength: 1,
+  maxLength: maxParameterLength,
+  pattern: '^(?=\\s*\\S)[^\\u0000-\\u0009\\u000b-\\u001f]*$',
+  must: `be a text of 1 to ${maxParameterLength} characters`,
+})
+
+/** What a message is. */
+export type Content = MessageTemplate | PlainText
+
+export const isPlain = (content: Content): content is PlainText => 'text' in content
 
 /** A text of a parameter. */
 export interface ParameterPart {

@@ -3,7 +3,7 @@ import { clientOf, credentials, message, startServer } from '../test/messaging-a
 
 t.test('HTTP/2, over which undici repeats a POST by itself, is not offered', async t => {
   const { url, bytes } = await startServer(t, { onBytes: socket => socket.destroy() })
-  const got = await clientOf(t, url.replace('http:', 'https:')).sendTemplate(credentials, '1', message)
+  const got = await clientOf(t, url.replace('http:', 'https:')).send(credentials, '1', message)
   t.equal(bytes().charCodeAt(0), 22, 'a TLS handshake')
   t.match(bytes(), '\x08http/1.1')
   t.notMatch(bytes(), '\x02h2')
@@ -12,7 +12,7 @@ t.test('HTTP/2, over which undici repeats a POST by itself, is not offered', asy
 
 t.test('a server that does not finish the TLS handshake saw nothing of the request', async t => {
   const { url, bytes } = await startServer(t, {})
-  const got = await clientOf(t, url.replace('http:', 'https:')).sendTemplate(credentials, '1', message)
+  const got = await clientOf(t, url.replace('http:', 'https:')).send(credentials, '1', message)
   t.same(got, { kind: 'not_written', reason: 'no connection in time' })
   t.notMatch(bytes(), /EAAG|messages/)
 })

@@ -19,7 +19,7 @@ const send = async (t: Test, behaviour: Behaviour, requestMilliseconds = 500, se
   const { url, arrived } = await startServer(t, behaviour)
   const api = clientOf(t, url, { requestMilliseconds })
   const began = performance.now()
-  const got = await api.sendTemplate(credentials, '1', message)
+  const got = await api.send(credentials, '1', message)
   const took = performance.now() - began
   await sleep(50)
   t.equal(arrived.length, seen)
@@ -38,12 +38,12 @@ const nobody = async (): Promise<string> => {
 }
 
 t.test('a refused connection wrote nothing', async t => {
-  const got = await clientOf(t, await nobody()).sendTemplate(credentials, '1', message)
+  const got = await clientOf(t, await nobody()).send(credentials, '1', message)
   t.same(got, { kind: 'not_written', reason: 'connection refused' })
 })
 
 t.test('a host without an address wrote nothing', async t => {
-  const got = await clientOf(t, 'http://nowhere.invalid').sendTemplate(credentials, '1', message)
+  const got = await clientOf(t, 'http://nowhere.invalid').send(credentials, '1', message)
   t.match(got, { kind: 'not_written', reason: /^host not found/ })
 })
 
@@ -147,11 +147,11 @@ t.test('a request that found no free connection in time was not written, and nev
   })
   const api = clientOf(t, url, { connections: 1, requestMilliseconds: 150 })
   const patient = clientOf(t, url, { connections: 1 })
-  const first = api.sendTemplate(credentials, '1', message)
-  const second = api.sendTemplate(credentials, '1', { ...message, callbackData: 'ntf_2' })
+  const first = api.send(credentials, '1', message)
+  const second = api.send(credentials, '1', { ...message, callbackData: 'ntf_2' })
   t.same(await first, { kind: 'no_response', reason: 'no answer in time' })
   t.same(await second, { kind: 'not_written', reason: 'no connection in time' })
-  t.match(await patient.sendTemplate(credentials, '1', message), { kind: 'accepted' })
+  t.match(await patient.send(credentials, '1', message), { kind: 'accepted' })
   t.equal(arrived.length, 2)
   t.notMatch(bytes(), 'ntf_2')
 })
@@ -161,7 +161,7 @@ t.test('requests beyond the connections wait and are then written, each once', a
     onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 10),
   })
   const api = clientOf(t, url, { connections: 2 })
-  const calls = Array.from({ length: 20 }, () => api.sendTemplate(credentials, '1', message))
+  const calls = Array.from({ length: 20 }, () => api.send(credentials, '1', message))
   t.ok((await Promise.all(calls)).every(({ kind }) => kind === 'accepted'))
   t.equal(arrived.length, 20)
   t.equal(connections(), 2)
@@ -174,7 +174,7 @@ t.test(
       onRequest: ({ socket }, index) => (index === 0 ? respond(socket, 200, taken()) : socket.destroy()),
     })
     const api = clientOf(t, url, { connections: 1 })
-    const got = await Promise.all([1, 2, 3].map(() => api.sendTemplate(credentials, '1', message)))
+    const got = await Promise.all([1, 2, 3].map(() => api.send(credentials, '1', message)))
     t.same(
       got.map(({ kind }) => kind),
       ['accepted', 'no_response', 'no_response'],
@@ -192,8 +192,8 @@ t.test('a connection that the server closed while idle is replaced', async t => 
   })
   const [kept, closed] = [clientOf(t, url), clientOf(t, closing.url)]
   for (let call = 0; call < 3; call++) {
-    t.match(await kept.sendTemplate(credentials, '1', message), { kind: 'accepted' })
-    t.match(await closed.sendTemplate(credentials, '1', message), { kind: 'accepted' })
+    t.match(await kept.send(credentials, '1', message), { kind: 'accepted' })
+    t.match(await closed.send(credentials, '1', message), { kind: 'accepted' })
     await sleep(20)
   }
   t.equal(connections(), 1)
@@ -204,7 +204,7 @@ t.test('a token that no header can hold is not written, and not shown', async t 
   const { url, arrived } = await startServer(t, {})
   const api = clientOf(t, url)
   for (const accessToken of ['two\r\nlines', 'ключ'])
-    t.same(await api.sendTemplate({ accessToken }, '1', message), {
+    t.same(await api.send({ accessToken }, '1', message), {
       kind: 'not_written',
       reason: 'a request that cannot be written as HTTP',
     })
@@ -216,9 +216,9 @@ t.test('closing waits for requests in flight and refuses later ones', async t =>
     onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 100),
   })
   const api = clientOf(t, url)
-  const onItsWay = api.sendTemplate(credentials, '1', message)
+  const onItsWay = api.send(credentials, '1', message)
   await sleep(20)
   await api.close()
   t.match(await onItsWay, { kind: 'accepted' })
-  t.same(await api.sendTemplate(credentials, '1', message), { kind: 'not_written', reason: 'shutting down' })
+  t.same(await api.send(credentials, '1', message), { kind: 'not_written', reason: 'shutting down' })
 })

@@ -1,7 +1,8 @@
+import { CustomerActionResults, type CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Logger } from 'pino'
-import { type FoundOrder, KnownOrder, type OrdersClient } from './orders-client.ts'
+import { type ActedOn, type FoundOrder, KnownOrder, type OrdersClient } from './orders-client.ts'
 
 export interface OrdersClientOptions {
   /** http://orders:3000 */
@@ -11,8 +12,11 @@ export interface OrdersClientOptions {
 }
 
 const check = TypeCompiler.Compile(KnownOrder)
+const checkResults = TypeCompiler.Compile(CustomerActionResults)
+/** Of the request itself: not of its token, its time or its rate, nor of a version without the route. */
+const refusals = [400, 413, 415, 422]
 
-/** Reads orders over HTTP. An invalid response counts as unavailable and is logged. */
+/** Talks to orders over HTTP. An invalid response counts as unavailable and is logged. */
 export const createOrdersClient = ({
   url,
   serviceToken,
@@ -32,5 +36,16 @@ export const createOrdersClient = ({
     logger.warn({ status: result.status }, 'orders.response_invalid')
     return { kind: 'unavailable' }
   }
-  return { find, close: orders.close }
+  const act = async (actions: CustomerActions): Promise<ActedOn> => {
+    const result = await orders.post('/internal/customer-actions', actions)
+    if (result.kind === 'unreachable') {
+      logger.warn({ reason: result.reason }, 'orders.not_reached')
+      return { kind: 'unavailable' }
+    }
+    const { status, body } = result
+    if (status === 200 && checkResults.Check(body)) return { kind: 'done', results: body.data }
+    logger.warn({ status }, 'orders.response_invalid')
+    return { kind: refusals.includes(status) ? 'refused' : 'unavailable' }
+  }
+  return { find, act, close: orders.close }
 }

@@ -1,3 +1,4 @@
+import type { CustomerActionResults, CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
@@ -36,7 +37,12 @@ export type FoundOrder = { kind: 'found'; order: KnownOrder } | { kind: 'unknown
 /** The sentence of an error response: nothing was changed. */
 export const ordersUnavailable = 'The order cannot be looked up at the moment. Nothing was changed; repeat the call.'
 
-/** Reads one order from the orders service. Never rejects, and resolves within seconds. */
+/** `refused`: the request is wrong, and would be again. */
+export type ActedOn = { kind: 'done'; results: CustomerActionResults['data'] } | { kind: 'refused' | 'unavailable' }
+
+/** The orders service. Never rejects, and resolves within seconds. */
 export interface OrdersClient {
   find(tenant: string, waybill: string): Promise<FoundOrder>
+  /** Each action takes effect once, however often it is delivered. */
+  act(actions: CustomerActions): Promise<ActedOn>
 }

@@ -8,6 +8,7 @@ import { type CheckedMessage, categoryOf, chooseChannel, exempts, type SendingCo
 import { putOffUntil, waitsFor } from '../messages/hours.ts'
 import { firstStatus } from '../messages/insert.ts'
 import type { MessageBody, MessageRequest } from '../messages/schema.ts'
+import { isPlain } from '../messaging-api/message-template.ts'
 import { blockReasonOf } from '../sending/pre-send-check.ts'
 import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { render } from '../templates/render.ts'
@@ -31,7 +32,7 @@ export interface PreflightContext extends SendingContext {
 /** What would become of the message if it were sent now. Pure. */
 export const preflightOf = (examined: Examined, context: PreflightContext): Preflight => {
   const { body, request, checked, errors } = examined
-  const { template } = request ?? body
+  const template = request && !isPlain(request.template) ? request.template : body.template
   const channel = chooseChannel(body.channel, context.channels)
   const recipient = request && normalisePhone(request.to, context.country)
   const row = channel && context.rows.get(channel.phoneNumberId)

@@ -23,7 +23,8 @@ export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[]
   return { kind: 'applied', changes, warnings: await warnOfRules(tx, tenant, wanted) }
 }
 
-const nameOf = ({ event, template, language }: Rule): string => `${event}: ${template} ${language}`
+const nameOf = ({ event, template, language, text }: Rule): string =>
+  `${event}: ${text === null ? `${template} ${language}` : 'text'}`
 
 /** A rule is the same while event, template and language are; one that moved to another place has changed. */
 const compare = (current: readonly Rule[], wanted: readonly Rule[]): Change[] => {
@@ -46,10 +47,11 @@ const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Pro
   await tx
     .insertInto('rules')
     .values(
-      rules.map(({ event, template, language, header, body, components, phoneNumberId, ...rule }, position) => ({
+      rules.map(({ event, text, template, language, header, body, components, phoneNumberId, ...rule }, position) => ({
         tenant_id: tenant,
         position,
         event,
+        text,
         template,
         language,
         header: [...header],

@@ -20,6 +20,7 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
     for (const [place, event] of (rule.supersedes ?? []).entries())
       if (!events.includes(event)) add(`rules.${index}.supersedes.${place}`, `No rule is on ${event}.`)
     if (names.indexOf(nameOf(rule)) < index) add(`rules.${index}`, `The rule ${nameOf(rule)} is there twice.`)
+    checkContent(rule, `rules.${index}`, add)
     checkPlaceholders(rule, `rules.${index}`, add)
     if (rule.body && rule.named_body) add(`rules.${index}`, 'A rule has one body: body or named_body.')
     if (mediaOf(rule).length + Number((rule.header ?? []).length > 0) > 1)
@@ -28,6 +29,22 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
         'A rule has one header: header, header_image, header_video, header_document or header_location.',
       )
   }
+}
+
+/** What belongs to a template. */
+const partsOfTemplate = [
+  ...(['language', 'header', 'body', 'named_body', 'buttons'] as const),
+  ...(['header_image', 'header_video', 'header_document', 'header_location'] as const),
+]
+
+/** A rule has a template or a text. */
+const checkContent = (rule: GivenRule, path: string, add: Add): void => {
+  if (rule.text === undefined) {
+    if (rule.template === undefined) add(`${path}.template`, 'A rule has a template and its language, or a text.')
+    else if (rule.language === undefined) add(`${path}.language`, 'The language field is required.')
+  } else
+    for (const field of ['template', ...partsOfTemplate] as const)
+      if (rule[field] !== undefined) add(`${path}.${field}`, 'A rule with a text has no template.')
 }
 
 /** `path` has the hours. */
@@ -45,12 +62,14 @@ const checkPlaceholders = (value: unknown, path: string, add: Add): void => {
     for (const [name, inner] of Object.entries(value)) checkPlaceholders(inner, `${path}.${name}`, add)
 }
 
-const nameOf = ({ on, template, language }: GivenRule): string => `${on}: ${template} ${language}`
+const nameOf = ({ on, template, language, text }: GivenRule): string =>
+  `${on}: ${text === undefined ? `${template} ${language}` : 'text'}`
 
 export const toRule = (rule: GivenRule): Rule => ({
   event: rule.on,
-  template: rule.template,
-  language: rule.language,
+  text: rule.text ?? null,
+  template: rule.template ?? '',
+  language: rule.language ?? '',
   header: rule.header ?? [],
   body: rule.body ?? [],
   components: componentsOf(rule),
@@ -86,7 +105,11 @@ const componentsOf = (rule: GivenRule): Component[] => {
   ]
 }
 
-const buttonOf = ({ index, url, payload, code }: NonNullable<GivenRule['buttons']>[number]): Component => {
+const buttonOf = ({ index, url, payload, action, code }: NonNullable<GivenRule['buttons']>[number]): Component => {
+  if (action !== undefined) {
+    const parameters: Parameter[] = [{ type: 'payload', payload: action }]
+    return { type: 'button', sub_type: 'quick_reply', index: String(index), parameters, action }
+  }
   const [sub_type, parameter]: [ButtonKind, Parameter] =
     url !== undefined
       ? ['url', { type: 'text', text: url }]

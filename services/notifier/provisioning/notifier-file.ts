@@ -1,3 +1,4 @@
+import { actionOutcomes, immediateActions } from '@courier/shared/contract/customer-actions.ts'
 import { type Static, type TString, Type } from '@sinclair/typebox'
 import { MessagesPerSecond, Name, PhoneNumberId, Pin, Plan, Secret, VerifyToken, WabaId } from '../channels/fields.ts'
 import { anyCountry, pricedCategories } from '../costs/price.ts'
@@ -9,6 +10,7 @@ import {
   ParameterName,
   ParameterText,
   Payload,
+  PlainTextBody,
   TemplateName,
 } from '../messaging-api/message-template.ts'
 
@@ -44,15 +46,23 @@ const Channel = Type.Object(
   strict,
 )
 
-/** What one button gets: the end of its address, the payload that a tap returns, or the code that it copies. */
+/** As orders takes it (shared/contract/customer-actions.ts). */
+const Action = Type.String({
+  maxLength: 63,
+  pattern: '^[a-z][a-z0-9_]{0,62}$',
+  must: `be ${immediateActions.join(', ')}, or the name of a request such as call_me`,
+})
+
+/** What one button gets: the end of its address, the payload that a tap returns, what a tap asks for, or the code that it copies. */
 const Button = Type.Object(
   {
     index: Type.Integer({ minimum: 0, maximum: 9, must: 'be the place of the button, 0 to 9' }),
     url: Type.Optional(ParameterText),
     payload: Type.Optional(Payload),
+    action: Type.Optional(Action),
     code: Type.Optional(CouponCode),
   },
-  { ...strict, minProperties: 2, maxProperties: 2, must: 'have an index, and one of url, payload and code' },
+  { ...strict, minProperties: 2, maxProperties: 2, must: 'have an index, and one of url, payload, action and code' },
 )
 
 const maxRules = 100
@@ -64,19 +74,24 @@ const SendBetween = Type.Array(
   { minItems: 2, maxItems: 2, must: 'be a start and an end, such as ["08:00", "20:00"]' },
 )
 
+/** Of a customer's action: what orders, or staff, made of it. */
+const outcomes = [...actionOutcomes, 'accepted', 'declined'].join('|')
+
 const EventName = Type.String({
-  maxLength: 63,
+  maxLength: 80,
   // Status keys as orders accepts them in a tenant's file.
-  pattern: '^(order\\.created|order\\.status_changed|[a-z0-9][a-z0-9_-]{0,62})$',
-  must: 'be order.created, order.status_changed or a status key such as key_13',
+  pattern: `^(order\\.created|order\\.status_changed|[a-z0-9][a-z0-9_-]{0,62}|[a-z][a-z0-9_]{0,62}\\.(${outcomes}))$`,
+  must: 'be order.created, order.status_changed, a status key such as key_13, or an outcome such as confirm_order.done',
 })
 
 /** Which event makes which message; the texts may name fields of the order, as {{customer_name}}. */
 const Rule = Type.Object(
   {
     on: EventName,
-    template: TemplateName,
-    language: LanguageCode,
+    template: Type.Optional(TemplateName),
+    language: Type.Optional(LanguageCode),
+    /** In place of a template, while a conversation is open. */
+    text: Type.Optional(PlainTextBody),
     header: Type.Optional(Type.Array(ParameterText, { maxItems: 1 })),
     body: Type.Optional(Type.Array(ParameterText, { maxItems: maxRuleParameters })),
     /** For a template whose parameters have names. */

@@ -15,6 +15,10 @@ export const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[]
     const path = `rules.${index}`
     if (!isUsualEvent(rule.event))
       warnings.push(`${path}.on: ${rule.event} is none of the standard statuses, key_1 to key_21. ${ownSet}`)
+    if (rule.text !== null) {
+      if (isOpenPlaceholder(rule.text)) warnings.push(`${path}.text: {{ and }} are not in pairs`)
+      continue
+    }
     for (const placed of textsOf(templateOf(rule)))
       if (isOpenPlaceholder(placed.text)) warnings.push(`${path}.${placeIn(rule, placed)}: {{ and }} are not in pairs`)
     const wabaId = chooseChannel(rule.phoneNumberId, channels)?.wabaId
@@ -40,4 +44,5 @@ const placeIn = (rule: Rule, { component, parameter, field }: PlacedText): strin
 const ownSet =
   "It makes messages only if the tenant's own set has it: GET /api/public/merchant/order/status-list of orders lists that set."
 
-const isUsualEvent = (event: string): boolean => event.startsWith('order.') || /^key_([1-9]|1[0-9]|2[01])$/.test(event)
+/** Those with a dot are no statuses. */
+const isUsualEvent = (event: string): boolean => event.includes('.') || /^key_([1-9]|1[0-9]|2[01])$/.test(event)

@@ -3,12 +3,14 @@ import type pg from 'pg'
 import type { Conversation } from '../conversations/conversation.ts'
 import { conversationOf } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
+import { isPlain } from '../messaging-api/message-template.ts'
 import { findMarketingTemplates, templateKey } from '../templates/queries.ts'
 import { type DueMessage, keepHours, keepWaybillOrder, limitRecipientRate } from './postpone.ts'
 import { availableTokens } from './timing.ts'
 
 /** A message that this process may send, until its claim ends. */
 export interface ClaimedMessage extends Omit<DueMessage, 'waybillNumber'> {
+  readonly waybillNumber?: string | null
   readonly plan: 'free' | 'paid'
   readonly conversation: Conversation | undefined
   /** Looked up for people who opted out of marketing messages; else false. */
@@ -150,11 +152,11 @@ const addConversations = async (
     const recipients = due.map(({ recipient }) => recipient)
     const conversations = await conversationOf(tx, tenant, phoneNumberId, recipients)
     const names = due.flatMap(({ recipient, template }) =>
-      conversations.get(recipient)?.marketingOutAt ? [template.name] : [],
+      conversations.get(recipient)?.marketingOutAt && !isPlain(template) ? [template.name] : [],
     )
     const marketing = await findMarketingTemplates(tx, tenant, phoneNumberId, names)
     return due.map(message => {
-      const isMarketing = marketing.has(templateKey(message.template))
+      const isMarketing = !isPlain(message.template) && marketing.has(templateKey(message.template))
       return { ...message, plan, conversation: conversations.get(message.recipient), isMarketing }
     })
   })

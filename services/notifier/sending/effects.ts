@@ -5,6 +5,7 @@ import type { Logger } from 'pino'
 import { findChannel, pauseChannel, restChannel, slowChannel } from '../channels/queries.ts'
 import { findSettings, recordInbound } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
+import { isPlain } from '../messaging-api/message-template.ts'
 import { holdTemplate } from '../templates/queries.ts'
 import type { ClaimedMessage } from './claim.ts'
 import type { Effect } from './decide.ts'
@@ -44,6 +45,7 @@ export const createEffects = (pool: pg.Pool, logger: Logger) => {
       case 'rest_recipient':
         return restRecipient(tx, message, effect.seconds)
       case 'hold_template': {
+        if (isPlain(message.template)) return
         const { name, language } = message.template
         logger.warn({ ...ids(message), code: effect.code, template: name }, 'template.held')
         await holdTemplate(tx, tenant, phoneNumberId, name, language.code, effect.code)

@@ -1,6 +1,6 @@
 import type { Tx } from '../database/tables.ts'
 import { type Hours, putOffUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
-import type { MessageTemplate } from '../messaging-api/message-template.ts'
+import type { Content } from '../messaging-api/message-template.ts'
 
 /** A message whose time has come. */
 export interface DueMessage {
@@ -8,7 +8,7 @@ export interface DueMessage {
   readonly id: string
   readonly phoneNumberId: string
   readonly recipient: string
-  readonly template: MessageTemplate
+  readonly template: Content
   readonly attempts: number
   readonly fence: string
   /** The recipient rate limit reserved the current slot for it. */

@@ -3,6 +3,7 @@ import type pg from 'pg'
 import { isOpen } from '../conversations/conversation.ts'
 import { lockConversations } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
+import { isPlain } from '../messaging-api/message-template.ts'
 import type { ClaimedMessage } from './claim.ts'
 
 /** Why a due message must not be sent now. */
@@ -19,7 +20,7 @@ const budgetSeconds = 600
 /** What the pre-send check looks at. */
 export type DueToCheck = Pick<
   ClaimedMessage,
-  'conversation' | 'plan' | 'holdsUntilOpen' | 'isExempt' | 'isMarketing' | 'templateHold' | 'supersededBy'
+  'conversation' | 'plan' | 'holdsUntilOpen' | 'isExempt' | 'isMarketing' | 'templateHold' | 'supersededBy' | 'template'
 >
 
 /** The pre-send check: undefined when the message may be sent. Pure. */
@@ -30,7 +31,8 @@ export const blockReasonOf = (message: DueToCheck, now: Date): BlockReason | und
     return { kind: 'cancelled', detail: 'the person asked for no more messages' }
   if (conversation?.marketingOutAt && message.isMarketing)
     return { kind: 'cancelled', detail: 'the person asked for no marketing messages' }
-  if (plan === 'free' && !isOpen(conversation?.lastInboundAt ?? null, now))
+  const needsOpen = plan === 'free' || isPlain(message.template)
+  if (needsOpen && !isOpen(conversation?.lastInboundAt ?? null, now))
     return holdsUntilOpen
       ? { kind: 'held', detail: 'waits for the customer to write' }
       : { kind: 'failed', detail: 'No conversation was open when it was due.' }

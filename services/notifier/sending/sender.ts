@@ -1,9 +1,11 @@
 import { inSpans, type Tracer, traceIdOf } from '@courier/shared/traces.ts'
-import { VaultError } from '@courier/shared/vault.ts'
+import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import type { Logger } from 'pino'
 import type { AccessTokens, createTokenKeeper } from '../channels/secrets.ts'
+import { sealActions } from '../customer-actions/button-token.ts'
 import { classify } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
+import { isPlain } from '../messaging-api/message-template.ts'
 import type { Accepted, Failed, Refused } from '../messaging-api/responses.ts'
 import type { ClaimedMessage } from './claim.ts'
 import { decide } from './decide.ts'
@@ -12,6 +14,8 @@ import type { Outcome } from './outcomes.ts'
 
 export interface SenderOptions {
   readonly api: MessagingApi
+  /** Seals the actions of buttons. */
+  readonly keyring: Keyring
   readonly tokens: ReturnType<typeof createTokenKeeper>
   readonly effects: ReturnType<typeof createEffects>
   readonly logger: Logger
@@ -94,14 +98,18 @@ const isPausing = (result: Accepted | Failed): boolean =>
 
 /** The first send tries a new token; when the API refuses it, the send is repeated with the old one, which is safe. */
 const sendWith = async (
-  { api, tokens, logger }: SenderOptions,
-  { tenant, phoneNumberId, recipient, template, id, traceparent }: ClaimedMessage,
+  { api, keyring, tokens, logger }: SenderOptions,
+  message: ClaimedMessage,
   found: AccessTokens | Error,
 ): Promise<Accepted | Failed> => {
   if (found instanceof Error) return { kind: 'not_written', reason: 'the access token could not be read' }
   const { current, next } = found
+  const { tenant, phoneNumberId, recipient, id, traceparent } = message
+  const template = isPlain(message.template)
+    ? message.template
+    : sealActions(keyring, message, message.template, new Date())
   const send = (accessToken: string) =>
-    api.sendTemplate({ accessToken }, phoneNumberId, { to: recipient, template, callbackData: id, traceparent })
+    api.send({ accessToken }, phoneNumberId, { to: recipient, template, callbackData: id, traceparent })
   if (!next) return current ? send(current) : withoutToken
   const result = await send(next)
   if (isPausing(result) && current) {

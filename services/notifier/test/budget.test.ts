@@ -100,7 +100,7 @@ t.test('at the limit marketing messages wait, and no others, until the budget is
   const [listed] = (await call('GET', '/api/templates?name=order_delivered')).body.data
   t.match(listed, { budget_paused_at: String, held: null })
   t.strictSame(
-    control.messages().map(({ template }) => template.name),
+    control.messages().map(({ template }) => template?.name),
     ['order_cancelled'],
   )
   await setBudget('20')

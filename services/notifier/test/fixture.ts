@@ -13,14 +13,17 @@ import type { Tx } from '../database/tables.ts'
 import { acceptMessages } from '../messages/accept.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { createMessagingApi } from '../messaging-api/client.ts'
+import type { MessageTemplate } from '../messaging-api/message-template.ts'
 import { createEffects } from '../sending/effects.ts'
 import { Queue, type QueueOptions } from '../sending/queue.ts'
 import { createSender } from '../sending/sender.ts'
 
 export const phoneNumberId = '106540352242922'
 
+type TemplateRequest = MessageRequest & { template: MessageTemplate }
+
 /** A message to that recipient with the parameters of order_created. */
-export const messageTo = (to: string, more: Partial<MessageRequest> = {}): MessageRequest => ({
+export const messageTo = (to: string, more: Partial<TemplateRequest> = {}): TemplateRequest => ({
   to,
   template: {
     name: 'order_created',
@@ -108,7 +111,7 @@ export const buildQueue = (pool: pg.Pool, keyring: Keyring, baseUrl: string, opt
   const api = createMessagingApi({ baseUrl, version: 'v17.0', product: 'whatsapp' })
   const logger = pino({ level: 'silent' })
   const tokens = createTokenKeeper(pool, keyring)
-  const send = createSender({ api, tokens, effects: createEffects(pool, logger), logger })
+  const send = createSender({ api, keyring, tokens, effects: createEffects(pool, logger), logger })
   const createQueue = (more: Partial<QueueOptions> = {}) =>
     new Queue({ pool, logger, send, window, pairSeconds, sendSeconds, ...more })
   return { api, tokens, send, createQueue }

@@ -5,7 +5,7 @@ import {
   createMessagingApi,
   type MessagingApi,
   type MessagingApiOptions,
-  type TemplateMessage,
+  type OutboundMessage,
 } from '../messaging-api/client.ts'
 
 /** A request as received. */
@@ -94,7 +94,7 @@ export const taken = (id = 'wamid.HBgL'): string =>
 
 export const credentials = { accessToken: 'EAAG-secret-token' }
 
-export const message: TemplateMessage = {
+export const message: OutboundMessage = {
   to: '+94770000101',
   callbackData: 'ntf_1',
   template: {

@@ -1,5 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import type { ActionOutcome, CustomerAction, CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { exampleSnapshot, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { pino } from 'pino'
 import type { Test } from 'tap'
@@ -29,7 +31,23 @@ const tracking: TrackingEvent[] = [
 export const standIn = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
   const known = new Map(orders.map(order => orderFacts(order)).map(order => [order.waybill_number, order]))
   const state = { asked: [] as string[], atOnce: 0, mostAtOnce: 0, isBroken: false }
+  /** What customers asked for, as it came, and what becomes of it. */
+  const acted: CustomerAction[] = []
+  const decide = { outcomeOf: (_action: CustomerAction): ActionOutcome => 'done', loses: false }
   const server = createServer(async (request, response) => {
+    if (request.method === 'POST') {
+      const { actions } = (await json(request)) as CustomerActions
+      acted.push(...actions)
+      if (decide.loses) return response.destroy()
+      const data = actions.map(action => ({
+        id: action.id,
+        outcome: decide.outcomeOf(action),
+        detail: decide.outcomeOf(action) === 'refused' ? 'Not any more.' : null,
+        order: known.get(action.waybill_number) ?? null,
+      }))
+      response.writeHead(state.isBroken ? 500 : 200, { 'content-type': 'application/json' })
+      return response.end(JSON.stringify({ data }))
+    }
     const [, , , tenant, waybill] = (request.url ?? '').split('/').map(decodeURIComponent)
     const isAllowed = request.headers.authorization === `Bearer ${serviceToken}` && tenant === 'demo'
     state.asked.push(waybill ?? '')
@@ -48,5 +66,5 @@ export const standIn = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
     await client.close()
     server.close()
   })
-  return { client, known, state, url }
+  return { client, known, state, url, acted, decide }
 }

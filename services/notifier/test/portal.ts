@@ -7,7 +7,10 @@ import { createFixture, type FixtureOptions } from './fixture.ts'
 
 export const serviceToken = 'a-service-token-of-tests'
 
-const nobody: OrdersClient = { find: async () => ({ kind: 'unavailable' }) }
+const nobody: OrdersClient = {
+  find: async () => ({ kind: 'unavailable' }),
+  act: async () => ({ kind: 'unavailable' }),
+}
 
 export interface PortalOptions extends FixtureOptions {
   /** Gets the lines of the log. */
@@ -26,7 +29,7 @@ export const build = async (
   const { pool, keyring, api } = fixture
   const { log } = options
   const logger = log ? pino({}, { write: line => log.push(line) }) : pino({ level: 'silent' })
-  const { app, queue } = await createNotifier({
+  const { app, queue, actions } = await createNotifier({
     pool,
     logger,
     keyring,
@@ -40,7 +43,7 @@ export const build = async (
   })
   t.teardown(async () => {
     await app.close()
-    await queue.stop()
+    await Promise.all([queue.stop(), actions.stop()])
   })
   const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
   const call = async (
@@ -63,5 +66,5 @@ export const build = async (
     })
     return { status: response.statusCode, headers: response.headers, body: response.json() }
   }
-  return { ...fixture, app, queue, call, token }
+  return { ...fixture, app, queue, actions, call, token }
 }

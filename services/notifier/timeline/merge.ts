@@ -1,3 +1,4 @@
+import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts'
 import type { Cost } from '../costs/queries.ts'
 import type { EventError, MessageStatus } from '../database/tables.ts'
 import type { OrderEdit, TrackingEvent } from '../orders-client/orders-client.ts'
@@ -5,12 +6,22 @@ import type { OrderEdit, TrackingEvent } from '../orders-client/orders-client.ts
 /** A status that a message reached. */
 export interface StatusUpdate {
   readonly message_id: string
-  readonly template: string
+  /** null: it is a text. */
+  readonly template: string | null
   readonly status: MessageStatus
   readonly happened_at: Date
   readonly detail: string | null
   /** What the message cost. */
   readonly cost?: Cost | undefined
+}
+
+/** What the customer asked for by a button. */
+export interface CustomerAction {
+  readonly message_id: string
+  readonly action: string
+  readonly outcome: ActionOutcome | 'expired' | null
+  readonly detail: string | null
+  readonly happened_at: Date
 }
 
 /** An event for which at least one message could not be created. */
@@ -30,14 +41,17 @@ export interface Histories {
   /** Oldest first, those of one message in the order in which they were stored. */
   readonly messages: readonly StatusUpdate[]
   readonly events: readonly FailedEvent[]
+  /** Newest first. */
+  readonly actions?: readonly CustomerAction[]
 }
 
 /** One timeline of all, newest first. Pure. */
-export const mergeTimelines = ({ tracking, edits = [], messages, events }: Histories) =>
+export const mergeTimelines = ({ tracking, edits = [], messages, events, actions = [] }: Histories) =>
   [
     ...tracking.toReversed().map(ofTracking),
     ...edits.toReversed().map(ofEdit),
     ...events.flatMap(ofEvent),
+    ...actions.toReversed().map(ofAction),
     ...inOrder(messages),
   ]
     .sort((a, b) => a.place - b.place)
@@ -60,6 +74,11 @@ const ofEvent = ({ event_id, type, status_key, taken_at, faults }: FailedEvent) 
     place: taken_at.getTime(),
     entry: { kind: 'event' as const, at: taken_at.toISOString(), event_id, type, status_key, template, detail },
   }))
+
+const ofAction = ({ message_id, action, outcome, detail, happened_at }: CustomerAction) => {
+  const entry = { kind: 'action' as const, at: happened_at.toISOString(), actor: 'customer' as const }
+  return { place: happened_at.getTime(), entry: { ...entry, message_id, action, outcome, detail } }
+}
 
 /** Webhooks give times in whole seconds: a status is never placed before an earlier one of its message. */
 const inOrder = (updates: readonly StatusUpdate[]) => {

@@ -1,3 +1,4 @@
+import { actionOutcomes } from '@courier/shared/contract/customer-actions.ts'
 import { errorResponses, httpError } from '@courier/shared/http/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -5,6 +6,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import { findCosts } from '../costs/queries.ts'
+import { findActions } from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { messageStatuses } from '../database/tables.ts'
 import { findFailedEvents } from '../events/queries.ts'
@@ -41,7 +43,7 @@ const Entry = Type.Union([
       kind: Type.Literal('message'),
       at,
       message_id: Type.String(),
-      template: Type.String(),
+      template: orNull,
       status: Type.Union(messageStatuses.map(status => Type.Literal(status))),
       detail: orNull,
       cost: Cost,
@@ -55,10 +57,26 @@ const Entry = Type.Union([
       event_id: Type.String(),
       type: Type.String(),
       status_key: Type.String(),
-      template: Type.String(),
+      template: orNull,
       detail: Type.String(),
     },
     { description: 'A message that could not be made, and why.' },
+  ),
+  Type.Object(
+    {
+      kind: Type.Literal('action'),
+      at,
+      actor: Type.Literal('customer'),
+      message_id: Type.String({ description: 'The message whose button was pressed.' }),
+      action: Type.String(),
+      outcome: Type.Union(
+        [...actionOutcomes, 'expired' as const, null].map(outcome =>
+          outcome === null ? Type.Null() : Type.Literal(outcome),
+        ),
+      ),
+      detail: orNull,
+    },
+    { description: 'What the customer asked for by a button; `outcome` is null until orders has responded.' },
   ),
 ])
 
@@ -138,6 +156,7 @@ const readTimeline = async (
   const own = await inTenant(pool, tenant, async (tx: Tx) => ({
     messages: await findStatusUpdates(tx, tenant, waybill_number),
     events: await findFailedEvents(tx, tenant, waybill_number),
+    actions: await findActions(tx, tenant, waybill_number, maxActions),
   }))
   return {
     data: {
@@ -149,6 +168,7 @@ const readTimeline = async (
 }
 
 const maxMessages = 200
+const maxActions = 100
 
 /** The statuses of the newest 200 messages about a waybill, in the order in which they were stored. */
 const findStatusUpdates = async (tx: Tx, tenant: string, waybill: string): Promise<StatusUpdate[]> => {

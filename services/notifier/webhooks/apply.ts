@@ -1,6 +1,7 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { batchRequests, countWithin } from '@courier/shared/postgres/request-batcher.ts'
 import type { Tracer } from '@courier/shared/traces.ts'
+import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import { isOpen } from '../conversations/conversation.ts'
 import { keywordIn } from '../conversations/keywords.ts'
@@ -9,11 +10,12 @@ import type { Tx } from '../database/tables.ts'
 import { type CategoryChange, reportCategories } from '../templates/category-changes.ts'
 import { reportTemplates } from '../templates/queries.ts'
 import { lockMessages, planAnew } from './message-queries.ts'
+import { type Pressed, recordPresses, type Said } from './presses.ts'
 import { type ReportedFailure, settleMessages, type TracedStatus } from './settle-messages.ts'
 import { SignedFacts, type SignedWebhook } from './signed-facts.ts'
 
 /** The effect of a transaction, in facts. */
-export interface Applied {
+export interface Applied extends Pressed {
   readonly statuses: number
   /** Statuses that changed a message. */
   readonly moved: number
@@ -31,6 +33,8 @@ export interface Applied {
 }
 
 export interface ApplyOptions {
+  /** Opens the payloads of buttons with actions; without it they are as other payloads. */
+  readonly keyring?: Keyring | undefined
   /** Called before the commit with messages that failed after they were accepted. */
   readonly onFailures?: ((tx: Tx, failures: readonly ReportedFailure[]) => Promise<void>) | undefined
   /** Called before the commit. */
@@ -108,7 +112,8 @@ const deadlockDetected = '40P01'
 /** Conversations before messages before templates: every transaction locks in this order. */
 const apply = async (tx: Tx, own: SignedFacts, total: number, now: Date, options: ApplyOptions): Promise<Applied> => {
   planAnew(tx)
-  const writers = await openConversations(tx, own, now)
+  const said = await findSaid(tx, own)
+  const writers = await openConversations(tx, said, own, now)
   const locked =
     own.statuses.length + writers.length > 0
       ? await lockMessages(
@@ -121,6 +126,7 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, now: Date, options
   const released = await releaseHeld(tx, writers)
   const templates = own.templates.length > 0 ? await reportTemplates(tx, own.templates) : 0
   const categories = own.categories.length > 0 ? await reportCategories(tx, own.categories) : []
+  const pressed = await recordPresses(tx, options.keyring, said, now)
   if (failures.length > 0) await options.onFailures?.(tx, failures)
   for (const change of categories) options.onCategory?.(change)
   for (const status of traced) options.onTraced?.(status)
@@ -132,17 +138,30 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, now: Date, options
     preferences: own.preferences.length,
     released,
     templates: templates + categories.length,
+    ...pressed,
     foreign: total - own.count,
   }
 }
 
-/** Stores who wrote, opted out or in. Returns the people whose conversation is open and who have not opted out. */
-const openConversations = async (tx: Tx, { inbound, preferences }: SignedFacts, now: Date): Promise<Person[]> => {
-  if (inbound.length + preferences.length === 0) return []
+/** What people wrote, with the keyword that it is. */
+const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
+  if (inbound.length === 0) return []
   const keywords = await findKeywords(tx, [...new Set(inbound.map(({ person }) => person.tenant))])
-  const messages = inbound.map(({ person, fact }): Inbound => {
+  return inbound.map(({ person, fact }) => {
     const ofTenant = keywords.get(person.tenant)
-    const keyword = ofTenant && keywordIn([fact.text, ...fact.buttons], ofTenant)
+    return { person, fact, keyword: ofTenant && keywordIn([fact.text, ...fact.buttons], ofTenant) }
+  })
+}
+
+/** Stores who wrote, opted out or in. Returns the people whose conversation is open and who have not opted out. */
+const openConversations = async (
+  tx: Tx,
+  said: readonly Said[],
+  { preferences }: SignedFacts,
+  now: Date,
+): Promise<Person[]> => {
+  if (said.length + preferences.length === 0) return []
+  const messages = said.map(({ person, fact, keyword }): Inbound => {
     const name = fact.buttons.length > 0 ? 'button' : 'message'
     return { ...person, at: fact.at, keyword, by: { kind: 'customer', name } }
   })

@@ -27,6 +27,10 @@ export interface InboundFact {
   readonly messageId: string
   readonly at: Date
   readonly text?: string | undefined
+  /** The name, the address and the coordinates of a place that the person shared. */
+  readonly location?: string | undefined
+  /** Of a button alone: what stands behind its text. */
+  readonly payload?: string | undefined
   /** Of a button or an item of a list: its text, and what stands behind it. */
   readonly buttons: readonly string[]
 }
@@ -164,8 +168,16 @@ const readInbound = (phoneNumberId: string, value: Json, now: Date): InboundFact
     messageId,
     at: time(value.timestamp, now),
     text: text(object(value.text).body, 5000),
+    location: readLocation(object(value.location)),
+    payload: text(button.payload ?? reply.id, 500),
     buttons: tapped.map(label => text(label, 500)).filter(label => label !== undefined),
   }
+}
+
+const readLocation = ({ latitude, longitude, name, address }: Json): string | undefined => {
+  if (typeof latitude !== 'number' || typeof longitude !== 'number') return undefined
+  const words = [text(name, 1000), text(address, 1000)].filter(part => part !== undefined).join(', ')
+  return `${words} (${latitude}, ${longitude})`.trim()
 }
 
 /** Events that leave a template in the status APPROVED, and those that leave its status as it is. */

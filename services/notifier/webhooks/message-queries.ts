@@ -13,8 +13,9 @@ export interface LockedMessage {
   readonly providerMessageId: string | null
   /** The API's ids of earlier sends of it. */
   readonly formerIds: readonly string[]
-  readonly templateName: string
-  readonly language: string
+  /** null: it is a text. */
+  readonly templateName: string | null
+  readonly language: string | null
   readonly traceparent: string | null
   readonly recipient: string
   readonly merchant: string | null
@@ -150,7 +151,8 @@ const pricesOf = (prices: readonly PricedReport[]): unknown[] => [
   prices.map(({ report }) => report.pricing.isFree),
   prices.map(({ report }) => report.pricing.type ?? null),
   prices.map(({ message }) => countryOf(message.recipient) ?? null),
-  prices.map(({ message }) => message.templateName),
+  // A text has no template.
+  prices.map(({ message }) => message.templateName ?? ''),
   prices.map(({ message }) => message.merchant),
 ]
 

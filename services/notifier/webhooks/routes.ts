@@ -20,6 +20,8 @@ export interface WebhooksOptions extends ApplyOptions {
   appSecretsOf: AppSecretsOf
   /** Called when held messages became due. */
   onReleased: () => void
+  /** Called when there are new actions of customers. */
+  onActions?: (() => void) | undefined
   /** How many requests of an unknown network address are verified per minute; unlimited without it. */
   strangersPerMinute?: number | undefined
   /** Called with the number of facts of each kind. */
@@ -133,10 +135,15 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, 
   )
 }
 
-const report = (request: FastifyRequest, applied: Applied, { onFact, onReleased }: WebhooksOptions): void => {
+const report = (
+  request: FastifyRequest,
+  applied: Applied,
+  { onFact, onReleased, onActions }: WebhooksOptions,
+): void => {
   request.log.info(applied, 'webhook.applied')
   for (const [kind, count] of Object.entries(applied)) onFact?.(kind as keyof Applied, count)
   if (applied.released > 0) onReleased()
+  if (applied.pressed + applied.addresses > 0) onActions?.()
 }
 
 /** Why a verification cannot be ours; a secret is in none of the reasons. */

@@ -28,8 +28,8 @@ export interface ReportedFailure {
   readonly phoneNumberId: string
   readonly messageId: string
   readonly code: number | null
-  readonly templateName: string
-  readonly language: string
+  readonly templateName: string | null
+  readonly language: string | null
 }
 
 export interface Settled {
@@ -154,7 +154,7 @@ export const reactToFailures =
     for (const { tenant, phoneNumberId, code, templateName, language } of unique.values()) {
       const cause = classify({ status: null, code, subcode: null, isTransient: false, retryAfterSeconds: null })
       const fact = { tenant, phone_number_id: phoneNumberId, code }
-      if (cause.class === 'hold_template' && code !== null) {
+      if (cause.class === 'hold_template' && code !== null && templateName !== null && language !== null) {
         await holdTemplate(tx, tenant, phoneNumberId, templateName, language, code)
         logger.warn({ ...fact, template: templateName }, 'template.held')
       }

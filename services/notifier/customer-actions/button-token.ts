@@ -1,0 +1,92 @@
+import { type Keyring, openAs, sealAs, VaultError } from '@courier/shared/vault.ts'
+import { personOf } from '../conversations/phone-number.ts'
+import type { Person } from '../conversations/queries.ts'
+import type { Component, MessageTemplate } from '../messaging-api/message-template.ts'
+
+/** The payload of a button with an action begins with it, and no other payload does. */
+export const tokenPrefix = 'courier.'
+
+/** Of a button, from when its message was written. */
+const lifeSeconds = 7 * 86_400
+/** The platform repeats webhooks that long (docs/messaging-api.md#delivery). */
+const redeliverySeconds = 7 * 86_400
+
+/** What a token stands for. */
+export interface ActionButton {
+  readonly messageId: string
+  readonly index: number
+  readonly action: string
+  readonly waybill: string
+}
+
+/** Tokens are bound to these texts: one opens only for the person and the number of its message. */
+const reference = ({ tenant, phoneNumberId, recipient }: Person) => [
+  'courier button 1',
+  tenant,
+  phoneNumberId,
+  personOf(recipient),
+]
+
+/**
+ * At most 250 characters: a payload may have 256 (docs/messaging-api.md#components). So the key's id, the tenant and the person
+ * are not in it.
+ */
+export const sealButton = (keyring: Keyring, person: Person, button: ActionButton, now: Date): string => {
+  const expires = Math.floor(now.getTime() / 1000) + lifeSeconds
+  const { messageId, index, action, waybill } = button
+  const text = [expires.toString(36), index, action, messageId, waybill].join(' ')
+  return tokenPrefix + sealAs(keyring, reference(person), text).sealed.toString('base64url')
+}
+
+/** `unreadable`: forged, altered, or of another tenant, number or person. */
+export type OpenedButton = { kind: 'opened'; button: ActionButton } | { kind: 'unreadable' } | { kind: 'expired' }
+
+/** A press counts by its own time; the platform may report it late. */
+export const openButton = (
+  keyring: Keyring,
+  person: Person,
+  token: string,
+  pressedAt: Date,
+  now: Date,
+): OpenedButton => {
+  const encoded = token.slice(tokenPrefix.length)
+  const sealed = Buffer.from(encoded, 'base64url')
+  // Several texts stand for the same bytes: only ours is taken.
+  if (sealed.toString('base64url') !== encoded) return { kind: 'unreadable' }
+  for (const keyId of keyring.keys.keys()) {
+    const text = openWith(keyring, person, keyId, sealed)
+    const parts = text === undefined ? null : /^([0-9a-z]+) (\d) (\S+) (\S+) (.+)$/s.exec(text)
+    if (!parts) continue
+    const [, expires = '', index, action = '', messageId = '', waybill = ''] = parts
+    const end = Number.parseInt(expires, 36) * 1000
+    if (pressedAt.getTime() > end || now.getTime() > end + redeliverySeconds * 1000) return { kind: 'expired' }
+    return { kind: 'opened', button: { messageId, index: Number(index), action, waybill } }
+  }
+  return { kind: 'unreadable' }
+}
+
+const openWith = (keyring: Keyring, person: Person, keyId: string, sealed: Buffer): string | undefined => {
+  try {
+    return openAs(keyring, reference(person), { keyId, sealed })
+  } catch (error) {
+    if (!(error instanceof VaultError)) throw error
+    return undefined
+  }
+}
+
+/** The template as it is written: a token in place of each action. */
+export const sealActions = (
+  keyring: Keyring,
+  message: Person & { readonly id: string; readonly waybillNumber?: string | null },
+  template: MessageTemplate,
+  now: Date,
+): MessageTemplate => {
+  if (!template.components.some(({ action }) => action !== undefined)) return template
+  const sealOne = ({ action, ...component }: Component): Component => {
+    if (action === undefined) return component
+    const { id: messageId, waybillNumber } = message
+    const button = { messageId, index: Number(component.index), action, waybill: waybillNumber ?? '' }
+    return { ...component, parameters: [{ type: 'payload', payload: sealButton(keyring, message, button, now) }] }
+  }
+  return { ...template, components: template.components.map(sealOne) }
+}

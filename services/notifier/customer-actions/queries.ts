@@ -1,0 +1,168 @@
+import { sql } from 'kysely'
+import { personOf } from '../conversations/phone-number.ts'
+import type { Person } from '../conversations/queries.ts'
+import type { Tx } from '../database/tables.ts'
+import type { ActionButton } from './button-token.ts'
+
+/** A person pressed a button of one of our messages. */
+export interface Press {
+  readonly person: Person
+  readonly button: ActionButton
+  readonly at: Date
+  /** The API's id of the customer's message. */
+  readonly inboundId: string
+}
+
+/** Stores each press once; returns how many are new. Rows are written in their keys' order. */
+export const insertPresses = async (tx: Tx, presses: readonly Press[]): Promise<number> => {
+  if (presses.length === 0) return 0
+  const { rows } = await sql`
+    insert into customer_actions
+      (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action, inbound_id, happened_at)
+    select distinct on (tenant_id, action_id) tenant_id, action_id, message_id, number, recipient, waybill, action, inbound_id, at
+    from (
+      select tenant_id collate "C" as tenant_id, (message_id || ' ' || place) collate "C" as action_id, message_id, number,
+        recipient, waybill, action, inbound_id, at
+      from unnest(${presses.map(({ person }) => person.tenant)}::text[], ${presses.map(({ button }) => button.messageId)}::text[],
+        ${presses.map(({ button }) => button.index)}::integer[], ${presses.map(({ person }) => person.phoneNumberId)}::text[],
+        ${presses.map(({ person }) => personOf(person.recipient))}::text[], ${presses.map(({ button }) => button.waybill)}::text[],
+        ${presses.map(({ button }) => button.action)}::text[], ${presses.map(({ inboundId }) => inboundId)}::text[],
+        ${presses.map(({ at }) => at)}::timestamptz[])
+        as given (tenant_id, message_id, place, number, recipient, waybill, action, inbound_id, at)
+    ) given
+    order by tenant_id, action_id, at
+    on conflict do nothing
+    returning 1`.execute(tx)
+  return rows.length
+}
+
+/** What a person wrote, or the place that they shared. */
+export interface Written {
+  readonly person: Person
+  readonly text: string
+  readonly at: Date
+  readonly inboundId: string
+}
+
+/** Puts off by this the end of waiting for an address, from the press on. */
+const addressMinutes = 60
+
+/** For the timeline; with it from the start an address is not delivered. */
+export const addressTooLong = 'The address has more than 500 characters.'
+
+/**
+ * Stores as an address what a person wrote within an hour of the newest press of `change_address` that has none and was not
+ * refused. Returns how many are new. The people's conversations must be locked.
+ */
+export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLength: number): Promise<number> => {
+  if (written.length === 0) return 0
+  const { rows } = await sql`
+    insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action, inbound_id,
+      address, detail, happened_at)
+    select distinct on (press.tenant_id, press.action_id) press.tenant_id, press.action_id || ' address', press.message_id,
+      press.phone_number_id, press.recipient, press.waybill_number, press.action, given.inbound_id,
+      case when not given.is_long then given.text end, case when given.is_long then ${addressTooLong} end, given.at
+    from unnest(${written.map(({ person }) => person.tenant)}::text[], ${written.map(({ person }) => person.phoneNumberId)}::text[],
+      ${written.map(({ person }) => personOf(person.recipient))}::text[], ${written.map(({ inboundId }) => inboundId)}::text[],
+      ${written.map(({ text }) => text)}::text[], ${written.map(({ text }) => text.length > maxLength)}::boolean[],
+      ${written.map(({ at }) => at)}::timestamptz[])
+      with ordinality as given (tenant_id, phone_number_id, recipient, inbound_id, text, is_long, at, place)
+    cross join lateral (
+      select p.* from customer_actions p
+      where p.tenant_id = given.tenant_id and p.phone_number_id = given.phone_number_id and p.recipient = given.recipient
+        and p.action = 'change_address' and p.action_id not like '% address' and coalesce(p.outcome, 'asked') = 'asked'
+        and given.at between p.happened_at and p.happened_at + make_interval(mins => ${addressMinutes}::integer)
+        and not exists (
+          select from customer_actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id || ' address')
+      order by p.happened_at desc, p.position desc
+      limit 1
+    ) press
+    where not exists (
+      select from customer_actions a
+      where a.tenant_id = given.tenant_id and a.phone_number_id = given.phone_number_id and a.recipient = given.recipient
+        and a.action = 'change_address' and a.inbound_id = given.inbound_id)
+    order by press.tenant_id, press.action_id, given.at, given.place
+    on conflict do nothing
+    returning 1`.execute(tx)
+  return rows.length
+}
+
+/** An action of the customer that orders has not responded to. */
+export interface WaitingAction {
+  readonly tenant: string
+  readonly id: string
+  readonly waybill: string
+  readonly action: string
+  readonly address: string | null
+  /** Why we refuse it, whatever orders says. */
+  readonly detail: string | null
+  readonly happenedAt: Date
+}
+
+/** Claims due actions, of each waybill the oldest alone. Until the claim ends no other process takes them. */
+export const claimActions = async (tx: Tx, count: number, claimSeconds: number): Promise<WaitingAction[]> => {
+  const { rows } = await tx.client.query({
+    name: 'claim_actions',
+    text: `
+      with due as (
+        select a.tenant_id, a.action_id from customer_actions a
+        where a.outcome is null and a.due_at <= now() and not exists (
+          select from customer_actions earlier
+          where earlier.tenant_id = a.tenant_id and earlier.waybill_number = a.waybill_number and earlier.outcome is null
+            and earlier.position < a.position)
+        order by a.due_at
+        limit $1
+        for update of a skip locked
+      )
+      update customer_actions a set due_at = now() + make_interval(secs => $2), attempts = a.attempts + 1
+      from due where a.tenant_id = due.tenant_id and a.action_id = due.action_id
+      returning a.tenant_id as tenant, a.action_id as id, a.waybill_number as waybill, a.action, a.address, a.detail,
+        a.happened_at as "happenedAt"`,
+    values: [count, claimSeconds],
+  })
+  return rows
+}
+
+/** Actions without a response are given up after this long. */
+const keptDays = 3
+const longestBackoffSeconds = 120
+
+/** Puts actions off by their failures, or gives them up. Returns the ids of the latter. */
+export const postponeActions = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<string[]> => {
+  const { rows } = await sql<{ id: string; outcome: string | null }>`
+    update customer_actions a set
+      due_at = now() + make_interval(secs => least(${longestBackoffSeconds}, power(2, least(a.attempts, 10) - 1))),
+      outcome = case when a.created_at < now() - make_interval(days => ${keptDays}) then 'expired' end,
+      address = case when a.created_at >= now() - make_interval(days => ${keptDays}) then a.address end
+    where tenant_id = ${tenant} and action_id = any(${ids}::text[]) and outcome is null
+    returning action_id as id, outcome`.execute(tx)
+  return rows.flatMap(({ id, outcome }) => (outcome === null ? [] : id))
+}
+
+export interface ActionResult {
+  readonly id: string
+  readonly outcome: string
+  readonly detail: string | null
+}
+
+/** Stores what orders responded and forgets addresses. Returns the ids of those that had no outcome yet. */
+export const storeResults = async (tx: Tx, tenant: string, results: readonly ActionResult[]): Promise<Set<string>> => {
+  const { rows } = await sql<{ id: string }>`
+    update customer_actions a set outcome = given.outcome, detail = given.detail, address = null
+    from unnest(${results.map(({ id }) => id)}::text[], ${results.map(({ outcome }) => outcome)}::text[],
+      ${results.map(({ detail }) => detail)}::text[]) as given (action_id, outcome, detail)
+    where a.tenant_id = ${tenant} and a.action_id = given.action_id and a.outcome is null
+    returning a.action_id as id`.execute(tx)
+  return new Set(rows.map(({ id }) => id))
+}
+
+/** The newest actions about a waybill. */
+export const findActions = (tx: Tx, tenant: string, waybill: string, limit: number) =>
+  tx
+    .selectFrom('customer_actions')
+    .select(['action_id', 'message_id', 'action', 'outcome', 'detail', 'happened_at'])
+    .where('tenant_id', '=', tenant)
+    .where('waybill_number', '=', waybill)
+    .orderBy('position', 'desc')
+    .limit(limit)
+    .execute()

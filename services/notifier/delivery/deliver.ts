@@ -1,0 +1,112 @@
+import type { CustomerActionResults } from '@courier/shared/contract/customer-actions.ts'
+import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import {
+  type ActionResult,
+  claimActions,
+  postponeActions,
+  storeResults,
+  type WaitingAction,
+} from '../customer-actions/queries.ts'
+import type { Tx } from '../database/tables.ts'
+import { processIn } from '../events/process.ts'
+import type { OrdersClient } from '../orders-client/orders-client.ts'
+
+export interface DeliveryOptions {
+  readonly pool: pg.Pool
+  readonly logger: Logger
+  readonly orders: OrdersClient
+  /** Called when outcomes made messages. */
+  readonly onQueued: () => void
+  /** Called with the number of actions of each outcome. */
+  readonly onOutcome: (outcome: string, count: number) => void
+}
+
+/** Of 100 that a request may carry (shared/contract/customer-actions.ts): their orders come back, however long their texts are. */
+const claimedAtOnce = 50
+/** Another process claims a dead one's actions after that; orders takes each once. */
+const claimSeconds = 10
+
+/** Claims due actions and delivers them to orders. True when there may be more to deliver at once. */
+export const deliverDue = async (options: DeliveryOptions): Promise<boolean> => {
+  const claimed = await inAllTenants(options.pool, (tx: Tx) => claimActions(tx, claimedAtOnce, claimSeconds))
+  let isAvailable = true
+  for (const [tenant, actions] of Map.groupBy(claimed, ({ tenant }) => tenant))
+    isAvailable = (await deliver(options, tenant, actions)) && isAvailable
+  return claimed.length > 0 && isAvailable
+}
+
+/**
+ * Where orders refuses a request each of its actions is delivered alone: the error of one is not the others'. False when orders is
+ * unavailable.
+ */
+const deliver = async (
+  options: DeliveryOptions,
+  tenant: string,
+  actions: readonly WaitingAction[],
+): Promise<boolean> => {
+  const { pool, logger, orders, onQueued, onOutcome } = options
+  const response = await orders.act({ tenant, actions: actions.map(toAction) })
+  if (response.kind === 'refused' && actions.length > 1) {
+    for (const action of actions) await deliver(options, tenant, [action])
+    return true
+  }
+  const results = response.kind === 'done' ? resultsOf(actions, response.results) : []
+  const missing = actions.filter(({ id }) => !results.some(result => result.id === id)).map(({ id }) => id)
+  if (results.length > 0) {
+    const stored = await store(pool, tenant, results)
+    for (const { outcome } of stored) onOutcome(outcome, 1)
+    if (stored.length > 0) onQueued()
+    logger.info({ tenant, actions: stored.length }, 'actions.delivered')
+  }
+  if (missing.length > 0) await putOff(options, tenant, missing, response.kind)
+  return response.kind !== 'unavailable'
+}
+
+const putOff = async (
+  { pool, logger, onOutcome }: DeliveryOptions,
+  tenant: string,
+  ids: readonly string[],
+  response: string,
+): Promise<void> => {
+  const expired = await inTenant(pool, tenant, (tx: Tx) => postponeActions(tx, tenant, ids))
+  if (expired.length > 0) onOutcome('expired', expired.length)
+  logger.warn({ tenant, actions: ids.length, expired: expired.length, response }, 'actions.not_delivered')
+}
+
+const toAction = ({ id, waybill, action, address, happenedAt }: WaitingAction) => ({
+  id,
+  waybill_number: waybill,
+  action,
+  ...(address !== null && { address }),
+  happened_at: happenedAt.toISOString(),
+})
+
+type Result = ActionResult & { readonly event: OrderEvent | undefined }
+
+/** What orders responded, except for what we refuse ourselves. */
+const resultsOf = (actions: readonly WaitingAction[], results: CustomerActionResults['data']): Result[] =>
+  results.flatMap(({ id, order, ...given }) => {
+    const action = actions.find(each => each.id === id)
+    if (!action) return []
+    const { outcome, detail } = action.detail === null ? given : { outcome: 'refused' as const, detail: action.detail }
+    const type = `${action.action}.${outcome}`
+    const event = order ? { id: `${id} ${outcome}`, type, happened_at: new Date().toISOString(), order } : undefined
+    return [{ id, outcome, detail, event }]
+  })
+
+/** Stores outcomes with the messages that the tenant's rules make of them. Returns those that are new. */
+const store = (pool: pg.Pool, tenant: string, results: readonly Result[]): Promise<Result[]> =>
+  inTenant(pool, tenant, async (tx: Tx) => {
+    const ids = await storeResults(tx, tenant, results)
+    const fresh = results.filter(({ id }) => ids.has(id))
+    await processIn(
+      tx,
+      tenant,
+      fresh.flatMap(({ event }) => event ?? []),
+    )
+    return fresh
+  })

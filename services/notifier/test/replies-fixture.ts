@@ -1,0 +1,100 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { Test } from 'tap'
+import { storeSecret } from '../channels/secrets.ts'
+import type { Tx } from '../database/tables.ts'
+import type { OrdersClient } from '../orders-client/orders-client.ts'
+import { phoneNumberId, until } from './fixture.ts'
+import { orderEvent, standIn } from './orders-stand-in.ts'
+import { build, serviceToken } from './portal.ts'
+import { giveRules } from './rules-of-demo.ts'
+
+export const waybill = 'DM00000001'
+export const customer = '94770000101'
+
+const actions = ['confirm_order', 'cancel_order', 'change_address', 'call_me']
+/** The places of the buttons of delivery_options. */
+export const [confirm, cancel, changeAddress, callMe] = [0, 1, 2, 3]
+
+export const rules = [
+  {
+    on: 'order.created',
+    template: 'delivery_options',
+    language: 'en_US',
+    body: ['{{customer_name}}', '{{waybill_number}}'],
+    buttons: actions.map((action, index) => ({ index, action })),
+  },
+  { on: 'confirm_order.done', text: 'Thank you {{customer_name}}.\nSee you tomorrow.' },
+  { on: 'cancel_order.refused', text: 'It is {{status_name}} already.' },
+  { on: 'change_address.asked', text: 'Where to?' },
+  { on: 'change_address.done', text: 'The new address is noted.' },
+  { on: 'change_address.refused', text: 'The address stays.' },
+  { on: 'call_me.requested', text: 'We will call.' },
+  { on: 'call_me.declined', text: 'We cannot call: {{note}}' },
+]
+
+/** The whole notifier between a stand-in for orders and the simulator, whose webhooks reach it over HTTP. */
+export const prepare = async (t: Test) => {
+  const orders = await standIn(t, { waybill_number: waybill }, { waybill_number: 'DM2' })
+  return { ...(await prepareWith(t, orders.client)), orders }
+}
+
+/** The same without the stand-in. */
+export const prepareWith = async (t: Test, orders: OrdersClient) => {
+  const log: string[] = []
+  const built = await build(t, undefined, orders, { log })
+  const { pool, keyring, app, control, rows } = built
+  await inTenant(pool, 'demo', (tx: Tx) =>
+    storeSecret(tx, keyring, { tenant: 'demo', phoneNumberId, kind: 'app_secret' }, 'demo-app-secret'),
+  )
+  await giveRules(pool, rules)
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  control.behave({ webhook_url: `${url}/webhooks/messaging` })
+  built.queue.start()
+  built.actions.start()
+  const deliver = async (...events: object[]): Promise<void> => {
+    const headers = { authorization: `Bearer ${serviceToken}`, 'content-type': 'application/json' }
+    const payload = { tenant: 'demo', events }
+    const response = await app.inject({ method: 'POST', url: '/internal/events', headers, payload })
+    if (response.statusCode !== 200) throw new Error(response.body)
+  }
+  /** The id that the API gave to the message about an order. */
+  const offer = async (waybill_number = waybill): Promise<string> => {
+    const offers = () => control.messages().filter(({ template }) => template !== null)
+    const before = offers().length
+    await deliver(orderEvent(`${waybill_number} 1`, { waybill_number }))
+    await until('the message is there', async () => offers().length > before)
+    return offers()[0]?.id ?? ''
+  }
+  const texts = (): string[] =>
+    control
+      .messages()
+      .filter(({ template }) => template === null)
+      .map(({ rendered }) => rendered.body)
+      .toReversed()
+  const stored = () => rows('select * from customer_actions order by position')
+  /** Waits until so many actions have an outcome. */
+  const settled = async (count: number) => {
+    await until(`${count} actions are settled`, async () => {
+      const outcomes = (await stored()).map(({ outcome }) => outcome)
+      return outcomes.length === count && !outcomes.includes(null)
+    })
+    return stored()
+  }
+  const texted = (count: number) => until(`${count} texts`, async () => texts().length === count)
+  /** Until every webhook is delivered. */
+  const heard = () =>
+    until('webhooks are delivered', async () => {
+      const { waiting, under_way, to_retry } = control.summary().webhooks
+      return waiting + under_way + to_retry === 0
+    })
+  const counted = async (name: string): Promise<number> => {
+    const { payload } = await app.inject({ url: '/metrics' })
+    return Number(
+      payload
+        .split('\n')
+        .find(line => line.startsWith(`${name} `))
+        ?.split(' ')[1] ?? 0,
+    )
+  }
+  return { ...built, url, log, deliver, offer, texts, stored, settled, texted, heard, counted }
+}

@@ -1,0 +1,87 @@
+import { createServiceClient } from '@courier/shared/http/service-client.ts'
+import { pino } from 'pino'
+import t from 'tap'
+import { createOrdersClient } from '../services/notifier/orders-client/http-client.ts'
+import type { OrdersClient } from '../services/notifier/orders-client/orders-client.ts'
+import { until } from '../services/notifier/test/fixture.ts'
+import { serviceToken } from '../services/notifier/test/portal.ts'
+import { callMe, cancel, changeAddress, confirm, prepareWith } from '../services/notifier/test/replies-fixture.ts'
+import { createTokenFor } from '../services/orders/access/token-commands.ts'
+import { build } from '../services/orders/test/build.ts'
+import { batch, order } from '../services/orders/test/tenant.ts'
+
+t.test('what a customer presses happens in orders, and the customer hears of it', async t => {
+  let client: OrdersClient | undefined
+  const late: OrdersClient = {
+    find: (...of) => client?.find(...of) ?? Promise.resolve({ kind: 'unavailable' }),
+    act: of => client?.act(of) ?? Promise.resolve({ kind: 'unavailable' }),
+  }
+  const notifier = await prepareWith(t, late)
+  const { control, settled, texts, texted } = notifier
+  const orders = await build(t, {
+    notifier: createServiceClient({ baseUrl: notifier.url, serviceToken }),
+    serviceToken,
+  })
+  const url = await orders.app.listen({ host: '127.0.0.1', port: 0 })
+  const reached = createOrdersClient({ url, serviceToken, logger: pino({ level: 'silent' }) })
+  client = reached
+  t.teardown(() => reached.close())
+  orders.relay.start()
+  const { token } = await createTokenFor(orders.pool, { tenant: 'demo', staff: 'Ruwan' })
+  const staff = async (path: string, payload?: object) => {
+    const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo' }
+    const method = payload ? ('POST' as const) : ('GET' as const)
+    const response = await orders.app.inject({
+      method,
+      url: `/api/staff/order${path}`,
+      headers,
+      ...(payload && { payload }),
+    })
+    return response.json()
+  }
+  const offered = () => control.messages().filter(({ template }) => template !== null)
+  const phones = ['0770000101', '0770000102', '0770000103']
+  const booked = await orders.bulk(
+    batch(phones.map(customer_phone => order({ customer_phone, initial_status_key: 'key_1' }))),
+  )
+  t.equal(booked.status, 200)
+  const waybills: string[] = booked.body.data
+  await until('the customers have their messages', async () => offered().length === 3)
+  const messageOf = (n: number): string => offered().find(({ to }) => to === `9477000010${n + 1}`)?.id ?? ''
+  const press = (n: number, index: number, copies = 1) => control.press({ message_id: messageOf(n), index, copies })
+  const statusOf = async (n: number): Promise<string> =>
+    (await orders.rows('select status_key from orders where waybill_number = $1', [waybills[n]]))[0].status_key
+
+  press(0, confirm, 2)
+  await settled(1)
+  t.equal(await statusOf(0), 'key_2')
+  press(1, cancel, 2)
+  press(1, cancel)
+  t.match((await settled(2))[1], { outcome: 'done' })
+  t.equal(await statusOf(1), 'key_3')
+  await texted(1)
+
+  press(2, changeAddress)
+  t.match((await settled(3))[2], { outcome: 'asked' })
+  control.inbound({ from: '94770000103', text: '12 Galle Road, Matara' })
+  t.match((await settled(4))[3], { outcome: 'done' })
+  const [{ customer_address }] = await orders.rows('select customer_address from orders where waybill_number = $1', [
+    waybills[2],
+  ])
+  t.equal(customer_address, '12 Galle Road, Matara')
+
+  press(2, callMe)
+  t.match((await settled(5))[4], { outcome: 'requested' })
+  const [request] = (await staff('/requests')).data
+  t.match(request, { waybill_number: waybills[2], status: 'open' })
+  await staff(`/requests/${request.id}/decision`, { decision: 'declined', note: 'no line there' })
+  await texted(5)
+  t.same(texts(), [
+    'Thank you Nimali Perera.\nSee you tomorrow.',
+    'Where to?',
+    'The new address is noted.',
+    'We will call.',
+    'We cannot call: no line there',
+  ])
+  t.equal((await notifier.stored()).length, 5, 'each press once')
+})
