@@ -21,7 +21,9 @@ const offsetAt = (time: number, timeZone: string): number => {
   return sign === '-' ? -amount : amount
 }
 
+/** Not an offset or an abbreviation, which Postgres reads in its own way: +05:30 is west of Greenwich there. */
 export const isTimeZone = (name: string): boolean => {
+  if (name !== 'UTC' && !/^[A-Za-z_]+(\/[A-Za-z0-9_+-]+)+$/.test(name)) return false
   try {
     offsetAt(0, name)
     return true

@@ -2,7 +2,7 @@ import type { Applied, Change } from '@courier/shared/cli/changes.ts'
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type pg from 'pg'
 import { storeChannel } from '../channels/store.ts'
 import { findTariffs } from '../costs/queries.ts'
@@ -30,6 +30,8 @@ export const applyFile = async (
     tenant.id,
     async (tx: Tx): Promise<Applied> => {
       await lockTenant(tx, tenant.id)
+      if (tenant.time_zone && !(await hasTimeZone(tx, tenant.time_zone)))
+        return { kind: 'refused', errors: { 'tenant.time_zone': [unknownToPostgres(tenant.time_zone)] } }
       const found = await applySettings(tx, tenant)
       for (const channel of channels) found.push(...(await storeChannel(tx, keyring, tenant.id, channel)))
       const rules = await applyRules(tx, tenant.id, file.rules)
@@ -50,6 +52,14 @@ export const applyFile = async (
   )
 }
 
+/** Postgres and Node have a list of time zones each. */
+const hasTimeZone = async (tx: Tx, name: string): Promise<boolean> => {
+  const { rows } = await sql`select from pg_timezone_names where lower(name) = lower(${name})`.execute(tx)
+  return rows.length > 0
+}
+
+const unknownToPostgres = (name: string) =>
+  `Postgres does not know the time zone ${name}: its time zone data are older.`
 const needsCurrency = 'The currency field is required: the tenant has tariffs or a budget.'
 const needsTimeZone = 'The time zone field is required: the tenant or a rule has send_between.'
 

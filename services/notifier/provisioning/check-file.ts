@@ -40,7 +40,7 @@ export const checkFile = (value: unknown, environment: Environment): CheckedFile
   if (!isSupportedCountry(value.tenant.country))
     add('tenant.country', `There are no phone numbers of a country ${value.tenant.country}.`)
   if (value.tenant.time_zone !== undefined && !isTimeZone(value.tenant.time_zone))
-    add('tenant.time_zone', `There is no time zone ${value.tenant.time_zone}.`)
+    add('tenant.time_zone', `There is no time zone ${value.tenant.time_zone}: give UTC or a name such as Asia/Colombo.`)
   checkHours(value.tenant.send_between, 'tenant', add)
   checkChannels(value, add)
   checkRules(value, add)

@@ -216,4 +216,11 @@ t.test('hours are checked in the file, and need a time zone', async t => {
   t.ok(await apply(ofRule, { time_zone }))
   t.equal(await apply(ofRule, { time_zone }), 0, 'the same file changes nothing')
   t.strictSame(await apply(undefined), ['tenant.time_zone'], 'the rules that stay need it')
+  const checked = check([], { time_zone })
+  if (checked.kind === 'refused') throw new Error(JSON.stringify(checked.errors))
+  const tenant = { ...checked.file.tenant, time_zone: 'Asia/Unheard_Of' }
+  t.match(await applyFile(pool, keyring, { ...checked.file, tenant }, false), {
+    kind: 'refused',
+    errors: { 'tenant.time_zone': [/^Postgres does not know/] },
+  })
 })

@@ -85,8 +85,10 @@ t.test('the next time is within the hours, and no minute before it is', t => {
 })
 
 t.test('time zones are those that Intl knows', t => {
-  for (const name of [colombo, 'UTC', 'Asia/Kolkata']) t.equal(isTimeZone(name), true, name)
-  for (const name of ['', 'Colombo', 'Asia/Nowhere', 'Asia/Colombo\u0000']) t.equal(isTimeZone(name), false, name)
+  for (const name of [colombo, 'UTC', 'Asia/Kolkata', 'Etc/GMT-5', 'America/Argentina/Ushuaia'])
+    t.equal(isTimeZone(name), true, name)
+  for (const name of ['', 'Colombo', '+05:30', 'IST', 'ACT', 'Asia/Nowhere', 'Asia/Colombo\u0000'])
+    t.equal(isTimeZone(name), false, name)
   t.end()
 })
 

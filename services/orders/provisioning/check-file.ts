@@ -52,6 +52,8 @@ const checkTexts = (value: unknown, path: string, add: Add): void => {
 
 const checkTimeZone = ({ tenant }: TenantFile, add: Add): void => {
   try {
+    // Postgres reads offsets and abbreviations in its own way.
+    if (!/^(UTC|[A-Za-z_]+(\/[A-Za-z0-9_+-]+)+)$/.test(tenant.time_zone)) throw new RangeError()
     new Intl.DateTimeFormat('en', { timeZone: tenant.time_zone })
   } catch {
     add('tenant.time_zone', `There is no time zone ${tenant.time_zone}.`)

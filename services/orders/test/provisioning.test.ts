@@ -44,6 +44,7 @@ const mistakes: [string, unknown, string, string?][] = [
   ['tenant.currency', 'rupee', 'The currency field must be a currency code such as LKR.'],
   ['tenant.country', 'Lanka', 'The country field must be a country code such as LK.'],
   ['tenant.time_zone', 'Mars/Base', 'There is no time zone Mars/Base.'],
+  ['tenant.time_zone', '+05:30', 'There is no time zone +05:30.'],
   ['tenant.waybills.mode', 'both', 'The mode field must be auto or manual.'],
   ['tenant.waybills.format', 'DM', `The format field ${format}`],
   ['tenant.waybills.format', 'DM ##', `The format field ${format}`],
