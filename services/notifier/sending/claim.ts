@@ -5,6 +5,7 @@ import { conversationOf } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { findMarketingTemplates, templateKey } from '../templates/queries.ts'
+import { keepBudget } from './keep-budget.ts'
 import { type DueMessage, keepHours, keepWaybillOrder, limitRecipientRate } from './postpone.ts'
 import { availableTokens } from './timing.ts'
 
@@ -58,7 +59,8 @@ export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Cla
     const share = Math.max(1, Math.floor(options.room / channels.length))
     const counts = channels.map(({ tokens }) => Math.min(Math.floor(tokens), share))
     const due = await claimDue(tx, channels, counts, options.claimSeconds)
-    const allowed = await keepHours(tx, due, now)
+    const affordable = await keepBudget(tx, due)
+    const allowed = await keepHours(tx, affordable, now)
     const first = await keepWaybillOrder(tx, allowed)
     const ready = await limitRecipientRate(tx, first, options.pairSeconds)
     await takeTokens(tx, channels, ready)
@@ -132,7 +134,7 @@ const claimDue = async (
           select case when t.held_at is null then 'budget' else 'refused' end from channels c join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
           where c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
             and t.name = m.template ->> 'name' and t.language = m.template -> 'language' ->> 'code'
-            and (t.held_at is not null or t.budget_paused_at is not null)
+            and (t.held_at is not null or t.budget_paused_at is not null and m.waybill_number is null)
         ) as "templateHold"`,
     values: [channels.map(c => c.tenant), channels.map(c => c.phoneNumberId), counts, claimSeconds],
   })

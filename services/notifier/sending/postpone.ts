@@ -21,7 +21,7 @@ export interface DueMessage {
   readonly supersededBy: string | null
   /**
    * refused: by the API; the message waits until the catalogue approves its template again. budget: it is a marketing message
-   * and the tenant's budget is used up.
+   * about no parcel, and the tenant's budget is used up.
    */
   readonly templateHold: 'refused' | 'budget' | null
   readonly waybillNumber: string | null

@@ -5,17 +5,15 @@ import { lockConversations } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import type { ClaimedMessage } from './claim.ts'
+import { budgetSeconds, waitsForBudget } from './keep-budget.ts'
 
 /** Why a due message must not be sent now. */
 export type BlockReason =
   | { kind: 'cancelled'; detail: string }
   | { kind: 'failed'; detail: string }
   | { kind: 'held'; detail: string }
-  /** Due again after `seconds`; not an attempt. With a detail, those behind it of the same waybill do not wait for it. */
+  /** Due again after `seconds`; not an attempt. */
   | { kind: 'wait'; seconds: number; detail?: string }
-
-/** Those that wait are claimed again and again: in a minute they would take the tokens of messages that may be sent. */
-const budgetSeconds = 600
 
 /** What the pre-send check looks at. */
 export type DueToCheck = Pick<
@@ -36,8 +34,7 @@ export const blockReasonOf = (message: DueToCheck, now: Date): BlockReason | und
     return holdsUntilOpen
       ? { kind: 'held', detail: 'waits for the customer to write' }
       : { kind: 'failed', detail: 'No conversation was open when it was due.' }
-  if (message.templateHold === 'budget')
-    return { kind: 'wait', seconds: budgetSeconds, detail: "waits: the month's budget is used up" }
+  if (message.templateHold === 'budget') return { kind: 'wait', seconds: budgetSeconds, detail: waitsForBudget }
   return message.templateHold ? { kind: 'wait', seconds: 60 } : undefined
 }
 
@@ -65,17 +62,12 @@ export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[], n
         text: `
           with blocked as (
             update messages m set status = $4, status_at = now(), due_at = now() + make_interval(secs => $5),
-              send_at = case when $4 = 'queued' and $6::text is not null then now() + make_interval(secs => $5) else m.send_at end,
               error_meaning = case when $4 = 'failed' then $6 end
             where m.tenant_id = $1 and m.message_id = $2 and m.fence = $3::bigint and m.status = 'queued'
             returning m.tenant_id, m.message_id, m.status
           )
           insert into message_events (tenant_id, message_id, status, detail)
-          select tenant_id, message_id, status, $6 from blocked b
-          where status <> 'queued' or $6 is not null and not exists (
-            select from message_events e
-            where e.tenant_id = b.tenant_id and e.message_id = b.message_id and e.detail = $6
-          )`,
+          select tenant_id, message_id, status, $6 from blocked where status <> 'queued'`,
         values: [tenant, id, fence, status, seconds, detail],
       })
     })

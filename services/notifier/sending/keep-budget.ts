@@ -1,0 +1,64 @@
+import type { Tx } from '../database/tables.ts'
+import type { DueMessage } from './postpone.ts'
+
+export const waitsForBudget = "waits: the month's budget is used up"
+
+/** How long a message waits before the budget is looked at again. */
+export const budgetSeconds = 600
+
+/** Of one number, in one statement. */
+const maxPutOff = 10_000
+
+/**
+ * The budget: returns the messages that do not wait for it. Puts the others off, with those due behind them on the same number, before
+ * they cost a token or a recipient's slot: messages that may be sent do not queue behind them. Not an attempt.
+ */
+export const keepBudget = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {
+  const waiting = due.filter(({ templateHold }) => templateHold === 'budget')
+  if (waiting.length === 0) return [...due]
+  const numbers = [...new Map(waiting.map(message => [`${message.tenant} ${message.phoneNumberId}`, message])).values()]
+  await tx.client.query({
+    name: 'keep_budget',
+    text: `
+      with first as materialized (
+        select candidate.* from unnest($1::text[], $2::text[]) as number (tenant_id, phone_number_id)
+        cross join lateral (
+          select m.tenant_id, m.phone_number_id, m.message_id, m.template, m.waybill_number from messages m
+          where m.tenant_id = number.tenant_id and m.phone_number_id = number.phone_number_id
+            and m.status = 'queued' and m.due_at <= now()
+          order by m.due_at
+          limit ${maxPutOff}
+        ) candidate
+      ), paused as materialized (
+        select tenant_id, message_id from unnest($3::text[], $4::text[]) as claimed (tenant_id, message_id)
+        union
+        select f.tenant_id, f.message_id from first f
+        join channels c on c.tenant_id = f.tenant_id and c.phone_number_id = f.phone_number_id
+        join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
+          and t.name = f.template ->> 'name' and t.language = f.template -> 'language' ->> 'code'
+        where f.waybill_number is null and t.held_at is null and t.budget_paused_at is not null
+      ), locked as (
+        select m.tenant_id, m.message_id from messages m join paused using (tenant_id, message_id)
+        where m.status = 'queued'
+        for update of m skip locked
+      ), late as (
+        update messages m set due_at = now() + make_interval(secs => $5), is_paced = false
+        from locked where m.tenant_id = locked.tenant_id and m.message_id = locked.message_id
+        returning m.tenant_id, m.message_id
+      )
+      insert into message_events (tenant_id, message_id, status, detail)
+      select tenant_id, message_id, 'queued', $6 from late l
+      where not exists (
+        select from message_events e where e.tenant_id = l.tenant_id and e.message_id = l.message_id and e.detail = $6
+      )`,
+    values: [
+      numbers.map(({ tenant }) => tenant),
+      numbers.map(({ phoneNumberId }) => phoneNumberId),
+      waiting.map(({ tenant }) => tenant),
+      waiting.map(({ id }) => id),
+      budgetSeconds,
+      waitsForBudget,
+    ],
+  })
+  return due.filter(({ templateHold }) => templateHold !== 'budget')
+}
