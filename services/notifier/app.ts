@@ -30,10 +30,11 @@ import { createEffects } from './sending/effects.ts'
 import { countSends, watchMessages } from './sending/metrics.ts'
 import { Queue } from './sending/queue.ts'
 import { createSender } from './sending/sender.ts'
+import { logCategory } from './templates/category-changes.ts'
 import { templates } from './templates/routes.ts'
 import { timeline } from './timeline/routes.ts'
 import { webhooks } from './webhooks/routes.ts'
-import { logCategory, logTraced, reactToFailures } from './webhooks/settle-messages.ts'
+import { logTraced, reactToFailures } from './webhooks/settle-messages.ts'
 
 export interface NotifierOptions extends Edge {
   pool: pg.Pool

@@ -4,7 +4,7 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
-import { dayOf } from './price.ts'
+import { applyAnnounced, logCategory } from '../templates/category-changes.ts'
 import { reportCosts } from './report.ts'
 
 /** A tenant's budget as last checked. */
@@ -51,15 +51,15 @@ interface Checked extends Budget {
  * Sums the month and stores how far the budget got. undefined: there is none, or another process has checked it within the
  * last minute.
  */
-const checkBudget = async (tx: Tx, tenant: string, now: Date): Promise<Checked | undefined> => {
-  const { rows: due } = await sql<{ time_zone: string }>`
+const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined> => {
+  const { rows: due } = await sql<{ time_zone: string; today: string }>`
     update budgets b set checked_at = now() from tenants t
     where b.tenant_id = ${tenant} and t.tenant_id = b.tenant_id
       and (b.checked_at is null or b.checked_at <= now() - make_interval(secs => ${intervalSeconds - 5}))
-    returning coalesce(t.time_zone, 'UTC') as time_zone`.execute(tx)
-  const timeZone = due[0]?.time_zone
-  if (timeZone === undefined) return undefined
-  const today = dayOf(now, timeZone)
+    returning coalesce(t.time_zone, 'UTC') as time_zone,
+      (now() at time zone coalesce(t.time_zone, 'UTC'))::date::text as today`.execute(tx)
+  if (!due[0]) return undefined
+  const { time_zone: timeZone, today } = due[0]
   const month = `${today.slice(0, 7)}-01`
   const { total } = await reportCosts(tx, tenant, { from: month, to: today, timeZone }, 'category')
   const since = (column: 'warned_at' | 'paused_at', limit: ReturnType<typeof sql>) => sql`
@@ -78,10 +78,17 @@ const checkBudget = async (tx: Tx, tenant: string, now: Date): Promise<Checked |
   return rows[0]
 }
 
-/** Checks the budgets of all tenants that no process has checked within the last minute. */
-export const checkBudgets = async (pool: pg.Pool, logger: Logger, now = new Date()): Promise<void> => {
+/**
+ * Makes announced changes of categories that are due, and checks the budgets that no process has checked within the last minute, of
+ * all tenants.
+ */
+export const checkBudgets = async (pool: pg.Pool, logger: Logger): Promise<void> => {
   for (const tenant of await findTenantIds(pool)) {
-    const checked = await inTenant(pool, tenant, (tx: Tx) => checkBudget(tx, tenant, now)).catch(err =>
+    const changes = await inTenant(pool, tenant, (tx: Tx) => applyAnnounced(tx, tenant)).catch(err =>
+      logger.warn({ err, tenant }, 'template.category_not_changed'),
+    )
+    changes?.forEach(logCategory(logger))
+    const checked = await inTenant(pool, tenant, (tx: Tx) => checkBudget(tx, tenant)).catch(err =>
       logger.warn({ err, tenant }, 'budget.check_failed'),
     )
     if (!checked) continue

@@ -15,6 +15,14 @@ export const findTariffs = async (tx: Tx, tenant: string): Promise<TenantTariffs
   return { currency: settings?.currency ?? null, timeZone: settings?.time_zone ?? 'UTC', tariffs: rows }
 }
 
+/** The day by the tenant's clocks, as Postgres has it. */
+export const findToday = async (tx: Tx, timeZone: string): Promise<string> => {
+  const { rows } = await sql<{ today: string }>`select (now() at time zone ${timeZone})::date::text as today`.execute(
+    tx,
+  )
+  return rows[0]?.today ?? ''
+}
+
 /** Joins `tariff`, with its price, to rows with tenant_id, category, country and is_free: `chooseTariff` in SQL. */
 export const tariffJoin = (rows: string, day: RawBuilder<unknown>): RawBuilder<unknown> => {
   const of = (column: string) => sql.ref(`${rows}.${column}`)

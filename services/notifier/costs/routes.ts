@@ -6,8 +6,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { type Budget, findBudget } from './budget.ts'
-import { dayOf } from './price.ts'
-import { findTariffs } from './queries.ts'
+import { findTariffs, findToday } from './queries.ts'
 import { costGroups, maxGroups, maxUnpriced, type Period, reportCosts } from './report.ts'
 
 const Day = (description: string) =>
@@ -103,8 +102,7 @@ export const costs: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, {
         response: { 200: Costs, ...errorResponses(400, 401, 422, 429, 503) },
       },
     },
-    request =>
-      inTenant(pool, request.staff.tenant, (tx: Tx) => readCosts(tx, request.staff.tenant, request.query, new Date())),
+    request => inTenant(pool, request.staff.tenant, (tx: Tx) => readCosts(tx, request.staff.tenant, request.query)),
   )
 }
 
@@ -112,10 +110,9 @@ const readCosts = async (
   tx: Tx,
   tenant: string,
   { group = 'day', ...query }: Static<typeof CostsQuery>,
-  now: Date,
 ): Promise<Static<typeof Costs>> => {
   const { currency, timeZone } = await findTariffs(tx, tenant)
-  const period = readPeriod(query, dayOf(now, timeZone), timeZone)
+  const period = readPeriod(query, await findToday(tx, timeZone), timeZone)
   const { groups, total, unpriced } = await reportCosts(tx, tenant, period, group)
   const { from, to } = period
   const budget = budgetView(await findBudget(tx, tenant))

@@ -10,7 +10,7 @@ import { firstStatus } from '../messages/insert.ts'
 import type { MessageBody, MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { blockReasonOf } from '../sending/pre-send-check.ts'
-import type { CatalogueTemplate } from '../templates/catalogue.ts'
+import { type CatalogueTemplate, categoryAt } from '../templates/catalogue.ts'
 import { render } from '../templates/render.ts'
 import type { Preflight } from './view.ts'
 
@@ -56,10 +56,11 @@ export const preflightOf = (examined: Examined, context: PreflightContext): Pref
     hours: hours ? { between: [...hours.between], time_zone: hours.timeZone } : null,
     ...left,
     price: priceOf(context.tariffs, {
-      category: known?.category,
+      category: categoryAt(known, at),
       country: recipient && countryOf(recipient),
       at,
-      isWindowOpen: isOpen(lastInboundAt, at),
+      // What is held for a window leaves only within one.
+      isWindowOpen: isOpen(lastInboundAt, at) || (channel?.plan === 'free' && checked?.holdsUntilOpen === true),
     }),
   }
 }
@@ -86,8 +87,8 @@ const leaving = (
       ...message,
       plan: channel.plan,
       conversation: conversation(channel, message.recipient),
-      isMarketing: known?.category === 'MARKETING',
-      templateHold: known?.budgetPausedAt ? 'budget' : null,
+      isMarketing: categoryAt(known, at) === 'MARKETING',
+      templateHold: known?.budgetPausedAt && message.waybillNumber === null ? 'budget' : null,
       supersededBy: null,
     },
     at,

@@ -34,7 +34,13 @@ export interface CatalogueTemplate extends ListedTemplate {
   readonly heldCode: number | null
   /** Set while the tenant's budget keeps it from being sent. */
   readonly budgetPausedAt: Date | null
+  /** A change of its category that is announced; null: there is none, or it was made. */
+  readonly announced: { readonly to: string; readonly at: Date } | null
 }
+
+/** The category that a delivery at that time has. */
+export const categoryAt = (template: CatalogueTemplate | undefined, at: Date): string | undefined =>
+  template?.announced && template.announced.at <= at ? template.announced.to : template?.category
 
 /** A button as a send sees it: its place in the list is its index. */
 export interface TemplateButton {

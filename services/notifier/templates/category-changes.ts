@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
 
 /** A change of a template's category as a webhook reports it (docs/messaging-api.md#category-changes). */
@@ -35,6 +36,21 @@ export const reportCategories = async (tx: Tx, reports: readonly CategoryReport[
   return changes
 }
 
+/**
+ * Makes the announced changes whose time has come: the webhook that says so may be lost. Each is then stored as if it was reported at
+ * its time, so that it is made once and a later catalogue or webhook prevails.
+ */
+export const applyAnnounced = async (tx: Tx, tenant: string): Promise<CategoryChange[]> => {
+  const { rows } = await sql<CategoryReport>`
+    update templates set category = category_to, category_reported_at = category_at
+    where tenant_id = ${tenant} and category_at <= now() and category_at > category_reported_at
+    returning tenant_id as tenant, waba_id as "wabaId", name, language, category_from as "from", category_to as "to",
+      category_at as at, false as "isAnnounced", category_reported_at as "reportedAt"`.execute(tx)
+  const changes: CategoryChange[] = []
+  for (const report of rows) changes.push({ ...report, pausedRules: await pauseRules(tx, report) })
+  return changes
+}
+
 const storeReport = async (tx: Tx, report: CategoryReport): Promise<boolean> => {
   const { tenant, wabaId, name, language, from = null, to, at, isAnnounced, reportedAt } = report
   const { numAffectedRows } = await sql`
@@ -58,3 +74,11 @@ const pauseRules = async (tx: Tx, { tenant, wabaId, name, language, to }: Catego
       )`.execute(tx)
   return Number(numAffectedRows ?? 0)
 }
+
+export const logCategory =
+  (logger: Logger) =>
+  ({ tenant, name, language, from, to, at, isAnnounced, pausedRules }: CategoryChange): void =>
+    logger.warn(
+      { tenant, template: name, language, from, to, at, paused_rules: pausedRules },
+      isAnnounced ? 'template.category_announced' : 'template.category_changed',
+    )

@@ -18,6 +18,7 @@ const columns = [
   'category_from',
   'category_to',
   'category_at',
+  'category_reported_at',
   'budget_paused_at',
 ] as const
 
@@ -73,7 +74,12 @@ const toTemplate = (row: TemplateRow): CatalogueTemplate => ({
   heldAt: row.held_at,
   heldCode: row.held_code,
   budgetPausedAt: row.budget_paused_at,
+  announced: announcedOf(row),
 })
+
+/** `applyAnnounced` of category-changes.ts moves the time of the report to that of the change. */
+const announcedOf = ({ category_to: to, category_at: at, category_reported_at: reportedAt }: TemplateRow) =>
+  to !== null && at !== null && reportedAt !== null && at > reportedAt ? { to, at } : null
 
 export interface TemplateFilter {
   readonly name?: string | undefined

@@ -194,6 +194,7 @@ const shown = ({
   category_from: from,
   category_to: to,
   category_at: at,
+  category_reported_at: _,
   ...row
 }: TemplateRow): Static<typeof Template> => ({
   ...row,

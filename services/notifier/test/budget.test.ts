@@ -4,7 +4,7 @@ import t from 'tap'
 import { checkBudgets } from '../costs/budget.ts'
 import type { Tx } from '../database/tables.ts'
 import { applyBudget } from '../provisioning/apply-costs.ts'
-import { reportCategories } from '../templates/category-changes.ts'
+import { applyAnnounced, reportCategories } from '../templates/category-changes.ts'
 import { messageTo, until } from './fixture.ts'
 import { orderEvent } from './orders-stand-in.ts'
 import { build, serviceToken } from './portal.ts'
@@ -27,11 +27,11 @@ await catalogue('order_delivered', 'MARKETING')
 await catalogue('order_cancelled', 'UTILITY')
 
 const logger = pino({}, { write: line => log.push(JSON.parse(line).msg) })
-/** What the log says of the budgets, as of that time. */
-const check = async (now = new Date()) => {
+/** What the log says of the budgets. */
+const check = async () => {
   log.length = 0
   await rows('update budgets set checked_at = null')
-  await checkBudgets(pool, logger, now)
+  await checkBudgets(pool, logger)
   return log.join()
 }
 const setBudget = (monthly: string | undefined, warn_at_percent = 80) =>
@@ -85,11 +85,13 @@ t.test('at the limit marketing messages wait, and no others, until the budget is
   await spend(3)
   t.equal(await check(), 'budget.used_up')
   t.match(await budget(), { spent: '10', marketing_paused: true })
-  const marketing = await send('order_delivered', '0770000101', { waybill_number: 'DM1' })
+  const marketing = await send('order_delivered')
   const said = async () => (await messageOf(marketing)).timeline.map(({ detail }: { detail: string }) => detail)
   await until('it waits', async () => (await said()).length === 2)
-  const utility = await send('order_cancelled', '0770000101', { waybill_number: 'DM1' })
-  await until('the other one is sent, though about the same parcel', () => isAccepted(utility), 5)
+  const utility = await send('order_cancelled')
+  await until('the other one is sent', () => isAccepted(utility), 5)
+  const parcel = await send('order_delivered', '0770000101', { waybill_number: 'DM1' })
+  await until('so is marketing about a parcel', () => isAccepted(parcel), 5)
   await rows('update messages set due_at = now() where message_id = $1', [marketing])
   queue.wake()
   await until(
@@ -101,7 +103,7 @@ t.test('at the limit marketing messages wait, and no others, until the budget is
   t.match(listed, { budget_paused_at: String, held: null })
   t.strictSame(
     control.messages().map(({ template }) => template?.name),
-    ['order_cancelled'],
+    ['order_delivered', 'order_cancelled'],
   )
   await setBudget('20')
   t.equal(await check(), 'budget.marketing_resumed')
@@ -110,14 +112,37 @@ t.test('at the limit marketing messages wait, and no others, until the budget is
   await until('it is sent', () => isAccepted(marketing))
 })
 
+t.test('messages that wait for the budget take nothing from those that are sent', async t => {
+  await rows(`update templates set budget_paused_at = now() where category = 'MARKETING'`)
+  await rows('update channels set rate = 20, budget = 20, budget_at = now()')
+  await rows(
+    `insert into messages (tenant_id, message_id, phone_number_id, recipient, template, status, due_at, expires_at)
+     select tenant_id, 'msg_' || lpad(n::text, 25, '0'), phone_number_id, recipient, template, 'queued',
+       now() - interval '1 minute', now() + interval '1 day'
+     from messages, generate_series(1, 2000) n where template ->> 'name' = 'order_delivered' and waybill_number is null`,
+  )
+  const utility = await send('order_cancelled')
+  await until('it is sent', () => isAccepted(utility), 10)
+  const [{ waiting }] = await rows(
+    `select count(*)::int as waiting from messages m join message_events e using (tenant_id, message_id)
+     where m.status = 'queued' and due_at > now() + interval '9 minutes' and e.detail = 'waits: the month''s budget is used up'`,
+  )
+  t.equal(waiting, 2000)
+  await rows(`update messages set status = 'cancelled' where status = 'queued'`)
+  await rows('update templates set budget_paused_at = null')
+})
+
 t.test('a new month, and no budget, let marketing messages go on', async t => {
   await setBudget('5')
   t.equal(await check(), 'budget.used_up')
   const paused = async () => (await rows('select from templates where budget_paused_at is not null')).length
   t.equal(await paused(), 1)
-  t.equal(await check(new Date(Date.now() + 32 * 86_400_000)), 'budget.marketing_resumed')
+  await rows(`update budgets set month = month - interval '1 month'`)
+  await rows(`update message_prices set priced_at = priced_at - interval '32 days'`)
+  t.equal(await check(), 'budget.marketing_resumed')
   t.equal(await paused(), 0)
   t.match(await budget(), { spent: '0', marketing_paused: false, warned_at: null })
+  await spend(10)
   t.equal(await check(), 'budget.used_up')
   t.strictSame(await setBudget(undefined), [{ kind: 'budget', id: 'demo', change: 'removed' }])
   t.equal(await paused(), 0)
@@ -177,4 +202,24 @@ t.test('a rule whose template changed its category stops until it is applied aga
   t.match(await deliver(), [{ failed: false }, { failed: false }])
   t.strictSame(await report(false), [])
   t.match(await deliver(), [{ failed: false }, { failed: false }], 'a repeated webhook does not pause it again')
+})
+
+t.test('an announced change is made when its time comes, without another webhook, once', async t => {
+  await rows(
+    `update templates set category = 'UTILITY', category_from = 'UTILITY', category_to = 'MARKETING',
+       category_at = now() + interval '1 hour', category_reported_at = now() - interval '1 day' where name = 'order_cancelled'`,
+  )
+  const apply = () => inTenant(pool, 'demo', (tx: Tx) => applyAnnounced(tx, 'demo'))
+  const category = async () => (await call('GET', '/api/templates?name=order_cancelled')).body.data[0].category
+  t.strictSame(await apply(), [], 'it lies ahead')
+  await rows(`update templates set category_at = now() - interval '1 second' where category_at > now()`)
+  log.length = 0
+  await checkBudgets(pool, logger)
+  t.ok(log.includes('template.category_changed'))
+  t.equal(await category(), 'MARKETING')
+  const [rule] = await rows('select paused_reason from rules where pauses_on_category_change')
+  t.match(rule, { paused_reason: /became MARKETING/ })
+  await rows(`update templates set category = 'UTILITY' where name = 'order_cancelled'`)
+  t.strictSame(await apply(), [])
+  t.equal(await category(), 'UTILITY', 'what a later catalogue says stays')
 })

@@ -305,6 +305,15 @@ t.test('it says what the delivery costs, and that the budget is used up', async 
   const tariff = { amount: '0.0165', currency: 'USD', category: 'utility', is_free: false, reason: 'tariff' }
   t.strictSame(await price('order_delivered', stranger), tariff)
   t.match(await price('order_delivered', writer), { amount: '0', is_free: true, reason: 'open_window' })
+  const held = saying('order_delivered', two, { channel: '200', hold_until_open: true })
+  t.match(await look(held), { status: 'held', price: { amount: '0', is_free: true, reason: 'open_window' } })
+  await rows(
+    `update templates set category_to = 'MARKETING', category_at = now() + interval '2 hours', category_reported_at = now()
+     where name = 'order_delivered'`,
+  )
+  t.match(await price('order_delivered', stranger), { category: 'utility' })
+  const afterwards = await look(saying('order_delivered', two, { send_at: inHours(3) }))
+  t.match(afterwards.price, { category: 'marketing', amount: null, reason: 'no_tariff' })
   t.match(await price('unknown', stranger), { amount: null, reason: 'no_category' })
   await rows(`update templates set budget_paused_at = now() where category = 'MARKETING'`)
   t.match(await look(saying('offer', two)), {
@@ -312,6 +321,8 @@ t.test('it says what the delivery costs, and that the budget is used up', async 
     leaves_at: null,
     waits_for: "waits: the month's budget is used up",
   })
+  const parcel = await look(saying('offer', two, { waybill_number: 'DM1' }))
+  t.match(parcel, { status: 'queued', leaves_at: String, waits_for: null })
 })
 
 t.test('a message at the end of its hours leaves when they begin again', async t => {

@@ -28,7 +28,7 @@ const listed = (fields: Record<string, unknown> = {}) => ({
 const template = (fields: Record<string, unknown> = {}, held: Partial<CatalogueTemplate> = {}): CatalogueTemplate => {
   const read = readTemplate(listed(fields))
   if (!read) throw new Error('no template')
-  return { ...read, heldAt: null, heldCode: null, budgetPausedAt: null, ...held }
+  return { ...read, heldAt: null, heldCode: null, budgetPausedAt: null, announced: null, ...held }
 }
 
 const texts = (...values: string[]) => values.map(text => ({ type: 'text' as const, text }))

@@ -3,7 +3,6 @@ import type { Logger } from 'pino'
 import { pauseChannel } from '../channels/queries.ts'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import { classify } from '../messaging-api/classify.ts'
-import type { CategoryChange } from '../templates/category-changes.ts'
 import { holdTemplate } from '../templates/queries.ts'
 import {
   findStatusUpdates,
@@ -134,14 +133,6 @@ export const logTraced =
   (logger: Logger) =>
   ({ message: { tenant, messageId, traceparent }, status }: TracedStatus): void =>
     logger.debug({ tenant, message_id: messageId, ...traceIdOf(traceparent) }, `message.${status}`)
-
-export const logCategory =
-  (logger: Logger) =>
-  ({ tenant, name, language, from, to, at, isAnnounced, pausedRules }: CategoryChange): void =>
-    logger.warn(
-      { tenant, template: name, language, from, to, at, paused_rules: pausedRules },
-      isAnnounced ? 'template.category_announced' : 'template.category_changed',
-    )
 
 /**
  * Draws the same consequences from reported failures as from refused sends: a template is held, a channel
