@@ -1074,6 +1074,7 @@ export interface components {
             address?: string;
             happened_at: string;
             id: string;
+            recipient?: string;
             waybill_number: string;
         };
         CustomerActionResults: {

@@ -25,6 +25,7 @@ export const CustomerAction = Type.Object(
       }),
     ),
     happened_at: UtcTime,
+    recipient: Type.Optional(Type.String({ maxLength: 20, pattern: '^\\d{5,20}$' })),
   },
   { title: 'CustomerAction' },
 )
