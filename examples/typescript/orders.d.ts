@@ -1074,6 +1074,7 @@ export interface components {
             address?: string;
             happened_at: string;
             id: string;
+            /** @description Who pressed: E.164 digits without the plus. Refused once the order has another phone number. */
             recipient?: string;
             waybill_number: string;
         };

@@ -25,7 +25,13 @@ export const CustomerAction = Type.Object(
       }),
     ),
     happened_at: UtcTime,
-    recipient: Type.Optional(Type.String({ maxLength: 20, pattern: '^\\d{5,20}$' })),
+    recipient: Type.Optional(
+      Type.String({
+        maxLength: 20,
+        pattern: '^\\d{5,20}$',
+        description: 'Who pressed: E.164 digits without the plus. Refused once the order has another phone number.',
+      }),
+    ),
   },
   { title: 'CustomerAction' },
 )

@@ -5,7 +5,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables, Tx } from '../database/tables.ts'
-import { checkFields } from '../editing/check-edit.ts'
+import { checkFields, type OrderBefore } from '../editing/check-edit.ts'
 import { editIn, lockOrder, withCatalogue } from '../editing/edit-order.ts'
 import { readEdit } from '../editing/read-edit.ts'
 import { nameOf } from '../orders/check-moves.ts'
@@ -13,7 +13,7 @@ import { isWaybill } from '../orders/find-order.ts'
 import { limitLockWait, moveIn } from '../orders/move.ts'
 import { readOrderDetails } from '../orders/order-details.ts'
 import { findStatuses } from '../orders/status-queries.ts'
-import { cancelledKey, confirmedKey, isFinal } from '../orders/statuses.ts'
+import { cancelledKey, confirmedKey, isFinal, type Statuses } from '../orders/statuses.ts'
 import { findOutcome, insertAction, lockAction, type Outcome } from './queries.ts'
 
 /** An action as it was delivered. */
@@ -57,7 +57,8 @@ const actIn = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Promis
   const outcome = stored ?? (await perform(tx, catalogue, delivered))
   if (!outcome) return undefined
   if (!stored) await insertAction(tx, tenant, action, outcome)
-  const order = (await readOrderDetails(tx, tenant, action.waybill_number)) ?? null
+  const isOurs = outcome.detail !== otherPerson.detail
+  const order = (isOurs && (await readOrderDetails(tx, tenant, action.waybill_number))) || null
   return { result: { id: action.id, ...outcome, order }, isRepeated: stored !== undefined }
 }
 
@@ -65,17 +66,30 @@ const done: Outcome = { outcome: 'done', detail: null }
 const refused = (detail: string): Outcome => ({ outcome: 'refused', detail })
 const refusedBy = (errors: FieldErrors): Outcome => refused(Object.values(errors).flat().join(' '))
 const unknown = refused('The requested waybill does not exist in the system.')
+const otherPerson = refused('The order has another phone number since the message was sent.')
+
+const customer = { isCustomer: true } as const
 
 /** undefined: the catalogue is out of date. */
 const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Promise<Outcome | undefined> => {
-  const { action, address } = delivered.action
+  const { tenant, action: given } = delivered
+  const { action, address, waybill_number: waybill } = given
+  const order = await lockOrder(tx, { tenant, waybill, editor: customer })
+  if (!order) return unknown
+  if (!isRecipient(order, given.recipient)) return otherPerson
   if (action === 'confirm_order') return move(tx, delivered, confirmedKey)
   if (action === 'cancel_order') return move(tx, delivered, cancelledKey)
-  if (action !== 'change_address') return request(tx, delivered)
-  return address === undefined ? askForAddress(tx, delivered) : changeAddress(tx, catalogue, delivered, address)
+  if (action === 'change_address' && address !== undefined) return changeAddress(tx, catalogue, delivered, address)
+  const statuses = await findStatuses(tx, tenant)
+  return action === 'change_address' ? mayGiveAddress(given, order, statuses) : mayRequest(given, order, statuses)
 }
 
-const customer = { isCustomer: true } as const
+/** The notifier wrote to the order's phone number; who got it by mistake decides nothing once it is corrected. */
+const isRecipient = (order: OrderBefore, recipient: string | undefined): boolean =>
+  recipient === undefined ||
+  [order.customer_phone, order.customer_secondary_phone ?? ''].some(phone =>
+    phone.replace(/\D/g, '').includes(recipient.slice(-7)),
+  )
 
 /** In the audit the customer is named by the action. */
 const actorOf = ({ action, requestId }: Delivered): Actor => ({ kind: 'customer', name: action.id, requestId })
@@ -88,17 +102,16 @@ const move = async (tx: Tx, delivered: Delivered, statusKey: string): Promise<Ou
   return moved.kind === 'moved' ? done : refusedBy(moved.errors)
 }
 
-/** The order, locked, with the statuses of its tenant. */
-const lock = (tx: Tx, { tenant, action }: Delivered) =>
-  Promise.all([lockOrder(tx, { tenant, waybill: action.waybill_number, editor: customer }), findStatuses(tx, tenant)])
-
-const askForAddress = async (tx: Tx, delivered: Delivered): Promise<Outcome> => {
-  const [order, statuses] = await lock(tx, delivered)
-  if (!order) return unknown
-  const wanted = { waybill: delivered.action.waybill_number, editor: customer, given: ['customer_address'] }
-  const errors = checkFields(wanted, order.status_key, statuses)
+const mayGiveAddress = (given: CustomerAction, { status_key }: OrderBefore, statuses: Statuses): Outcome => {
+  const wanted = { waybill: given.waybill_number, editor: customer, given: ['customer_address'] }
+  const errors = checkFields(wanted, status_key, statuses)
   return Object.keys(errors).length > 0 ? refusedBy(errors) : { outcome: 'asked', detail: null }
 }
+
+const mayRequest = (given: CustomerAction, { status_key }: OrderBefore, statuses: Statuses): Outcome =>
+  isFinal(statuses.get(status_key))
+    ? refused(`${given.waybill_number} is ${nameOf(status_key, statuses)}: there is nothing left to request.`)
+    : { outcome: 'requested', detail: null }
 
 const changeAddress = async (
   tx: Tx,
@@ -114,13 +127,4 @@ const changeAddress = async (
   if (!edited || edited.kind === 'busy' || edited.kind === 'stale') return undefined
   if (edited.kind === 'unknown') return unknown
   return edited.kind === 'edited' ? done : refusedBy(edited.errors)
-}
-
-const request = async (tx: Tx, delivered: Delivered): Promise<Outcome> => {
-  const [order, statuses] = await lock(tx, delivered)
-  if (!order) return unknown
-  const status = nameOf(order.status_key, statuses)
-  if (isFinal(statuses.get(order.status_key)))
-    return refused(`${delivered.action.waybill_number} is ${status}: there is nothing left to request.`)
-  return { outcome: 'requested', detail: null }
 }

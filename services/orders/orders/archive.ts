@@ -4,7 +4,7 @@ import { findStatuses } from './status-queries.ts'
 
 const ordersAtOnce = 2_000
 
-/** The timelines of orders in a final status whose last event is that old. The orders stay: their waybills are taken. */
+/** The timelines of orders in a final status, without open requests, whose last event is that old. The orders stay: their waybills are taken. */
 export const takeTimelines: TakeOld = async (tx, tenant, days, [at = '-infinity', waybill = '']) => {
   const statuses = [...(await findStatuses(tx, tenant)).values()]
   const final = statuses.filter(({ moves }) => moves.length === 0).map(({ key }) => key)
@@ -17,7 +17,11 @@ export const takeTimelines: TakeOld = async (tx, tenant, days, [at = '-infinity'
     select waybill_number as waybill from order_events
     where tenant_id = ${tenant} and waybill_number = any(${orders.map(({ waybill }) => waybill)}::text[])
       and happened_at >= now() - make_interval(days => ${days})`.execute(tx)
-  const kept = new Set(recent.map(({ waybill }) => waybill))
+  const { rows: open } = await sql<{ waybill: string }>`
+    select waybill_number as waybill from customer_actions
+    where tenant_id = ${tenant} and waybill_number = any(${orders.map(({ waybill }) => waybill)}::text[])
+      and status = 'open'`.execute(tx)
+  const kept = new Set([...recent, ...open].map(({ waybill }) => waybill))
   const old = orders.flatMap(({ waybill }) => (kept.has(waybill) ? [] : waybill))
   const order_events = await deleteRows(tx, tenant, ['order_events', 'waybill_number'], old)
   const order_edits = await deleteRows(tx, tenant, ['order_edits', 'waybill_number'], old)

@@ -346,3 +346,21 @@ t.test('what processes of the version before write is the doing of merchant and 
   t.match(timeline, [{ by: 'staff' }, { by: 'merchant' }, { by: 'merchant' }])
   t.match(edits, [{ by: 'staff' }])
 })
+
+t.test('who got a message by mistake decides nothing once the phone number is corrected', async t => {
+  const waybill = 'DM00000901'
+  await make([waybill], { ...confirmed, customer_phone: '077 000 0101' })
+  const by = (recipient: string) => act(action(waybill, 'change_address', { recipient }))
+  t.match(await by('94770000101'), [{ outcome: 'asked' }])
+  t.equal(
+    (await request('PATCH', `/api/public/merchant/order/${waybill}`, { customer_phone: '0770000102' }, { token }))
+      .status,
+    200,
+  )
+  const stranger = action(waybill, 'cancel_order', { recipient: '94770000101' })
+  const detail = 'The order has another phone number since the message was sent.'
+  for (let times = 0; times < 2; times++)
+    t.strictSame(await act(stranger), [{ id: stranger.id, outcome: 'refused', detail, order: null }])
+  t.match(await by('94770000102'), [{ outcome: 'asked' }])
+  t.match(await act(action(waybill, 'cancel_order', { recipient: '94770000102' })), [{ outcome: 'done' }])
+})
