@@ -212,11 +212,13 @@ t.test('a repeated press does not wait for the outcome that is being stored', as
 })
 
 t.test('replies to what happened before a restore are in doubt, and are not sent', async t => {
-  const { pool, control, offer, settled, rows, texts } = await prepare(t)
-  const message_id = await offer()
-  const in_doubt_before = new Date(Date.now() + 60_000)
+  const { orders, pool, control, offer, settled, rows, texts } = await prepare(t)
+  orders.decide.loses = true
+  control.press({ message_id: await offer(), index: confirm })
+  await until('it was tried', async () => orders.acted.length > 0)
+  const in_doubt_before = new Date()
   await inTenant(pool, 'demo', (tx: Tx) => tx.updateTable('tenants').set({ in_doubt_before }).execute())
-  control.press({ message_id, index: confirm })
+  orders.decide.loses = false
   await settled(1)
   t.match(await rows(`select status from messages where rule_event = 'confirm_order.done'`), [{ status: 'unknown' }])
   t.same(texts(), [])
