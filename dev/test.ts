@@ -29,7 +29,8 @@ const onlyInAll = [
   /^dev\/(install|test)\.test\.ts$/,
 ]
 /** Of a first run: these start before all others. */
-const knownSlow = /\/(admin|login-floods|provisioning|process|start|outbox[a-z-]*|events|login|fair)\.test\.ts$/
+const knownSlow =
+  /check\.ts$|\/(compose|upgrade|bench|crash|apply-rules|admin|dev\/test|login-floods|provisioning|process|start|outbox[a-z-]*|events|login|fair)\.test\.ts$|(killed|restored|cost)$/
 const checks = 'dev/check.ts'
 /** A file, and the words that it gets. */
 const shortForms = 'trust/promises.test.ts'

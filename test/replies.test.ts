@@ -55,6 +55,11 @@ t.test('what a customer presses happens in orders, and the customer hears of it'
   press(0, confirm, 2)
   await settled(1)
   t.equal(await statusOf(0), 'key_2')
+  const entries = (await notifier.call('GET', `/api/timeline/${waybills[0]}`)).body.data.timeline
+  t.match(
+    entries.find(({ status_key, kind }: Record<string, string>) => kind === 'tracking' && status_key === 'key_2'),
+    { by: 'customer' },
+  )
   press(1, cancel, 2)
   press(1, cancel)
   t.match((await settled(2))[1], { outcome: 'done' })

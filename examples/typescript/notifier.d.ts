@@ -964,6 +964,8 @@ export interface components {
                 timeline: ({
                     /** @description ISO 8601, UTC */
                     at: string;
+                    /** @description Who did it: merchant, staff or customer. */
+                    by?: string;
                     /** @enum {string} */
                     kind: "tracking";
                     note: string | null;
@@ -973,6 +975,8 @@ export interface components {
                 } | {
                     /** @description ISO 8601, UTC */
                     at: string;
+                    /** @description Who did it: merchant, staff or customer. */
+                    by?: string;
                     fields: string[];
                     /** @enum {string} */
                     kind: "edit";
@@ -2797,7 +2801,8 @@ export interface operations {
                      *             "status_key": "key_2",
                      *             "status_name": "CONFIRMED",
                      *             "staff_name": null,
-                     *             "note": null
+                     *             "note": null,
+                     *             "by": "merchant"
                      *           }
                      *         ]
                      *       }

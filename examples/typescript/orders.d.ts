@@ -1495,6 +1495,21 @@ export interface components {
                 total: components["schemas"]["OrderTotals"];
             };
         };
+        OrderTimelineEvent: {
+            /**
+             * @description Who did it.
+             * @enum {string}
+             */
+            by: "merchant" | "staff" | "customer";
+            /** @description ISO 8601, UTC, with six decimals. */
+            date_time: string;
+            date_time_ago: string;
+            status: components["schemas"]["StatusLabel"];
+            user: {
+                first_name: string;
+                last_name: string;
+            };
+        };
         OrderTotals: {
             cancelled: number;
             /** @description Of delivered orders. */
@@ -1865,17 +1880,12 @@ export interface components {
             remark: string | null;
             status: components["schemas"]["StatusLabel"];
             /** @description Newest first. */
-            timeline: components["schemas"]["TrackingEvent"][];
+            timeline: components["schemas"]["OrderTimelineEvent"][];
             waybill_number: string;
             /** @description Kilograms. */
             weight: number;
         };
         TrackingEvent: {
-            /**
-             * @description Who did it.
-             * @enum {string}
-             */
-            by: "merchant" | "staff" | "customer";
             /** @description ISO 8601, UTC, with six decimals. */
             date_time: string;
             date_time_ago: string;
@@ -4061,8 +4071,7 @@ export interface operations {
                      *           "user": {
                      *             "first_name": "Lanka Shoes",
                      *             "last_name": ""
-                     *           },
-                     *           "by": "merchant"
+                     *           }
                      *         }
                      *       ]
                      *     }
@@ -4135,8 +4144,7 @@ export interface operations {
                      *           "user": {
                      *             "first_name": "Lanka Shoes",
                      *             "last_name": ""
-                     *           },
-                     *           "by": "merchant"
+                     *           }
                      *         }
                      *       ]
                      *     }
@@ -5085,8 +5093,7 @@ export interface operations {
                      *             "user": {
                      *               "first_name": "Lanka Shoes",
                      *               "last_name": ""
-                     *             },
-                     *             "by": "merchant"
+                     *             }
                      *           }
                      *         ],
                      *         "order": {

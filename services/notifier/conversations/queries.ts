@@ -26,6 +26,8 @@ export interface Inbound extends Person {
   readonly reason?: string
 }
 
+type Recorded = Person & Conversation & { readonly now: Date }
+
 const customer: Actor = { kind: 'customer', name: 'message' }
 
 const state = sql`last_inbound_at as "lastInboundAt",
@@ -34,12 +36,12 @@ const state = sql`last_inbound_at as "lastInboundAt",
 
 /**
  * Opens conversations and stores opt-outs, each by the message's own time: neither order nor repetition matters.
- * Returns the state of each conversation. Rows are locked in their keys' order.
+ * Returns the state of each conversation, and the time by Postgres' clock. Rows are locked in their keys' order.
  */
-export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promise<(Person & Conversation)[]> => {
+export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promise<Recorded[]> => {
   if (messages.length === 0) return []
   const wishOf = ({ keyword, scope = 'all' }: Inbound) => keyword && `${keyword} ${scope}`
-  const { rows } = await sql<Person & Conversation>`
+  const { rows } = await sql<Recorded>`
     insert into conversations as c (tenant_id, phone_number_id, recipient, last_inbound_at, opted_out_at, opted_in_at,
       marketing_out_at, marketing_in_at)
     select tenant_id, phone_number_id, recipient, max(at) filter (where is_own),
@@ -63,7 +65,8 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
       opted_in_at = greatest(c.opted_in_at, excluded.opted_in_at),
       marketing_out_at = greatest(c.marketing_out_at, excluded.marketing_out_at),
       marketing_in_at = greatest(c.marketing_in_at, excluded.marketing_in_at)
-    returning tenant_id as tenant, phone_number_id as "phoneNumberId", recipient, ${state}`.execute(tx)
+    returning tenant_id as tenant, phone_number_id as "phoneNumberId", recipient, ${state},
+      now() as now`.execute(tx)
   const optOuts = messages.flatMap(({ keyword, by = customer, scope = 'all', reason = null, ...message }) =>
     keyword
       ? [{ ...message, recipient: personOf(message.recipient), isOut: keyword === 'stop', by, scope, reason }]

@@ -13,24 +13,29 @@ export interface Press {
   readonly inboundId: string
 }
 
-/** Stores each press once; returns how many are new. Rows are written in their keys' order. */
+/**
+ * Stores each press once, the earliest first; returns how many are new. The people's conversations must be locked. Known rows are
+ * left out: whoever locks one may wait for a conversation.
+ */
 export const insertPresses = async (tx: Tx, presses: readonly Press[]): Promise<number> => {
   if (presses.length === 0) return 0
   const { rows } = await sql`
     insert into customer_actions
       (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action, inbound_id, happened_at)
-    select distinct on (tenant_id, action_id) tenant_id, action_id, message_id, number, recipient, waybill, action, inbound_id, at
+    select tenant_id, action_id, message_id, number, recipient, waybill, action, inbound_id, at
     from (
-      select tenant_id collate "C" as tenant_id, (message_id || ' ' || place) collate "C" as action_id, message_id, number,
-        recipient, waybill, action, inbound_id, at
-      from unnest(${presses.map(({ person }) => person.tenant)}::text[], ${presses.map(({ button }) => button.messageId)}::text[],
-        ${presses.map(({ button }) => button.index)}::integer[], ${presses.map(({ person }) => person.phoneNumberId)}::text[],
+      select distinct on (tenant_id, action_id) *
+      from unnest(${presses.map(({ person }) => person.tenant)}::text[], ${presses.map(({ button }) => `${button.messageId} ${button.index}`)}::text[],
+        ${presses.map(({ button }) => button.messageId)}::text[], ${presses.map(({ person }) => person.phoneNumberId)}::text[],
         ${presses.map(({ person }) => personOf(person.recipient))}::text[], ${presses.map(({ button }) => button.waybill)}::text[],
         ${presses.map(({ button }) => button.action)}::text[], ${presses.map(({ inboundId }) => inboundId)}::text[],
         ${presses.map(({ at }) => at)}::timestamptz[])
-        as given (tenant_id, message_id, place, number, recipient, waybill, action, inbound_id, at)
+        with ordinality as given (tenant_id, action_id, message_id, number, recipient, waybill, action, inbound_id, at, place)
+      order by tenant_id, action_id, at, place
     ) given
-    order by tenant_id, action_id, at
+    where not exists (
+      select from customer_actions a where a.tenant_id = given.tenant_id and a.action_id = given.action_id)
+    order by at, place
     on conflict do nothing
     returning 1`.execute(tx)
   return rows.length
@@ -44,15 +49,15 @@ export interface Written {
   readonly inboundId: string
 }
 
-/** Puts off by this the end of waiting for an address, from the press on. */
+/** How long a text is an address: from when orders asked for it on, or from the press on until then. */
 const addressMinutes = 60
 
 /** For the timeline; with it from the start an address is not delivered. */
 export const addressTooLong = 'The address has more than 500 characters.'
 
 /**
- * Stores as an address what a person wrote within an hour of the newest press of `change_address` that has none and was not
- * refused. Returns how many are new. The people's conversations must be locked.
+ * Stores as an address what a person wrote within an hour of their newest press of `change_address` that was not refused, unless
+ * that has one. Returns how many are new. The people's conversations must be locked.
  */
 export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLength: number): Promise<number> => {
   if (written.length === 0) return 0
@@ -71,9 +76,8 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
       select p.* from customer_actions p
       where p.tenant_id = given.tenant_id and p.phone_number_id = given.phone_number_id and p.recipient = given.recipient
         and p.action = 'change_address' and p.action_id not like '% address' and coalesce(p.outcome, 'asked') = 'asked'
-        and given.at between p.happened_at and p.happened_at + make_interval(mins => ${addressMinutes}::integer)
-        and not exists (
-          select from customer_actions a where a.tenant_id = p.tenant_id and a.action_id = p.action_id || ' address')
+        and given.at between p.happened_at
+          and coalesce(p.asked_at, p.happened_at) + make_interval(mins => ${addressMinutes}::integer)
       order by p.happened_at desc, p.position desc
       limit 1
     ) press
@@ -81,6 +85,8 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
       select from customer_actions a
       where a.tenant_id = given.tenant_id and a.phone_number_id = given.phone_number_id and a.recipient = given.recipient
         and a.action = 'change_address' and a.inbound_id = given.inbound_id)
+      and not exists (
+        select from customer_actions a where a.tenant_id = press.tenant_id and a.action_id = press.action_id || ' address')
     order by press.tenant_id, press.action_id, given.at, given.place
     on conflict do nothing
     returning 1`.execute(tx)
@@ -91,6 +97,8 @@ export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLe
 export interface WaitingAction {
   readonly tenant: string
   readonly id: string
+  readonly phoneNumberId: string
+  readonly recipient: string
   readonly waybill: string
   readonly action: string
   readonly address: string | null
@@ -116,8 +124,8 @@ export const claimActions = async (tx: Tx, count: number, claimSeconds: number):
       )
       update customer_actions a set due_at = now() + make_interval(secs => $2), attempts = a.attempts + 1
       from due where a.tenant_id = due.tenant_id and a.action_id = due.action_id
-      returning a.tenant_id as tenant, a.action_id as id, a.waybill_number as waybill, a.action, a.address, a.detail,
-        a.happened_at as "happenedAt"`,
+      returning a.tenant_id as tenant, a.action_id as id, a.phone_number_id as "phoneNumberId", a.recipient,
+        a.waybill_number as waybill, a.action, a.address, a.detail, a.happened_at as "happenedAt"`,
     values: [count, claimSeconds],
   })
   return rows
@@ -148,12 +156,32 @@ export interface ActionResult {
 /** Stores what orders responded and forgets addresses. Returns the ids of those that had no outcome yet. */
 export const storeResults = async (tx: Tx, tenant: string, results: readonly ActionResult[]): Promise<Set<string>> => {
   const { rows } = await sql<{ id: string }>`
-    update customer_actions a set outcome = given.outcome, detail = given.detail, address = null
+    update customer_actions a set outcome = given.outcome, detail = given.detail, address = null,
+      asked_at = case when given.outcome = 'asked' then now() end
     from unnest(${results.map(({ id }) => id)}::text[], ${results.map(({ outcome }) => outcome)}::text[],
       ${results.map(({ detail }) => detail)}::text[]) as given (action_id, outcome, detail)
     where a.tenant_id = ${tenant} and a.action_id = given.action_id and a.outcome is null
     returning a.action_id as id`.execute(tx)
   return new Set(rows.map(({ id }) => id))
+}
+
+/** The numbers on which the newest such actions about waybills were pressed, by the ids given. */
+export const findPressedNumbers = async (
+  tx: Tx,
+  tenant: string,
+  wanted: readonly { readonly id: string; readonly waybill: string; readonly action: string }[],
+): Promise<Map<string, string>> => {
+  if (wanted.length === 0) return new Map()
+  const { rows } = await sql<{ id: string; number: string }>`
+    select given.id, press.phone_number_id as number
+    from unnest(${wanted.map(({ id }) => id)}::text[], ${wanted.map(({ waybill }) => waybill)}::text[],
+      ${wanted.map(({ action }) => action)}::text[]) as given (id, waybill, action)
+    cross join lateral (
+      select a.phone_number_id from customer_actions a
+      where a.tenant_id = ${tenant} and a.waybill_number = given.waybill and a.action = given.action
+      order by a.position desc limit 1
+    ) press`.execute(tx)
+  return new Map(rows.map(({ id, number }) => [id, number]))
 }
 
 /** The newest actions about a waybill. */

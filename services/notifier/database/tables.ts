@@ -225,6 +225,7 @@ export interface Tables {
     due_at: Generated<Date>
     attempts: Generated<number>
     outcome: ActionOutcome | 'expired' | null
+    asked_at: Date | null
     detail: string | null
   }
   events: {

@@ -29,19 +29,21 @@ export interface DeliveryOptions {
 const claimedAtOnce = 50
 /** Another process claims a dead one's actions after that; orders takes each once. */
 const claimSeconds = 10
+/** Webhooks lock conversations and actions too. */
+const deadlockDetected = '40P01'
 
 /** Claims due actions and delivers them to orders. True when there may be more to deliver at once. */
 export const deliverDue = async (options: DeliveryOptions): Promise<boolean> => {
   const claimed = await inAllTenants(options.pool, (tx: Tx) => claimActions(tx, claimedAtOnce, claimSeconds))
-  let isAvailable = true
+  let isAvailable = false
   for (const [tenant, actions] of Map.groupBy(claimed, ({ tenant }) => tenant))
-    isAvailable = (await deliver(options, tenant, actions)) && isAvailable
-  return claimed.length > 0 && isAvailable
+    isAvailable = (await deliver(options, tenant, actions)) || isAvailable
+  return isAvailable
 }
 
 /**
- * Where orders refuses a request each of its actions is delivered alone: the error of one is not the others'. False when orders is
- * unavailable.
+ * Where orders refuses a request, or fails at it, each of its actions is delivered alone: the error of one is not the others'.
+ * False when orders took none and may be unavailable.
  */
 const deliver = async (
   options: DeliveryOptions,
@@ -50,20 +52,24 @@ const deliver = async (
 ): Promise<boolean> => {
   const { pool, logger, orders, onQueued, onOutcome } = options
   const response = await orders.act({ tenant, actions: actions.map(toAction) })
-  if (response.kind === 'refused' && actions.length > 1) {
-    for (const action of actions) await deliver(options, tenant, [action])
-    return true
+  if ((response.kind === 'refused' || response.kind === 'failed') && actions.length > 1) {
+    let isAvailable = false
+    for (const action of actions) isAvailable = (await deliver(options, tenant, [action])) || isAvailable
+    return isAvailable
   }
   const results = response.kind === 'done' ? resultsOf(actions, response.results) : []
   const missing = actions.filter(({ id }) => !results.some(result => result.id === id)).map(({ id }) => id)
   if (results.length > 0) {
-    const stored = await store(pool, tenant, results)
+    const stored = await store(pool, tenant, results).catch(error => {
+      if ((error as { code?: unknown }).code !== deadlockDetected) throw error
+      return store(pool, tenant, results)
+    })
     for (const { outcome } of stored) onOutcome(outcome, 1)
     if (stored.length > 0) onQueued()
     logger.info({ tenant, actions: stored.length }, 'actions.delivered')
   }
   if (missing.length > 0) await putOff(options, tenant, missing, response.kind)
-  return response.kind !== 'unavailable'
+  return response.kind !== 'unavailable' && response.kind !== 'failed'
 }
 
 const putOff = async (
@@ -77,15 +83,16 @@ const putOff = async (
   logger.warn({ tenant, actions: ids.length, expired: expired.length, response }, 'actions.not_delivered')
 }
 
-const toAction = ({ id, waybill, action, address, happenedAt }: WaitingAction) => ({
+const toAction = ({ id, waybill, action, address, happenedAt, recipient }: WaitingAction) => ({
   id,
   waybill_number: waybill,
   action,
   ...(address !== null && { address }),
   happened_at: happenedAt.toISOString(),
+  recipient,
 })
 
-type Result = ActionResult & { readonly event: OrderEvent | undefined }
+type Result = ActionResult & { readonly event: OrderEvent | undefined; readonly phoneNumberId: string }
 
 /** What orders responded, except for what we refuse ourselves. */
 const resultsOf = (actions: readonly WaitingAction[], results: CustomerActionResults['data']): Result[] =>
@@ -94,8 +101,10 @@ const resultsOf = (actions: readonly WaitingAction[], results: CustomerActionRes
     if (!action) return []
     const { outcome, detail } = action.detail === null ? given : { outcome: 'refused' as const, detail: action.detail }
     const type = `${action.action}.${outcome}`
-    const event = order ? { id: `${id} ${outcome}`, type, happened_at: new Date().toISOString(), order } : undefined
-    return [{ id, outcome, detail, event }]
+    // Its own time: what happened before a restore is in doubt.
+    const happened_at = action.happenedAt.toISOString()
+    const event = order ? { id: `${id} ${outcome}`, type, happened_at, order } : undefined
+    return [{ id, outcome, detail, event, phoneNumberId: action.phoneNumberId }]
   })
 
 /** Stores outcomes with the messages that the tenant's rules make of them. Returns those that are new. */
@@ -103,10 +112,8 @@ const store = (pool: pg.Pool, tenant: string, results: readonly Result[]): Promi
   inTenant(pool, tenant, async (tx: Tx) => {
     const ids = await storeResults(tx, tenant, results)
     const fresh = results.filter(({ id }) => ids.has(id))
-    await processIn(
-      tx,
-      tenant,
-      fresh.flatMap(({ event }) => event ?? []),
-    )
+    const events = fresh.flatMap(({ event }) => event ?? [])
+    const numbers = new Map(fresh.flatMap(({ event, phoneNumberId }) => (event ? [[event.id, phoneNumberId]] : [])))
+    await processIn(tx, tenant, events, numbers)
     return fresh
   })

@@ -1,7 +1,8 @@
-import type { OrderEvent, OrderEvents } from '@courier/shared/contract/order-events.ts'
+import { isStatusEvent, type OrderEvent, type OrderEvents } from '@courier/shared/contract/order-events.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { normalisePhone } from '../conversations/phone-number.ts'
+import { findPressedNumbers } from '../customer-actions/queries.ts'
 import type { EventError, Tx } from '../database/tables.ts'
 import { readContext } from '../messages/accept.ts'
 import { checkMessage, chooseChannel, type SendingContext } from '../messages/check.ts'
@@ -28,11 +29,12 @@ export type Processed = Readonly<Record<EventOutcome, number>>
 export const processEvents = (pool: pg.Pool, { tenant, events }: OrderEvents): Promise<Processed | undefined> =>
   inTenant(pool, tenant, (tx: Tx) => processIn(tx, tenant, events))
 
-/** The same within a transaction of the tenant. */
+/** The same within a transaction of the tenant. `numbers` are those to reply from, by the event's id, where they are known. */
 export const processIn = async (
   tx: Tx,
   tenant: string,
   events: readonly OrderEvent[],
+  numbers?: ReadonlyMap<string, string>,
 ): Promise<Processed | undefined> => {
   const known = await findTenant(tx, tenant)
   if (!known) return undefined
@@ -43,7 +45,8 @@ export const processIn = async (
   const fresh = unique.filter(({ id }) => newIds.has(id))
   const timely = fresh.filter(event => isTimely(event, known.now) || isInDoubt(event))
   const hours = { between: known.send_between, timeZone: known.time_zone }
-  const wanted = applyRules(await findRules(tx, tenant), timely, hours)
+  const pressedOn = numbers ?? (await numbersOf(tx, tenant, timely))
+  const wanted = applyRules(await findRules(tx, tenant), timely, hours, pressedOn)
   const failed = await queue(tx, tenant, wanted, isInDoubt)
   const matched = new Set(wanted.map(({ event }) => event.id))
   return {
@@ -59,6 +62,17 @@ export const processIn = async (
 const isTimely = ({ happened_at }: OrderEvent, now: Date): boolean =>
   now.getTime() - Date.parse(happened_at) < expiryHours * 3_600_000
 
+/** Of decisions about customers' requests: the number on which each was made. */
+const numbersOf = (tx: Tx, tenant: string, events: readonly OrderEvent[]): Promise<Map<string, string>> => {
+  const decisions = events.filter(({ type }) => !isStatusEvent(type))
+  const request = ({ id, type, order: { waybill_number: waybill } }: OrderEvent) => ({
+    id,
+    waybill,
+    action: type.slice(0, type.lastIndexOf('.')),
+  })
+  return findPressedNumbers(tx, tenant, decisions.map(request))
+}
+
 /** A message that a rule makes of an event. */
 interface WantedMessage {
   readonly rule: Rule
@@ -66,11 +80,16 @@ interface WantedMessage {
   readonly request: MessageRequest
 }
 
-const applyRules = (rules: readonly Rule[], events: readonly OrderEvent[], hours: TenantHours): WantedMessage[] =>
+const applyRules = (
+  rules: readonly Rule[],
+  events: readonly OrderEvent[],
+  hours: TenantHours,
+  numbers: ReadonlyMap<string, string>,
+): WantedMessage[] =>
   events.flatMap(event =>
     rules
       .filter(rule => fires(rule, event))
-      .map(rule => ({ rule, event, request: messageOf(rule, event.order, hours) })),
+      .map(rule => ({ rule, event, request: messageOf(rule, event.order, hours, numbers.get(event.id)) })),
   )
 
 /** One statement with all of them could exceed the statement timeout. */

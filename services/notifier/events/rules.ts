@@ -1,3 +1,4 @@
+import { actionOutcomes } from '@courier/shared/contract/customer-actions.ts'
 import {
   isStatusEvent,
   isUnderWay,
@@ -22,10 +23,10 @@ export interface Rule {
   readonly body: readonly string[]
   /** A header of another kind, buttons, and a body with names. */
   readonly components: readonly Component[]
-  /** null: the default one. */
+  /** null: that of the button which the event is about, else the default one. */
   readonly phoneNumberId: string | null
   readonly holdsUntilOpen: boolean
-  /** null: the tenant's. */
+  /** null: the tenant's; for replies, any time. */
   readonly sendBetween: Hours['between'] | null
   /** Events whose rules' messages about the waybill are not sent any more. */
   readonly supersedes: readonly string[]
@@ -65,13 +66,21 @@ const contentOf = (rule: Rule, order: OrderSnapshot): Content => {
   return { ...template, components: template.components.map(component => fillComponent(component, order)) }
 }
 
-/** The rule's message about an order, to its customer. */
-export const messageOf = (rule: Rule, order: OrderSnapshot, { between, timeZone }: TenantHours): MessageRequest => {
-  const ownBetween = rule.sendBetween ?? between
+/** Replies to a customer who has just pressed a button. */
+const isReply = ({ event }: Rule): boolean => actionOutcomes.some(outcome => event.endsWith(`.${outcome}`))
+
+/** The rule's message about an order, to its customer; `phoneNumberId` is of the button that it is about. */
+export const messageOf = (
+  rule: Rule,
+  order: OrderSnapshot,
+  { between, timeZone }: TenantHours,
+  phoneNumberId?: string,
+): MessageRequest => {
+  const ownBetween = rule.sendBetween ?? (isReply(rule) ? null : between)
   return {
     to: order.customer_phone,
     template: contentOf(rule, order),
-    channel: rule.phoneNumberId,
+    channel: rule.phoneNumberId ?? phoneNumberId ?? null,
     waybill_number: order.waybill_number,
     hold_until_open: rule.holdsUntilOpen,
     isUnderWay: isUnderWay(order),

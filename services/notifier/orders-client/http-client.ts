@@ -45,7 +45,8 @@ export const createOrdersClient = ({
     const { status, body } = result
     if (status === 200 && checkResults.Check(body)) return { kind: 'done', results: body.data }
     logger.warn({ status }, 'orders.response_invalid')
-    return { kind: refusals.includes(status) ? 'refused' : 'unavailable' }
+    if (refusals.includes(status)) return { kind: 'refused' }
+    return { kind: status === 404 ? 'unknown' : status >= 500 ? 'failed' : 'unavailable' }
   }
   return { find, act, close: orders.close }
 }

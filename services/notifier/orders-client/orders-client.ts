@@ -12,6 +12,7 @@ export const TrackingEvent = Type.Object({
   at: Type.String(),
   staff_name: orNull,
   note: orNull,
+  by: Type.Optional(Type.String()),
 })
 export type TrackingEvent = Static<typeof TrackingEvent>
 
@@ -22,10 +23,11 @@ export const OrderEdit = Type.Object({
   at: Type.String(),
   staff_name: orNull,
   reason: orNull,
+  by: Type.Optional(Type.String()),
 })
 export type OrderEdit = Static<typeof OrderEdit>
 
-/** An order as orders returns it, its timeline and its edits newest first. Orders of version 0.1.0 has no edits. */
+/** An order as orders returns it, its timeline and its edits newest first. Orders of version 0.1.0 has no edits, and says of none who did it. */
 export const KnownOrder = Type.Composite([
   OrderSnapshot,
   Type.Object({ timeline: Type.Array(TrackingEvent), edits: Type.Optional(Type.Array(OrderEdit)) }),
@@ -37,8 +39,13 @@ export type FoundOrder = { kind: 'found'; order: KnownOrder } | { kind: 'unknown
 /** The sentence of an error response: nothing was changed. */
 export const ordersUnavailable = 'The order cannot be looked up at the moment. Nothing was changed; repeat the call.'
 
-/** `refused`: the request is wrong, and would be again. */
-export type ActedOn = { kind: 'done'; results: CustomerActionResults['data'] } | { kind: 'refused' | 'unavailable' }
+/**
+ * `refused`: the request is wrong, and would be again. `failed`: orders could not handle it, perhaps for one of its actions. `unknown`:
+ * orders lacks the tenant or, of version 0.1.0, the route.
+ */
+export type ActedOn =
+  | { kind: 'done'; results: CustomerActionResults['data'] }
+  | { kind: 'refused' | 'failed' | 'unknown' | 'unavailable' }
 
 /** The orders service. Never rejects, and resolves within seconds. */
 export interface OrdersClient {

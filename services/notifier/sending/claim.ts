@@ -16,6 +16,8 @@ export interface ClaimedMessage extends Omit<DueMessage, 'waybillNumber'> {
   readonly conversation: Conversation | undefined
   /** Looked up for people who opted out of marketing messages; else false. */
   readonly isMarketing: boolean
+  /** By Postgres' clock. */
+  readonly claimedAt: Date
 }
 
 export interface ClaimOptions {
@@ -148,7 +150,7 @@ const addConversations = async (
   messages: readonly DueMessage[],
 ): Promise<ClaimedMessage[]> => {
   const ofNumber = Map.groupBy(messages, message => message.phoneNumberId)
-  const known = channels.map(async ({ tenant, phoneNumberId, plan }) => {
+  const known = channels.map(async ({ tenant, phoneNumberId, plan, now: claimedAt }) => {
     const due = ofNumber.get(phoneNumberId) ?? []
     if (due.length === 0) return []
     const recipients = due.map(({ recipient }) => recipient)
@@ -159,7 +161,7 @@ const addConversations = async (
     const marketing = await findMarketingTemplates(tx, tenant, phoneNumberId, names)
     return due.map(message => {
       const isMarketing = !isPlain(message.template) && marketing.has(templateKey(message.template))
-      return { ...message, plan, conversation: conversations.get(message.recipient), isMarketing }
+      return { ...message, plan, conversation: conversations.get(message.recipient), isMarketing, claimedAt }
     })
   })
   return (await Promise.all(known)).flat()

@@ -107,7 +107,7 @@ const sendWith = async (
   const { tenant, phoneNumberId, recipient, id, traceparent } = message
   const template = isPlain(message.template)
     ? message.template
-    : sealActions(keyring, message, message.template, new Date())
+    : sealActions(keyring, message, message.template, message.claimedAt)
   const send = (accessToken: string) =>
     api.send({ accessToken }, phoneNumberId, { to: recipient, template, callbackData: id, traceparent })
   if (!next) return current ? send(current) : withoutToken

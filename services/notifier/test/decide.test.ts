@@ -17,6 +17,7 @@ const claimed = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   holdsUntilOpen: false,
   conversation: undefined,
   templateHold: null,
+  claimedAt: new Date(),
   isExempt: false,
   isMarketing: false,
   hours: null,

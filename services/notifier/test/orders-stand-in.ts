@@ -23,7 +23,14 @@ export const orderEvent = (
 ): OrderEvent => ({ id, type, happened_at: new Date().toISOString(), order: orderFacts(order) })
 
 const tracking: TrackingEvent[] = [
-  { status_key: 'key_2', status_name: 'CONFIRMED', at: '2026-02-19T19:06:23.000Z', staff_name: 'Ruwan', note: null },
+  {
+    status_key: 'key_2',
+    status_name: 'CONFIRMED',
+    at: '2026-02-19T19:06:23.000Z',
+    staff_name: 'Ruwan',
+    note: null,
+    by: 'staff',
+  },
   { status_key: 'key_1', status_name: 'DRAFT', at: '2026-02-19T18:00:00.000Z', staff_name: null, note: null },
 ]
 
@@ -33,7 +40,11 @@ export const standIn = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
   const state = { asked: [] as string[], atOnce: 0, mostAtOnce: 0, isBroken: false }
   /** What customers asked for, as it came, and what becomes of it. */
   const acted: CustomerAction[] = []
-  const decide = { outcomeOf: (_action: CustomerAction): ActionOutcome => 'done', loses: false }
+  const decide = {
+    outcomeOf: (_action: CustomerAction): ActionOutcome => 'done',
+    loses: false,
+    statusOf: (_actions: readonly CustomerAction[]) => 200,
+  }
   const server = createServer(async (request, response) => {
     if (request.method === 'POST') {
       const { actions } = (await json(request)) as CustomerActions
@@ -45,7 +56,7 @@ export const standIn = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
         detail: decide.outcomeOf(action) === 'refused' ? 'Not any more.' : null,
         order: known.get(action.waybill_number) ?? null,
       }))
-      response.writeHead(state.isBroken ? 500 : 200, { 'content-type': 'application/json' })
+      response.writeHead(state.isBroken ? 500 : decide.statusOf(actions), { 'content-type': 'application/json' })
       return response.end(JSON.stringify({ data }))
     }
     const [, , , tenant, waybill] = (request.url ?? '').split('/').map(decodeURIComponent)

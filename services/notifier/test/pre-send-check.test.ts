@@ -19,6 +19,7 @@ const message: ClaimedMessage = {
   holdsUntilOpen: false,
   conversation: undefined,
   templateHold: null,
+  claimedAt: new Date(),
   isExempt: false,
   isMarketing: false,
   hours: null,

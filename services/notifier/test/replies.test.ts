@@ -1,7 +1,11 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import { pino } from 'pino'
 import t from 'tap'
+import { insertPresses } from '../customer-actions/queries.ts'
+import type { Tx } from '../database/tables.ts'
+import { deliverDue } from '../delivery/deliver.ts'
 import { ActionDelivery } from '../delivery/loop.ts'
-import { until } from './fixture.ts'
+import { phoneNumberId, until } from './fixture.ts'
 import { orderEvent } from './orders-stand-in.ts'
 import { callMe, cancel, changeAddress, confirm, customer, prepare, waybill } from './replies-fixture.ts'
 
@@ -15,7 +19,12 @@ t.test('a button acts once, however often it is pressed, and what becomes of it 
   await heard()
   t.same(texts(), ['Thank you Nimali Perera.\nSee you tomorrow.'])
   t.equal(orders.acted.length, 1)
-  t.match(orders.acted[0], { id: action.action_id, waybill_number: waybill, action: 'confirm_order' })
+  t.match(orders.acted[0], {
+    id: action.action_id,
+    waybill_number: waybill,
+    action: 'confirm_order',
+    recipient: customer,
+  })
   t.match(action.action_id, /^msg_[0-9a-z]{25} 0$/)
   t.match(action, { outcome: 'done', detail: null, address: null })
   t.equal(await counted('webhook_facts_total{kind="pressed"}'), 1)
@@ -107,17 +116,156 @@ t.test('a place is an address too, and one that is too long is refused', async t
 
 t.test('a keyword is no address, and neither is a text that comes an hour late', async t => {
   const { orders, control, offer, settled, stored, rows, heard } = await prepare(t)
-  orders.decide.outcomeOf = () => 'asked'
+  orders.decide.outcomeOf = ({ address }) => (address === undefined ? 'asked' : 'done')
   control.press({ message_id: await offer(), index: changeAddress })
   await settled(1)
   control.inbound({ from: customer, text: 'STOP' })
   await heard()
   t.equal((await stored()).length, 1)
   t.equal((await rows('select 1 from conversations where opted_out_at is not null')).length, 1)
-  await rows(`update customer_actions set happened_at = happened_at - interval '61 minutes'`)
+  await rows(
+    `update customer_actions set asked_at = now() - interval '61 minutes', happened_at = now() - interval '9 hours'`,
+  )
   control.inbound({ from: customer, text: '12 Galle Road' })
   await heard()
   t.equal((await stored()).length, 1)
+  await rows(`update customer_actions set asked_at = now()`)
+  control.inbound({ from: customer, text: '12 Galle Road' })
+  t.match((await settled(2))[1], { outcome: 'done' }, 'the hour counts from when orders asked for it')
+})
+
+t.test('a second text is no address of an earlier press', async t => {
+  const { orders, control, offer, settled, stored, heard } = await prepare(t)
+  orders.decide.outcomeOf = ({ address }) => (address === undefined ? 'asked' : 'done')
+  control.press({ message_id: await offer(), index: changeAddress })
+  await settled(1)
+  control.press({ message_id: await offer('DM2'), index: changeAddress })
+  await settled(2)
+  control.inbound({ from: customer, text: '12 Galle Road' })
+  t.match((await settled(3))[2], { waybill_number: 'DM2' })
+  control.inbound({ from: customer, text: 'Thank you very much' })
+  await heard()
+  t.equal((await stored()).length, 3)
+})
+
+t.test('a reply leaves at once, outside the hours of the tenant too; a decision keeps to them', async t => {
+  const { pool, control, offer, texted, texts, deliver, rows } = await prepare(t)
+  const message_id = await offer()
+  const clock = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16)
+  await inTenant(pool, 'demo', (tx: Tx) =>
+    tx
+      .updateTable('tenants')
+      .set({ time_zone: 'UTC', send_between: [clock(2), clock(3)] })
+      .execute(),
+  )
+  control.press({ message_id, index: confirm })
+  await texted(1)
+  await deliver(orderEvent('decided', { note: 'x' }, 'call_me.declined'))
+  const [decided] = await rows(`select send_at from messages where rule_event = 'call_me.declined'`)
+  t.ok(decided.send_at > new Date())
+  t.equal(texts().length, 1)
+})
+
+/** Stores presses of the customer: actions by waybill, on a number. */
+const insertActions = (rows: (text: string, values: unknown[]) => Promise<unknown>, waybills: string[], number = '1') =>
+  rows(
+    `insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action,
+       inbound_id, happened_at)
+     select 'demo', 'm ' || waybill, 'm', $2, '94770000101', waybill, 'call_me', 'i', now() from unnest($1::text[]) waybill`,
+    [waybills, number],
+  )
+
+t.test('replies and decisions leave from the number on which the button was pressed', async t => {
+  const { orders, rows, settled, deliver } = await prepare(t)
+  orders.decide.outcomeOf = () => 'requested'
+  await rows(
+    `insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, rate)
+     values ('demo', '999', 'Second', 'paid', false, '\\x00', 80)`,
+    [],
+  )
+  await insertActions(rows, ['DM2'], '999')
+  await settled(1)
+  await deliver(orderEvent('decided', { note: 'x', waybill_number: 'DM2' }, 'call_me.declined'))
+  await deliver(orderEvent('other', { note: 'x' }, 'call_me.declined'))
+  const sent = await rows('select rule_event, phone_number_id from messages order by message_id')
+  t.same(
+    sent.map(({ rule_event, phone_number_id }) => [rule_event, phone_number_id]),
+    [
+      ['call_me.requested', '999'],
+      ['call_me.declined', '999'],
+      ['call_me.declined', phoneNumberId],
+    ],
+  )
+})
+
+t.test('a repeated press does not wait for the outcome that is being stored', async t => {
+  const { control, offer, settled, heard, pool, counted } = await prepare(t)
+  const message_id = await offer()
+  control.press({ message_id, index: confirm })
+  await settled(1)
+  await inTenant(pool, 'demo', async (tx: Tx) => {
+    await tx.client.query('update customer_actions set detail = null')
+    control.press({ message_id, index: confirm })
+    await heard()
+  })
+  t.equal(await counted('webhook_facts_total{kind="press_repeated"}'), 1)
+})
+
+t.test('replies to what happened before a restore are in doubt, and are not sent', async t => {
+  const { orders, pool, control, offer, settled, rows, texts } = await prepare(t)
+  orders.decide.loses = true
+  control.press({ message_id: await offer(), index: confirm })
+  await until('it was tried', async () => orders.acted.length > 0)
+  const in_doubt_before = new Date()
+  await inTenant(pool, 'demo', (tx: Tx) => tx.updateTable('tenants').set({ in_doubt_before }).execute())
+  orders.decide.loses = false
+  await settled(1)
+  t.match(await rows(`select status from messages where rule_event = 'confirm_order.done'`), [{ status: 'unknown' }])
+  t.same(texts(), [])
+})
+
+t.test('presses that arrive together act in the order of their times', async t => {
+  const { pool, actions, stored } = await prepare(t)
+  await actions.stop()
+  const person = { tenant: 'demo', phoneNumberId, recipient: customer }
+  const press = (index: number, seconds: number) => ({
+    person,
+    button: { messageId: 'm', index, action: `a${index}`, waybill },
+    at: new Date(Date.UTC(2026, 1, 1, 0, 0, seconds)),
+    inboundId: `i${index}`,
+  })
+  const presses = [press(2, 9), press(0, 5), press(1, 3), press(0, 7), press(3, 3)]
+  t.equal(await inTenant(pool, 'demo', (tx: Tx) => insertPresses(tx, presses)), 4)
+  t.same(
+    (await stored()).map(({ action, happened_at }) => [action, happened_at.getUTCSeconds()]),
+    [
+      ['a1', 3],
+      ['a3', 3],
+      ['a0', 5],
+      ['a2', 9],
+    ],
+  )
+})
+
+t.test('one action that orders fails at, or a tenant that it lacks, hinders no other', async t => {
+  const { orders, actions, pool, rows, stored } = await prepare(t)
+  await actions.stop()
+  await insertActions(rows, ['DM1', 'DM2', 'DM3'])
+  orders.decide.statusOf = of => (of.some(({ waybill_number }) => waybill_number === 'DM2') ? 500 : 200)
+  const logger = pino({ level: 'silent' })
+  const options = { pool, logger, orders: orders.client, onQueued: () => {}, onOutcome: () => {} }
+  t.equal(await deliverDue(options), true)
+  t.same(
+    (await stored()).map(({ outcome }) => outcome),
+    ['done', null, 'done'],
+  )
+  t.equal(orders.acted.length, 6, 'each alone once')
+  await rows('update customer_actions set due_at = now()')
+  t.equal(await deliverDue(options), false, 'nothing was taken')
+  await rows('update customer_actions set due_at = now()')
+  orders.decide.statusOf = () => 404
+  t.equal(await deliverDue(options), true)
+  t.equal(await deliverDue(options), false, 'it is put off')
 })
 
 t.test('while orders is away actions wait, in order, and are delivered afterwards', async t => {

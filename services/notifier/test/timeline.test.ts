@@ -30,7 +30,14 @@ t.test('the statuses of a parcel and the messages to its customer are one list, 
   t.match(body.data.timeline, [
     { ...message, status: 'accepted' },
     { ...message, status: 'queued' },
-    { kind: 'tracking', status_key: 'key_2', staff_name: 'Ruwan', note: null, at: '2026-02-19T19:06:23.000Z' },
+    {
+      kind: 'tracking',
+      status_key: 'key_2',
+      staff_name: 'Ruwan',
+      note: null,
+      by: 'staff',
+      at: '2026-02-19T19:06:23.000Z',
+    },
     { kind: 'tracking', status_key: 'key_1', staff_name: null, at: '2026-02-19T18:00:00.000Z' },
   ])
   t.equal(body.data.timeline.length, 4)

@@ -58,15 +58,16 @@ export const mergeTimelines = ({ tracking, edits = [], messages, events, actions
     .toReversed()
     .map(({ entry }) => entry)
 
-const ofTracking = ({ at, status_key, status_name, staff_name, note }: TrackingEvent) => {
+const ofTracking = ({ at, status_key, status_name, staff_name, note, by }: TrackingEvent) => {
   const time = new Date(at)
   const entry = { kind: 'tracking' as const, at: time.toISOString(), status_key, status_name, staff_name, note }
-  return { place: time.getTime(), entry }
+  return { place: time.getTime(), entry: { ...entry, ...(by && { by }) } }
 }
 
-const ofEdit = ({ at, fields, staff_name, reason }: OrderEdit) => {
+const ofEdit = ({ at, fields, staff_name, reason, by }: OrderEdit) => {
   const time = new Date(at)
-  return { place: time.getTime(), entry: { kind: 'edit' as const, at: time.toISOString(), fields, staff_name, reason } }
+  const entry = { kind: 'edit' as const, at: time.toISOString(), fields, staff_name, reason }
+  return { place: time.getTime(), entry: { ...entry, ...(by && { by }) } }
 }
 
 const ofEvent = ({ event_id, type, status_key, taken_at, faults }: FailedEvent) =>

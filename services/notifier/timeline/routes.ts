@@ -21,6 +21,7 @@ export interface TimelineOptions {
 
 const orNull = Type.Union([Type.String(), Type.Null()])
 const at = Type.String({ description: 'ISO 8601, UTC' })
+const by = Type.Optional(Type.String({ description: 'Who did it: merchant, staff or customer.' }))
 
 const Entry = Type.Union([
   Type.Object(
@@ -31,11 +32,12 @@ const Entry = Type.Union([
       status_name: Type.String(),
       staff_name: orNull,
       note: orNull,
+      by,
     },
     { description: 'A status of the order.' },
   ),
   Type.Object(
-    { kind: Type.Literal('edit'), at, fields: Type.Array(Type.String()), staff_name: orNull, reason: orNull },
+    { kind: Type.Literal('edit'), at, fields: Type.Array(Type.String()), staff_name: orNull, reason: orNull, by },
     { description: 'What was changed of the order, by the names of its fields.' },
   ),
   Type.Object(
@@ -112,6 +114,7 @@ const Timeline = Type.Object(
               status_name: 'CONFIRMED',
               staff_name: null,
               note: null,
+              by: 'merchant',
             },
           ],
         },

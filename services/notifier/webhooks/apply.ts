@@ -95,8 +95,7 @@ const applyTogether = async (
 ): Promise<Applied> => {
   const own = new SignedFacts()
   for (const webhook of webhooks) own.add(webhook)
-  const now = new Date()
-  const action = (tx: Tx): Promise<Applied> => apply(tx, own, countFacts(webhooks), now, options)
+  const action = (tx: Tx): Promise<Applied> => apply(tx, own, countFacts(webhooks), options)
   for (let attempt = 1; ; attempt++) {
     try {
       return await inAllTenants(pool, action)
@@ -110,10 +109,10 @@ const applyTogether = async (
 const deadlockDetected = '40P01'
 
 /** Conversations before messages before templates: every transaction locks in this order. */
-const apply = async (tx: Tx, own: SignedFacts, total: number, now: Date, options: ApplyOptions): Promise<Applied> => {
+const apply = async (tx: Tx, own: SignedFacts, total: number, options: ApplyOptions): Promise<Applied> => {
   planAnew(tx)
   const said = await findSaid(tx, own)
-  const writers = await openConversations(tx, said, own, now)
+  const { writers, now } = await openConversations(tx, said, own)
   const locked =
     own.statuses.length + writers.length > 0
       ? await lockMessages(
@@ -153,14 +152,12 @@ const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
   })
 }
 
-/** Stores who wrote, opted out or in. Returns the people whose conversation is open and who have not opted out. */
+/** Stores who wrote, opted out or in. Returns whose conversation is open and who have not opted out, and Postgres' time. */
 const openConversations = async (
   tx: Tx,
   said: readonly Said[],
   { preferences }: SignedFacts,
-  now: Date,
-): Promise<Person[]> => {
-  if (said.length + preferences.length === 0) return []
+): Promise<{ writers: Person[]; now: Date | undefined }> => {
   const messages = said.map(({ person, fact, keyword }): Inbound => {
     const name = fact.buttons.length > 0 ? 'button' : 'message'
     return { ...person, at: fact.at, keyword, by: { kind: 'customer', name } }
@@ -170,5 +167,8 @@ const openConversations = async (
     return { ...person, at, keyword: isStopped ? 'stop' : 'start', scope: 'marketing', by }
   })
   const people = await recordInbound(tx, [...messages, ...wishes])
-  return people.filter(person => isOpen(person.lastInboundAt, now) && person.optedOutAt === null)
+  const writers = people.filter(
+    ({ lastInboundAt, optedOutAt, now }) => isOpen(lastInboundAt, now) && optedOutAt === null,
+  )
+  return { writers, now: people[0]?.now }
 }

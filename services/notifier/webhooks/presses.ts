@@ -28,13 +28,13 @@ export const recordPresses = async (
   tx: Tx,
   keyring: Keyring | undefined,
   said: readonly Said[],
-  now: Date,
+  now: Date | undefined,
 ): Promise<Pressed> => {
   const counts = { opened: 0, unreadable: 0, expired: 0 }
   const presses: Press[] = []
   for (const { person, fact } of said) {
     const { payload, at, messageId: inboundId } = fact
-    if (!keyring || !payload?.startsWith(tokenPrefix)) continue
+    if (!now || !keyring || !payload?.startsWith(tokenPrefix)) continue
     const opened = openButton(keyring, person, payload, at, now)
     counts[opened.kind]++
     if (opened.kind === 'opened') presses.push({ person, button: opened.button, at, inboundId })

@@ -2,8 +2,12 @@ import { Readable } from 'node:stream'
 import { Worker } from 'node:worker_threads'
 import type { PrintJob } from './draw.ts'
 
-/** Of a process. Each has up to 500 labels in memory, and the last one gets its first bytes after that many seconds. */
+/** Of a process, until their last byte is read. Each has up to 500 labels in memory. */
 const maxJobs = 10
+/** Of one tenant, so that others find room. */
+const maxJobsOfTenant = 4
+/** A PDF that nobody has read to its end after so long is given up. */
+const maxMilliseconds = 120_000
 /** The thread keeps 60 to 100 MB. */
 const idleMilliseconds = 60_000
 /** Without them it takes twice the memory and two thirds of the time. */
@@ -11,41 +15,54 @@ const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 12
 
 /** Draws one job after another in a thread of its own, which starts with the first one and ends when there is nothing to do. */
 export class Printer {
-  #jobs = 0
+  readonly #jobs: string[] = []
   #last: Promise<void> = Promise.resolve()
   #thread: Worker | undefined
   #idle: NodeJS.Timeout | undefined
 
-  /** The PDF as it is drawn; undefined when too many jobs wait. */
-  print(job: PrintJob): Readable | undefined {
-    if (this.#jobs >= maxJobs) return undefined
-    this.#jobs++
-    const pdf = new Readable({ read: () => undefined })
-    this.#last = this.#last.then(() => this.#draw(job, pdf)).finally(() => this.#jobs--)
+  /** The PDF as it is drawn; undefined when too many wait. */
+  print(tenant: string, job: PrintJob): Readable | undefined {
+    const own = this.#jobs.filter(each => each === tenant).length
+    if (this.#jobs.length >= maxJobs || own >= maxJobsOfTenant) return undefined
+    this.#jobs.push(tenant)
+    const pdf = new Readable({ read: () => undefined, signal: AbortSignal.timeout(maxMilliseconds) })
+    // Fastify closes the connection; without a listener the error would end the process.
+    pdf.once('error', () => undefined)
+    pdf.once('close', () => this.#jobs.splice(this.#jobs.indexOf(tenant), 1))
+    this.#last = this.#last.then(() => this.#draw(job, pdf))
     return pdf
   }
 
   async close(): Promise<void> {
     clearTimeout(this.#idle)
     await this.#thread?.terminate()
-    this.#thread = undefined
   }
 
   async #draw(job: PrintJob, pdf: Readable): Promise<void> {
     if (pdf.destroyed) return
     clearTimeout(this.#idle)
-    this.#thread ??= new Worker(new URL('print-thread.ts', import.meta.url), { resourceLimits })
     try {
-      await send(this.#thread, job, pdf)
+      await send(this.#start(), job, pdf)
     } catch (error) {
       pdf.destroy(error as Error)
-      await this.close()
+      await this.close().catch(() => undefined)
     }
     this.#idle = setTimeout(() => this.close(), idleMilliseconds).unref()
   }
+
+  #start(): Worker {
+    if (this.#thread) return this.#thread
+    const thread = new Worker(new URL('print-thread.ts', import.meta.url), { resourceLimits })
+    thread.on('error', () => undefined)
+    thread.once('exit', () => {
+      if (this.#thread === thread) this.#thread = undefined
+    })
+    this.#thread = thread
+    return thread
+  }
 }
 
-/** Rejects when the thread dies. */
+/** Resolves when the PDF is drawn or nobody wants it any more; rejects when the thread dies. */
 const send = (thread: Worker, job: PrintJob, pdf: Readable): Promise<void> => {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
   const onMessage = (part: Uint8Array | 'done'): void => {

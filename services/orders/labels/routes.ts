@@ -4,6 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
+import { isWaybill } from '../orders/find-order.ts'
 import { oneOrder, WaybillParams } from '../orders/order-routes.ts'
 import { unknownWaybill } from '../orders/waybill-routes.ts'
 import type { PrintJob } from './draw.ts'
@@ -56,7 +57,7 @@ export const staffLabels: FastifyPluginAsyncTypebox<LabelsOptions> = async (app,
     async (request, reply) => {
       const { waybill_numbers, title = 'Run sheet' } = request.body
       const labels = await findAll(pool, allOrders(request), waybill_numbers)
-      return sendPdf(printer, reply, 'run-sheet', { kind: 'run_sheet', labels, title })
+      return sendPdf(printer, request.staff.tenant, reply, 'run-sheet', { kind: 'run_sheet', labels, title })
     },
   )
 }
@@ -86,7 +87,8 @@ const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, { pool, pri
     },
     async (request, reply) => {
       const caller = callerOf(request)
-      const found = await findLabels(pool, caller.tenant, [request.params.waybill], caller.merchantId)
+      const { waybill } = request.params
+      const found = isWaybill.test(waybill) ? await findLabels(pool, caller.tenant, [waybill], caller.merchantId) : []
       if (found.length === 0) throw unknownWaybill()
       return print(printer, request, reply, caller.tenant, found, request.query)
     },
@@ -138,13 +140,14 @@ const print = (
   { format = 'pdf', layout = '100x150' }: { format?: Format; layout?: Layout },
 ): FastifyReply => {
   const trackingUrl = `${request.publicUrl}/t/${tenant}`
-  if (format === 'pdf') return sendPdf(printer, reply, 'labels', { kind: 'labels', labels, layout, trackingUrl })
+  if (format === 'pdf')
+    return sendPdf(printer, tenant, reply, 'labels', { kind: 'labels', labels, layout, trackingUrl })
   const zpl = labels.map(label => zplOf(label, `${trackingUrl}/${encodeURIComponent(label.waybill_number)}`))
   return reply.type('application/zpl; charset=utf-8').send(zpl.join('\n'))
 }
 
-const sendPdf = (printer: Printer, reply: FastifyReply, name: string, job: PrintJob): FastifyReply => {
-  const stream = printer.print(job)
+const sendPdf = (printer: Printer, tenant: string, reply: FastifyReply, name: string, job: PrintJob): FastifyReply => {
+  const stream = printer.print(tenant, job)
   if (!stream)
     throw httpError('unavailable', 'Too many labels are printed at once. Repeat the request.', { retryAfterSeconds: 2 })
   return reply.type('application/pdf').header('content-disposition', `inline; filename="${name}.pdf"`).send(stream)

@@ -1,4 +1,4 @@
-import { type Run, runsOf, type Weight } from './fonts.ts'
+import { runsOf, type Weight } from './fonts.ts'
 
 /** A PDF document of pdfkit, as far as texts need it. */
 type Page = PDFKit.PDFDocument
@@ -13,32 +13,51 @@ export interface TextStyle {
 
 const lineHeight = 1.25
 
-const widthOf = (page: Page, runs: readonly Run[], size: number): number =>
-  runs.reduce((sum, { font, text }) => sum + page.font(font).fontSize(size).widthOfString(text), 0)
+const widthOf = (page: Page, text: string, { size, weight = 400 }: TextStyle): number =>
+  runsOf(text, weight).reduce((sum, run) => sum + page.font(run.font).fontSize(size).widthOfString(run.text), 0)
 
-/** The lines of a text that are at most `width` points wide; a word that is wider is cut where it must be. */
-const linesOf = (page: Page, text: string, width: number, { size, weight = 400 }: TextStyle): string[] => {
-  const fits = (line: string): boolean => widthOf(page, runsOf(line, weight), size) <= width
+/** The lines of a text that are at most `width` points wide, at most one more than are shown. */
+const linesOf = (page: Page, text: string, width: number, style: TextStyle): string[] => {
+  const { maxLines = 1 } = style
+  const space = widthOf(page, ' ', style)
   const lines: string[] = []
-  let line = ''
-  for (const word of text.split(/\s+/).filter(Boolean)) {
-    const longer = line ? `${line} ${word}` : word
-    if (fits(longer)) {
-      line = longer
-      continue
+  let [line, filled] = ['', 0]
+  for (const word of text.split(/\s+/).filter(Boolean))
+    for (const [part, partWidth] of partsOf(page, word, width, style)) {
+      if (lines.length > maxLines) return lines
+      const isNext = line !== '' && filled + space + partWidth <= width
+      if (line !== '' && !isNext) lines.push(line)
+      line = isNext ? `${line} ${part}` : part
+      filled = isNext ? filled + space + partWidth : partWidth
     }
-    if (line) lines.push(line)
-    line = ''
-    for (const character of clusters.segment(word)) {
-      if (line && !fits(line + character.segment)) {
-        lines.push(line)
-        line = ''
-      }
-      line += character.segment
-    }
-  }
   return line ? [...lines, line] : lines
 }
+
+/**
+ * The word with its width, or the parts of one that is too wide for a line. Such a word is measured by its letters: of the whole, pdfkit
+ * would keep each measured beginning as long as the document.
+ */
+const partsOf = (page: Page, word: string, width: number, style: TextStyle): [part: string, width: number][] => {
+  if (word.length < maxWholeWord) {
+    const whole = widthOf(page, word, style)
+    if (whole <= width) return [[word, whole]]
+  }
+  const parts: [string, number][] = []
+  let [part, filled] = ['', 0]
+  for (const { segment } of clusters.segment(word)) {
+    const letter = widthOf(page, segment, style)
+    if (part && filled + letter > width) {
+      parts.push([part, filled])
+      ;[part, filled] = ['', 0]
+    }
+    part += segment
+    filled += letter
+  }
+  return [...parts, [part, filled]]
+}
+
+/** In UTF-16 units: no longer word fits on a line of a label. */
+const maxWholeWord = 60
 
 const clusters = new Intl.Segmenter('si', { granularity: 'grapheme' })
 

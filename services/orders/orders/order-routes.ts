@@ -13,8 +13,8 @@ import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.
 import { OrderPage, orderPage, orderPageFields, wantedOrders } from './order-page.ts'
 import {
   exampleEdit,
-  exampleEvent,
   exampleOrder,
+  exampleOrderEvent,
   merchantView,
   OrderStatus,
   StaffOrderView,
@@ -127,7 +127,7 @@ export const merchantOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = asy
     },
   )
 
-  const example = { ...exampleOrder, timeline: [exampleEvent], edits: [exampleEdit] }
+  const example = { ...exampleOrder, timeline: [exampleOrderEvent], edits: [exampleEdit] }
   app.get(
     oneOrder,
     {
@@ -155,7 +155,7 @@ export const orderStatus: FastifyPluginAsyncTypebox<Pick<OrderRoutesOptions, 'fi
   { findOrder },
 ) => {
   const { waybill_number, order_no, status } = exampleOrder
-  const { date_time, date_time_ago } = exampleEvent
+  const { date_time, date_time_ago } = exampleOrderEvent
   const example = { waybill_number, order_no, status, date_time, date_time_ago }
   app.get(
     `${oneOrder}/status`,
@@ -203,7 +203,7 @@ export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async 
 
   const example = {
     ...exampleOrder,
-    timeline: [{ ...exampleEvent, note: null }],
+    timeline: [{ ...exampleOrderEvent, note: null }],
     edits: [{ ...exampleEdit, reason: null }],
     requests: [exampleRequest],
   }

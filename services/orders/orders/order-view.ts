@@ -20,7 +20,6 @@ export const TrackingEvent = Type.Object(
     date_time: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
     date_time_ago: Type.String(),
     user: Type.Object({ first_name: Type.String(), last_name: Type.String() }),
-    by: ActorName,
   },
   { title: 'TrackingEvent' },
 )
@@ -31,8 +30,11 @@ export const exampleEvent: TrackingEvent = {
   date_time: '2026-02-19T19:06:23.000000Z',
   date_time_ago: '1 month ago',
   user: { first_name: 'Lanka Shoes', last_name: '' },
-  by: 'merchant',
 }
+
+/** In the timeline of an order. Merchants' programs know the fields of tracking alone. */
+const OrderEvent = Type.Object({ ...TrackingEvent.properties, by: ActorName }, { title: 'OrderTimelineEvent' })
+export const exampleOrderEvent: Static<typeof OrderEvent> = { ...exampleEvent, by: 'merchant' }
 
 const orderFields = {
   waybill_number: Type.String(),
@@ -78,7 +80,7 @@ const editsOf = <Edit extends TObject>(edit: Edit) =>
 export const TrackedOrderView = Type.Object(
   {
     ...orderFields,
-    timeline: Type.Array(TrackingEvent, { description: 'Newest first.' }),
+    timeline: Type.Array(OrderEvent, { description: 'Newest first.' }),
     edits: editsOf(OrderEdited),
   },
   { title: 'TrackedOrder' },
@@ -86,10 +88,9 @@ export const TrackedOrderView = Type.Object(
 export const StaffOrderView = Type.Object(
   {
     ...orderFields,
-    timeline: Type.Array(
-      Type.Object({ ...TrackingEvent.properties, note: nullable }, { title: 'StaffTrackingEvent' }),
-      { description: 'Newest first, with what staff wrote.' },
-    ),
+    timeline: Type.Array(Type.Object({ ...OrderEvent.properties, note: nullable }, { title: 'StaffTrackingEvent' }), {
+      description: 'Newest first, with what staff wrote.',
+    }),
     edits: editsOf(Type.Object({ ...OrderEdited.properties, reason: nullable }, { title: 'StaffOrderEdited' })),
     requests: Type.Array(CustomerRequest, {
       description: `What the customer asked for (docs/replies.md#requests-for-staff): the newest ${maxRequests}, newest first.`,
@@ -151,16 +152,18 @@ const userOf = (entry: EventRow | EditRow, merchantName: string): User => {
   return { first_name, last_name: others.join(' ') }
 }
 
-export const toEvent = ({ status, happened_at, ...row }: EventRow, user: User, now: Date): TrackingEvent => ({
+export const toEvent = ({ status, happened_at }: EventRow, user: User, now: Date): TrackingEvent => ({
   status,
   date_time: happened_at,
   date_time_ago: timeAgo(new Date(happened_at), now),
   user,
-  by: actorIn(row),
 })
 
 export const timelineOf = ({ order, timeline }: TrackedOrder, now: Date): TrackingEvent[] =>
   timeline.map(event => toEvent(event, userOf(event, order.merchant.name), now))
+
+const orderTimelineOf = (tracked: TrackedOrder, now: Date): Static<typeof OrderEvent>[] =>
+  timelineOf(tracked, now).map((event, index) => ({ ...event, by: actorIn(tracked.timeline[index] as EventRow) }))
 
 const toEdit = (edit: EditRow, merchantName: string): Static<typeof OrderEdited> => ({
   fields: edit.fields,
@@ -190,7 +193,7 @@ export const statusView = ({ order, timeline }: TrackedOrder, now: Date): Static
 /** An order for its merchant. */
 export const merchantView = (tracked: TrackedOrder, now: Date): Static<typeof TrackedOrderView> => ({
   ...tracked.order,
-  timeline: timelineOf(tracked, now),
+  timeline: orderTimelineOf(tracked, now),
   edits: tracked.edits.map(edit => toEdit(edit, tracked.order.merchant.name)),
 })
 
@@ -201,7 +204,10 @@ export const staffView = (
   now: Date,
 ): Static<typeof StaffOrderView> => ({
   ...tracked.order,
-  timeline: timelineOf(tracked, now).map((event, index) => ({ ...event, note: tracked.timeline[index]?.note ?? null })),
+  timeline: orderTimelineOf(tracked, now).map((event, index) => ({
+    ...event,
+    note: tracked.timeline[index]?.note ?? null,
+  })),
   edits: tracked.edits.map(edit => ({ ...toEdit(edit, tracked.order.merchant.name), reason: edit.reason })),
   requests,
 })

@@ -147,22 +147,46 @@ t.test(
     const printer = new Printer()
     t.teardown(() => printer.close())
     const job = { kind: 'labels', labels: [label], layout: '100x150', trackingUrl: '' } as const
-    const [gone, ...waiting] = Array.from({ length: 10 }, () => printer.print(job))
-    t.equal(printer.print(job), undefined)
+    const [gone, ...waiting] = Array.from({ length: 10 }, (_, n) => printer.print(`tenant ${n % 3}`, job))
+    t.equal(printer.print('another', job), undefined)
     gone?.destroy()
     const sizes = await Promise.all(waiting.map(bytesOf))
     t.ok(sizes.every(size => size > 1_000))
     // A cod that is no number: the thread throws.
-    const broken = printer.print({
+    const broken = printer.print('demo', {
       ...job,
       labels: [
         { ...label, cod: Symbol.iterator.description as never, weight: null as never, customer_name: null as never },
       ],
     })
     await t.rejects(bytesOf(broken))
-    t.ok((await bytesOf(printer.print(job))) > 1_000)
+    t.ok((await bytesOf(printer.print('demo', job))) > 1_000)
+    const [first, ...others] = Array.from({ length: 4 }, () => printer.print('demo', job))
+    t.equal(printer.print('demo', job), undefined, 'one tenant leaves room for others')
+    t.ok(printer.print('another', job)?.destroy())
+    await Promise.all([first, ...others].map(bytesOf))
   },
 )
+
+t.test('words as long as a field cost no more than others, and end in an ellipsis', async t => {
+  const printer = new Printer()
+  t.teardown(() => printer.close())
+  const long = Array.from({ length: 100 }, (_, n) => `SKU-${n}`).join(',')
+  const labels = Array.from({ length: 100 }, (_, n) => ({
+    ...label,
+    customer_name: `${n}${'නි'.repeat(120)}`,
+    customer_address: `${n}${long.slice(0, 480)}`,
+    description: `${n}${long.slice(0, 480)}`,
+  }))
+  // The thread had not enough memory for them.
+  t.ok((await bytesOf(printer.print('demo', { kind: 'labels', labels, layout: 'a4x4', trackingUrl: '' }))) > 10_000)
+})
+
+t.test('a path that no waybill number has is not found', async t => {
+  for (const path of ['A%001', '%E0%A4%A1', 'A'.repeat(60)])
+    for (const format of ['pdf', 'zpl'])
+      t.equal((await ask(`${ofMerchant}/${path}/label?format=${format}`)).status, 404, path)
+})
 
 t.test('labels of 500 orders leave while they are drawn', async t => {
   const waybills = await book(...Array.from({ length: 100 }, () => ({})))

@@ -35,7 +35,6 @@ t.test('the timeline is newest first, whoever moved the order', async t => {
     date_time: latest.date_time,
     date_time_ago: latest.date_time_ago,
     user: { first_name: 'Kamal', last_name: 'Perera' },
-    by: 'staff',
   })
   t.strictSame(first.user, { first_name: 'Lanka Shoes', last_name: '' })
   t.strictSame(first.status, { key: 'key_2', name: 'CONFIRMED', color: 'primary' })

@@ -22,6 +22,8 @@ create table customer_actions (
   attempts integer not null default 0,
   -- null: orders has not responded yet.
   outcome text collate "C",
+  -- When orders said that the address may be changed.
+  asked_at timestamptz,
   -- Why it was refused. Set from the start where we refuse it.
   detail text,
   constraint customer_actions_pkey primary key (tenant_id, action_id)
