@@ -52,15 +52,16 @@ export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'n
     return token
   }
 
-  /** Has Postgres end the connection that waits for the table while `action` runs. */
+  /** Has Postgres end the connections that wait for the table until `action` is over: the first may be the relay's. */
   const killDuring = async (table: string, action: () => Promise<unknown>): Promise<void> => {
     await superuser.query(`begin; lock table ${table} in access exclusive mode`)
-    const running = action()
-    const waiting = `select pid from pg_locks where relation = '${table}'::regclass and not granted`
-    for (let tries = 0; tries < 100; tries++) {
-      const { rows } = await superuser.query(waiting)
-      for (const { pid } of rows) await superuser.query('select pg_terminate_backend($1)', [pid])
-      if (rows.length > 0) break
+    let isOver = false
+    const running = action().finally(() => {
+      isOver = true
+    })
+    const ending = `select pg_terminate_backend(pid) from pg_locks where relation = '${table}'::regclass and not granted`
+    for (let tries = 0; tries < 500 && !isOver; tries++) {
+      await superuser.query(ending)
       await delay(20)
     }
     await superuser.query('rollback')
