@@ -30,7 +30,7 @@ export const requestPaging = {
 
 export const RequestDecision = Type.Object(
   {
-    decision: Type.Union([Type.Literal('accepted'), Type.Literal('declined')]),
+    decision: Type.Union([Type.Literal('accepted'), Type.Literal('declined')], { must: 'be accepted or declined' }),
     note: Type.Optional({ ...StatusMove.properties.note, description: 'Sent to the notifier, for its messages.' }),
   },
   {

@@ -293,6 +293,9 @@ t.test('requests come in pages, and only to the staff of their tenant', async t 
   ]
   for (const [body, field] of wrong)
     t.match(await decide(id, body), { status: 422, body: { errors: { [field]: [/./] } } })
+  t.strictSame((await decide(id, { decision: 'open' })).body.errors, {
+    decision: ['The decision field must be accepted or declined.'],
+  })
   for (const query of ['?status=new', '?limit=0', '?cursor=x', '?waybill=x'])
     t.equal((await list(query)).status, 422, query)
   t.equal((await decide(id, decision, token)).status, 401, 'a merchant decides nothing')
