@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import pg from 'pg'
 import t from 'tap'
@@ -39,17 +40,22 @@ t.test('claims that expire while the API hangs do not send a message twice', asy
   control.behave({ answer_latency_ms: 1_500 })
   await accept(...several(40))
   // What waits for a place loses its claim again and again, and this queue claims it anew.
-  const losing = setInterval(
-    () => rows(`update messages set due_at = now() where status = 'queued'`).catch(() => {}),
-    100,
-  )
-  t.teardown(() => clearInterval(losing))
+  let isLosing = true
+  const lose = async (): Promise<void> => {
+    for (; isLosing; await sleep(100))
+      await rows(`update messages set due_at = now() where status = 'queued'`).catch(() => {})
+  }
+  const losing = lose()
+  t.teardown(() => {
+    isLosing = false
+  })
   queue.start()
   await until(
     'all are accepted',
     async () => (await rows(`select from messages where status = 'accepted'`)).length === 40,
   )
-  clearInterval(losing)
+  isLosing = false
+  await losing
   t.equal(control.messages({ limit: 500 }).length, 40)
 })
 

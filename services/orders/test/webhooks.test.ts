@@ -68,7 +68,9 @@ t.test('events of a waybill wait for each other, others do not', async t => {
   sender.start()
   await waitUntil('the others arrive', () => receiver.accepted.length === 38)
   t.equal(receiver.requests.filter(({ waybill }) => waybill === stuck).length, 1)
-  const [second, first] = await deliveries(id, '?state=pending')
+  const pending = () => deliveries(id, '?state=pending')
+  await waitUntil('the refusal is stored', async () => (await pending())[1]?.attempts === 1)
+  const [second, first] = await pending()
   t.match(first, {
     state: 'pending',
     attempts: 1,
