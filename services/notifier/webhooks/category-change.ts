@@ -1,22 +1,10 @@
 import { isLanguage, normaliseLanguage } from '../templates/catalogue.ts'
+import type { CategoryReport } from '../templates/category-changes.ts'
 import { integer, type Json, text } from './json.ts'
 import { word } from './pricing.ts'
 
 /** The platform changed the category of a template, or will. */
-export interface CategoryFact {
-  readonly kind: 'category'
-  readonly wabaId: string
-  readonly name: string
-  readonly language: string
-  /** In capitals, as in the catalogue. */
-  readonly from: string | undefined
-  readonly to: string
-  /** When it changes, or did. */
-  readonly at: Date
-  /** It is yet to come. */
-  readonly isAnnounced: boolean
-  readonly reportedAt: Date
-}
+export type CategoryFact = Omit<CategoryReport, 'tenant'> & { readonly kind: 'category' }
 
 /** docs/messaging-api.md#category-changes. */
 export const readCategoryEvent = (
