@@ -8,6 +8,7 @@ import type { Tables, Tx } from '../database/tables.ts'
 import { actorOf, type Mover } from '../orders/check-moves.ts'
 import { editableColumns, etagOf, type OrderState } from '../orders/etag.ts'
 import { isWaybill } from '../orders/find-order.ts'
+import { limitLockWait } from '../orders/move.ts'
 import { findStatuses } from '../orders/status-queries.ts'
 import { checkEdit, type OrderBefore, type RefusedEdit } from './check-edit.ts'
 import type { OrderChanges } from './read-edit.ts'
@@ -63,7 +64,7 @@ export const withCatalogue = async <Result>(
 export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<Edited | undefined> => {
   const { tenant, ifMatch } = edit
   const [, order, version, statuses] = await Promise.all([
-    tx.client.query(`set local lock_timeout = '2s'`),
+    limitLockWait(tx),
     lockOrder(tx, edit),
     findVersion(tx, tenant),
     findStatuses(tx, tenant),

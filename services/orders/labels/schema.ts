@@ -1,14 +1,11 @@
 import { Type } from '@sinclair/typebox'
+import { bytesOfWaybills, waybillNumbers } from '../orders/move-schema.ts'
 import { type Layout, layouts } from './label.ts'
 
 export const maxLabels = 500
-/** A waybill with every character escaped is 300 bytes; the rest is for white space. */
-export const maxLabelBytes = maxLabels * 512
+export const maxLabelBytes = bytesOfWaybills(maxLabels)
+const WaybillNumbers = waybillNumbers(maxLabels, 'In the order of printing.')
 
-const WaybillNumbers = Type.Array(
-  Type.String({ maxLength: 100, pattern: '^\\s*[\\x21-\\x7e]{1,50}\\s*$', must: 'be a waybill number' }),
-  { minItems: 1, maxItems: maxLabels, description: 'In the order of printing.' },
-)
 const LayoutName = Type.Unsafe<Layout>(
   Type.String({
     maxLength: 10,

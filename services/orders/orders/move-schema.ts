@@ -1,14 +1,18 @@
 import { Type } from '@sinclair/typebox'
 
+/** The bytes of a body with so many waybills. One with every character escaped is 300; the rest is for white space and a note. */
+export const bytesOfWaybills = (count: number): number => count * 512
+
+export const waybillNumbers = (maxItems: number, description: string) =>
+  Type.Array(Type.String({ maxLength: 100, pattern: '^\\s*[\\x21-\\x7e]{1,50}\\s*$', must: 'be a waybill number' }), {
+    minItems: 1,
+    maxItems,
+    description,
+  })
+
 const maxWaybills = 1000
-
-/** A waybill with every character escaped is 300 bytes; the rest is for white space and a note. */
-export const maxMoveBytes = maxWaybills * 512
-
-const WaybillNumbers = Type.Array(
-  Type.String({ maxLength: 100, pattern: '^\\s*[\\x21-\\x7e]{1,50}\\s*$', must: 'be a waybill number' }),
-  { minItems: 1, maxItems: maxWaybills, description: 'All of them are moved, or none.' },
-)
+export const maxMoveBytes = bytesOfWaybills(maxWaybills)
+const WaybillNumbers = waybillNumbers(maxWaybills, 'All of them are moved, or none.')
 
 /** Postgres refuses null characters and lone surrogates. */
 export const noteText = '^([^\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])*$'
