@@ -1,5 +1,5 @@
 import { barsOf, qrOf } from './codes.ts'
-import { codOf, type Label, placeOf } from './label.ts'
+import { codOf, factsOf, type Label, phonesOf, placeOf } from './label.ts'
 import { write } from './text.ts'
 
 type Page = PDFKit.PDFDocument
@@ -49,8 +49,7 @@ const drawRecipient = (page: Page, label: Label): void => {
   let y = write(page, 'To', margin, mm(43), width, { size: 7 })
   y = write(page, label.customer_name, margin, y, width, { size: 14, weight: 700, maxLines: 2 })
   y = write(page, label.customer_address, margin, y, width, { size: 10, maxLines: 3 })
-  const phones = [label.customer_phone, label.customer_secondary_phone].filter(Boolean).join(' / ')
-  write(page, phones, margin, y, width, { size: 11, weight: 700 })
+  write(page, phonesOf(label), margin, y, width, { size: 11, weight: 700 })
   const place = placeOf(label.destination_city_name, label.destination_state_name)
   write(page, place, margin, mm(77), width, { size: 17, weight: 700 })
 }
@@ -66,8 +65,7 @@ const drawCod = (page: Page, label: Label): void => {
 }
 
 const drawContent = (page: Page, label: Label): void => {
-  const facts = [label.order_no && `Order ${label.order_no}`, `${label.weight} kg`].filter(Boolean).join(', ')
-  const y = write(page, facts, margin, mm(105), width, { size: 9, weight: 700 })
+  const y = write(page, factsOf(label), margin, mm(105), width, { size: 9, weight: 700 })
   write(page, label.description ?? '', margin, y, width, { size: 8, maxLines: 2 })
 }
 

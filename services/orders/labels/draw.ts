@@ -3,7 +3,7 @@ import PDFDocument from 'pdfkit'
 import { drawLabel, labelHeight, labelWidth, mm } from './draw-label.ts'
 import { drawRunSheet } from './draw-run-sheet.ts'
 import { readFonts } from './fonts.ts'
-import type { Label, Layout } from './label.ts'
+import { type Label, type Layout, pageUrlOf } from './label.ts'
 
 /** What is to be printed. */
 export type PrintJob =
@@ -39,7 +39,7 @@ const fonts = () => {
 
 const drawLabels = async (page: PDFKit.PDFDocument, labels: readonly Label[], layout: Layout, trackingUrl: string) => {
   for (const [index, label] of labels.entries()) {
-    const url = `${trackingUrl}/${encodeURIComponent(label.waybill_number)}`
+    const url = pageUrlOf(label, trackingUrl)
     if (layout === '100x150') {
       page.addPage({ size: [labelWidth, labelHeight], margin: 0 })
       drawLabel(page, label, url)

@@ -8,7 +8,8 @@ import { isWaybill } from '../orders/find-order.ts'
 import { oneOrder, WaybillParams } from '../orders/order-routes.ts'
 import { unknownWaybill } from '../orders/waybill-routes.ts'
 import type { PrintJob } from './draw.ts'
-import { findLabels, type Label, type Layout } from './label.ts'
+import { findLabels } from './find-labels.ts'
+import { type Label, type Layout, pageUrlOf } from './label.ts'
 import type { Printer } from './printer.ts'
 import { type Format, LabelQuery, LabelRequest, maxLabelBytes, RunSheetRequest } from './schema.ts'
 import { zplOf } from './zpl.ts'
@@ -142,7 +143,7 @@ const print = (
   const trackingUrl = `${request.publicUrl}/t/${tenant}`
   if (format === 'pdf')
     return sendPdf(printer, tenant, reply, 'labels', { kind: 'labels', labels, layout, trackingUrl })
-  const zpl = labels.map(label => zplOf(label, `${trackingUrl}/${encodeURIComponent(label.waybill_number)}`))
+  const zpl = labels.map(label => zplOf(label, pageUrlOf(label, trackingUrl)))
   return reply.type('application/zpl; charset=utf-8').send(zpl.join('\n'))
 }
 

@@ -1,4 +1,4 @@
-import { codOf, type Label, placeOf } from './label.ts'
+import { codOf, factsOf, type Label, phonesOf, placeOf } from './label.ts'
 
 /** What would end a field or begin a command, and what is not ASCII, as bytes of UTF-8 in hexadecimal. */
 const escaped = (text: string): string =>
@@ -15,8 +15,6 @@ const line = (y: number): string => `^FO32,${y}^GB736,2,2^FS`
 /** A label for a thermal printer with 203 dots per inch, 100 by 150 mm, in ZPL II. `url` is what its QR code says. Pure. */
 export const zplOf = (label: Label, url: string): string => {
   const cod = codOf(label)
-  const facts = [label.order_no && `Order ${label.order_no}`, `${label.weight} kg`].filter(Boolean).join(', ')
-  const phones = [label.customer_phone, label.customer_secondary_phone].filter(Boolean).join(' / ')
   return [
     '^XA^CI28^PW799^LL1199^LH0,0',
     text(32, 32, 40, 480, 2, label.company),
@@ -27,12 +25,12 @@ export const zplOf = (label: Label, url: string): string => {
     line(336),
     text(32, 350, 46, 736, 2, label.customer_name),
     text(32, 452, 32, 736, 3, label.customer_address),
-    text(32, 566, 36, 736, 1, phones),
+    text(32, 566, 36, 736, 1, phonesOf(label)),
     text(32, 616, 54, 736, 1, placeOf(label.destination_city_name, label.destination_state_name)),
     line(686),
     text(32, 712, 76, 736, 1, cod ?? 'PREPAID'),
     line(830),
-    text(32, 842, 28, 736, 1, facts),
+    text(32, 842, 28, 736, 1, factsOf(label)),
     text(32, 878, 26, 736, 2, label.description ?? ''),
     `^FO32,952^BY${moduleDots(label.waybill_number)}^BCN,150,N,N,N,A^FH_^FD${escaped(label.waybill_number.replaceAll('>', '>0'))}^FS`,
     text(32, 1116, 44, 736, 1, label.waybill_number),
