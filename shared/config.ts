@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import { isIPv4, isIPv6 } from 'node:net'
 import type { Static, TObject, TSchema } from '@sinclair/typebox'
 import { Type } from '@sinclair/typebox'
 import { schemaErrors } from './schema-errors.ts'
@@ -44,10 +45,15 @@ export const ServiceToken = Type.String({
   must: 'be 16 to 512 printable ASCII characters without blanks: make one with openssl rand -hex 32',
 })
 
-const byte = '(25[0-5]|2[0-4]\\d|1?\\d?\\d)'
-const ipv4 = `${byte}(\\.${byte}){3}(/(3[0-2]|[12]?\\d))?`
-const ipv6 = '[\\da-fA-F]{0,4}(:[\\da-fA-F]{0,4}){2,7}(/(12[0-8]|1[01]\\d|\\d?\\d))?'
-const proxy = `(${ipv4}|${ipv6})`
+const proxiesMust = 'be IP addresses or networks such as 10.0.0.0/8, with commas between'
+
+/** An IP address, or one with the length of its network's prefix after a slash. */
+const isProxy = (text: string): boolean => {
+  const [address = '', prefix, ...rest] = text.split('/')
+  const bits = isIPv4(address) ? 32 : isIPv6(address) && !address.includes('%') ? 128 : -1
+  const length = prefix === undefined ? 0 : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN
+  return rest.length === 0 && length <= bits
+}
 
 const origin = 'https?://[^\\s/,*]+'
 
@@ -65,9 +71,12 @@ export const requestSettings = {
   TRUSTED_PROXIES: Type.Optional(
     Type.String({
       maxLength: 4096,
-      pattern: `^${proxy}(,${proxy})*$`,
       description: 'the proxies in front of the service, whose X-Forwarded headers are trusted',
-      must: 'be IP addresses or networks such as 10.0.0.0/8, with commas between',
+      must: proxiesMust,
+      problem: (value: string) =>
+        value.split(',').every(isProxy)
+          ? undefined
+          : `TRUSTED_PROXIES must ${proxiesMust}, not ${JSON.stringify(value)}`,
     }),
   ),
   CORS_ORIGINS: Type.Optional(
