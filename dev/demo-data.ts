@@ -62,12 +62,13 @@ export const demoEmail = (role: string): string => `${role}@courier.example`
 const provideStaff = async (): Promise<void> => {
   const listed = (await runAdmin('orders', ['staff', 'list', '--tenant', 'demo'])) as { email: string }[]
   const env = { ...process.env, STAFF_PASSWORD: demoPassword }
-  for (const { role, name } of demoStaff) {
-    const email = demoEmail(role)
-    if (listed.some(row => row.email === email)) continue
-    const fields = ['--tenant', 'demo', '--email', email, '--name', name, '--role', role]
-    await runAdmin('orders', ['staff', 'add', ...fields], { env })
-  }
+  const missing = demoStaff.filter(({ role }) => !listed.some(row => row.email === demoEmail(role)))
+  await Promise.all(
+    missing.map(({ role, name }) => {
+      const fields = ['--tenant', 'demo', '--email', demoEmail(role), '--name', name, '--role', role]
+      return runAdmin('orders', ['staff', 'add', ...fields], { env })
+    }),
+  )
 }
 
 const syncTemplates = async (notifier: string, token: string): Promise<void> => {
