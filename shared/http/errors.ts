@@ -7,6 +7,7 @@ export const statusOf = {
   tenant_required: 400,
   unauthenticated: 401,
   forbidden: 403,
+  role_forbidden: 403,
   not_found: 404,
   route_not_found: 404,
   unknown_tenant: 404,
