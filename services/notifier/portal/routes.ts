@@ -1,4 +1,4 @@
-import type { FastifyPluginAsync } from 'fastify'
+import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { readPortalFiles } from './files.ts'
 
 export interface PortalOptions {
@@ -33,15 +33,22 @@ export const portal: FastifyPluginAsync<PortalOptions> = async (app, { ordersUrl
   }
   const schema = { hide: true }
 
-  app.get('/portal', { schema }, async (_request, reply) => reply.redirect('portal/'))
-  app.get('/portal/settings.json', { schema }, async (_request, reply) =>
-    reply.headers(headers).send({ orders_url: ordersUrl }),
-  )
-  app.get<{ Params: { '*': string } }>('/portal/*', { schema }, async (request, reply) => {
-    const file = files.get(request.params['*'] || 'index.html')
+  const serve = (path: string, request: FastifyRequest, reply: FastifyReply) => {
+    const file = files.get(path)
     if (!file) return reply.callNotFound()
     reply.headers(headers).header('etag', file.etag)
     if (request.headers['if-none-match'] === file.etag) return reply.code(304).send()
     return reply.type(file.type).send(file.bytes)
-  })
+  }
+
+  // The router takes both spellings for one; what the page loads is relative to the second.
+  app.get('/portal', { schema }, async (request, reply) =>
+    /^\/portal\/(\?|$)/.test(request.url) ? serve('index.html', request, reply) : reply.redirect('portal/'),
+  )
+  app.get('/portal/settings.json', { schema }, async (_request, reply) =>
+    reply.headers(headers).send({ orders_url: ordersUrl }),
+  )
+  app.get<{ Params: { '*': string } }>('/portal/*', { schema }, async (request, reply) =>
+    serve(request.params['*'], request, reply),
+  )
 }
