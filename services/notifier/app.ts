@@ -21,6 +21,7 @@ import { events } from './events/routes.ts'
 import { messages } from './messages/routes.ts'
 import type { MessagingApi } from './messaging-api/client.ts'
 import type { OrdersClient } from './orders-client/orders-client.ts'
+import { portal } from './portal/routes.ts'
 import { preflights } from './preflight/routes.ts'
 import type { ClaimedMessage } from './sending/claim.ts'
 import { createEffects } from './sending/effects.ts'
@@ -40,6 +41,8 @@ export interface NotifierOptions extends Edge {
   api: MessagingApi
   /** Reads one order at a time, and does what customers ask for. */
   orders: OrdersClient
+  /** Where browsers reach orders, for the console. */
+  ordersPublicUrl: string
   /** The bearer token of orders. */
   serviceToken: string
   /** How many messages may be in flight at once. */
@@ -166,6 +169,8 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     onQueued: wake,
     onProcessed: (outcome, count) => eventOutcomes.inc({ outcome }, count),
   })
+
+  await app.register(portal, { ordersUrl: options.ordersPublicUrl })
 
   await app.register(async staff => {
     acceptJson(staff)

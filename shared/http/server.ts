@@ -38,6 +38,8 @@ export interface Edge {
   bytesInFlight?: BytesInFlight | undefined
   /** The origins whose scripts may send requests; see `allowOrigins`. */
   corsOrigins?: string | undefined
+  /** The origins of the staff console, with commas between. */
+  portalOrigins?: string | undefined
   tracer?: Tracer | undefined
 }
 
@@ -99,7 +101,7 @@ export const createServer = async (options: ServerOptions) => {
   app.setSerializerCompiler(serializer)
   acceptAnyBody(app)
   // First, so that every error has its headers; its own route is none that a 405 names.
-  await allowOrigins(app, options.corsOrigins)
+  await allowOrigins(app, options.corsOrigins, options.portalOrigins)
   handleErrors(app)
   observeRequests(app, options.registry, options.tracer)
   const countRequest = options.addressLimits ? limitAddresses(app, options.addressLimits) : passUncounted
