@@ -19,8 +19,10 @@ import { ActionDelivery } from './delivery/loop.ts'
 import { countActions, watchActions } from './delivery/metrics.ts'
 import { events } from './events/routes.ts'
 import { messages } from './messages/routes.ts'
+import { messageSummary } from './messages/summary-routes.ts'
 import type { MessagingApi } from './messaging-api/client.ts'
 import type { OrdersClient } from './orders-client/orders-client.ts'
+import { portal } from './portal/routes.ts'
 import { preflights } from './preflight/routes.ts'
 import type { ClaimedMessage } from './sending/claim.ts'
 import { createEffects } from './sending/effects.ts'
@@ -40,6 +42,8 @@ export interface NotifierOptions extends Edge {
   api: MessagingApi
   /** Reads one order at a time, and does what customers ask for. */
   orders: OrdersClient
+  /** Where browsers reach orders, for the console. */
+  ordersPublicUrl: string
   /** The bearer token of orders. */
   serviceToken: string
   /** How many messages may be in flight at once. */
@@ -167,6 +171,8 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     onProcessed: (outcome, count) => eventOutcomes.inc({ outcome }, count),
   })
 
+  await app.register(portal, { ordersUrl: options.ordersPublicUrl })
+
   await app.register(async staff => {
     acceptJson(staff)
     staff.setErrorHandler(keys.refuse)
@@ -174,6 +180,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes } = options
     const ofMessages = { pool, orders, product: options.api.product, maxMessages, maxBodyBytes }
     await staff.register(messages, { ...ofMessages, onQueued: wake })
+    await staff.register(messageSummary, { pool })
     await staff.register(preflights, ofMessages)
     await staff.register(timeline, { pool, orders })
     await staff.register(costs, { pool })

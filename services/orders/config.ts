@@ -1,5 +1,6 @@
 import {
   LogLevel,
+  Origins,
   Port,
   PositiveInteger,
   PostgresUrl,
@@ -95,6 +96,7 @@ const properties = {
     description: 'whether webhooks go to http and to private networks too, for development',
     must: 'be true or false',
   }),
+  PORTAL_ORIGINS: Origins('the origins of the staff console, whose requests to /api/staff/ are allowed'),
   PUBLIC_RATE_LIMIT_PER_MINUTE: PositiveInteger(
     60,
     'maximum requests without a token per minute from one network address',

@@ -37,6 +37,7 @@ const { app, relay, webhooks } = await createOrders({
   publicRequestsPerMinute: settings.PUBLIC_RATE_LIMIT_PER_MINUTE,
   catalogueBytes: settings.CATALOGUE_MEMORY_BYTES,
   ...edgeOf(settings),
+  portalOrigins: settings.PORTAL_ORIGINS,
   tracer,
   webhooks: { keyring, allowsPrivate: settings.WEBHOOK_PRIVATE_ADDRESSES === 'true' },
   login: {

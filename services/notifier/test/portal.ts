@@ -36,6 +36,7 @@ export const build = async (
     keyring,
     api,
     orders,
+    ordersPublicUrl: 'http://127.0.0.1:3000',
     serviceToken,
     window: 64,
     pairSeconds: options.pairSeconds ?? 0,
