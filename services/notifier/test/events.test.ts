@@ -36,6 +36,20 @@ const prepare = async (t: Test, options: PortalOptions = {}, rules?: unknown[]) 
   return { ...built, start, deliver, counted, queued }
 }
 
+t.test('a rule that names the page of the parcel fails where orders sends none', async t => {
+  const rule = { on: 'order.created', template: 'order_created', language: 'en_US', header: ['{{waybill_number}}'] }
+  const body = ['{{customer_name}}', '{{tracking_url}}', '{{cod}}']
+  const { deliver, queued } = await prepare(t, {}, [{ ...rule, body }])
+  await deliver([orderEvent('a'), orderEvent('b', { tracking_url: undefined })])
+  t.match(await queued(), [
+    {
+      status: 'queued',
+      template: { components: [{}, { parameters: [{}, { text: 'https://courier.example/t/demo/DM00000001' }] }] },
+    },
+    { status: 'failed', error_meaning: 'The order has no {{tracking_url}}: orders needs PUBLIC_URL.' },
+  ])
+})
+
 const many = (count: number): OrderEvent[] =>
   Array.from({ length: count }, (_, n) =>
     orderEvent(`e${n}`, { waybill_number: `DM${n}`, customer_phone: `0771${String(n).padStart(6, '0')}` }),
