@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { findOrders } from '../orders-client/find-orders.ts'
 import { createOrdersClient } from '../orders-client/http-client.ts'
-import { standIn } from './orders-stand-in.ts'
+import { standIn, withoutPage } from './orders-stand-in.ts'
 import { build, serviceToken } from './portal.ts'
 
 const prepare = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
@@ -55,7 +55,7 @@ t.test("fields of the order fill the texts, and its customer's phone stands for 
 t.test(
   'the page of the parcel fills texts and ends of addresses; without PUBLIC_URL of orders it is an error',
   async t => {
-    const { call, stored } = await prepare(t, {}, { waybill_number: 'DM00000002', tracking_url: undefined })
+    const { call, stored } = await prepare(t, {}, withoutPage('DM00000002'))
     const of = (waybill_number: string, text = 'Here: {{ tracking_url }}') => {
       const { template } = saying([text], {})
       const button = {

@@ -6,7 +6,7 @@ import { recordInbound } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { createNotifierHousekeeping } from '../housekeeping.ts'
 import { phoneNumberId, until } from './fixture.ts'
-import { orderEvent } from './orders-stand-in.ts'
+import { orderEvent, withoutPage } from './orders-stand-in.ts'
 import { build, type PortalOptions, serviceToken } from './portal.ts'
 import { giveRules } from './rules-of-demo.ts'
 
@@ -40,7 +40,7 @@ t.test('a rule that names the page of the parcel fails where orders sends none',
   const rule = { on: 'order.created', template: 'order_created', language: 'en_US', header: ['{{waybill_number}}'] }
   const body = ['{{customer_name}}', '{{tracking_url}}', '{{cod}}']
   const { deliver, queued } = await prepare(t, {}, [{ ...rule, body }])
-  await deliver([orderEvent('a'), orderEvent('b', { tracking_url: undefined })])
+  await deliver([orderEvent('a'), orderEvent('b', withoutPage('DM00000002'))])
   t.match(await queued(), [
     {
       status: 'queued',

@@ -1,0 +1,48 @@
+// Texts, numbers and times in the language of the person.
+import en from './languages/en.js'
+import { getSession } from './session.js'
+
+export const languages = { en: 'English', si: 'සිංහල', ta: 'தமிழ்' }
+let language = 'en'
+/** @type {Record<string, string>} */
+let texts = en
+
+export const getLanguage = () => language
+
+/** @param {string} wanted */
+export const setLanguage = async wanted => {
+  const name = Object.hasOwn(languages, wanted) ? wanted : 'en'
+  texts = (await import(`./languages/${name}.js`)).default
+  language = name
+  document.documentElement.lang = name
+  localStorage.setItem('courier.language', name)
+}
+
+/** The language chosen before, else the browser's. */
+export const readLanguage = () => localStorage.getItem('courier.language') ?? navigator.language.slice(0, 2)
+
+/** A text with `{name}` filled in. @param {string} key @param {Record<string, unknown>} [values] */
+export const t = (key, values = {}) =>
+  (texts[key] ?? en[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ''))
+
+/** The text of a value that a service names; the name itself where there is none. @param {string} group @param {string} name */
+export const named = (group, name) => {
+  const key = `${group}.${name}`
+  return Object.hasOwn(texts, key) ? t(key) : name.replaceAll('_', ' ')
+}
+
+/** @param {number} value */
+export const number = value => value.toLocaleString(language)
+
+/** @param {number | string} amount @param {string} currency */
+export const money = (amount, currency) =>
+  `${currency} ${Number(amount).toLocaleString(language, { maximumFractionDigits: 4 })}`
+
+/** @param {Intl.DateTimeFormatOptions} options */
+const format = options => (/** @type {string} */ iso) =>
+  new Intl.DateTimeFormat(language, { ...options, timeZone: getSession().me?.tenant.time_zone }).format(new Date(iso))
+
+/** In the time zone of the courier company. */
+export const dateTime = format({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+export const time = format({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+export const day = format({ weekday: 'short', day: 'numeric', month: 'short' })

@@ -1,0 +1,30 @@
+// Every language has the same keys. `{name}` is filled in.
+export default {
+  loading: 'Loading',
+  language: 'Language',
+  menu: 'Menu',
+  skip: 'Skip to the content',
+  sign_out: 'Sign out',
+  'menu.today': 'Today',
+  'menu.find': 'Find',
+  'menu.parcel': 'Parcel',
+  'menu.scan': 'Scan',
+  'menu.channels': 'Channels',
+  'menu.templates': 'Templates',
+  'menu.merchants': 'Merchants',
+  'menu.gaps': 'Gaps',
+  'error.unreachable': 'No connection to the service. Check the network; it is tried again.',
+  'error.status': 'The service responded with {status}.',
+  'error.retry': 'Try again in {seconds} s.',
+
+  'sign_in.title': 'Sign in',
+  'sign_in.expired': 'Your sign-in has ended. Sign in again: what you had open is still there.',
+  'sign_in.tenant': 'Company',
+  'sign_in.tenant_hint': 'Its short name, such as demo.',
+  'sign_in.email': 'E-mail',
+  'sign_in.password': 'Password',
+  'sign_in.submit': 'Sign in',
+
+  'find.label': 'Find a parcel',
+  'find.placeholder': 'Waybill, phone, order number, merchant',
+}
