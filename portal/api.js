@@ -64,5 +64,20 @@ export const withQuery = (path, query) => {
   return given.length > 0 ? `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : path
 }
 
-/** For Idempotency-Key: one for what a person means to do once. */
-export const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
+/** For Idempotency-Key. */
+const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
+
+/** Keys for one action of a person: the same body keeps its key until it has succeeded, so that a repetition takes effect once. */
+export const newKeys = () => {
+  let last = { text: '', key: '' }
+  return {
+    of: (/** @type {unknown} */ body) => {
+      const text = JSON.stringify(body)
+      if (last.text !== text) last = { text, key: newKey() }
+      return last.key
+    },
+    done: () => {
+      last = { text: '', key: '' }
+    },
+  }
+}

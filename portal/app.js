@@ -1,6 +1,8 @@
 import { orders, readSettings } from './api.js'
 import { getLanguage, languages, readLanguage, setLanguage, t } from './i18n.js'
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from './preact.js'
+import { Find } from './screens/find.js'
+import { Parcel } from './screens/parcel.js'
 import { SignIn } from './screens/sign-in.js'
 import { Today } from './screens/today.js'
 import { changeSession, may, useSession } from './session.js'
@@ -9,6 +11,8 @@ import { changeSession, may, useSession } from './session.js'
  * the menu. A screen gets `params` (the other parts) and `query`. */
 const screens = {
   today: { Screen: Today },
+  find: { Screen: Find, needs: 'listAllOrders' },
+  parcel: { Screen: Parcel, needs: 'getAnyOrder', isHidden: true },
 }
 
 /** `#/parcel/DM00000001?x=y` @param {string} hash */

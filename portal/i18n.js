@@ -45,4 +45,14 @@ const format = options => (/** @type {string} */ iso) =>
 /** In the time zone of the courier company. */
 export const dateTime = format({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 export const time = format({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
-export const day = format({ weekday: 'short', day: 'numeric', month: 'short' })
+
+/** @param {string} iso @param {string} timeZone */
+export const day = (iso, timeZone) =>
+  new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', timeZone }).format(new Date(iso))
+
+/** Minutes since midnight. @param {string} iso @param {string} timeZone */
+export const minuteOfDay = (iso, timeZone) => {
+  const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone })
+  const [hours, minutes] = clock.format(new Date(iso)).split(':').map(Number)
+  return hours * 60 + minutes
+}
