@@ -25,7 +25,7 @@ export const readDocuments = async (): Promise<{ orders: OpenApi; notifier: Open
     publicRequestsPerMinute: 1,
     catalogueBytes: 2 ** 20,
     webhooks: { keyring: undefined, allowsPrivate: false },
-    login: { tokenDays: 30, triesPerEmail: 5, triesPerAddress: 30 },
+    login: { tokenDays: 30, staffHours: 12, triesPerEmail: 5, triesPerAddress: 30 },
   })
   const ofNotifier = { api, ordersPublicUrl: 'http://127.0.0.1:3000', window: 1, pairSeconds: 0 }
   const notifier = await createNotifier({ ...common, ...ofNotifier } as NotifierOptions)

@@ -647,6 +647,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/staff/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log in
+         * @description Creates a bearer token for orders and the notifier. A person has up to 50; one more revokes the least recently used.
+         */
+        post: operations["logInStaff"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/staff/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log out
+         * @description Ends the token of the request: within five seconds every process of both services refuses it.
+         */
+        post: operations["logOutStaff"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/staff/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The member of staff of the token, and what its role may do */
+        get: operations["getCurrentStaff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/staff/order": {
         parameters: {
             query?: never;
@@ -873,6 +930,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/internal/staff-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Whose staff tokens these are
+         * @description By their hashes, read from the database each time. With SERVICE_TOKEN.
+         */
+        post: operations["findStaffTokens"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/metrics": {
         parameters: {
             query?: never;
@@ -1067,6 +1144,22 @@ export interface components {
             email: string;
             password: string;
         };
+        CurrentStaff: {
+            /** @description null for a token that the operator made. */
+            email: string | null;
+            name: string;
+            /** @description The operations of orders and of the notifier that the role may call, by operationId. */
+            operations: string[];
+            /** @enum {string} */
+            role: "viewer" | "dispatcher" | "messenger" | "admin";
+            tenant: {
+                country: string;
+                currency: string;
+                id: string;
+                name: string;
+                time_zone: string;
+            };
+        };
         CustomerAction: {
             /** @description confirm_order, cancel_order, change_address, or the name of a request such as call_me. */
             action: string;
@@ -1183,6 +1276,20 @@ export interface components {
             /** @description The bearer token of further requests. */
             token: string;
             user: components["schemas"]["User"];
+        };
+        LoggedInStaff: {
+            /** @description When the token expires. */
+            expires_at: string;
+            /** @enum {string} */
+            message: "success";
+            staff: {
+                email: string;
+                name: string;
+                /** @enum {string} */
+                role: "viewer" | "dispatcher" | "messenger" | "admin";
+            };
+            /** @description The bearer token of further requests, at orders and at the notifier. */
+            token: string;
         };
         LookedUp: {
             /** @description In the order of the numbers; several orders of one number: the newest first. */
@@ -1666,6 +1773,10 @@ export interface components {
             /** @description One object per order. */
             order_data: components["schemas"]["OrderData"][];
         };
+        StaffLogin: {
+            email: string;
+            password: string;
+        };
         StaffOrder: {
             /** @description Whole units of the currency. */
             cod: number;
@@ -1746,6 +1857,25 @@ export interface components {
                 first_name: string;
                 last_name: string;
             };
+        };
+        StaffTokenHolders: {
+            data: ({
+                expires_at: string | null;
+                /** @description Of the member of staff. */
+                name: string;
+                /** @enum {string} */
+                role: "viewer" | "dispatcher" | "messenger" | "admin";
+                token_id: string;
+            } | null)[];
+            /** @description The time of orders, by which `expires_at` counts. */
+            now: string;
+        };
+        StaffTokens: {
+            tokens: {
+                /** @description SHA-256 of the token, in hexadecimal. */
+                hash: string;
+                tenant: string;
+            }[];
         };
         StaffTrackingEvent: {
             /**
@@ -2031,6 +2161,24 @@ export interface components {
                  * @example {
                  *       "message": "Unauthenticated.",
                  *       "code": "unauthenticated"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The role of the caller may not call the operation: the message names the caller's and those that may. */
+        Error403: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "Your role, viewer, may not do this. Allowed: dispatcher, admin.",
+                 *       "code": "role_forbidden"
                  *     }
                  */
                 "application/json": components["schemas"]["Error"];
@@ -5131,6 +5279,190 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    logInStaff: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "dispatcher@courier.example",
+                 *       "password": "courier-demo"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffLogin"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "success",
+                     *       "token": "courier_…",
+                     *       "expires_at": "2026-02-20T07:06:23.000Z",
+                     *       "staff": {
+                     *         "name": "Nimali Silva",
+                     *         "email": "dispatcher@courier.example",
+                     *         "role": "dispatcher"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LoggedInStaff"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    logOutStaff: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "success"
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {string} */
+                        message: "success";
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getCurrentStaff: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "name": "Nimali Silva",
+                     *         "email": "dispatcher@courier.example",
+                     *         "role": "dispatcher",
+                     *         "tenant": {
+                     *           "id": "demo",
+                     *           "name": "Demo Couriers",
+                     *           "currency": "LKR",
+                     *           "country": "LK",
+                     *           "time_zone": "Asia/Colombo"
+                     *         },
+                     *         "operations": [
+                     *           "getCurrentStaff",
+                     *           "logOutStaff",
+                     *           "listAllOrders",
+                     *           "getAnyOrder",
+                     *           "listCustomerRequests",
+                     *           "moveOrders",
+                     *           "editAnyOrder",
+                     *           "decideCustomerRequest",
+                     *           "printAnyLabel",
+                     *           "printAnyLabels",
+                     *           "printRunSheet",
+                     *           "listMessages",
+                     *           "getMessage",
+                     *           "getTimeline",
+                     *           "getConversation",
+                     *           "listTemplates",
+                     *           "listChannels"
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CurrentStaff"];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
     listAllOrders: {
         parameters: {
             query?: {
@@ -5277,6 +5609,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
@@ -5401,6 +5734,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
@@ -5470,6 +5804,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
@@ -5522,6 +5857,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
@@ -5578,6 +5914,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
@@ -5648,6 +5985,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
@@ -5717,6 +6055,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
@@ -5789,6 +6128,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
@@ -5854,6 +6194,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             409: components["responses"]["Error409"];
@@ -6301,6 +6642,185 @@ export interface operations {
                      * @example {
                      *       "message": "The body is too large. Send it in smaller parts.",
                      *       "code": "payload_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests: repeat after Retry-After seconds. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too Many Attempts.",
+                     *       "code": "rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            431: components["responses"]["Error431"];
+            /** @description The service is temporarily unavailable. With Retry-After nothing was changed; without it the outcome is unknown. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The service is unavailable for a moment. Nothing was changed; repeat the call.",
+                     *       "code": "unavailable"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    findStaffTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "tokens": [
+                 *         {
+                 *           "tenant": "demo",
+                 *           "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffTokens"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "now": "2026-02-19T19:06:23.000Z",
+                     *       "data": [
+                     *         {
+                     *           "token_id": "tok_0123456789ab",
+                     *           "name": "Nimali Silva",
+                     *           "role": "dispatcher",
+                     *           "expires_at": "2026-02-20T07:06:23.000Z"
+                     *         },
+                     *         null
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StaffTokenHolders"];
+                };
+            };
+            /** @description The X-tenant header is missing, or the body is not JSON. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The X-tenant header is required.",
+                     *       "code": "tenant_required"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The token is unknown, expired or revoked, or belongs to another tenant. Message: "Unauthenticated." */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Unauthenticated.",
+                     *       "code": "unauthenticated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            408: components["responses"]["Error408"];
+            /** @description The body is too large, or its JSON has too many values or levels. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The body is too large. Send it in smaller parts.",
+                     *       "code": "payload_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body must be application/json. */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Send the body as application/json.",
+                     *       "code": "unsupported_media_type"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The given data was invalid: `errors` lists every error, and nothing was created. */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The given data was invalid.",
+                     *       "code": "validation_failed",
+                     *       "errors": {
+                     *         "order_data.0.destination_city_name": [
+                     *           "The selected destination city name is invalid."
+                     *         ]
+                     *       },
+                     *       "suggestions": {
+                     *         "order_data.0.destination_city_name": [
+                     *           {
+                     *             "id": 2100,
+                     *             "name": "Galle",
+                     *             "state": "Galle"
+                     *           }
+                     *         ]
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];

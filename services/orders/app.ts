@@ -3,8 +3,7 @@ import { addressOf } from '@courier/shared/http/addresses.ts'
 import { Limit, limitRequests } from '@courier/shared/http/limits.ts'
 import { createServer, type Edge } from '@courier/shared/http/server.ts'
 import type { ServiceClient } from '@courier/shared/http/service-client.ts'
-import { requireStaff, staffIn } from '@courier/shared/http/staff.ts'
-import { refuseUnknownFields } from '@courier/shared/http/validator.ts'
+import { admitStaff } from '@courier/shared/http/staff.ts'
 import { checkReachable } from '@courier/shared/postgres/database.ts'
 import { watchPool } from '@courier/shared/postgres/pool-metrics.ts'
 import type { FastifyRequest } from 'fastify'
@@ -15,6 +14,8 @@ import { createLoginDependencies, type LoginLimits } from './access/login.ts'
 import { logout } from './access/logout.ts'
 import { requireMerchant } from './access/merchant.ts'
 import { login, user } from './access/routes.ts'
+import { staffLogin, staffSession } from './access/staff-routes.ts'
+import { staffTokens } from './access/staff-tokens.ts'
 import { createTokenReader } from './access/tokens.ts'
 import { createFindAlike } from './booking/alike.ts'
 import { createBatchWriter } from './booking/batch-writer.ts'
@@ -72,6 +73,7 @@ export interface OrdersOptions extends Edge {
 }
 
 const merchantPrefix = '/api/public/merchant'
+const staffPrefix = '/api/staff'
 /** Some programs know all of it under this path. */
 const alias = { from: '/api/merchant/', to: `${merchantPrefix}/` }
 /** The request that the relay sends. */
@@ -125,7 +127,10 @@ curl -sS '$URL/api/public/merchant/order/bulk?dry_run=true' \\
       title: 'For staff',
       description: 'The orders of all merchants of the courier company, and the moves from one status to the next.',
       tags: ['staff'],
-      quickStart: `# npm run orders -- token create --tenant demo --staff NAME
+      quickStart: `# A token for both services, valid for 12 hours
+curl -sS '$URL/api/staff/login' -H 'X-tenant: demo' -H 'Content-Type: application/json' \\
+  --data '{"email": "admin@courier.example", "password": "courier-demo"}'
+
 curl -sS '$URL/api/staff/order?per_page=5' -H 'Authorization: Bearer TOKEN' -H 'X-tenant: demo'`,
     },
     {
@@ -177,10 +182,9 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
     onEdited(tenant)
   }
 
-  await app.register(login, {
-    prefix: merchantPrefix,
-    dependencies: createLoginDependencies(pool, limits.login),
-  })
+  const dependencies = createLoginDependencies(pool, limits.login)
+  await app.register(login, { prefix: merchantPrefix, dependencies })
+  await app.register(staffLogin, { prefix: staffPrefix, dependencies })
 
   await app.register(
     async merchants => {
@@ -230,19 +234,19 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
 
   await app.register(
     async staff => {
-      staff.addHook('onRequest', requireStaff(findCaller))
-      staff.addHook('onRequest', limitRequests(new Limit('staff', limits.requestsPerMinute), staffIn))
-      refuseUnknownFields(staff)
+      admitStaff(staff, findCaller, limits.requestsPerMinute)
+      await staff.register(staffSession, { pool, findCaller })
       await staff.register(staffOrders, { pool, findOrder, openWholeList })
       await staff.register(staffEdits, { pool, catalogues, onEdited })
       await staff.register(staffLabels, { pool, printer })
       await staff.register(staffMoves, { pool, onMoved: onChanged })
       await staff.register(customerRequests, { pool, onDecided: tenant => relay.wake(tenant) })
     },
-    { prefix: '/api/staff' },
+    { prefix: staffPrefix },
   )
 
   await app.register(internal, { pool, serviceToken })
+  await app.register(staffTokens, { pool, serviceToken })
   await app.register(customerActions, { pool, catalogues, serviceToken, onChanged })
   return { app, relay, webhooks: sending }
 }

@@ -42,6 +42,7 @@ const { app, relay, webhooks } = await createOrders({
   webhooks: { keyring, allowsPrivate: settings.WEBHOOK_PRIVATE_ADDRESSES === 'true' },
   login: {
     tokenDays: settings.LOGIN_TOKEN_DAYS,
+    staffHours: settings.STAFF_LOGIN_HOURS,
     triesPerEmail: settings.LOGIN_TRIES_PER_EMAIL,
     triesPerAddress: settings.LOGIN_TRIES_PER_ADDRESS,
   },

@@ -24,6 +24,7 @@ import { health } from './health.ts'
 import { observeRequests, serveMetrics } from './observability.ts'
 import { refuseOddPaths } from './paths.ts'
 import { namePublicUrl } from './public-url.ts'
+import { serializer } from './serializer.ts'
 import { validator } from './validator.ts'
 
 /** How a service faces the network. */
@@ -97,6 +98,7 @@ export const createServer = async (options: ServerOptions) => {
 
   for (const identity of ['staff', 'rawBody', 'guessingPause', 'isGuess']) app.decorateRequest(identity)
   app.setValidatorCompiler(validator)
+  app.setSerializerCompiler(serializer)
   acceptAnyBody(app)
   // First, so that every error has its headers; its own route is none that a 405 names.
   await allowOrigins(app, options.corsOrigins, options.portalOrigins)

@@ -10,6 +10,7 @@ export const serviceToken = 'a-service-token-of-tests'
 const nobody: OrdersClient = {
   find: async () => ({ kind: 'unavailable' }),
   act: async () => ({ kind: 'unavailable' }),
+  findStaff: async () => ({ kind: 'found', now: 0, holders: [] }),
 }
 
 export interface PortalOptions extends FixtureOptions {
