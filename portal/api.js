@@ -15,7 +15,7 @@ export class ApiError extends Error {
   }
 }
 
-/** @typedef {{ method?: string, body?: unknown, key?: string, ifMatch?: string, signal?: AbortSignal, as?: 'json' | 'blob' }} Options */
+/** @typedef {{ method?: string, body?: unknown, key?: string, ifMatch?: string, signal?: AbortSignal, as?: 'json' | 'blob', token?: string | null }} Options */
 
 /** Relative to the page, so that a proxy may serve it below a path. */
 const notifierUrl = new URL('..', document.baseURI).href.replace(/\/$/, '')
@@ -28,8 +28,11 @@ export const readSettings = async () => {
 }
 
 /** @param {string} url @param {Options} options */
-const request = async (url, { method = 'GET', body, key, ifMatch, signal, as = 'json' }) => {
-  const { tenant, token } = getSession()
+const request = async (
+  url,
+  { method = 'GET', body, key, ifMatch, signal, as = 'json', token = getSession().token },
+) => {
+  const { tenant } = getSession()
   const headers = {
     'x-tenant': tenant,
     ...(token && { authorization: `Bearer ${token}` }),

@@ -101,15 +101,13 @@ const useShortcut = () =>
 /** Its heading gets the focus when a screen opens, so that screen readers say where one is. */
 const Main = ({ route, me }) => {
   const main = useRef(/** @type {any} */ (null))
-  const isFirst = useRef(true)
   const { Screen } = screens[route.name]
   const place = [route.name, ...route.params].join('/')
+  const heading = () => main.current.querySelector('h1') ?? main.current
   useLayoutEffect(() => {
-    const heading = main.current.querySelector('h1')
-    document.title = `${heading?.textContent ?? t(`menu.${route.name}`)} · ${me.tenant.name}`
-    if (!isFirst.current) (heading ?? main.current).focus()
-    isFirst.current = false
+    document.title = `${heading().textContent} · ${me.tenant.name}`
   }, [place, getLanguage()])
+  useLayoutEffect(() => heading().focus(), [place, me])
   return html`<main id="main" tabindex="-1" ref=${main}><${Screen} key=${place} params=${route.params} query=${route.query} /></main>`
 }
 

@@ -10,7 +10,7 @@ export const orderFields = [
   'cod',
   'order_no',
   'status_name',
-  'destination_city_name',
+  'destination_city',
 ]
 
 const placeholders = text =>

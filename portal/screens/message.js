@@ -64,6 +64,7 @@ const Draft = ({ waybill, template, onSent }) => {
     event.preventDefault()
     send.run()
   }}>
+    <p class="soft lines">${template.components.find(({ type }) => type === 'BODY')?.text}</p>
     ${parameters.map(
       ({
         id,

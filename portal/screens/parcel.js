@@ -1,5 +1,5 @@
 import { newKeys, notifier, orders } from '../api.js'
-import { money, named, number, t } from '../i18n.js'
+import { money, named, number, t, time } from '../i18n.js'
 import { html, useRef, useState } from '../preact.js'
 import { may } from '../session.js'
 import { announce, Badge, Button, ErrorText, Live, Panel, Time, useAction, useLive } from '../ui.js'
@@ -85,11 +85,11 @@ const shown = {
   message:
     entry => html`${t('timeline.message')} <code>${entry.template ?? t('timeline.text')}</code> <${Badge} kind=${kinds[entry.status]}>${named('messages', entry.status)}<//><${Cost} cost=${entry.cost} />
     ${entry.detail && html`<p>${entry.detail}</p>`}
-    ${entry.steps.length > 1 && html`<p class="soft">${entry.steps.map(({ status, at }, index) => html`<span key=${index}>${index > 0 && ' ← '}${named('messages', status)} <${Time} at=${at} /></span>`)}</p>`}`,
+    ${entry.steps.length > 1 && html`<p class="soft">${entry.steps.map(({ status, at }, index) => html`<span key=${index}>${index > 0 && ' ← '}${named('messages', status)} ${time(at)}</span>`)}</p>`}`,
   event: entry =>
     html`<${Badge} kind="bad">${t('timeline.no_message')}<//> <code>${entry.template}</code><p>${entry.detail}</p>`,
   action: entry =>
-    html`${t('timeline.action', { action: named('request', entry.action) })} ${entry.outcome && html`<${Badge}>${entry.outcome}<//>`}${entry.detail && html`<p>${entry.detail}</p>`}`,
+    html`${t('timeline.action', { action: named('request', entry.action) })} ${entry.outcome && html`<${Badge}>${named('outcome', entry.outcome)}<//>`}${entry.detail && html`<p>${entry.detail}</p>`}`,
 }
 
 /** One entry for each message, where it was last heard of. @param {any[]} entries */
