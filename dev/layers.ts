@@ -5,7 +5,7 @@
 export const layers: Readonly<Record<string, { readonly folders: string; readonly packages: string }>> = {
   'services/orders': {
     folders:
-      '. restoring provisioning customer-actions editing booking webhooks outbox delivery changes labels tracking-page orders catalogue access database',
+      '. restoring provisioning customer-actions editing booking webhooks outbox delivery changes labels tracking-page orders rate-gaps catalogue access database',
     packages: 'shared',
   },
   'services/notifier': {

@@ -271,6 +271,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/messages/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What waits, what failed, and how many are sent in a minute
+         * @description Up to five seconds old.
+         */
+        get: operations["summariseMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/templates": {
         parameters: {
             query?: never;
@@ -704,6 +724,27 @@ export interface components {
             data: components["schemas"]["Accepted"][];
             message: string;
         };
+        MessageSummary: {
+            /** @description Today, in the tenant's time zone; in UTC for a tenant without one. */
+            date: string;
+            /** @description Of those created in the last 24 hours. 100000 means that or more. */
+            failed: number;
+            /** @description Wait for the customer to write. 100000 means that or more. */
+            held: number;
+            /** @description The minutes of today in which messages were sent, in their order. */
+            minutes: {
+                /** @description The start of the minute: ISO 8601, UTC. */
+                at: string;
+                /** @description Messages that the messaging API accepted. */
+                sent: number;
+            }[];
+            paused_channels: number;
+            /** @description To be sent, now or later. 100000 means that or more. */
+            queued: number;
+            time_zone: string;
+            /** @description In doubt, of those created in the last 24 hours. 100000 means that or more. */
+            unknown: number;
+        };
         MessageWithTimeline: {
             /** @description Sends that failed. */
             attempts: number;
@@ -833,6 +874,7 @@ export interface components {
             origin_city: string;
             status_key: string;
             status_name: string;
+            tracking_url?: string;
             waybill_number: string;
             weight: number;
         };
@@ -2616,6 +2658,65 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    summariseMessages: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "date": "2026-02-19",
+                     *         "time_zone": "Asia/Colombo",
+                     *         "queued": 12,
+                     *         "held": 3,
+                     *         "unknown": 0,
+                     *         "failed": 2,
+                     *         "paused_channels": 0,
+                     *         "minutes": [
+                     *           {
+                     *             "at": "2026-02-19T08:00:00.000Z",
+                     *             "sent": 40
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MessageSummary"];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
     listTemplates: {
         parameters: {
             query?: {
@@ -2983,7 +3084,8 @@ export interface operations {
                  *             "status_key": "key_2",
                  *             "status_name": "CONFIRMED",
                  *             "note": null,
-                 *             "is_final": false
+                 *             "is_final": false,
+                 *             "tracking_url": "https://courier.example/t/demo/DM00000001"
                  *           }
                  *         }
                  *       ]

@@ -704,6 +704,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/staff/merchant": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the merchants, by id */
+        get: operations["listMerchants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/staff/order": {
         parameters: {
             query?: never;
@@ -731,7 +748,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One order with its timeline and notes */
+        /** One order with its timeline, notes and moves */
         get: operations["getAnyOrder"];
         put?: never;
         post?: never;
@@ -850,6 +867,63 @@ export interface paths {
          * @description Legal moves only. Moves every order of the list, or none and lists every error.
          */
         post: operations["moveOrders"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/staff/rate-gaps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Combinations of cities that rate cards lack, most wanted first
+         * @description Those that merchants asked for or have orders of, while their card has no rate for them now.
+         */
+        get: operations["listRateGaps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/staff/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the statuses with their moves */
+        get: operations["listStaffStatuses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/staff/today": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Figures of today and of the days before
+         * @description Up to five seconds old.
+         */
+        get: operations["getToday"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -1268,6 +1342,22 @@ export interface components {
             /** @description In the order of printing. */
             waybill_numbers: string[];
         };
+        ListedMerchant: {
+            businesses: {
+                id: number;
+                is_active: boolean;
+                is_default: boolean;
+                name: string;
+            }[];
+            email: string;
+            id: number;
+            is_active: boolean;
+            name: string;
+            /** @description null: its orders are refused. */
+            rate_card: string | null;
+            /** @description Orders created in the last 30 days; 10000 means that or more. */
+            recent_orders: number;
+        };
         LoggedIn: {
             /** @description When the token expires. */
             expires_at: string;
@@ -1315,6 +1405,10 @@ export interface components {
             /** @description These, or order_nos. */
             waybill_numbers?: string[];
         };
+        Merchants: {
+            data: components["schemas"]["ListedMerchant"][];
+            next_cursor: string | null;
+        };
         MovedOrders: {
             /** @description The waybill numbers, as in the request. */
             data: string[];
@@ -1325,6 +1419,11 @@ export interface components {
             events?: ("order.created" | "order.status_changed" | "order.edited")[];
             /** @description https, without a user name, at a public address. */
             url: string;
+        };
+        NextStatus: {
+            color: string;
+            name: string;
+            status_key: string;
         };
         Order: {
             /** @description Whole units of the currency. */
@@ -1391,6 +1490,15 @@ export interface components {
             /** @description Approximate weight of the package in kilograms. */
             weight: number | string;
         };
+        OrderDay: {
+            /** @description Orders created. */
+            created: number;
+            date: string;
+            /** @description Deliveries. */
+            delivered: number;
+            /** @description Delivery attempts that failed, each once. */
+            failed: number;
+        };
         OrderDetails: {
             business_name: string;
             cod: number;
@@ -1446,6 +1554,7 @@ export interface components {
                 status_key: string;
                 status_name: string;
             }[];
+            tracking_url?: string;
             waybill_number: string;
             weight: number;
         };
@@ -1560,6 +1669,7 @@ export interface components {
             origin_city: string;
             status_key: string;
             status_name: string;
+            tracking_url?: string;
             waybill_number: string;
             weight: number;
         };
@@ -1720,6 +1830,35 @@ export interface components {
                 rate: components["schemas"]["PlaceRate"];
             }[];
         };
+        RateGap: {
+            /** @description Parcels of refused batches, dry runs and quotes; each try counts. */
+            asked_for: number;
+            destination: {
+                id: number;
+                name: string;
+                state: string;
+            };
+            /** @description ISO 8601, UTC. */
+            last_at: string;
+            /** @description Those that want it most, at most 5. */
+            merchants: {
+                id: number;
+                name: string;
+                rate_card: string | null;
+            }[];
+            /** @description How many others. */
+            more_merchants: number;
+            /** @description Orders booked when there was a rate, of the newest 100000 of the period. */
+            orders: number;
+            origin: {
+                id: number;
+                name: string;
+                state: string;
+            };
+        };
+        RateGaps: {
+            data: components["schemas"]["RateGap"][];
+        };
         ReplayPeriod: {
             /** @description Events from this time on. */
             from: string;
@@ -1802,6 +1941,8 @@ export interface components {
             };
             merchant_business_id: number;
             merchant_business_name: string;
+            /** @description Where staff may move it now, in the order of the set. */
+            moves: components["schemas"]["NextStatus"][];
             order_no: string | null;
             origin_city_id: number;
             origin_city_name: string;
@@ -1977,6 +2118,21 @@ export interface components {
             status_key: string;
             /** @description All of them are moved, or none. */
             waybill_numbers: string[];
+        };
+        Today: {
+            /** @description Today, in the time zone of the courier company. */
+            date: string;
+            /** @description The last 30 days, today last. */
+            days: components["schemas"]["OrderDay"][];
+            /** @description Deliveries of today. */
+            delivered: number;
+            /** @description Delivery attempts that failed today. */
+            failed: number;
+            /** @description Orders under way now: picked up or on their way to it, and neither delivered nor returned. */
+            moving: number;
+            /** @description Orders created today. */
+            new: number;
+            time_zone: string;
         };
         TrackedOrder: {
             /** @description Whole units of the currency. */
@@ -5430,6 +5586,10 @@ export interface operations {
                      *           "listAllOrders",
                      *           "getAnyOrder",
                      *           "listCustomerRequests",
+                     *           "getToday",
+                     *           "listStaffStatuses",
+                     *           "listMerchants",
+                     *           "listRateGaps",
                      *           "moveOrders",
                      *           "editAnyOrder",
                      *           "decideCustomerRequest",
@@ -5437,6 +5597,7 @@ export interface operations {
                      *           "printAnyLabels",
                      *           "printRunSheet",
                      *           "listMessages",
+                     *           "summariseMessages",
                      *           "getMessage",
                      *           "getTimeline",
                      *           "getConversation",
@@ -5449,6 +5610,77 @@ export interface operations {
                     "application/json": {
                         data: components["schemas"]["CurrentStaff"];
                     };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listMerchants: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description Part of the name, in any letter case. */
+                "filter[name]"?: string;
+                /** @description Default: 50. */
+                limit?: number;
+                /** @description Part of the name, in any letter case. */
+                name?: string;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "name": "Lanka Shoes",
+                     *           "email": "shop@example.com",
+                     *           "rate_card": "standard",
+                     *           "is_active": true,
+                     *           "businesses": [
+                     *             {
+                     *               "id": 7290,
+                     *               "name": "Lanka Shoes Online",
+                     *               "is_default": true,
+                     *               "is_active": true
+                     *             }
+                     *           ],
+                     *           "recent_orders": 320
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Merchants"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -5710,6 +5942,13 @@ export interface operations {
                      *             },
                      *             "by": "merchant",
                      *             "reason": null
+                     *           }
+                     *         ],
+                     *         "moves": [
+                     *           {
+                     *             "status_key": "key_9",
+                     *             "name": "RECEIVED TO ORIGIN WAREHOUSE",
+                     *             "color": "primary"
                      *           }
                      *         ],
                      *         "requests": [
@@ -6206,6 +6445,249 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    listRateGaps: {
+        parameters: {
+            query?: {
+                /** @description The last days, today included. Default: 30. */
+                days?: number;
+                /** @description Default: 50. */
+                limit?: number;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "origin": {
+                     *             "id": 1500,
+                     *             "name": "Kotte",
+                     *             "state": "Colombo"
+                     *           },
+                     *           "destination": {
+                     *             "id": 3000,
+                     *             "name": "Jaffna",
+                     *             "state": "Jaffna"
+                     *           },
+                     *           "asked_for": 42,
+                     *           "orders": 0,
+                     *           "merchants": [
+                     *             {
+                     *               "id": 1,
+                     *               "name": "Lanka Shoes",
+                     *               "rate_card": "standard"
+                     *             }
+                     *           ],
+                     *           "more_merchants": 0,
+                     *           "last_at": "2026-02-19T19:06:23.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RateGaps"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listStaffStatuses: {
+        parameters: {
+            query?: {
+                /** @description The color. */
+                color?: string;
+                /** @description The color. */
+                "filter[color]"?: string;
+                /** @description The id. */
+                "filter[id]"?: string;
+                /** @description Whether it is of invoices. */
+                "filter[is_finance_status]"?: string;
+                /** @description Whether it is for merchants. */
+                "filter[is_merchant_status]"?: string;
+                /** @description The key. */
+                "filter[key]"?: string;
+                /** @description Part of the name, in any letter case. */
+                "filter[name]"?: string;
+                /** @description The id. */
+                id?: string;
+                /** @description Whether it is of invoices. */
+                is_finance_status?: string;
+                /** @description Whether it is for merchants. */
+                is_merchant_status?: string;
+                /** @description The key. */
+                key?: string;
+                /** @description Part of the name, in any letter case. */
+                name?: string;
+                /** @description With 1, true or no value: the whole list, without links and meta. */
+                noPagination?: string;
+                /** @description The same; filters count all the same. */
+                noPaginationNoFilter?: string;
+                /** @description Page number. Default: 1. */
+                page?: number;
+                /** @description Rows per page; more than 1000 count as 1000. Default: 15. */
+                per_page?: number;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "key": "key_1",
+                     *           "name": "DRAFT",
+                     *           "description": "The merchant has not confirmed the order yet.",
+                     *           "color": "secondary",
+                     *           "icon": null,
+                     *           "is_merchant_status": 1,
+                     *           "is_finance_status": 0,
+                     *           "before_statuses": [],
+                     *           "after_statuses": [
+                     *             "key_2",
+                     *             "key_3"
+                     *           ],
+                     *           "created_at": "2026-02-19T19:06:23.000000Z"
+                     *         }
+                     *       ],
+                     *       "links": {
+                     *         "first": "https://courier.example/list?page=1",
+                     *         "last": "https://courier.example/list?page=1",
+                     *         "prev": null,
+                     *         "next": null
+                     *       },
+                     *       "meta": {
+                     *         "current_page": 1,
+                     *         "from": 1,
+                     *         "last_page": 1,
+                     *         "path": "https://courier.example/list",
+                     *         "per_page": 15,
+                     *         "to": 1,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatusList"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getToday: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "date": "2026-02-19",
+                     *         "time_zone": "Asia/Colombo",
+                     *         "new": 120,
+                     *         "moving": 410,
+                     *         "failed": 7,
+                     *         "delivered": 98,
+                     *         "days": [
+                     *           {
+                     *             "date": "2026-02-19",
+                     *             "created": 120,
+                     *             "delivered": 98,
+                     *             "failed": 7
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Today"];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
     getLiveness: {
         parameters: {
             query?: never;
@@ -6369,7 +6851,8 @@ export interface operations {
                      *             "status_key": "key_2",
                      *             "status_name": "CONFIRMED",
                      *             "note": null,
-                     *             "is_final": false
+                     *             "is_final": false,
+                     *             "tracking_url": "https://courier.example/t/demo/DM00000001"
                      *           }
                      *         }
                      *       ]
@@ -6566,6 +7049,7 @@ export interface operations {
                      *         "status_name": "CONFIRMED",
                      *         "note": null,
                      *         "is_final": false,
+                     *         "tracking_url": "https://courier.example/t/demo/DM00000001",
                      *         "customer_secondary_phone": null,
                      *         "created_at": "2026-02-19T19:06:23.000Z",
                      *         "timeline": [
@@ -7000,7 +7484,8 @@ export interface operations {
                  *             "status_key": "key_2",
                  *             "status_name": "CONFIRMED",
                  *             "note": null,
-                 *             "is_final": false
+                 *             "is_final": false,
+                 *             "tracking_url": "https://courier.example/t/demo/DM00000001"
                  *           }
                  *         }
                  *       ]

@@ -19,6 +19,7 @@ import { ActionDelivery } from './delivery/loop.ts'
 import { countActions, watchActions } from './delivery/metrics.ts'
 import { events } from './events/routes.ts'
 import { messages } from './messages/routes.ts'
+import { messageSummary } from './messages/summary-routes.ts'
 import type { MessagingApi } from './messaging-api/client.ts'
 import type { OrdersClient } from './orders-client/orders-client.ts'
 import { portal } from './portal/routes.ts'
@@ -179,6 +180,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes } = options
     const ofMessages = { pool, orders, product: options.api.product, maxMessages, maxBodyBytes }
     await staff.register(messages, { ...ofMessages, onQueued: wake })
+    await staff.register(messageSummary, { pool })
     await staff.register(preflights, ofMessages)
     await staff.register(timeline, { pool, orders })
     await staff.register(costs, { pool })

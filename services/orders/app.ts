@@ -13,6 +13,7 @@ import { Counter, Registry } from 'prom-client'
 import { createLoginDependencies, type LoginLimits } from './access/login.ts'
 import { logout } from './access/logout.ts'
 import { requireMerchant } from './access/merchant.ts'
+import { merchantList } from './access/merchant-list.ts'
 import { login, user } from './access/routes.ts'
 import { staffLogin, staffSession } from './access/staff-routes.ts'
 import { staffTokens } from './access/staff-tokens.ts'
@@ -44,10 +45,13 @@ import { merchantMoving, staffMoves } from './orders/move-routes.ts'
 import { merchantOrders, orderStatus, staffOrders } from './orders/order-routes.ts'
 import { statusList } from './orders/status-routes.ts'
 import { orderSummary } from './orders/summary-routes.ts'
+import { today } from './orders/today-routes.ts'
 import { finance, publicTracking, tracking } from './orders/waybill-routes.ts'
 import { createWholeLists } from './orders/whole-list.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
 import { Relay } from './outbox/relay.ts'
+import { createRateGaps } from './rate-gaps/recorder.ts'
+import { rateGaps } from './rate-gaps/routes.ts'
 import { trackingPage } from './tracking-page/routes.ts'
 import { webhooks } from './webhooks/routes.ts'
 import { messageOperation } from './webhooks/schema.ts'
@@ -155,7 +159,16 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   watchPool(pool, registry)
   watchOutbox(pool, registry)
-  const relay = new Relay({ pool, logger, notifier, tracer: limits.tracer, ...countDeliveries(registry) })
+  const relay = new Relay({
+    pool,
+    logger,
+    notifier,
+    tracer: limits.tracer,
+    publicUrl: limits.publicUrl,
+    ...countDeliveries(registry),
+  })
+  const gaps = createRateGaps(pool, logger)
+  app.addHook('onClose', () => gaps.close())
   const findCaller = createTokenReader(pool)
   const findOrder = createOrderFinder(pool)
   const openWholeList = createWholeLists(pool)
@@ -199,6 +212,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
         dependencies: { pool, catalogues, numbers, writeBatch, ...suspicions },
         maxOrdersPerBatch: limits.maxOrdersPerBatch,
         maxBodyBytes: limits.maxBodyBytes,
+        gaps,
         onBooked: (tenant, orders) => {
           booked.inc(orders)
           onChanged(tenant)
@@ -208,6 +222,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
         catalogues,
         maxOrdersPerBatch: limits.maxOrdersPerBatch,
         maxBodyBytes: limits.maxBodyBytes,
+        gaps,
       })
       await merchants.register(merchantOrders, { pool, findOrder, openWholeList })
       await merchants.register(orderStatus, { findOrder })
@@ -218,7 +233,10 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(webhooks, { pool, ...sending, onChanged: tenant => sending.sender?.changed(tenant) })
       await merchants.register(merchantMoving, { pool, onMoved: onChanged })
       await merchants.register(merchantEdits, { pool, catalogues, onEdited })
-      await merchants.register(statusList, { pool })
+      await merchants.register(statusList, {
+        ...{ pool, path: '/order/status-list', tag: 'orders', operationId: 'listStatuses' },
+        tenantOf: ({ merchant }) => merchant.tenant,
+      })
       await merchants.register(tracking, { findOrder })
       await merchants.register(finance, { findOrder })
     },
@@ -240,14 +258,21 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await staff.register(staffEdits, { pool, catalogues, onEdited })
       await staff.register(staffLabels, { pool, printer })
       await staff.register(staffMoves, { pool, onMoved: onChanged })
+      await staff.register(statusList, {
+        ...{ pool, path: '/status', tag: 'staff', operationId: 'listStaffStatuses' },
+        tenantOf: ({ staff }) => staff.tenant,
+      })
+      await staff.register(today, { pool })
+      await staff.register(merchantList, { pool })
+      await staff.register(rateGaps, { pool, catalogues, gaps })
       await staff.register(customerRequests, { pool, onDecided: tenant => relay.wake(tenant) })
     },
     { prefix: staffPrefix },
   )
 
-  await app.register(internal, { pool, serviceToken })
+  await app.register(internal, { pool, serviceToken, publicUrl: limits.publicUrl })
   await app.register(staffTokens, { pool, serviceToken })
-  await app.register(customerActions, { pool, catalogues, serviceToken, onChanged })
+  await app.register(customerActions, { pool, catalogues, serviceToken, publicUrl: limits.publicUrl, onChanged })
   return { app, relay, webhooks: sending }
 }
 

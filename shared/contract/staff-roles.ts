@@ -14,6 +14,10 @@ const roles: Readonly<Record<string, readonly StaffRole[]>> = {
   listAllOrders: staffRoles,
   getAnyOrder: staffRoles,
   listCustomerRequests: staffRoles,
+  getToday: staffRoles,
+  listStaffStatuses: staffRoles,
+  listMerchants: staffRoles,
+  listRateGaps: staffRoles,
   moveOrders: dispatch,
   editAnyOrder: dispatch,
   decideCustomerRequest: dispatch,
@@ -22,6 +26,7 @@ const roles: Readonly<Record<string, readonly StaffRole[]>> = {
   printRunSheet: dispatch,
   // The notifier.
   listMessages: staffRoles,
+  summariseMessages: staffRoles,
   getMessage: staffRoles,
   getTimeline: staffRoles,
   getConversation: staffRoles,
