@@ -164,7 +164,7 @@ export default {
   'scan.choose': 'Choose …',
   'scan.some': '{count} of {total}',
   'scan.note': 'Note',
-  'scan.refused': '{count} cannot be moved there:',
+  'scan.refused': '{count} cannot be moved:',
   'scan.more': '… and {count} more',
   'scan.move_all': 'Move {count}',
   'scan.labels': 'Labels (PDF)',

@@ -162,7 +162,7 @@ export default {
   'scan.choose': 'තෝරන්න …',
   'scan.some': '{total} න් {count}',
   'scan.note': 'සටහන',
-  'scan.refused': '{count} ක් එහි ගෙන යා නොහැක:',
+  'scan.refused': '{count} ක් ගෙන යා නොහැක:',
   'scan.more': '… තවත් {count}',
   'scan.move_all': '{count} ක් ගෙන යන්න',
   'scan.labels': 'ලේබල (PDF)',

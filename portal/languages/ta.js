@@ -162,7 +162,7 @@ export default {
   'scan.choose': 'தேர்ந்தெடுக்கவும் …',
   'scan.some': '{total} இல் {count}',
   'scan.note': 'குறிப்பு',
-  'scan.refused': '{count} ஐ அங்கு நகர்த்த முடியாது:',
+  'scan.refused': '{count} ஐ நகர்த்த முடியாது:',
   'scan.more': '… மேலும் {count}',
   'scan.move_all': '{count} ஐ நகர்த்து',
   'scan.labels': 'லேபிள்கள் (PDF)',

@@ -35,7 +35,7 @@ const NewToken = ({ path, id, onStored }) => {
 
 /** The end of a secret; the newer one of a rotation is kept beside it until it has worked. */
 const Ends = ({ now, next }) =>
-  html`<code>…${now ?? '–'}</code>${next && html` → <code>…${next}</code> <span class="soft">${t('channels.unproven')}</span>`}`
+  html`<code>${now === null ? '–' : `…${now}`}</code>${next && html` → <code>…${next}</code> <span class="soft">${t('channels.unproven')}</span>`}`
 
 const Channel = ({ channel, onChanged }) => {
   const { phone_number_id: id, state } = channel

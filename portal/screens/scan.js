@@ -159,7 +159,7 @@ const Scanned = ({ list, field }) => {
       label: t('parcel'),
       show: ({ waybill, order }) =>
         order
-          ? html`<a href=${`#/parcel/${encodeURIComponent(waybill)}`}>${waybill}</a>`
+          ? html`<a class="whole" href=${`#/parcel/${encodeURIComponent(waybill)}`}>${waybill}</a>`
           : html`<code>${waybill}</code>`,
     },
     {
@@ -170,13 +170,18 @@ const Scanned = ({ list, field }) => {
           ? html`<${Status} of=${item.order.status} />`
           : html`<span class="wrong">${refusalOf(item, '')}</span>`,
     },
-    { name: 'customer', label: t('customer'), show: ({ order }) => order?.customer_name },
-    { name: 'to', label: t('to'), show: ({ order }) => order?.destination_city_name },
+    {
+      name: 'customer',
+      label: t('customer'),
+      show: ({ order }) =>
+        order &&
+        html`<span>${order.customer_name}<br /><span class="soft">${order.destination_city_name}</span></span>`,
+    },
     {
       name: 'drop',
       label: t('scan.drop'),
       show: ({ waybill }) =>
-        html`<${Button} kind="quiet" aria-label=${t('scan.drop_one', { waybill })} onClick=${() => drop([waybill])}>${t('scan.drop')}<//>`,
+        html`<${Button} kind="quiet" aria-label=${t('scan.drop_one', { waybill })} onClick=${() => drop([waybill])}>✕<//>`,
     },
   ]
   const waybills = items.filter(({ order }) => order).map(({ waybill }) => waybill)
@@ -194,7 +199,8 @@ export const Scan = () => {
   useReader(form)
   return html`<h1 tabindex="-1">${t('menu.scan')}</h1>
     <div class="columns">
-      <div class="stack"><${Scanner} list=${list} form=${form} /><${Scanned} list=${list} field=${form} /></div>
-      ${may('moveOrders') && list.items.length > 0 && html`<div class="stack"><${Move} list=${list} field=${form} /></div>`}
+      <div class="stack"><${Scanner} list=${list} form=${form} />
+        ${may('moveOrders') && list.items.length > 0 && html`<${Move} list=${list} field=${form} />`}</div>
+      <${Scanned} list=${list} field=${form} />
     </div>`
 }
