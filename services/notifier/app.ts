@@ -79,7 +79,7 @@ const api = {
       title: 'For staff',
       description: 'Messages to customers, the numbers that send them, and the catalogue of templates.',
       tags: ['messages', 'timeline', 'costs', 'channels', 'templates', 'conversations'],
-      quickStart: `# npm run notifier -- token create --tenant demo --staff NAME
+      quickStart: `# The token of a login at orders, or of: npm run notifier -- token create --tenant demo --staff NAME
 curl -sS '$URL/api/messages?limit=5' -H 'Authorization: Bearer TOKEN' -H 'X-tenant: demo'`,
     },
     {

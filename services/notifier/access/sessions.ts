@@ -20,7 +20,7 @@ export interface SessionLimits {
   readonly confirmedMilliseconds: number
   /** How long after that look-up it is still admitted while orders does not respond. */
   readonly unconfirmedMilliseconds: number
-  /** How long after a look-up without a response tokens that are still admitted are not looked up. */
+  /** How long after a look-up without a response those who are still admitted do not wait for the next one. */
   readonly pauseMilliseconds: number
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number
@@ -29,7 +29,7 @@ export interface SessionLimits {
 const defaults: SessionLimits = {
   confirmedMilliseconds: 3_000,
   unconfirmedMilliseconds: 60_000,
-  pauseMilliseconds: 1_000,
+  pauseMilliseconds: 4_000,
   now: () => performance.now(),
 }
 
@@ -92,6 +92,7 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
       logChange(result.reason)
       return tokens.map(() => 'unconfirmed')
     }
+    pausedUntil = Number.NEGATIVE_INFINITY
     logChange(undefined)
     return tokens.map((token, index) => store(token, start, result.now, result.holders[index] ?? null))
   }
@@ -120,7 +121,10 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
     confirmed: (token: WantedToken): StaffToken | undefined => liveFor(confirmedMilliseconds, token),
     find: async (token: WantedToken, flood: boolean): Promise<Found> => {
       const admitted = liveFor(unconfirmedMilliseconds, token)
-      if (admitted && now() < pausedUntil) return admitted
+      if (admitted && now() < pausedUntil) {
+        askOnce(token, false).catch(() => {})
+        return admitted
+      }
       const found = await askOnce(token, flood && !admitted)
       if (found !== 'unconfirmed') return found
       return liveFor(unconfirmedMilliseconds, token) ?? (flood ? undefined : found)

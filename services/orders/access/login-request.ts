@@ -4,7 +4,8 @@ import { type HttpError, httpError, invalid } from '@courier/shared/http/errors.
 import { rateLimited } from '@courier/shared/http/limits.ts'
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import { type Account, type Accounts, type LoggedIn, type LoginDependencies, logIn } from './login.ts'
+import type { Account, Accounts } from './accounts.ts'
+import { type LoggedIn, type LoginDependencies, logIn } from './login.ts'
 
 /** Of an e-mail address. Postgres refuses null characters and lone surrogates. */
 const character = '([^\\s@\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])'

@@ -3,18 +3,11 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { BulkheadRejectedError } from 'cockatiel'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
+import type { Account, Accounts } from './accounts.ts'
 import { createBulkheads } from './bulkheads.ts'
 import { createLoginThrottle } from './login-throttle.ts'
 import { createPasswordCheck } from './passwords.ts'
-import {
-  findMerchantByEmail,
-  findStaffByEmail,
-  keepMerchant,
-  keepStaff,
-  type MerchantRow,
-  type StaffRow,
-} from './queries.ts'
-import { createToken, type Holder, type LoginOwner, revokeOldestLogins } from './tokens.ts'
+import { createToken, revokeOldestLogins } from './tokens.ts'
 
 export interface LoginLimits {
   /** Lifetime of a token from a login of a merchant, and of staff. */
@@ -58,41 +51,6 @@ export interface Login {
   /** The network that the request came from. */
   readonly network: string
   readonly requestId?: string | undefined
-}
-
-export interface Account {
-  readonly password_hash: string
-  readonly is_active: boolean
-}
-
-/** Those who may log in at one place. */
-export interface Accounts<Row extends Account> {
-  readonly kind: 'merchant' | 'staff'
-  readonly find: (tx: Tx, tenant: string, email: string) => Promise<Row | undefined>
-  /** Keeps the account from changing until the transaction ends. */
-  readonly keep: (tx: Tx, tenant: string, account: Row) => Promise<Row | undefined>
-  readonly holderOf: (account: Row) => Holder
-  readonly ownerOf: (account: Row) => LoginOwner
-  /** As the audit names it. */
-  readonly nameOf: (account: Row) => string
-}
-
-export const merchants: Accounts<MerchantRow> = {
-  kind: 'merchant',
-  find: findMerchantByEmail,
-  keep: (tx, tenant, { merchant_id }) => keepMerchant(tx, tenant, merchant_id),
-  holderOf: ({ merchant_id: merchantId }) => ({ merchantId, fromLogin: true }),
-  ownerOf: ({ merchant_id: id }) => ({ column: 'merchant_id', id }),
-  nameOf: ({ merchant_id }) => merchant_id,
-}
-
-export const staff: Accounts<StaffRow> = {
-  kind: 'staff',
-  find: findStaffByEmail,
-  keep: (tx, tenant, { staff_id }) => keepStaff(tx, tenant, staff_id),
-  holderOf: ({ staff_id: staffId, name: staffName }) => ({ staffName, staffId, fromLogin: true }),
-  ownerOf: ({ staff_id: id }) => ({ column: 'staff_id', id }),
-  nameOf: ({ name }) => name,
 }
 
 export type LoggedIn<Row> =

@@ -33,7 +33,7 @@ export const keepMerchant = (tx: Tx, tenant: string, merchantId: string) =>
     .forShare()
     .executeTakeFirst()
 
-const staffColumns = ['staff_id', 'name', 'email', 'role', 'password_hash', 'is_active'] as const
+export const staffColumns = ['staff_id', 'name', 'email', 'role', 'password_hash', 'is_active'] as const
 export type StaffRow = Selectable<Pick<Tables['staff'], (typeof staffColumns)[number]>>
 
 export const findStaffByEmail = (tx: Tx, tenant: string, email: string) =>

@@ -1,4 +1,4 @@
-import { operationsFor, staffOperations, staffRoles } from '@courier/shared/contract/staff-roles.ts'
+import { operationsFor } from '@courier/shared/contract/staff-roles.ts'
 import { bearerToken, tenantOf, unauthenticated } from '@courier/shared/http/authenticate.ts'
 import { errorResponses } from '@courier/shared/http/errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
@@ -8,70 +8,17 @@ import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { revokeToken } from '@courier/shared/postgres/tokens.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Static, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { type LoginDependencies, staff } from './login.ts'
-import { LoginHeaders, logInAt, loginFields } from './login-request.ts'
+import { staff } from './accounts.ts'
+import type { LoginDependencies } from './login.ts'
+import { LoginHeaders, logInAt } from './login-request.ts'
 import type { TokenReader } from './merchant.ts'
 import { findStaffOf } from './queries.ts'
+import { CurrentStaff, exampleStaff, LoggedInStaff, StaffLogin } from './staff-schema.ts'
 
 const tags = ['staff']
-const role = Type.Union(staffRoles.map(each => Type.Literal(each)))
-
-const StaffLogin = Type.Object(loginFields, {
-  title: 'StaffLogin',
-  examples: [{ email: 'dispatcher@courier.example', password: 'courier-demo' }],
-})
-
-const LoggedInStaff = Type.Object(
-  {
-    message: Type.Literal('success'),
-    token: Type.String({ description: 'The bearer token of further requests, at orders and at the notifier.' }),
-    expires_at: Type.String({ description: 'When the token expires.' }),
-    staff: Type.Object({ name: Type.String(), email: Type.String(), role }),
-  },
-  {
-    title: 'LoggedInStaff',
-    examples: [
-      {
-        message: 'success',
-        token: 'courier_…',
-        expires_at: '2026-02-20T07:06:23.000Z',
-        staff: { name: 'Nimali Silva', email: 'dispatcher@courier.example', role: 'dispatcher' },
-      },
-    ],
-  },
-)
-
-const CurrentStaff = Type.Object(
-  {
-    name: Type.String(),
-    email: Type.Union([Type.String(), Type.Null()], { description: 'null for a token that the operator made.' }),
-    role,
-    tenant: Type.Object({
-      id: Type.String(),
-      name: Type.String(),
-      currency: Type.String(),
-      country: Type.String(),
-      time_zone: Type.String(),
-    }),
-    operations: Type.Array(Type.String(), {
-      maxItems: staffOperations.length,
-      description: 'The operations of orders and of the notifier that the role may call, by operationId.',
-    }),
-  },
-  { title: 'CurrentStaff' },
-)
-
-const exampleStaff: Static<typeof CurrentStaff> = {
-  name: 'Nimali Silva',
-  email: 'dispatcher@courier.example',
-  role: 'dispatcher',
-  tenant: { id: 'demo', name: 'Demo Couriers', currency: 'LKR', country: 'LK', time_zone: 'Asia/Colombo' },
-  operations: operationsFor('dispatcher'),
-}
-
 /** The one request of staff without a token. */
 export const staffLogin: FastifyPluginAsyncTypebox<{ dependencies: LoginDependencies }> = async (
   app,
@@ -150,10 +97,7 @@ export const staffSession: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller
   )
 }
 
-const readStaff = async (
-  pool: pg.Pool,
-  { tenant, name, role, tokenId }: Staff,
-): Promise<Static<typeof CurrentStaff>> => {
+const readStaff = async (pool: pg.Pool, { tenant, name, role, tokenId }: Staff): Promise<CurrentStaff> => {
   const found = await inTenant(pool, tenant, (tx: Tx) => findStaffOf(tx, tenant, tokenId))
   if (!found) throw unauthenticated()
   const { email, ...of } = found
