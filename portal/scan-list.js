@@ -6,6 +6,8 @@ import { getSession } from './session.js'
 
 export const maxScanned = 500
 const atOnce = 6
+/** What could not be read is read again. */
+const againSeconds = 5
 
 /** @typedef {{ waybill: string, order?: any, error?: any, refusal?: string, isRead: boolean }} Item */
 
@@ -70,6 +72,11 @@ export const useScanList = () => {
   }
   useEffect(() => {
     checkAll([...list.keys()])
+    const isUnread = (/** @type {Item} */ { error }) => error && error.status !== 404
+    const timer = setInterval(() => {
+      if (getSession().token) checkAll([...list.values()].filter(isUnread).map(({ waybill }) => waybill))
+    }, againSeconds * 1000)
+    return () => clearInterval(timer)
   }, [])
   return {
     items: [...list.values()].toReversed(),
