@@ -15,7 +15,7 @@ export class ApiError extends Error {
   }
 }
 
-/** @typedef {{ method?: string, body?: unknown, key?: string, ifMatch?: string, signal?: AbortSignal, as?: 'json' | 'blob' }} Options */
+/** @typedef {{ method?: string, body?: unknown, key?: string, ifMatch?: string, signal?: AbortSignal, as?: 'json' | 'blob', token?: string | null }} Options */
 
 /** Relative to the page, so that a proxy may serve it below a path. */
 const notifierUrl = new URL('..', document.baseURI).href.replace(/\/$/, '')
@@ -28,8 +28,11 @@ export const readSettings = async () => {
 }
 
 /** @param {string} url @param {Options} options */
-const request = async (url, { method = 'GET', body, key, ifMatch, signal, as = 'json' }) => {
-  const { tenant, token } = getSession()
+const request = async (
+  url,
+  { method = 'GET', body, key, ifMatch, signal, as = 'json', token = getSession().token },
+) => {
+  const { tenant } = getSession()
   const headers = {
     'x-tenant': tenant,
     ...(token && { authorization: `Bearer ${token}` }),
@@ -64,5 +67,20 @@ export const withQuery = (path, query) => {
   return given.length > 0 ? `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : path
 }
 
-/** For Idempotency-Key: one for what a person means to do once. */
-export const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
+/** For Idempotency-Key. */
+const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
+
+/** Keys for one action of a person: the same body keeps its key until it has succeeded, so that a repetition takes effect once. */
+export const newKeys = () => {
+  let last = { text: '', key: '' }
+  return {
+    of: (/** @type {unknown} */ body) => {
+      const text = JSON.stringify(body)
+      if (last.text !== text) last = { text, key: newKey() }
+      return last.key
+    },
+    done: () => {
+      last = { text: '', key: '' }
+    },
+  }
+}

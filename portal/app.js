@@ -1,7 +1,14 @@
 import { orders, readSettings } from './api.js'
 import { getLanguage, languages, readLanguage, setLanguage, t } from './i18n.js'
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from './preact.js'
+import { Channels } from './screens/channels.js'
+import { Find } from './screens/find.js'
+import { Gaps } from './screens/gaps.js'
+import { Merchants } from './screens/merchants.js'
+import { Parcel } from './screens/parcel.js'
+import { Scan } from './screens/scan.js'
 import { SignIn } from './screens/sign-in.js'
+import { Templates } from './screens/templates.js'
 import { Today } from './screens/today.js'
 import { changeSession, may, useSession } from './session.js'
 
@@ -9,6 +16,13 @@ import { changeSession, may, useSession } from './session.js'
  * the menu. A screen gets `params` (the other parts) and `query`. */
 const screens = {
   today: { Screen: Today },
+  find: { Screen: Find, needs: 'listAllOrders' },
+  parcel: { Screen: Parcel, needs: 'getAnyOrder', isHidden: true },
+  scan: { Screen: Scan, needs: 'getAnyOrder' },
+  channels: { Screen: Channels, needs: 'listChannels' },
+  templates: { Screen: Templates, needs: 'listTemplates' },
+  merchants: { Screen: Merchants, needs: 'listMerchants' },
+  gaps: { Screen: Gaps, needs: 'listRateGaps' },
 }
 
 /** `#/parcel/DM00000001?x=y` @param {string} hash */
@@ -97,15 +111,13 @@ const useShortcut = () =>
 /** Its heading gets the focus when a screen opens, so that screen readers say where one is. */
 const Main = ({ route, me }) => {
   const main = useRef(/** @type {any} */ (null))
-  const isFirst = useRef(true)
   const { Screen } = screens[route.name]
   const place = [route.name, ...route.params].join('/')
+  const heading = () => main.current.querySelector('h1') ?? main.current
   useLayoutEffect(() => {
-    const heading = main.current.querySelector('h1')
-    document.title = `${heading?.textContent ?? t(`menu.${route.name}`)} · ${me.tenant.name}`
-    if (!isFirst.current) (heading ?? main.current).focus()
-    isFirst.current = false
+    document.title = `${heading().textContent} · ${me.tenant.name}`
   }, [place, getLanguage()])
+  useLayoutEffect(() => heading().focus(), [place, me])
   return html`<main id="main" tabindex="-1" ref=${main}><${Screen} key=${place} params=${route.params} query=${route.query} /></main>`
 }
 

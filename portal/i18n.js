@@ -4,6 +4,8 @@ import { getSession } from './session.js'
 
 export const languages = { en: 'English', si: 'සිංහල', ta: 'தமிழ்' }
 let language = 'en'
+/** How numbers and dates are written. */
+const locales = { en: 'en-GB', si: 'si-LK', ta: 'ta-LK' }
 /** @type {Record<string, string>} */
 let texts = en
 
@@ -32,17 +34,31 @@ export const named = (group, name) => {
 }
 
 /** @param {number} value */
-export const number = value => value.toLocaleString(language)
+export const number = value => value.toLocaleString(locales[language])
 
 /** @param {number | string} amount @param {string} currency */
-export const money = (amount, currency) =>
-  `${currency} ${Number(amount).toLocaleString(language, { maximumFractionDigits: 4 })}`
+export const money = (amount, currency) => {
+  const minimumFractionDigits = Number.isInteger(Number(amount)) ? 0 : 2
+  return `${currency} ${Number(amount).toLocaleString(locales[language], { minimumFractionDigits, maximumFractionDigits: 4 })}`
+}
 
 /** @param {Intl.DateTimeFormatOptions} options */
 const format = options => (/** @type {string} */ iso) =>
-  new Intl.DateTimeFormat(language, { ...options, timeZone: getSession().me?.tenant.time_zone }).format(new Date(iso))
+  new Intl.DateTimeFormat(locales[language], { ...options, timeZone: getSession().me?.tenant.time_zone }).format(
+    new Date(iso),
+  )
 
 /** In the time zone of the courier company. */
 export const dateTime = format({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 export const time = format({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
-export const day = format({ weekday: 'short', day: 'numeric', month: 'short' })
+
+/** @param {string} iso @param {string} timeZone */
+export const day = (iso, timeZone) =>
+  new Intl.DateTimeFormat(locales[language], { day: 'numeric', month: 'short', timeZone }).format(new Date(iso))
+
+/** Minutes since midnight. @param {string} iso @param {string} timeZone */
+export const minuteOfDay = (iso, timeZone) => {
+  const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone })
+  const [hours, minutes] = clock.format(new Date(iso)).split(':').map(Number)
+  return hours * 60 + minutes
+}

@@ -1,6 +1,7 @@
 // Small parts that the screens share.
 import { dateTime, t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
+import { useSession } from './session.js'
 
 /** A value from a service: `read` gets a signal that aborts when the screen is left or `inputs` change. While the page is visible
  * it is read again every `seconds` (0: never); what was shown stays until the next value. */
@@ -10,12 +11,16 @@ export const useLive = (
   inputs = /** @type {unknown[]} */ ([]),
 ) => {
   const [state, setState] = useState({ data: /** @type {any} */ (undefined), error: /** @type {any} */ (undefined) })
+  const { token } = useSession()
+  const isSignedIn = useRef(true)
+  isSignedIn.current = token !== null
   const again = useRef(() => {})
   useEffect(() => {
     const abort = new AbortController()
     let timer = 0
     const run = async () => {
       clearTimeout(timer)
+      if (!isSignedIn.current) return
       const error = await read(abort.signal).then(
         data => setState({ data, error: undefined }),
         caught => caught,
@@ -36,6 +41,12 @@ export const useLive = (
       document.removeEventListener('visibilitychange', onVisible)
     }
   }, inputs)
+  // Signed in again: what is shown stays until then.
+  const before = useRef(token)
+  useEffect(() => {
+    if (token && token !== before.current) again.current()
+    before.current = token
+  }, [token])
   return { ...state, reload: () => again.current() }
 }
 

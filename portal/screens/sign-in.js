@@ -9,9 +9,8 @@ const signIn = async ({ tenant, email, password }) => {
   changeSession({ tenant: tenant.trim() })
   const { token } = await orders('/api/staff/login', { method: 'POST', body: { email: email.trim(), password } })
   localStorage.setItem('courier.tenant', tenant.trim())
-  changeSession({ token })
-  const { data } = await orders('/api/staff/me')
-  changeSession({ me: data })
+  const { data } = await orders('/api/staff/me', { token })
+  changeSession({ token, me: data })
 }
 
 export const SignIn = ({ error = undefined, isExpired = false, isOpening = false, children }) => {
