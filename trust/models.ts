@@ -1,9 +1,10 @@
 import { randomInt } from 'node:crypto'
 import { type CreateModel, playHistories } from './models/history.ts'
+import { idempotency } from './models/idempotency.ts'
 import { order } from './models/order.ts'
 import { seed as sameSeed, type TrustOptions, type TrustPromise } from './promise.ts'
 
-const models: Record<string, CreateModel> = { order }
+const models: Record<string, CreateModel> = { order, idempotency }
 
 /** `MODELS_ONLY='order tokens'` plays only these. */
 const chosen = process.env.MODELS_ONLY?.split(' ') ?? Object.keys(models)
