@@ -53,11 +53,11 @@ export const playHistories = async <State extends object, Setting>(
   { seed, histories, seconds }: HistoryOptions,
 ): Promise<Played> => {
   const played: Played = { histories: 0, steps: 0 }
-  let end = performance.now() + seconds * 1000
+  let end = Date.now() + seconds * 1000
   const commands = model.steps.map(steps => steps.map(step => toCommand(model, step, played)))
   const all = fc.commands(commands, { maxCommands: 60, size: 'max', disableReplayLog: true })
   const property = fc.asyncProperty(model.settings, all, async (setting, chosen) => {
-    if (performance.now() > end) return
+    if (Date.now() > end) return
     const story = [`  ${JSON.stringify(setting)}`]
     played.histories++
     try {
@@ -65,7 +65,7 @@ export const playHistories = async <State extends object, Setting>(
       await fc.asyncModelRun(() => ({ model: state, real: story }), chosen)
       await model.end?.(state)
     } catch (error) {
-      if (played.failure === undefined) end = performance.now() + seconds * 1000
+      if (played.failure === undefined) end = Date.now() + seconds * 1000
       played.failure = [...story, `  ${(error as Error).message}`].join('\n')
       throw error
     }
