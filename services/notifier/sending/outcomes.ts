@@ -69,8 +69,9 @@ export const markSending = (
   })
 
 /**
- * Stores outcomes, each with its timeline event. A late one, after the message was claimed again or a webhook reported
- * more, only fills in a missing message id of the API.
+ * Stores outcomes, each with its timeline event. After the message was claimed again or a webhook reported more, one only fills in a
+ * missing message id of the API. One that comes after the sweep knows more than the sweep: an acceptance or a failure settles the
+ * message, and what was not sent is queued again, unless a later message about its parcel has left (docs/decisions.md#messages).
  */
 export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Promise<void> =>
   inAllTenants(pool, async (tx: Tx) => {
@@ -82,21 +83,28 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Prom
             $8::integer[], $9::float8[], $10::text[]) as outcome
             (tenant_id, message_id, fence, status, provider_message_id, code, meaning, failed, due_seconds, detail)
         ), locked as (
-          select m.tenant_id, m.message_id from messages m join outcome o using (tenant_id, message_id)
+          select m.tenant_id, m.message_id, m.fence, m.status, m.waybill_number, m.phone_number_id, m.recipient, m.created_at
+          from messages m join outcome o using (tenant_id, message_id)
           order by m.tenant_id, m.message_id
           for update of m
+        ), decided as (
+          select o.*, l.status as was,
+            l.status = 'unknown' and o.status = 'queued' and exists (${laterThatLeft}) as overtaken,
+            l.status = 'sending' or l.status = 'unknown' and o.status <> 'unknown' as applies
+          from outcome o join locked l using (tenant_id, message_id, fence)
         ), updated as (
           update messages m set
-            provider_message_id = coalesce(o.provider_message_id, m.provider_message_id),
-            status = case when m.status in ('sending', 'unknown') then o.status else m.status end,
-            status_at = case when m.status in ('sending', 'unknown') then now() else m.status_at end,
-            error_code = case when m.status in ('sending', 'unknown') then o.code else m.error_code end,
-            error_meaning = case when m.status in ('sending', 'unknown') then o.meaning else m.error_meaning end,
-            attempts = case when m.status in ('sending', 'unknown') then m.attempts + o.failed else m.attempts end,
-            due_at = case when m.status in ('sending', 'unknown') then coalesce(now() + make_interval(secs => o.due_seconds), m.due_at) else m.due_at end
-          from outcome o join locked using (tenant_id, message_id)
-          where m.tenant_id = o.tenant_id and m.message_id = o.message_id and m.fence = o.fence
-          returning m.tenant_id, m.message_id, old.status as was, new.status as status, o.detail
+            provider_message_id = coalesce(d.provider_message_id, m.provider_message_id),
+            status = case when not d.applies then m.status when d.overtaken then 'failed' else d.status end,
+            status_at = case when d.applies then now() else m.status_at end,
+            error_code = case when d.applies then d.code else m.error_code end,
+            error_meaning = case when d.applies then coalesce(d.meaning, case when d.overtaken then $11 end)
+              else m.error_meaning end,
+            attempts = case when d.applies then m.attempts + d.failed else m.attempts end,
+            due_at = case when d.applies then coalesce(now() + make_interval(secs => d.due_seconds), m.due_at) else m.due_at end
+          from decided d
+          where m.tenant_id = d.tenant_id and m.message_id = d.message_id and m.fence = d.fence
+          returning m.tenant_id, m.message_id, d.was, m.status, case when d.overtaken then $11 else d.detail end as detail
         )
         insert into message_events (tenant_id, message_id, status, detail)
         select tenant_id, message_id, status, detail from updated where was <> status`,
@@ -111,9 +119,17 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Prom
         outcomes.map(o => Number(o.isAttempt)),
         outcomes.map(o => o.dueSeconds ?? null),
         outcomes.map(o => o.detail ?? null),
+        'not sent: a later message about the parcel has left',
       ],
     })
   })
+
+/** Of a swept message `l`, which then was not waited for any longer. */
+const laterThatLeft = `
+  select from messages x
+  where x.tenant_id = l.tenant_id and x.waybill_number = l.waybill_number and x.phone_number_id = l.phone_number_id
+    and x.recipient = l.recipient and (x.created_at, x.message_id) > (l.created_at, l.message_id)
+    and (x.provider_message_id is not null or x.status in ('sending', 'accepted', 'sent', 'delivered', 'read', 'unknown'))`
 
 /**
  * Stores outcomes. When Postgres refuses one for its values, the others are stored all the same; the message of the

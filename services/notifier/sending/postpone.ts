@@ -67,26 +67,30 @@ const longestWaitMinutes = 15
 
 /**
  * Per-waybill FIFO: messages about one waybill to one recipient are sent in the order in which they were made. Returns
- * those without an earlier one that is queued, retried or sending; postpones the others, which does not count as an
- * attempt.
+ * those without an earlier one that is queued, retried, sending or unknown while its webhook may still come; postpones the
+ * others, which does not count as an attempt.
  */
 export const keepWaybillOrder = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {
   const ordered = due.filter(({ waybillNumber }) => waybillNumber !== null)
   if (ordered.length === 0) return [...due]
   const { rows } = await tx.client.query({
     name: 'keep_waybill_order',
-    // Behind a failed send a message waits for its next attempt; behind anything else it is due again in a second.
+    // Behind a failed send a message waits for its next attempt; behind an unknown one, which may be minutes, it is looked at
+    // seldom, so that many of them take no places of other messages; behind anything else it is due again in a second.
     text: `
       with later as (
         select m.tenant_id, m.message_id, least(greatest(m.status_at, m.send_at) + make_interval(mins => $3::integer), max(
-          case when e.status = 'queued' and e.attempts > 0 then greatest(e.due_at, now()) else now() end
-            + interval '1 second')) as due_at
+          case when e.status = 'queued' and e.attempts > 0 then greatest(e.due_at, now()) + interval '1 second'
+            when e.status = 'unknown' then now() + interval '5 seconds'
+            else now() + interval '1 second' end)) as due_at
         from unnest($1::text[], $2::text[]) as given (tenant_id, message_id)
         join messages m using (tenant_id, message_id)
         join messages e on e.tenant_id = m.tenant_id and e.waybill_number = m.waybill_number
           and e.phone_number_id = m.phone_number_id and e.recipient = m.recipient
           and (e.created_at, e.message_id) < (m.created_at, m.message_id)
-          and coalesce(e.status, '') in ('queued', 'sending') and (e.send_at is null or e.send_at <= now())
+          and coalesce(e.status, '') in ('queued', 'sending', 'unknown') and (e.send_at is null or e.send_at <= now())
+          -- Of an unknown one with that nothing more is expected.
+          and (e.status <> 'unknown' or e.due_at < 'infinity')
         where greatest(m.status_at, m.send_at) > now() - make_interval(mins => $3::integer)
         group by m.tenant_id, m.message_id, m.status_at, m.send_at
       )
