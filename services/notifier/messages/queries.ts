@@ -133,7 +133,7 @@ export const resendMessage = (tx: Tx, tenant: string, id: string, by?: Actor): P
     // An unknown message is not resent while its webhook may still arrive.
     when: sql`(status = 'failed' or due_at = 'infinity')`,
     to: sql`status = 'queued', status_at = now(), due_at = now(), expires_at = now() + interval '24 hours',
-      attempts = 0, is_paced = false, error_code = null, error_meaning = null, superseded_by = null, fence = m.fence + 1,
+      attempts = 0, error_code = null, error_meaning = null, superseded_by = null, fence = m.fence + 1,
       former_ids = array_remove(m.former_ids || m.provider_message_id, null), provider_message_id = null`,
     detail: 'sent again by staff',
     action: 'message.resent',

@@ -81,10 +81,10 @@ const sweptMessage = async (t: Test) => {
   const { pool, rows, accept } = fixture
   const [id] = await accept(aboutParcel)
   const { messages } = await claimMessages(pool, claiming)
-  const [message] = await markSending(pool, messages, 0)
+  const [message] = await markSending(pool, messages, { sendingSeconds: 0, pairSeconds: 0 })
   if (!message) throw new Error('not claimed')
   await sweep(pool)
-  const store = (outcome: Omit<Outcome, 'message'>) => storeOutcomes(pool, [{ message, ...outcome }])
+  const store = (outcome: Omit<Outcome, 'message'>) => storeOutcomes(pool, [{ message, ...outcome }], 0)
   const read = async () => (await rows('select * from messages where message_id = $1', [id]))[0]
   return { ...fixture, id, store, read }
 }
