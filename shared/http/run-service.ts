@@ -11,13 +11,19 @@ export interface Worker {
   stop(): Promise<unknown>
 }
 
+/** `giveUp` ends the requests in flight at once. */
+export interface Client {
+  giveUp?(): void
+  close(): Promise<unknown>
+}
+
 export interface Service {
   readonly app: Pick<FastifyInstance, 'listen' | 'close'>
   readonly pool: pg.Pool
   readonly logger: Logger
   readonly workers: readonly Worker[]
   /** Clients of other services, closed after the application and the workers. */
-  readonly clients: readonly ({ close(): Promise<unknown> } | undefined)[]
+  readonly clients: readonly (Client | undefined)[]
   /** Returns the names of the migrations applied. */
   readonly migrate: () => Promise<readonly string[]>
   readonly host: string
@@ -57,6 +63,9 @@ export const runService = async (service: Service): Promise<void> => {
   }
 }
 
+/** After this long a stop waits for nobody else: what remains of the ten seconds is for storing how that ended. */
+const giveUpMilliseconds = 5_000
+
 /** Stops everything, in phases. What fails is logged and keeps nothing else from stopping; then it rejects. */
 export const stopService = async ({ app, pool, logger, workers, clients }: Service): Promise<void> => {
   const errors: unknown[] = []
@@ -64,8 +73,11 @@ export const stopService = async ({ app, pool, logger, workers, clients }: Servi
     for (const result of await Promise.allSettled(actions.map(async action => action())))
       if (result.status === 'rejected') errors.push(result.reason)
   }
-  // Each may take five seconds.
+  const givingUp = setTimeout(() => {
+    for (const client of clients) client?.giveUp?.()
+  }, giveUpMilliseconds)
   await inParallel([() => app.close(), ...workers.map(worker => () => worker.stop())])
+  clearTimeout(givingUp)
   await inParallel(clients.map(client => () => client?.close()))
   // The last response is logged after it is sent.
   await new Promise(setImmediate)

@@ -14,12 +14,10 @@ const arrivals = ({ control }: Fixture, recipients: readonly string[]) => {
   const calls = control.calls(10_000).toReversed()
   return recipients.flatMap(recipient => {
     const sends = calls.filter(({ to }) => to === recipient)
-    return sends
-      .slice(1)
-      .map((next, index) => ({
-        code: sends[index]?.code,
-        gap: Date.parse(next.at) - Date.parse(sends[index]?.at ?? ''),
-      }))
+    return sends.slice(1).map((next, index) => ({
+      code: sends[index]?.code,
+      gap: Date.parse(next.at) - Date.parse(sends[index]?.at ?? ''),
+    }))
   })
 }
 
@@ -31,12 +29,12 @@ t.test('the pause between two messages to a person holds at the API, across proc
   const fixture = await createFixture(t, { isRunning: false, pairSeconds })
   const slow = fixture.createQueue({ send: message => sleep(Math.random() * 300).then(() => fixture.send(message)) })
   t.teardown(() => slow.stop())
-  await fixture.accept(...several(8, 6))
+  await fixture.accept(...several(8, 5))
   slow.start()
   fixture.queue.start()
-  await until('all are accepted', async () => fixture.control.messages().length === 48, 30)
+  await until('all are accepted', async () => fixture.control.messages().length === 40, 30)
   const gaps = arrivals(fixture, people(8)).map(({ gap }) => gap)
-  t.equal(gaps.length, 40)
+  t.equal(gaps.length, 32)
   t.comment(`${Math.min(...gaps)} ms to ${Math.max(...gaps)} ms`)
   t.ok(Math.min(...gaps) >= pairSeconds * 1_000, `${Math.min(...gaps)} ms apart`)
 })
@@ -51,7 +49,7 @@ t.test('a person who gets too much gets nothing for as long as the API asks, and
   }, 2)
   t.teardown(() => clearInterval(refusing))
   fixture.queue.start()
-  for (let round = 0; round < 8; round++) {
+  for (let round = 0; round < 5; round++) {
     await fixture.accept(...several(40, 3))
     await sleep(500)
   }
