@@ -83,7 +83,7 @@ const ofAll = async (
   return (await page.execute(tx)).rows
 }
 
-/** The clock of ids is ours, that of created_at is Postgres'. Ids have an index. */
+/** Ids have an index. Those of the last release had the clock of its process. */
 const hourFrom = (time: Date, hours: 1 | -1): Date => new Date(time.getTime() + hours * 3_600_000)
 
 const columnOf = {
