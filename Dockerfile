@@ -9,6 +9,7 @@ COPY services/notifier/package.json services/notifier/
 RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean --force
 COPY shared shared
 COPY services services
+COPY portal portal
 # What Node compiles stays in the image, so that the services start in two thirds of the time. It is kept per user.
 ENV NODE_COMPILE_CACHE=/app/.compiled
 RUN mkdir .compiled && chown node .compiled

@@ -21,7 +21,9 @@ const checkTypes = (): boolean => {
   // Another wording of the compiler must not pass as no imports.
   const upward = imports.length > 0 ? findUpwardImports(imports) : ['tsc --explainFiles lists no imports.']
   process.stdout.write(stdout.slice(0, listed) + upward.map(sentence => `${sentence}\n`).join(''))
-  return status === 0 && upward.length === 0
+  return (
+    status === 0 && upward.length === 0 && runTool('typescript-7/bin/tsc', ['-p', 'portal'], 'inherit').status === 0
+  )
 }
 
 const checkLint = (): boolean => runTool('.bin/biome', ['check', '--error-on-warnings', '.'], 'inherit').status === 0

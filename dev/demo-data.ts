@@ -48,6 +48,29 @@ const provide = async <Name extends keyof Tokens>(
   return tokens as Record<Name, Token>
 }
 
+/** The demo's staff, one for each role. The password is public: it protects nothing. */
+export const demoPassword = 'courier-demo'
+const demoStaff = [
+  { role: 'viewer', name: 'Saman Fernando' },
+  { role: 'dispatcher', name: 'Nimali Silva' },
+  { role: 'messenger', name: 'Tharindu Jayasuriya' },
+  { role: 'admin', name: 'Dilani Perera' },
+]
+export const demoEmail = (role: string): string => `${role}@courier.example`
+
+/** Those who are there keep their roles and passwords. */
+const provideStaff = async (): Promise<void> => {
+  const listed = (await runAdmin('orders', ['staff', 'list', '--tenant', 'demo'])) as { email: string }[]
+  const env = { ...process.env, STAFF_PASSWORD: demoPassword }
+  const missing = demoStaff.filter(({ role }) => !listed.some(row => row.email === demoEmail(role)))
+  await Promise.all(
+    missing.map(({ role, name }) => {
+      const fields = ['--tenant', 'demo', '--email', demoEmail(role), '--name', name, '--role', role]
+      return runAdmin('orders', ['staff', 'add', ...fields], { env })
+    }),
+  )
+}
+
 const syncTemplates = async (notifier: string, token: string): Promise<void> => {
   const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
   const response = await fetch(`${notifier}/api/templates/sync`, { method: 'POST', headers, body: '{}' })
@@ -60,7 +83,10 @@ export const loadDemo = async (dataFolder: string, notifier: string): Promise<To
   const { email } = await readDemoMerchant()
   const staff = ['--staff', 'Demo portal']
   const [ofOrders, ofNotifier] = await Promise.all([
-    provide('orders', 'demo-tenant.json', kept, { merchant: ['--merchant', email], staff }),
+    provide('orders', 'demo-tenant.json', kept, { merchant: ['--merchant', email], staff }).then(async tokens => {
+      await provideStaff()
+      return tokens
+    }),
     provide('notifier', 'demo-notifier.json', kept, { portal: staff }),
   ])
   const tokens = { ...ofOrders, ...ofNotifier }
@@ -90,6 +116,7 @@ merchant    ${email}   password ${password}
 token       ${merchant.token}
 staff       ${staff.token}   of orders
             ${portal.token}   of the notifier
+login       ${demoEmail('admin')}   password ${demoPassword}   of staff, for both
 
 Send a batch of 25 orders:
 

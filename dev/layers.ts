@@ -5,12 +5,12 @@
 export const layers: Readonly<Record<string, { readonly folders: string; readonly packages: string }>> = {
   'services/orders': {
     folders:
-      '. restoring provisioning customer-actions editing booking webhooks outbox delivery changes labels tracking-page orders catalogue access database',
+      '. restoring provisioning customer-actions editing booking webhooks outbox delivery changes labels tracking-page orders rate-gaps catalogue access database',
     packages: 'shared',
   },
   'services/notifier': {
     folders:
-      '. restoring provisioning timeline preflight delivery events webhooks sending messages customer-actions costs channels conversations templates access orders-client database messaging-api',
+      '. portal restoring provisioning timeline preflight delivery events webhooks sending messages customer-actions costs channels conversations templates access orders-client database messaging-api',
     packages: 'shared',
   },
   shared: { folders: 'cli http postgres contract .', packages: '' },

@@ -25,9 +25,10 @@ export const readDocuments = async (): Promise<{ orders: OpenApi; notifier: Open
     publicRequestsPerMinute: 1,
     catalogueBytes: 2 ** 20,
     webhooks: { keyring: undefined, allowsPrivate: false },
-    login: { tokenDays: 30, triesPerEmail: 5, triesPerAddress: 30 },
+    login: { tokenDays: 30, staffHours: 12, triesPerEmail: 5, triesPerAddress: 30 },
   })
-  const notifier = await createNotifier({ ...common, api, window: 1, pairSeconds: 0 } as NotifierOptions)
+  const ofNotifier = { api, ordersPublicUrl: 'http://127.0.0.1:3000', window: 1, pairSeconds: 0 }
+  const notifier = await createNotifier({ ...common, ...ofNotifier } as NotifierOptions)
   const read = async ({ app }: Pick<typeof orders, 'app'> | Pick<typeof notifier, 'app'>): Promise<OpenApi> => {
     const { statusCode, body } = await app.inject('/openapi.json')
     if (statusCode !== 200) throw new Error(body)

@@ -23,7 +23,7 @@ const operateIn = (container: string): number => {
   const at = words[0] === 'apply' ? words.findIndex((word, index) => index > 0 && !word.startsWith('-')) : -1
   const input = words[at] === undefined ? undefined : readFile(words[at])
   const named = [...(input ?? '').matchAll(/"env"\s*:\s*"(\w+)"/g)].map(([, name = '']) => name)
-  const variables = ['MERCHANT_PASSWORD', 'ACCESS_TOKEN', 'APP_SECRET', 'VERIFY_TOKEN', ...named]
+  const variables = ['MERCHANT_PASSWORD', 'STAFF_PASSWORD', 'ACCESS_TOKEN', 'APP_SECRET', 'VERIFY_TOKEN', ...named]
   const given = input === undefined ? words : words.with(at, '-')
   return runInContainer(container, [`services/${service}/admin.ts`, ...given], { variables, input })
 }

@@ -42,6 +42,9 @@ const lockFolder = async (): Promise<void> => {
   cleanUps.push(() => rm(path, { force: true }))
 }
 
+/** A service of this machine by address and by name. */
+const originsOf = (url: string): string => `${url},${url.replace('127.0.0.1', 'localhost')}`
+
 /** The simulator as the messaging API, with the secrets of its demo account. What is already set wins. */
 const demoEnvironment = (): Record<string, string> => ({
   MESSAGING_API_URL: addresses.simulator,
@@ -49,6 +52,8 @@ const demoEnvironment = (): Record<string, string> => ({
   WEBHOOK_PRIVATE_ADDRESSES: 'true',
   DEMO_ACCESS_TOKEN: demonstration.accessToken,
   DEMO_APP_SECRET: demonstration.appSecret,
+  ORDERS_PUBLIC_URL: addresses.orders,
+  PORTAL_ORIGINS: originsOf(addresses.notifier),
   ...Object.fromEntries(Object.entries(process.env).filter(([, value]) => value !== undefined)),
 })
 

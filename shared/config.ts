@@ -57,6 +57,29 @@ const isProxy = (text: string): boolean => {
 
 const origin = 'https?://[^\\s/,*]+'
 
+/** A service's URL for those outside. */
+export const PublicUrl = (description: string) =>
+  Type.Optional(
+    Type.String({
+      maxLength: 2048,
+      pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
+      isUrl: true,
+      description,
+      must: 'be an http:// or https:// address',
+    }),
+  )
+
+/** The origins of the console, for orders. */
+export const Origins = (description: string) =>
+  Type.Optional(
+    Type.String({
+      maxLength: 4096,
+      pattern: `^${origin}(,${origin})*$`,
+      description,
+      must: 'be origins such as https://portal.example, with commas between',
+    }),
+  )
+
 const Bytes = (description: string) =>
   Type.Optional(Type.Integer({ minimum: 1, maximum: 2 ** 40, description, must: 'be a whole number of bytes' }))
 
@@ -88,15 +111,7 @@ export const requestSettings = {
       must: 'be *, none, or origins such as https://shop.example, with commas between',
     }),
   ),
-  PUBLIC_URL: Type.Optional(
-    Type.String({
-      maxLength: 2048,
-      pattern: '^https?://[^/?#@\\s]+(/[^?#\\s]*)?$',
-      isUrl: true,
-      description: 'the URL at which callers reach the service, used in links',
-      must: 'be an http:// or https:// address',
-    }),
-  ),
+  PUBLIC_URL: PublicUrl('the URL at which callers reach the service, used in links'),
 }
 
 /** Where spans go. Its other variables are read by OpenTelemetry itself. */

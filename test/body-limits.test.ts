@@ -37,6 +37,7 @@ const large: Record<string, number> = {
   'PUT /api/channels/{phone_number_id}': 16_384,
   'POST /api/channels/{phone_number_id}/register': 60_512,
   'POST /internal/customer-actions': 524_288,
+  'POST /internal/staff-tokens': 32_768,
   'POST /internal/events': 2_097_152,
   'POST /webhooks/messaging': 3_145_728,
 }

@@ -45,7 +45,7 @@ for (const [name, document] of documents) {
         operationId,
       )
       const needsTenant = security.some(scheme => 'token' in scheme)
-      if (needsTenant || operationId === 'logIn')
+      if (needsTenant || ['logIn', 'logInStaff'].includes(operationId))
         t.match(parametersOf(operation)['X-tenant'], { in: 'header', required: true }, operationId)
     }
     t.ok(operations.some(({ security }) => security?.length === 0))

@@ -15,6 +15,7 @@ t.test('what a customer presses happens in orders, and the customer hears of it'
   const late: OrdersClient = {
     find: (...of) => client?.find(...of) ?? Promise.resolve({ kind: 'unavailable' }),
     act: of => client?.act(of) ?? Promise.resolve({ kind: 'unavailable' }),
+    findStaff: async () => ({ kind: 'found', now: 0, holders: [] }),
   }
   const notifier = await prepareWith(t, late)
   const { control, settled, texts, texted } = notifier

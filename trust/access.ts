@@ -13,6 +13,7 @@ const open: Readonly<Record<string, string>> = {
   'GET /webhooks/messaging': 'checks the verify token itself',
   'POST /webhooks/messaging': 'checks the signature itself',
   'POST /api/public/merchant/login': 'creates tokens',
+  'POST /api/staff/login': 'creates tokens',
   'POST /api/public/order/tracking-info': 'public by contract, shows no recipient in full',
 }
 

@@ -115,6 +115,7 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
   await applyTenant(pool, tenantFile({ id: 'rival', name: 'Rival Couriers', waybills }), false)
   const rival = await ordersTokens.createTokenFor(pool, { tenant: 'rival', merchant: 'shop@example.com' })
   const leaving = await ordersTokens.createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
+  const leavingStaff = await ordersTokens.createTokenFor(pool, { tenant: 'demo', staff: 'Sunil' })
   const merchant = bearer(courier.merchant.token)
   const marked = { customer_name: 'Zebulon Quixote', customer_address: '77 Xylophone Lane' }
   const headers = { ...merchant, ...json }
@@ -140,7 +141,7 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
     ...service,
     headersFor: operation => {
       if (isInternal(operation)) return bearer(courier.orders.environment.SERVICE_TOKEN)
-      if (endsToken(operation)) return bearer(leaving.token)
+      if (endsToken(operation)) return bearer((isOfStaff(operation) ? leavingStaff : leaving).token)
       return isOfStaff(operation) ? bearer(courier.staffToken) : merchant
     },
     names: { waybill, waybill_number: waybill, tenant: 'demo', id },

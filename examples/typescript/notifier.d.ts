@@ -271,6 +271,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/messages/summary": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * What waits, what failed, and how many are sent in a minute
+         * @description Up to five seconds old.
+         */
+        get: operations["summariseMessages"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/templates": {
         parameters: {
             query?: never;
@@ -704,6 +724,27 @@ export interface components {
             data: components["schemas"]["Accepted"][];
             message: string;
         };
+        MessageSummary: {
+            /** @description Today, in the tenant's time zone; in UTC for a tenant without one. */
+            date: string;
+            /** @description Of those created in the last 24 hours. 100000 means that or more. */
+            failed: number;
+            /** @description Wait for the customer to write. 100000 means that or more. */
+            held: number;
+            /** @description The minutes of today in which messages were sent, in their order. */
+            minutes: {
+                /** @description The start of the minute: ISO 8601, UTC. */
+                at: string;
+                /** @description Messages that the messaging API accepted. */
+                sent: number;
+            }[];
+            paused_channels: number;
+            /** @description To be sent, now or later. 100000 means that or more. */
+            queued: number;
+            time_zone: string;
+            /** @description In doubt, of those created in the last 24 hours. 100000 means that or more. */
+            unknown: number;
+        };
         MessageWithTimeline: {
             /** @description Sends that failed. */
             attempts: number;
@@ -833,6 +874,7 @@ export interface components {
             origin_city: string;
             status_key: string;
             status_name: string;
+            tracking_url?: string;
             waybill_number: string;
             weight: number;
         };
@@ -1064,17 +1106,19 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The verify token is unknown, or the mode is not `subscribe`. */
+        /** @description The role of the caller may not call the operation: the message names the caller's and those that may. */
         Error403: {
             headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "X-Request-Id": components["headers"]["X-Request-Id"];
                 [name: string]: unknown;
             };
             content: {
                 /**
                  * @example {
-                 *       "message": "Forbidden.",
-                 *       "code": "forbidden"
+                 *       "message": "Your role, viewer, may not do this. Allowed: dispatcher, admin.",
+                 *       "code": "role_forbidden"
                  *     }
                  */
                 "application/json": components["schemas"]["Error"];
@@ -1365,6 +1409,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
             422: components["responses"]["Error422"];
@@ -1443,6 +1488,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
@@ -1512,6 +1558,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
@@ -1586,6 +1633,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
@@ -1650,6 +1698,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
@@ -1716,6 +1765,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
             422: components["responses"]["Error422"];
@@ -1787,6 +1837,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
@@ -1859,6 +1910,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
@@ -1944,6 +1996,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
             422: components["responses"]["Error422"];
@@ -2063,6 +2116,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
             422: components["responses"]["Error422"];
@@ -2116,6 +2170,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
             409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
@@ -2204,6 +2259,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
@@ -2291,6 +2347,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
@@ -2379,6 +2436,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
@@ -2503,6 +2561,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
             409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
@@ -2589,9 +2648,69 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    summariseMessages: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "date": "2026-02-19",
+                     *         "time_zone": "Asia/Colombo",
+                     *         "queued": 12,
+                     *         "held": 3,
+                     *         "unknown": 0,
+                     *         "failed": 2,
+                     *         "paused_channels": 0,
+                     *         "minutes": [
+                     *           {
+                     *             "at": "2026-02-19T08:00:00.000Z",
+                     *             "sent": 40
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["MessageSummary"];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             431: components["responses"]["Error431"];
@@ -2677,6 +2796,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
             422: components["responses"]["Error422"];
@@ -2737,6 +2857,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
@@ -2813,6 +2934,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
@@ -2962,7 +3084,8 @@ export interface operations {
                  *             "status_key": "key_2",
                  *             "status_name": "CONFIRMED",
                  *             "note": null,
-                 *             "is_final": false
+                 *             "is_final": false,
+                 *             "tracking_url": "https://courier.example/t/demo/DM00000001"
                  *           }
                  *         }
                  *       ]
@@ -3360,7 +3483,22 @@ export interface operations {
                     "text/plain": string;
                 };
             };
-            403: components["responses"]["Error403"];
+            /** @description The verify token is unknown, or the mode is not `subscribe`. */
+            403: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Forbidden.",
+                     *       "code": "forbidden"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
             408: components["responses"]["Error408"];
             /** @description The body is too large, or its JSON has too many values or levels. */
             413: {

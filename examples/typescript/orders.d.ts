@@ -647,6 +647,80 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/staff/login": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log in
+         * @description Creates a bearer token for orders and the notifier. A person has up to 50; one more revokes the least recently used.
+         */
+        post: operations["logInStaff"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/staff/logout": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Log out
+         * @description Ends the token of the request: within five seconds every process of both services refuses it.
+         */
+        post: operations["logOutStaff"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/staff/me": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The member of staff of the token, and what its role may do */
+        get: operations["getCurrentStaff"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/staff/merchant": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the merchants, by id */
+        get: operations["listMerchants"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/staff/order": {
         parameters: {
             query?: never;
@@ -674,7 +748,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** One order with its timeline and notes */
+        /** One order with its timeline, notes and moves */
         get: operations["getAnyOrder"];
         put?: never;
         post?: never;
@@ -799,6 +873,63 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/staff/rate-gaps": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Combinations of cities that rate cards lack, most wanted first
+         * @description Those that merchants asked for or have orders of, while their card has no rate for them now.
+         */
+        get: operations["listRateGaps"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/staff/status": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the statuses with their moves */
+        get: operations["listStaffStatuses"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/staff/today": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Figures of today and of the days before
+         * @description Up to five seconds old.
+         */
+        get: operations["getToday"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/health/live": {
         parameters: {
             query?: never;
@@ -867,6 +998,26 @@ export interface paths {
         get: operations["getOrderDetails"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/internal/staff-tokens": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Whose staff tokens these are
+         * @description By their hashes, read from the database each time. With SERVICE_TOKEN.
+         */
+        post: operations["findStaffTokens"];
         delete?: never;
         options?: never;
         head?: never;
@@ -1067,6 +1218,22 @@ export interface components {
             email: string;
             password: string;
         };
+        CurrentStaff: {
+            /** @description null for a token that the operator made. */
+            email: string | null;
+            name: string;
+            /** @description The operations of orders and of the notifier that the role may call, by operationId. */
+            operations: string[];
+            /** @enum {string} */
+            role: "viewer" | "dispatcher" | "messenger" | "admin";
+            tenant: {
+                country: string;
+                currency: string;
+                id: string;
+                name: string;
+                time_zone: string;
+            };
+        };
         CustomerAction: {
             /** @description confirm_order, cancel_order, change_address, or the name of a request such as call_me. */
             action: string;
@@ -1175,6 +1342,22 @@ export interface components {
             /** @description In the order of printing. */
             waybill_numbers: string[];
         };
+        ListedMerchant: {
+            businesses: {
+                id: number;
+                is_active: boolean;
+                is_default: boolean;
+                name: string;
+            }[];
+            email: string;
+            id: number;
+            is_active: boolean;
+            name: string;
+            /** @description null: its orders are refused. */
+            rate_card: string | null;
+            /** @description Orders created in the last 30 days; 10000 means that or more. */
+            recent_orders: number;
+        };
         LoggedIn: {
             /** @description When the token expires. */
             expires_at: string;
@@ -1183,6 +1366,20 @@ export interface components {
             /** @description The bearer token of further requests. */
             token: string;
             user: components["schemas"]["User"];
+        };
+        LoggedInStaff: {
+            /** @description When the token expires. */
+            expires_at: string;
+            /** @enum {string} */
+            message: "success";
+            staff: {
+                email: string;
+                name: string;
+                /** @enum {string} */
+                role: "viewer" | "dispatcher" | "messenger" | "admin";
+            };
+            /** @description The bearer token of further requests, at orders and at the notifier. */
+            token: string;
         };
         LookedUp: {
             /** @description In the order of the numbers; several orders of one number: the newest first. */
@@ -1208,6 +1405,10 @@ export interface components {
             /** @description These, or order_nos. */
             waybill_numbers?: string[];
         };
+        Merchants: {
+            data: components["schemas"]["ListedMerchant"][];
+            next_cursor: string | null;
+        };
         MovedOrders: {
             /** @description The waybill numbers, as in the request. */
             data: string[];
@@ -1218,6 +1419,11 @@ export interface components {
             events?: ("order.created" | "order.status_changed" | "order.edited")[];
             /** @description https, without a user name, at a public address. */
             url: string;
+        };
+        NextStatus: {
+            color: string;
+            name: string;
+            status_key: string;
         };
         Order: {
             /** @description Whole units of the currency. */
@@ -1284,6 +1490,15 @@ export interface components {
             /** @description Approximate weight of the package in kilograms. */
             weight: number | string;
         };
+        OrderDay: {
+            /** @description Orders created. */
+            created: number;
+            date: string;
+            /** @description Deliveries. */
+            delivered: number;
+            /** @description Delivery attempts that failed, each once. */
+            failed: number;
+        };
         OrderDetails: {
             business_name: string;
             cod: number;
@@ -1339,6 +1554,7 @@ export interface components {
                 status_key: string;
                 status_name: string;
             }[];
+            tracking_url?: string;
             waybill_number: string;
             weight: number;
         };
@@ -1453,6 +1669,7 @@ export interface components {
             origin_city: string;
             status_key: string;
             status_name: string;
+            tracking_url?: string;
             waybill_number: string;
             weight: number;
         };
@@ -1613,6 +1830,35 @@ export interface components {
                 rate: components["schemas"]["PlaceRate"];
             }[];
         };
+        RateGap: {
+            /** @description Parcels of refused batches, dry runs and quotes; each try counts. */
+            asked_for: number;
+            destination: {
+                id: number;
+                name: string;
+                state: string;
+            };
+            /** @description ISO 8601, UTC. */
+            last_at: string;
+            /** @description Those that want it most, at most 5. */
+            merchants: {
+                id: number;
+                name: string;
+                rate_card: string | null;
+            }[];
+            /** @description How many others. */
+            more_merchants: number;
+            /** @description Orders booked when there was a rate, of the newest 100000 of the period. */
+            orders: number;
+            origin: {
+                id: number;
+                name: string;
+                state: string;
+            };
+        };
+        RateGaps: {
+            data: components["schemas"]["RateGap"][];
+        };
         ReplayPeriod: {
             /** @description Events from this time on. */
             from: string;
@@ -1666,6 +1912,10 @@ export interface components {
             /** @description One object per order. */
             order_data: components["schemas"]["OrderData"][];
         };
+        StaffLogin: {
+            email: string;
+            password: string;
+        };
         StaffOrder: {
             /** @description Whole units of the currency. */
             cod: number;
@@ -1691,6 +1941,8 @@ export interface components {
             };
             merchant_business_id: number;
             merchant_business_name: string;
+            /** @description Where staff may move it now, in the order of the set. */
+            moves: components["schemas"]["NextStatus"][];
             order_no: string | null;
             origin_city_id: number;
             origin_city_name: string;
@@ -1746,6 +1998,25 @@ export interface components {
                 first_name: string;
                 last_name: string;
             };
+        };
+        StaffTokenHolders: {
+            data: ({
+                expires_at: string | null;
+                /** @description Of the member of staff. */
+                name: string;
+                /** @enum {string} */
+                role: "viewer" | "dispatcher" | "messenger" | "admin";
+                token_id: string;
+            } | null)[];
+            /** @description The time of orders, by which `expires_at` counts. */
+            now: string;
+        };
+        StaffTokens: {
+            tokens: {
+                /** @description SHA-256 of the token, in hexadecimal. */
+                hash: string;
+                tenant: string;
+            }[];
         };
         StaffTrackingEvent: {
             /**
@@ -1847,6 +2118,21 @@ export interface components {
             status_key: string;
             /** @description All of them are moved, or none. */
             waybill_numbers: string[];
+        };
+        Today: {
+            /** @description Today, in the time zone of the courier company. */
+            date: string;
+            /** @description The last 30 days, today last. */
+            days: components["schemas"]["OrderDay"][];
+            /** @description Deliveries of today. */
+            delivered: number;
+            /** @description Delivery attempts that failed today. */
+            failed: number;
+            /** @description Orders under way now: picked up or on their way to it, and neither delivered nor returned. */
+            moving: number;
+            /** @description Orders created today. */
+            new: number;
+            time_zone: string;
         };
         TrackedOrder: {
             /** @description Whole units of the currency. */
@@ -2031,6 +2317,24 @@ export interface components {
                  * @example {
                  *       "message": "Unauthenticated.",
                  *       "code": "unauthenticated"
+                 *     }
+                 */
+                "application/json": components["schemas"]["Error"];
+            };
+        };
+        /** @description The role of the caller may not call the operation: the message names the caller's and those that may. */
+        Error403: {
+            headers: {
+                RateLimit: components["headers"]["RateLimit"];
+                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                "X-Request-Id": components["headers"]["X-Request-Id"];
+                [name: string]: unknown;
+            };
+            content: {
+                /**
+                 * @example {
+                 *       "message": "Your role, viewer, may not do this. Allowed: dispatcher, admin.",
+                 *       "code": "role_forbidden"
                  *     }
                  */
                 "application/json": components["schemas"]["Error"];
@@ -5131,6 +5435,270 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    logInStaff: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "email": "dispatcher@courier.example",
+                 *       "password": "courier-demo"
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffLogin"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "success",
+                     *       "token": "courier_…",
+                     *       "expires_at": "2026-02-20T07:06:23.000Z",
+                     *       "staff": {
+                     *         "name": "Nimali Silva",
+                     *         "email": "dispatcher@courier.example",
+                     *         "role": "dispatcher"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["LoggedInStaff"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    logOutStaff: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "success"
+                     *     }
+                     */
+                    "application/json": {
+                        /** @enum {string} */
+                        message: "success";
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getCurrentStaff: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "name": "Nimali Silva",
+                     *         "email": "dispatcher@courier.example",
+                     *         "role": "dispatcher",
+                     *         "tenant": {
+                     *           "id": "demo",
+                     *           "name": "Demo Couriers",
+                     *           "currency": "LKR",
+                     *           "country": "LK",
+                     *           "time_zone": "Asia/Colombo"
+                     *         },
+                     *         "operations": [
+                     *           "getCurrentStaff",
+                     *           "logOutStaff",
+                     *           "listAllOrders",
+                     *           "getAnyOrder",
+                     *           "getToday",
+                     *           "listStaffStatuses",
+                     *           "listMerchants",
+                     *           "listRateGaps",
+                     *           "listCustomerRequests",
+                     *           "getToday",
+                     *           "listStaffStatuses",
+                     *           "listMerchants",
+                     *           "listRateGaps",
+                     *           "moveOrders",
+                     *           "editAnyOrder",
+                     *           "decideCustomerRequest",
+                     *           "printAnyLabel",
+                     *           "printAnyLabels",
+                     *           "printRunSheet",
+                     *           "listMessages",
+                     *           "summariseMessages",
+                     *           "getMessage",
+                     *           "getTimeline",
+                     *           "getConversation",
+                     *           "listTemplates",
+                     *           "listChannels"
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["CurrentStaff"];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listMerchants: {
+        parameters: {
+            query?: {
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description Part of the name, in any letter case. */
+                "filter[name]"?: string;
+                /** @description Default: 50. */
+                limit?: number;
+                /** @description Part of the name, in any letter case. */
+                name?: string;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "name": "Lanka Shoes",
+                     *           "email": "shop@example.com",
+                     *           "rate_card": "standard",
+                     *           "is_active": true,
+                     *           "businesses": [
+                     *             {
+                     *               "id": 7290,
+                     *               "name": "Lanka Shoes Online",
+                     *               "is_default": true,
+                     *               "is_active": true
+                     *             }
+                     *           ],
+                     *           "recent_orders": 320
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Merchants"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
     listAllOrders: {
         parameters: {
             query?: {
@@ -5277,6 +5845,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
@@ -5379,6 +5948,13 @@ export interface operations {
                      *             "reason": null
                      *           }
                      *         ],
+                     *         "moves": [
+                     *           {
+                     *             "status_key": "key_9",
+                     *             "name": "RECEIVED TO ORIGIN WAREHOUSE",
+                     *             "color": "primary"
+                     *           }
+                     *         ],
                      *         "requests": [
                      *           {
                      *             "id": "17",
@@ -5401,6 +5977,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
@@ -5470,6 +6047,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
@@ -5522,6 +6100,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
@@ -5578,6 +6157,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
@@ -5648,6 +6228,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             413: components["responses"]["Error413"];
@@ -5717,6 +6298,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
@@ -5789,6 +6371,7 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             404: components["responses"]["Error404"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
@@ -5854,11 +6437,255 @@ export interface operations {
             };
             400: components["responses"]["Error400"];
             401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
             405: components["responses"]["Error405"];
             408: components["responses"]["Error408"];
             409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listRateGaps: {
+        parameters: {
+            query?: {
+                /** @description The last days, today included. Default: 30. */
+                days?: number;
+                /** @description Default: 50. */
+                limit?: number;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "origin": {
+                     *             "id": 1500,
+                     *             "name": "Kotte",
+                     *             "state": "Colombo"
+                     *           },
+                     *           "destination": {
+                     *             "id": 3000,
+                     *             "name": "Jaffna",
+                     *             "state": "Jaffna"
+                     *           },
+                     *           "asked_for": 42,
+                     *           "orders": 0,
+                     *           "merchants": [
+                     *             {
+                     *               "id": 1,
+                     *               "name": "Lanka Shoes",
+                     *               "rate_card": "standard"
+                     *             }
+                     *           ],
+                     *           "more_merchants": 0,
+                     *           "last_at": "2026-02-19T19:06:23.000Z"
+                     *         }
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["RateGaps"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listStaffStatuses: {
+        parameters: {
+            query?: {
+                /** @description The color. */
+                color?: string;
+                /** @description The color. */
+                "filter[color]"?: string;
+                /** @description The id. */
+                "filter[id]"?: string;
+                /** @description Whether it is of invoices. */
+                "filter[is_finance_status]"?: string;
+                /** @description Whether it is for merchants. */
+                "filter[is_merchant_status]"?: string;
+                /** @description The key. */
+                "filter[key]"?: string;
+                /** @description Part of the name, in any letter case. */
+                "filter[name]"?: string;
+                /** @description The id. */
+                id?: string;
+                /** @description Whether it is of invoices. */
+                is_finance_status?: string;
+                /** @description Whether it is for merchants. */
+                is_merchant_status?: string;
+                /** @description The key. */
+                key?: string;
+                /** @description Part of the name, in any letter case. */
+                name?: string;
+                /** @description With 1, true or no value: the whole list, without links and meta. */
+                noPagination?: string;
+                /** @description The same; filters count all the same. */
+                noPaginationNoFilter?: string;
+                /** @description Page number. Default: 1. */
+                page?: number;
+                /** @description Rows per page; more than 1000 count as 1000. Default: 15. */
+                per_page?: number;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 1,
+                     *           "key": "key_1",
+                     *           "name": "DRAFT",
+                     *           "description": "The merchant has not confirmed the order yet.",
+                     *           "color": "secondary",
+                     *           "icon": null,
+                     *           "is_merchant_status": 1,
+                     *           "is_finance_status": 0,
+                     *           "before_statuses": [],
+                     *           "after_statuses": [
+                     *             "key_2",
+                     *             "key_3"
+                     *           ],
+                     *           "created_at": "2026-02-19T19:06:23.000000Z"
+                     *         }
+                     *       ],
+                     *       "links": {
+                     *         "first": "https://courier.example/list?page=1",
+                     *         "last": "https://courier.example/list?page=1",
+                     *         "prev": null,
+                     *         "next": null
+                     *       },
+                     *       "meta": {
+                     *         "current_page": 1,
+                     *         "from": 1,
+                     *         "last_page": 1,
+                     *         "path": "https://courier.example/list",
+                     *         "per_page": 15,
+                     *         "to": 1,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StatusList"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    getToday: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "date": "2026-02-19",
+                     *         "time_zone": "Asia/Colombo",
+                     *         "new": 120,
+                     *         "moving": 410,
+                     *         "failed": 7,
+                     *         "delivered": 98,
+                     *         "days": [
+                     *           {
+                     *             "date": "2026-02-19",
+                     *             "created": 120,
+                     *             "delivered": 98,
+                     *             "failed": 7
+                     *           }
+                     *         ]
+                     *       }
+                     *     }
+                     */
+                    "application/json": {
+                        data: components["schemas"]["Today"];
+                    };
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
             422: components["responses"]["Error422"];
             429: components["responses"]["Error429"];
             431: components["responses"]["Error431"];
@@ -6028,7 +6855,8 @@ export interface operations {
                      *             "status_key": "key_2",
                      *             "status_name": "CONFIRMED",
                      *             "note": null,
-                     *             "is_final": false
+                     *             "is_final": false,
+                     *             "tracking_url": "https://courier.example/t/demo/DM00000001"
                      *           }
                      *         }
                      *       ]
@@ -6225,6 +7053,7 @@ export interface operations {
                      *         "status_name": "CONFIRMED",
                      *         "note": null,
                      *         "is_final": false,
+                     *         "tracking_url": "https://courier.example/t/demo/DM00000001",
                      *         "customer_secondary_phone": null,
                      *         "created_at": "2026-02-19T19:06:23.000Z",
                      *         "timeline": [
@@ -6301,6 +7130,185 @@ export interface operations {
                      * @example {
                      *       "message": "The body is too large. Send it in smaller parts.",
                      *       "code": "payload_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description Too many requests: repeat after Retry-After seconds. */
+            429: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Too Many Attempts.",
+                     *       "code": "rate_limited"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            431: components["responses"]["Error431"];
+            /** @description The service is temporarily unavailable. With Retry-After nothing was changed; without it the outcome is unknown. */
+            503: {
+                headers: {
+                    "Retry-After": components["headers"]["Retry-After"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The service is unavailable for a moment. Nothing was changed; repeat the call.",
+                     *       "code": "unavailable"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+        };
+    };
+    findStaffTokens: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "tokens": [
+                 *         {
+                 *           "tenant": "demo",
+                 *           "hash": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"
+                 *         }
+                 *       ]
+                 *     }
+                 */
+                "application/json": components["schemas"]["StaffTokens"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "now": "2026-02-19T19:06:23.000Z",
+                     *       "data": [
+                     *         {
+                     *           "token_id": "tok_0123456789ab",
+                     *           "name": "Nimali Silva",
+                     *           "role": "dispatcher",
+                     *           "expires_at": "2026-02-20T07:06:23.000Z"
+                     *         },
+                     *         null
+                     *       ]
+                     *     }
+                     */
+                    "application/json": components["schemas"]["StaffTokenHolders"];
+                };
+            };
+            /** @description The X-tenant header is missing, or the body is not JSON. */
+            400: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The X-tenant header is required.",
+                     *       "code": "tenant_required"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The token is unknown, expired or revoked, or belongs to another tenant. Message: "Unauthenticated." */
+            401: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Unauthenticated.",
+                     *       "code": "unauthenticated"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            408: components["responses"]["Error408"];
+            /** @description The body is too large, or its JSON has too many values or levels. */
+            413: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The body is too large. Send it in smaller parts.",
+                     *       "code": "payload_too_large"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The body must be application/json. */
+            415: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "Send the body as application/json.",
+                     *       "code": "unsupported_media_type"
+                     *     }
+                     */
+                    "application/json": components["schemas"]["Error"];
+                };
+            };
+            /** @description The given data was invalid: `errors` lists every error, and nothing was created. */
+            422: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The given data was invalid.",
+                     *       "code": "validation_failed",
+                     *       "errors": {
+                     *         "order_data.0.destination_city_name": [
+                     *           "The selected destination city name is invalid."
+                     *         ]
+                     *       },
+                     *       "suggestions": {
+                     *         "order_data.0.destination_city_name": [
+                     *           {
+                     *             "id": 2100,
+                     *             "name": "Galle",
+                     *             "state": "Galle"
+                     *           }
+                     *         ]
+                     *       }
                      *     }
                      */
                     "application/json": components["schemas"]["Error"];
@@ -6480,7 +7488,8 @@ export interface operations {
                  *             "status_key": "key_2",
                  *             "status_name": "CONFIRMED",
                  *             "note": null,
-                 *             "is_final": false
+                 *             "is_final": false,
+                 *             "tracking_url": "https://courier.example/t/demo/DM00000001"
                  *           }
                  *         }
                  *       ]

@@ -1,29 +1,28 @@
 import { acceptJson } from '@courier/shared/http/json-body.ts'
-import { Limit, limitRequests } from '@courier/shared/http/limits.ts'
 import { createServer, type Edge } from '@courier/shared/http/server.ts'
-import { requireStaff, staffIn } from '@courier/shared/http/staff.ts'
-import { refuseUnknownFields } from '@courier/shared/http/validator.ts'
+import { admitStaff } from '@courier/shared/http/staff.ts'
 import { checkReachable } from '@courier/shared/postgres/database.ts'
 import { watchPool } from '@courier/shared/postgres/pool-metrics.ts'
-import { type FindTokenHolder, rememberCallers } from '@courier/shared/postgres/token-holders.ts'
-import { findLiveTokens, type LiveToken } from '@courier/shared/postgres/tokens.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, Registry } from 'prom-client'
+import type { SessionLimits } from './access/sessions.ts'
+import { createStaffReader } from './access/staff-tokens.ts'
 import { createKeyCheck } from './channels/check-keys.ts'
 import { channels } from './channels/routes.ts'
 import { appSecretsOf, createTokenKeeper } from './channels/secrets.ts'
 import { createSyncChannel } from './channels/sync-templates.ts'
 import { conversations } from './conversations/routes.ts'
 import { costs } from './costs/routes.ts'
-import type { Tx } from './database/tables.ts'
 import { ActionDelivery } from './delivery/loop.ts'
 import { countActions, watchActions } from './delivery/metrics.ts'
 import { events } from './events/routes.ts'
 import { messages } from './messages/routes.ts'
+import { messageSummary } from './messages/summary-routes.ts'
 import type { MessagingApi } from './messaging-api/client.ts'
 import type { OrdersClient } from './orders-client/orders-client.ts'
+import { portal } from './portal/routes.ts'
 import { preflights } from './preflight/routes.ts'
 import type { ClaimedMessage } from './sending/claim.ts'
 import { createEffects } from './sending/effects.ts'
@@ -43,6 +42,8 @@ export interface NotifierOptions extends Edge {
   api: MessagingApi
   /** Reads one order at a time, and does what customers ask for. */
   orders: OrdersClient
+  /** Where browsers reach orders, for the console. */
+  ordersPublicUrl: string
   /** The bearer token of orders. */
   serviceToken: string
   /** How many messages may be in flight at once. */
@@ -51,6 +52,8 @@ export interface NotifierOptions extends Edge {
   pairSeconds: number
   /** Of one member of staff. */
   requestsPerMinute: number
+  /** Of staff tokens that orders knows. */
+  sessions?: Partial<SessionLimits> | undefined
   maxMessagesPerBatch?: number | undefined
   /** Of a bulk request. */
   maxBodyBytes?: number | undefined
@@ -76,7 +79,7 @@ const api = {
       title: 'For staff',
       description: 'Messages to customers, the numbers that send them, and the catalogue of templates.',
       tags: ['messages', 'timeline', 'costs', 'channels', 'templates', 'conversations'],
-      quickStart: `# npm run notifier -- token create --tenant demo --staff NAME
+      quickStart: `# The token of a login at orders, or of: npm run notifier -- token create --tenant demo --staff NAME
 curl -sS '$URL/api/messages?limit=5' -H 'Authorization: Bearer TOKEN' -H 'X-tenant: demo'`,
     },
     {
@@ -168,15 +171,16 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     onProcessed: (outcome, count) => eventOutcomes.inc({ outcome }, count),
   })
 
+  await app.register(portal, { ordersUrl: options.ordersPublicUrl })
+
   await app.register(async staff => {
     acceptJson(staff)
-    refuseUnknownFields(staff)
     staff.setErrorHandler(keys.refuse)
-    staff.addHook('onRequest', requireStaff(createStaffReader(pool)))
-    staff.addHook('onRequest', limitRequests(new Limit('staff', options.requestsPerMinute), staffIn))
+    admitStaff(staff, createStaffReader({ pool, logger, ...options }), options.requestsPerMinute)
     const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes } = options
     const ofMessages = { pool, orders, product: options.api.product, maxMessages, maxBodyBytes }
     await staff.register(messages, { ...ofMessages, onQueued: wake })
+    await staff.register(messageSummary, { pool })
     await staff.register(preflights, ofMessages)
     await staff.register(timeline, { pool, orders })
     await staff.register(costs, { pool })
@@ -193,24 +197,4 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     await staff.register(conversations, { pool })
   })
   return { app, queue, actions }
-}
-
-/** The holder of a token. */
-interface StaffToken {
-  readonly tokenId: string
-  readonly staffName: string
-  readonly expiresAt: Date | null
-}
-
-/** Finds the holders of tokens, and caches them for a few seconds. undefined: unknown, expired or revoked. */
-const createStaffReader = (pool: pg.Pool): FindTokenHolder<StaffToken> => rememberCallers(pool, findStaff)
-
-const findStaff = async (tx: Tx, tenant: string, hashes: readonly Buffer[]): Promise<Map<string, StaffToken>> => {
-  const rows = await findLiveTokens<LiveToken & { staff_name: string }>(tx, tenant, hashes)
-  return new Map(
-    rows.map(({ token_id: tokenId, staff_name: staffName, expires_at: expiresAt, hash }) => [
-      hash.toString('base64'),
-      { tokenId, staffName, expiresAt },
-    ]),
-  )
 }

@@ -3,6 +3,7 @@ import {
   Port,
   PositiveInteger,
   PostgresUrl,
+  PublicUrl,
   requestSettings,
   ServiceToken,
   ServiceUrl,
@@ -35,6 +36,15 @@ export const orderSettings = {
 export const ordersUrl = ({ ORDERS_URL, ORDERS_PORT }: { ORDERS_URL?: string; ORDERS_PORT: number }): string =>
   ORDERS_URL ?? `http://127.0.0.1:${ORDERS_PORT}`
 
+/** Where browsers reach orders. */
+export const ordersPublicUrl = ({
+  ORDERS_PUBLIC_URL,
+  ORDERS_PORT,
+}: {
+  ORDERS_PUBLIC_URL?: string
+  ORDERS_PORT: number
+}) => ORDERS_PUBLIC_URL?.replace(/\/$/, '') ?? `http://127.0.0.1:${ORDERS_PORT}`
+
 export const credentialSettings = {
   CREDENTIALS_KEYS: Type.String({
     minLength: 1,
@@ -53,6 +63,7 @@ const properties = {
   ...requestSettings,
   ...tracingSettings,
   ...demonstrationSettings,
+  ORDERS_PUBLIC_URL: PublicUrl('the URL at which browsers reach orders; without it ORDERS_PORT on this machine'),
   DEMO_ACCESS_TOKEN: Type.Optional(Type.String({ secret: true, description: 'the access token of the demo account' })),
   DEMO_APP_SECRET: Type.Optional(Type.String({ secret: true, description: 'the app secret of the demo account' })),
   HOST: Type.String({ default: '127.0.0.1', description: 'the address to listen on; 0.0.0.0 for all' }),

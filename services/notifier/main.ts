@@ -6,7 +6,7 @@ import { createPool } from '@courier/shared/postgres/database.ts'
 import { createNotifier } from './app.ts'
 import { keepProving } from './channels/prove.ts'
 import { readKeyring } from './channels/vault.ts'
-import { ordersUrl, Settings } from './config.ts'
+import { ordersPublicUrl, ordersUrl, Settings } from './config.ts'
 import { keepBudgets } from './costs/budget.ts'
 import { migrateNotifier } from './database/migrate.ts'
 import { createNotifierHousekeeping } from './housekeeping.ts'
@@ -37,6 +37,7 @@ const { app, queue, actions } = await createNotifier({
   keyring,
   api,
   orders,
+  ordersPublicUrl: ordersPublicUrl(settings),
   serviceToken: settings.SERVICE_TOKEN,
   window: settings.MESSAGING_CONNECTIONS,
   pairSeconds: settings.RECIPIENT_PAUSE_SECONDS,

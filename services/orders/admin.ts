@@ -15,6 +15,7 @@ import { loadConfigOrExit } from '@courier/shared/config.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
+import { addStaffCommands } from './access/staff-admin.ts'
 import { createTokenFor, listTokens, revokeTokenById, type TokenRequest } from './access/token-commands.ts'
 import { databaseOf, databaseSettings, notifierSettings, notifierUrl, webhookSettings } from './config.ts'
 import { migrateOrders } from './database/migrate.ts'
@@ -91,6 +92,8 @@ merchantCommand('deactivate', 'refuse the tokens and logins of a merchant; its o
     printApplied('The merchant', result, { dryRun: false, json })
   },
 )
+
+addStaffCommands(program, withPool)
 
 const token = program.command('token').description('the bearer tokens of merchants and staff')
 

@@ -3,8 +3,7 @@ import { addressOf } from '@courier/shared/http/addresses.ts'
 import { Limit, limitRequests } from '@courier/shared/http/limits.ts'
 import { createServer, type Edge } from '@courier/shared/http/server.ts'
 import type { ServiceClient } from '@courier/shared/http/service-client.ts'
-import { requireStaff, staffIn } from '@courier/shared/http/staff.ts'
-import { refuseUnknownFields } from '@courier/shared/http/validator.ts'
+import { admitStaff } from '@courier/shared/http/staff.ts'
 import { checkReachable } from '@courier/shared/postgres/database.ts'
 import { watchPool } from '@courier/shared/postgres/pool-metrics.ts'
 import type { FastifyRequest } from 'fastify'
@@ -14,7 +13,10 @@ import { Counter, Registry } from 'prom-client'
 import { createLoginDependencies, type LoginLimits } from './access/login.ts'
 import { logout } from './access/logout.ts'
 import { requireMerchant } from './access/merchant.ts'
+import { merchantList } from './access/merchant-list.ts'
 import { login, user } from './access/routes.ts'
+import { staffLogin, staffSession } from './access/staff-routes.ts'
+import { staffTokens } from './access/staff-tokens.ts'
 import { createTokenReader } from './access/tokens.ts'
 import { createFindAlike } from './booking/alike.ts'
 import { createBatchWriter } from './booking/batch-writer.ts'
@@ -43,10 +45,13 @@ import { merchantMoving, staffMoves } from './orders/move-routes.ts'
 import { merchantOrders, orderStatus, staffOrders } from './orders/order-routes.ts'
 import { statusList } from './orders/status-routes.ts'
 import { orderSummary } from './orders/summary-routes.ts'
+import { today } from './orders/today-routes.ts'
 import { finance, publicTracking, tracking } from './orders/waybill-routes.ts'
 import { createWholeLists } from './orders/whole-list.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
 import { Relay } from './outbox/relay.ts'
+import { createRateGaps } from './rate-gaps/recorder.ts'
+import { rateGaps } from './rate-gaps/routes.ts'
 import { trackingPage } from './tracking-page/routes.ts'
 import { webhooks } from './webhooks/routes.ts'
 import { messageOperation } from './webhooks/schema.ts'
@@ -72,6 +77,7 @@ export interface OrdersOptions extends Edge {
 }
 
 const merchantPrefix = '/api/public/merchant'
+const staffPrefix = '/api/staff'
 /** Some programs know all of it under this path. */
 const alias = { from: '/api/merchant/', to: `${merchantPrefix}/` }
 /** The request that the relay sends. */
@@ -125,7 +131,10 @@ curl -sS '$URL/api/public/merchant/order/bulk?dry_run=true' \\
       title: 'For staff',
       description: 'The orders of all merchants of the courier company, and the moves from one status to the next.',
       tags: ['staff'],
-      quickStart: `# npm run orders -- token create --tenant demo --staff NAME
+      quickStart: `# A token for both services, valid for 12 hours
+curl -sS '$URL/api/staff/login' -H 'X-tenant: demo' -H 'Content-Type: application/json' \\
+  --data '{"email": "admin@courier.example", "password": "courier-demo"}'
+
 curl -sS '$URL/api/staff/order?per_page=5' -H 'Authorization: Bearer TOKEN' -H 'X-tenant: demo'`,
     },
     {
@@ -150,7 +159,16 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   watchPool(pool, registry)
   watchOutbox(pool, registry)
-  const relay = new Relay({ pool, logger, notifier, tracer: limits.tracer, ...countDeliveries(registry) })
+  const relay = new Relay({
+    pool,
+    logger,
+    notifier,
+    tracer: limits.tracer,
+    publicUrl: limits.publicUrl,
+    ...countDeliveries(registry),
+  })
+  const gaps = createRateGaps(pool, logger)
+  app.addHook('onClose', () => gaps.close())
   const findCaller = createTokenReader(pool)
   const findOrder = createOrderFinder(pool)
   const openWholeList = createWholeLists(pool)
@@ -177,10 +195,9 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
     onEdited(tenant)
   }
 
-  await app.register(login, {
-    prefix: merchantPrefix,
-    dependencies: createLoginDependencies(pool, limits.login),
-  })
+  const dependencies = createLoginDependencies(pool, limits.login)
+  await app.register(login, { prefix: merchantPrefix, dependencies })
+  await app.register(staffLogin, { prefix: staffPrefix, dependencies })
 
   await app.register(
     async merchants => {
@@ -195,6 +212,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
         dependencies: { pool, catalogues, numbers, writeBatch, ...suspicions },
         maxOrdersPerBatch: limits.maxOrdersPerBatch,
         maxBodyBytes: limits.maxBodyBytes,
+        gaps,
         onBooked: (tenant, orders) => {
           booked.inc(orders)
           onChanged(tenant)
@@ -204,6 +222,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
         catalogues,
         maxOrdersPerBatch: limits.maxOrdersPerBatch,
         maxBodyBytes: limits.maxBodyBytes,
+        gaps,
       })
       await merchants.register(merchantOrders, { pool, findOrder, openWholeList })
       await merchants.register(orderStatus, { findOrder })
@@ -214,7 +233,10 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(webhooks, { pool, ...sending, onChanged: tenant => sending.sender?.changed(tenant) })
       await merchants.register(merchantMoving, { pool, onMoved: onChanged })
       await merchants.register(merchantEdits, { pool, catalogues, onEdited })
-      await merchants.register(statusList, { pool })
+      await merchants.register(statusList, {
+        ...{ pool, path: '/order/status-list', tag: 'orders', operationId: 'listStatuses' },
+        tenantOf: ({ merchant }) => merchant.tenant,
+      })
       await merchants.register(tracking, { findOrder })
       await merchants.register(finance, { findOrder })
     },
@@ -230,20 +252,27 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
 
   await app.register(
     async staff => {
-      staff.addHook('onRequest', requireStaff(findCaller))
-      staff.addHook('onRequest', limitRequests(new Limit('staff', limits.requestsPerMinute), staffIn))
-      refuseUnknownFields(staff)
+      admitStaff(staff, findCaller, limits.requestsPerMinute)
+      await staff.register(staffSession, { pool, findCaller })
       await staff.register(staffOrders, { pool, findOrder, openWholeList })
       await staff.register(staffEdits, { pool, catalogues, onEdited })
       await staff.register(staffLabels, { pool, printer })
       await staff.register(staffMoves, { pool, onMoved: onChanged })
+      await staff.register(statusList, {
+        ...{ pool, path: '/status', tag: 'staff', operationId: 'listStaffStatuses' },
+        tenantOf: ({ staff }) => staff.tenant,
+      })
+      await staff.register(today, { pool })
+      await staff.register(merchantList, { pool })
+      await staff.register(rateGaps, { pool, catalogues, gaps })
       await staff.register(customerRequests, { pool, onDecided: tenant => relay.wake(tenant) })
     },
-    { prefix: '/api/staff' },
+    { prefix: staffPrefix },
   )
 
-  await app.register(internal, { pool, serviceToken })
-  await app.register(customerActions, { pool, catalogues, serviceToken, onChanged })
+  await app.register(internal, { pool, serviceToken, publicUrl: limits.publicUrl })
+  await app.register(staffTokens, { pool, serviceToken })
+  await app.register(customerActions, { pool, catalogues, serviceToken, publicUrl: limits.publicUrl, onChanged })
   return { app, relay, webhooks: sending }
 }
 

@@ -1,5 +1,6 @@
 import {
   LogLevel,
+  Origins,
   Port,
   PositiveInteger,
   PostgresUrl,
@@ -85,6 +86,7 @@ const properties = {
     must: `be a whole number of bytes, ${2 ** 20} to ${2 ** 40}`,
   }),
   LOGIN_TOKEN_DAYS: PositiveInteger(30, 'days that a token created by a login is valid', 3650),
+  STAFF_LOGIN_HOURS: PositiveInteger(12, 'hours that a token created by a login of staff is valid', 8760),
   LOGIN_TRIES_PER_EMAIL: PositiveInteger(5, 'maximum wrong logins per minute for one e-mail address from one network'),
   LOGIN_TRIES_PER_ADDRESS: PositiveInteger(30, 'maximum wrong logins per minute from one network'),
   WEBHOOK_PRIVATE_ADDRESSES: Type.String({
@@ -94,6 +96,7 @@ const properties = {
     description: 'whether webhooks go to http and to private networks too, for development',
     must: 'be true or false',
   }),
+  PORTAL_ORIGINS: Origins('the origins of the staff console, whose requests to /api/staff/ are allowed'),
   PUBLIC_RATE_LIMIT_PER_MINUTE: PositiveInteger(
     60,
     'maximum requests without a token per minute from one network address',

@@ -37,10 +37,12 @@ const { app, relay, webhooks } = await createOrders({
   publicRequestsPerMinute: settings.PUBLIC_RATE_LIMIT_PER_MINUTE,
   catalogueBytes: settings.CATALOGUE_MEMORY_BYTES,
   ...edgeOf(settings),
+  portalOrigins: settings.PORTAL_ORIGINS,
   tracer,
   webhooks: { keyring, allowsPrivate: settings.WEBHOOK_PRIVATE_ADDRESSES === 'true' },
   login: {
     tokenDays: settings.LOGIN_TOKEN_DAYS,
+    staffHours: settings.STAFF_LOGIN_HOURS,
     triesPerEmail: settings.LOGIN_TRIES_PER_EMAIL,
     triesPerAddress: settings.LOGIN_TRIES_PER_ADDRESS,
   },

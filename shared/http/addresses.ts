@@ -78,7 +78,8 @@ export const limitAddresses = (app: FastifyInstance, limits: AddressLimits) => {
   }
   app.addHook('onRequest', countRequest)
   app.addHook('onSend', (request: FastifyRequest, reply: FastifyReply, payload, done) => {
-    const isRefused = reply.statusCode === 401 || reply.statusCode === 403
+    // A role that may not do something is no guess: the token was right.
+    const isRefused = reply.statusCode === 401 || (reply.statusCode === 403 && !request.staff)
     if (isRefused) refusals.count(addressOf(request))
     // Wrong tokens have a limit of their own: they leave that of all requests to the right ones behind the same address.
     if ((isRefused || request.isGuess) && !isUncounted(request)) requests.giveBack(addressOf(request))

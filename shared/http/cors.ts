@@ -23,12 +23,15 @@ const none = 'none'
 
 /**
  * Lets scripts of the `configured` origins (`*`, `none`, or a list with commas) request /api/; by default those of all origins, and
- * what merchants request alone. Requests carry bearer tokens and no cookies: credentials are never allowed.
+ * what merchants request alone. Scripts of `portal` origins may request /api/staff/ in addition. Requests carry bearer tokens and
+ * no cookies: credentials are never allowed.
  */
-export const allowOrigins = async (app: FastifyInstance, configured?: string): Promise<void> => {
+export const allowOrigins = async (app: FastifyInstance, configured?: string, portal?: string): Promise<void> => {
   const listed = configured === none ? false : configured?.split(',')
+  const portalOrigins = portal?.split(',')
   const originOf = (url: string): '*' | string[] | false => {
     if (!url.startsWith('/api/')) return false
+    if (portalOrigins && url.startsWith('/api/staff/')) return [...(listed || []), ...portalOrigins]
     return listed ?? (isOpen.test(url) ? '*' : false)
   }
   const optionsOf = ({ headers, url }: FastifyRequest): FastifyCorsOptions => ({

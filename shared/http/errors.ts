@@ -7,6 +7,7 @@ export const statusOf = {
   tenant_required: 400,
   unauthenticated: 401,
   forbidden: 403,
+  role_forbidden: 403,
   not_found: 404,
   route_not_found: 404,
   unknown_tenant: 404,
@@ -166,12 +167,21 @@ const examples: Record<number, ErrorBody> = {
 
 /** The `response` schemas of a route for its error statuses. */
 export const errorResponses = (...statuses: number[]): Record<number, typeof ErrorBody> =>
-  Object.fromEntries(
-    statuses.map(status => {
-      const example = examples[status] ?? { message: meanings[status] ?? '', code: codeOf(status) }
-      return [status, { ...ErrorBody, description: meanings[status] ?? '', examples: [example] }]
-    }),
-  )
+  Object.fromEntries(statuses.map(status => [status, errorResponse(status)]))
+
+/** One schema for each status, so that its serializer is built once. */
+const responses = new Map<number, typeof ErrorBody>()
+
+const errorResponse = (status: number): typeof ErrorBody => {
+  const example = examples[status] ?? { message: meanings[status] ?? '', code: codeOf(status) }
+  const response = responses.get(status) ?? {
+    ...ErrorBody,
+    description: meanings[status] ?? '',
+    examples: [example],
+  }
+  responses.set(status, response)
+  return response
+}
 
 const codeOf = (status: number): string =>
   Object.entries(statusOf).find(([, of]) => of === status)?.[0] ?? 'internal_error'

@@ -18,13 +18,19 @@ export class Limit {
   readonly #name: string
   readonly #policy: string
   readonly #now: () => number
-  readonly #windows = new LRUCache<string, Window>({ max: maxCallers })
+  #counted: LRUCache<string, Window> | undefined
 
   constructor(name: string, max: number, now: () => number = Date.now) {
     this.max = max
     this.#name = `"${name}"`
     this.#policy = `"${name}";q=${max};w=${windowSeconds}`
     this.#now = now
+  }
+
+  /** Made when it is first needed: it takes its memory at once. */
+  get #windows(): LRUCache<string, Window> {
+    this.#counted ??= new LRUCache({ max: maxCallers })
+    return this.#counted
   }
 
   /** Counts a request of `caller`. `left` is negative when it was one too many; `seconds` are left of the minute. */

@@ -13,8 +13,8 @@ export const isAsWritten = (request: FastifyRequest): boolean => {
   const sent = (request.url.split('?', 1)[0] ?? '').split('/')
   const written = (request.routeOptions.url ?? '').split('/')
   if (sent[0] !== '' || sent.some(part => part.includes('#') || /^(\.|%2e){1,2}$/i.test(part))) return false
-  // Merchants' programs request the API with a trailing slash, and people the docs page.
-  if (/^(api|docs)$/.test(sent[1] ?? '') && sent.length === written.length + 1 && sent.at(-1) === '') sent.pop()
+  // Merchants' programs request the API with a trailing slash, and people pages.
+  if (/^(api|docs|portal)$/.test(sent[1] ?? '') && sent.length === written.length + 1 && sent.at(-1) === '') sent.pop()
   if (sent.length !== written.length && written.at(-1) !== '*') return false
   return written.every((part, index) => part.startsWith(':') || part === '*' || part === sent[index])
 }

@@ -24,6 +24,7 @@ import { health } from './health.ts'
 import { observeRequests, serveMetrics } from './observability.ts'
 import { refuseOddPaths } from './paths.ts'
 import { namePublicUrl } from './public-url.ts'
+import { serializer } from './serializer.ts'
 import { validator } from './validator.ts'
 
 /** How a service faces the network. */
@@ -37,6 +38,8 @@ export interface Edge {
   bytesInFlight?: BytesInFlight | undefined
   /** The origins whose scripts may send requests; see `allowOrigins`. */
   corsOrigins?: string | undefined
+  /** The origins of the staff console, with commas between. */
+  portalOrigins?: string | undefined
   tracer?: Tracer | undefined
 }
 
@@ -95,9 +98,10 @@ export const createServer = async (options: ServerOptions) => {
 
   for (const identity of ['staff', 'rawBody', 'guessingPause', 'isGuess']) app.decorateRequest(identity)
   app.setValidatorCompiler(validator)
+  app.setSerializerCompiler(serializer)
   acceptAnyBody(app)
   // First, so that every error has its headers; its own route is none that a 405 names.
-  await allowOrigins(app, options.corsOrigins)
+  await allowOrigins(app, options.corsOrigins, options.portalOrigins)
   handleErrors(app)
   observeRequests(app, options.registry, options.tracer)
   const countRequest = options.addressLimits ? limitAddresses(app, options.addressLimits) : passUncounted

@@ -1,12 +1,17 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { rolesFor, type StaffRole } from '../contract/staff-roles.ts'
 import type { Actor } from '../postgres/audit.ts'
 import type { FindTokenHolder } from '../postgres/token-holders.ts'
 import { bindCaller, findTokenHolder, unauthenticated } from './authenticate.ts'
+import { ErrorBody, httpError } from './errors.ts'
+import { Limit, limitRequests } from './limits.ts'
+import { refuseUnknownFields } from './validator.ts'
 
 /** The member of staff that a request is authenticated as. */
 export interface Staff {
   readonly tenant: string
   readonly name: string
+  readonly role: StaffRole
   readonly tokenId: string
   /** For the audit entries of this request. */
   readonly actor: Actor
@@ -23,19 +28,57 @@ declare module 'fastify' {
 interface Caller {
   readonly tokenId: string
   readonly staffName: string | null
+  readonly role: StaffRole
 }
 
 /** An onRequest hook: admits only requests with a staff token, before the body is read. */
-export const requireStaff =
+const requireStaff =
   (findCaller: FindTokenHolder<Caller>) =>
   async (request: FastifyRequest): Promise<void> => {
     const { tenant, caller } = await findTokenHolder(request, findCaller)
     if (!caller?.staffName) throw unauthenticated()
-    const { staffName: name, tokenId } = caller
+    const { staffName: name, role, tokenId } = caller
     const actor: Actor = { kind: 'staff', name, tokenId, requestId: request.id }
-    request.staff = { tenant, name, tokenId, actor }
+    request.staff = { tenant, name, role, tokenId, actor }
     bindCaller(request, { tenant, token_id: tokenId })
   }
 
 /** The key of the rate limit: all tokens of a member of staff share one. */
-export const staffIn = ({ staff: { tenant, name } }: FastifyRequest): string => `${tenant} ${name}`
+const staffIn = ({ staff: { tenant, name } }: FastifyRequest): string => `${tenant} ${name}`
+
+/** The sentence of a refusal. */
+const refusalOf = (role: string, allowed: readonly string[]): string =>
+  `Your role, ${role}, may not do this. Allowed: ${allowed.join(', ')}.`
+
+const forbidden = {
+  ...ErrorBody,
+  description: "The role of the caller may not call the operation: the message names the caller's and those that may.",
+  examples: [{ message: refusalOf('viewer', ['dispatcher', 'admin']), code: 'role_forbidden' }],
+}
+
+/** An onRequest hook: admits only the roles that shared/contract/staff-roles.ts lists for the operation. */
+const requireRole = async ({ staff: { role }, routeOptions }: FastifyRequest): Promise<void> => {
+  const allowed = rolesFor(routeOptions.schema?.operationId ?? '') ?? []
+  if (!allowed.includes(role)) throw httpError('role_forbidden', refusalOf(role, allowed))
+}
+
+/**
+ * Makes the routes of `app` staff's: they require a staff token and a role, count against the limit of the person, and refuse
+ * unknown query fields. Registering one that has no roles throws.
+ */
+export const admitStaff = (
+  app: FastifyInstance,
+  findCaller: FindTokenHolder<Caller>,
+  requestsPerMinute: number,
+): void => {
+  app.addHook('onRoute', route => {
+    const { operationId = '', response } = route.schema ?? {}
+    if (!rolesFor(operationId))
+      throw new Error(`${route.method} ${route.url}: shared/contract/staff-roles.ts has no roles for ${operationId}`)
+    route.schema = { ...route.schema, response: { ...(response as object), 403: forbidden } }
+  })
+  app.addHook('onRequest', requireStaff(findCaller))
+  app.addHook('onRequest', limitRequests(new Limit('staff', requestsPerMinute), staffIn))
+  app.addHook('onRequest', requireRole)
+  refuseUnknownFields(app)
+}

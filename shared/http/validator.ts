@@ -1,5 +1,5 @@
 import { type TSchema, Type } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
 import { errorResponses, type FieldErrors, invalid } from './errors.ts'
 import { listErrors } from './field-errors.ts'
@@ -8,16 +8,26 @@ import { unknownFieldErrors } from './unknown-fields.ts'
 const compile =
   (refusesUnknownFields: boolean): FastifySchemaCompiler<TSchema> =>
   ({ schema, httpPart }) => {
-    const check = TypeCompiler.Compile(schema)
     const unknownIn =
       httpPart === 'querystring' ? unknownFieldErrors(schema, refusesUnknownFields) : (): FieldErrors => ({})
+    let check: TypeCheck<TSchema> | undefined
     return value => {
+      check ??= checkOf(schema)
       const unknown = unknownIn(value ?? {})
       if (check.Check(value)) return Object.keys(unknown).length === 0 ? { value } : { error: invalid(unknown) }
       const { errors, more } = listErrors(check, value ?? {})
       return { error: invalid({ ...errors, ...unknown }, undefined, more) }
     }
   }
+
+const checks = new WeakMap<TSchema, TypeCheck<TSchema>>()
+
+/** Compiled when it is first needed: all of them were a tenth of a service's start. */
+const checkOf = (schema: TSchema): TypeCheck<TSchema> => {
+  const check = checks.get(schema) ?? TypeCompiler.Compile(schema)
+  checks.set(schema, check)
+  return check
+}
 
 /** Checks queries, parameters and bodies as received: nothing is coerced, nothing removed. */
 export const validator = compile(false)

@@ -33,6 +33,7 @@ export type Action =
   | `keys.${'rotated'}`
   | `database.${'restored'}`
   | `merchant.${'logged_in' | 'logged_out'}`
+  | `staff.${'added' | 'role_changed' | 'password_changed' | 'deactivated' | 'logged_in' | 'logged_out'}`
   | `order.${'status_changed' | 'edited'}`
   | `request.${'accepted' | 'declined'}`
   | `message.${'accepted' | 'cancelled' | 'resent'}`

@@ -6,9 +6,9 @@ import {
   type OrderSnapshot,
 } from '@courier/shared/contract/order-events.ts'
 import type { Hours } from '../messages/hours.ts'
-import { fillComponent, fillLines } from '../messages/placeholders.ts'
+import { fillComponent, fillLines, missingField } from '../messages/placeholders.ts'
 import type { MessageRequest } from '../messages/schema.ts'
-import type { Component, Content, MessageTemplate } from '../messaging-api/message-template.ts'
+import { type Component, type Content, type MessageTemplate, textsOf } from '../messaging-api/message-template.ts'
 
 /** Which event makes which message. */
 export interface Rule {
@@ -84,6 +84,7 @@ export const messageOf = (
     waybill_number: order.waybill_number,
     hold_until_open: rule.holdsUntilOpen,
     isUnderWay: isUnderWay(order),
+    missing: missingField(rule.text === null ? textsOf(templateOf(rule)).map(({ text }) => text) : [rule.text], order),
     hours: ownBetween && timeZone ? { between: ownBetween, timeZone } : undefined,
   }
 }

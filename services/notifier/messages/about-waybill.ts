@@ -8,7 +8,7 @@ import { type MessageTemplate, textsOf } from '../messaging-api/message-template
 import { findOrders } from '../orders-client/find-orders.ts'
 import type { OrdersClient } from '../orders-client/orders-client.ts'
 import { type Acceptance, acceptMessages, findAcceptance, type PathOf } from './accept.ts'
-import { fillComponent, hasPlaceholder, placeholderError } from './placeholders.ts'
+import { fillComponent, hasPlaceholder, missingField, placeholderError } from './placeholders.ts'
 import type { MessageBody, MessageRequest } from './schema.ts'
 
 export interface WaybillDependencies {
@@ -112,6 +112,10 @@ const fillBody = (body: MessageBody, order: OrderSnapshot): MessageRequest => ({
   ...body,
   to: isBlank(body.to) ? order.customer_phone : (body.to as string),
   isUnderWay: isUnderWay(order),
+  missing: missingField(
+    textsOf(body.template).map(({ text }) => text),
+    order,
+  ),
   template: fillTemplate(body.template, order),
 })
 

@@ -63,6 +63,7 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   const recipient = normalisePhone(request.to, context.country)
   if (recipient === undefined) errors.to = ['The to field must be a phone number, such as +94770000101.']
   checkTexts(request, errors)
+  if (request.missing) errors.template = [request.missing]
   const sendAt = readSendAt(request.send_at, now, errors)
   const hours = request.respect_hours ? context.hours : request.hours
   if (request.respect_hours && !hours) errors.respect_hours = ['The tenant has no hours.']

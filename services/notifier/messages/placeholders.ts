@@ -18,6 +18,14 @@ export const placeholderError = (text: string): string | undefined => {
   return `An order has no field ${named}. It has ${orderFields.join(', ')}.`
 }
 
+/** Why the order's values cannot stand in these texts; undefined when they can. What is null in an order is no reason. */
+export const missingField = (texts: readonly string[], order: OrderSnapshot): string | undefined => {
+  const isNamed = (text: string) =>
+    [...text.matchAll(placeholder)].some(([, name = '']) => name.trim() === 'tracking_url')
+  if (order.tracking_url !== undefined || !texts.some(isNamed)) return undefined
+  return 'The order has no {{tracking_url}}: orders needs PUBLIC_URL.'
+}
+
 /** Replaces a missing value: a parameter must not be empty. */
 const nothing = '-'
 const maxLength = 1024

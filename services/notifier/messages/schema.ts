@@ -83,6 +83,8 @@ export type MessageRequest = Omit<MessageBody, 'template'> & {
   template: Content
   /** Whether its order is in no final status; undefined: not known. */
   isUnderWay?: boolean | undefined
+  /** Why the values of its order cannot stand in its texts. */
+  missing?: string | undefined
   /** Of the rule that makes it. */
   hours?: Hours | undefined
 }

@@ -1,8 +1,16 @@
 import { CustomerActionResults, type CustomerActions } from '@courier/shared/contract/customer-actions.ts'
+import { StaffTokenHolders } from '@courier/shared/contract/staff-tokens.ts'
 import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Logger } from 'pino'
-import { type ActedOn, type FoundOrder, KnownOrder, type OrdersClient } from './orders-client.ts'
+import {
+  type ActedOn,
+  type FoundOrder,
+  type FoundStaff,
+  KnownOrder,
+  type OrdersClient,
+  type WantedToken,
+} from './orders-client.ts'
 
 export interface OrdersClientOptions {
   /** http://orders:3000 */
@@ -12,6 +20,7 @@ export interface OrdersClientOptions {
 }
 
 const check = TypeCompiler.Compile(KnownOrder)
+const checkHolders = TypeCompiler.Compile(StaffTokenHolders)
 const checkResults = TypeCompiler.Compile(CustomerActionResults)
 /** Of the request itself: not of its token, its time or its rate, nor of a version without the route. */
 const refusals = [400, 413, 415, 422]
@@ -48,5 +57,14 @@ export const createOrdersClient = ({
     if (refusals.includes(status)) return { kind: 'refused' }
     return { kind: status === 404 ? 'unknown' : status >= 500 ? 'failed' : 'unavailable' }
   }
-  return { find, act, close: orders.close }
+  const findStaff = async (tokens: readonly WantedToken[]): Promise<FoundStaff> => {
+    const result = await orders.post('/internal/staff-tokens', { tokens })
+    if (result.kind === 'unreachable') return { kind: 'unavailable', reason: result.reason }
+    const { status, body } = result
+    if (status === 404) return { kind: 'found', now: 0, holders: [] }
+    if (status === 200 && checkHolders.Check(body) && body.data.length === tokens.length)
+      return { kind: 'found', now: Date.parse(body.now), holders: body.data }
+    return { kind: 'unavailable', reason: `invalid response, status ${status}` }
+  }
+  return { find, act, findStaff, close: orders.close }
 }

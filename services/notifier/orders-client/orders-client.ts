@@ -1,5 +1,6 @@
 import type { CustomerActionResults, CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import type { StaffTokenHolders, StaffTokens } from '@courier/shared/contract/staff-tokens.ts'
 import { type Static, Type } from '@sinclair/typebox'
 
 const orNull = Type.Union([Type.String(), Type.Null()])
@@ -47,9 +48,20 @@ export type ActedOn =
   | { kind: 'done'; results: CustomerActionResults['data'] }
   | { kind: 'refused' | 'failed' | 'unknown' | 'unavailable' }
 
+/** A token by the SHA-256 of it, in hexadecimal. */
+export type WantedToken = StaffTokens['tokens'][number]
+export type StaffTokenHolder = NonNullable<StaffTokenHolders['data'][number]>
+
+/** `now` is the time of orders, by which `expires_at` counts. Orders that lacks the route knows no holder. */
+export type FoundStaff =
+  | { kind: 'found'; now: number; holders: readonly (StaffTokenHolder | null)[] }
+  | { kind: 'unavailable'; reason: string }
+
 /** The orders service. Never rejects, and resolves within seconds. */
 export interface OrdersClient {
   find(tenant: string, waybill: string): Promise<FoundOrder>
   /** Each action takes effect once, however often it is delivered. */
   act(actions: CustomerActions): Promise<ActedOn>
+  /** The holders of staff tokens, in the order of the tokens. */
+  findStaff(tokens: readonly WantedToken[]): Promise<FoundStaff>
 }

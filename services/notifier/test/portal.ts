@@ -10,6 +10,7 @@ export const serviceToken = 'a-service-token-of-tests'
 const nobody: OrdersClient = {
   find: async () => ({ kind: 'unavailable' }),
   act: async () => ({ kind: 'unavailable' }),
+  findStaff: async () => ({ kind: 'found', now: 0, holders: [] }),
 }
 
 export interface PortalOptions extends FixtureOptions {
@@ -35,6 +36,7 @@ export const build = async (
     keyring,
     api,
     orders,
+    ordersPublicUrl: 'http://127.0.0.1:3000',
     serviceToken,
     window: 64,
     pairSeconds: options.pairSeconds ?? 0,

@@ -1,4 +1,4 @@
-import type { Selectable } from 'kysely'
+import { type Selectable, sql } from 'kysely'
 import type { Tables, Tx } from '../database/tables.ts'
 
 export const findMerchants = (tx: Tx, tenant: string) =>
@@ -31,6 +31,52 @@ export const keepMerchant = (tx: Tx, tenant: string, merchantId: string) =>
     .where('tenant_id', '=', tenant)
     .where('merchant_id', '=', merchantId)
     .forShare()
+    .executeTakeFirst()
+
+export const staffColumns = ['staff_id', 'name', 'email', 'role', 'password_hash', 'is_active'] as const
+export type StaffRow = Selectable<Pick<Tables['staff'], (typeof staffColumns)[number]>>
+
+export const findStaffByEmail = (tx: Tx, tenant: string, email: string) =>
+  tx
+    .selectFrom('staff')
+    .select(staffColumns)
+    .where('tenant_id', '=', tenant)
+    .where('email', '=', email.trim().toLowerCase())
+    .executeTakeFirst()
+
+/** Keeps the member of staff from changing until the transaction ends. */
+export const keepStaff = (tx: Tx, tenant: string, staffId: string) =>
+  tx
+    .selectFrom('staff')
+    .select(staffColumns)
+    .where('tenant_id', '=', tenant)
+    .where('staff_id', '=', staffId)
+    .forShare()
+    .executeTakeFirst()
+
+/** The roles of those who are active, by id. */
+export const findRoles = async (tx: Tx, tenant: string, staffIds: readonly string[]) => {
+  const rows = await tx
+    .selectFrom('staff')
+    .select(['staff_id', 'role'])
+    .where('tenant_id', '=', tenant)
+    .where('staff_id', 'in', staffIds)
+    .where('is_active', '=', sql.lit(true))
+    .execute()
+  return new Map(rows.map(({ staff_id, role }) => [staff_id, role]))
+}
+
+/** The tenant of a token, and the e-mail address of the account behind it; null without one. */
+export const findStaffOf = (tx: Tx, tenant: string, tokenId: string) =>
+  tx
+    .selectFrom('tokens')
+    .innerJoin('tenants', 'tenants.tenant_id', 'tokens.tenant_id')
+    .leftJoin('staff', join =>
+      join.onRef('staff.tenant_id', '=', 'tokens.tenant_id').onRef('staff.staff_id', '=', 'tokens.staff_id'),
+    )
+    .select(['tenants.tenant_id as id', 'tenants.name', 'currency', 'country', 'time_zone', 'email'])
+    .where('tokens.tenant_id', '=', tenant)
+    .where('token_id', '=', tokenId)
     .executeTakeFirst()
 
 /** The active businesses of one merchant. */

@@ -1,30 +1,20 @@
-import { addressOf } from '@courier/shared/http/addresses.ts'
-import { isTenantId, tenantOf, unauthenticated } from '@courier/shared/http/authenticate.ts'
-import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
+import { tenantOf, unauthenticated } from '@courier/shared/http/authenticate.ts'
+import { errorResponses } from '@courier/shared/http/errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
-import { rateLimited } from '@courier/shared/http/limits.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { type LoggedIn, type LoginDependencies, logIn } from './login.ts'
+import { merchants } from './accounts.ts'
+import type { LoginDependencies } from './login.ts'
+import { LoginHeaders, logInAt, loginFields } from './login-request.ts'
 import { findMerchant, type MerchantRow } from './queries.ts'
 
-/** Of an e-mail address. Postgres refuses null characters and lone surrogates. */
-const character = '([^\\s@\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])'
-
-const Credentials = Type.Object(
-  {
-    email: Type.String({
-      maxLength: 255,
-      pattern: `^\\s*${character}+@${character}+\\s*$`,
-      must: 'be a valid email address',
-    }),
-    password: Type.String({ minLength: 1, maxLength: 255 }),
-  },
-  { title: 'Credentials', examples: [{ email: 'shop@example.com', password: 'lanka-shoes-demo' }] },
-)
+const Credentials = Type.Object(loginFields, {
+  title: 'Credentials',
+  examples: [{ email: 'shop@example.com', password: 'lanka-shoes-demo' }],
+})
 
 const User = Type.Object(
   {
@@ -72,41 +62,17 @@ export const login: FastifyPluginAsyncTypebox<{ dependencies: LoginDependencies 
         operationId: 'logIn',
         summary: 'Log in',
         description: 'Creates a bearer token. A merchant has up to 50; one more revokes the least recently used.',
-        headers: Type.Object({ 'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }) }),
+        headers: LoginHeaders,
         body: Credentials,
         response: { 200: LoggedInResponse, ...errorResponses(400, 405, 413, 415, 422, 429, 503) },
       },
     },
     async request => {
-      const tenant = tenantOf(request)
-      // An impossible tenant id gets the response of an unknown tenant, and no throttle counts it.
-      if (!isTenantId.test(tenant)) return loggedIn({ kind: 'invalid_credentials' })
-      const result = await logIn(dependencies, {
-        tenant,
-        network: addressOf(request),
-        requestId: request.id,
-        ...request.body,
-      })
-      if (result.kind === 'logged_in')
-        request.log.info({ tenant, merchant_id: result.merchant.merchant_id }, 'merchant.logged_in')
-      return loggedIn(result)
+      const { tenant, account, success } = await logInAt(merchants, dependencies, request)
+      request.log.info({ tenant, merchant_id: account.merchant_id }, 'merchant.logged_in')
+      return { ...success, user: toUser(account) }
     },
   )
-}
-
-const loggedIn = (result: LoggedIn): Static<typeof LoggedInResponse> => {
-  switch (result.kind) {
-    case 'logged_in': {
-      const { token, expiresAt, merchant } = result
-      return { message: 'success', token, expires_at: expiresAt.toISOString(), user: toUser(merchant) }
-    }
-    case 'invalid_credentials':
-      throw invalid({ email: ['These credentials do not match our records.'] })
-    case 'too_many':
-      throw rateLimited(result.retryAfterSeconds)
-    case 'busy':
-      throw httpError('unavailable', 'Too many logins at once. Repeat the call.', { retryAfterSeconds: 1 })
-  }
 }
 
 /** The merchant itself. */

@@ -1,10 +1,15 @@
+import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
 import { rememberCallers } from '@courier/shared/postgres/token-holders.ts'
 import { findLiveTokens, type LiveToken, newToken } from '@courier/shared/postgres/tokens.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
+import { findRoles } from './queries.ts'
 
-export type Holder = { merchantId: string; fromLogin?: true } | { staffName: string }
+/** Staff with a `staffId` have an account, others are named by the operator. */
+export type Holder =
+  | { merchantId: string; fromLogin?: true }
+  | { staffName: string; staffId?: string; fromLogin?: true }
 
 export const createToken = async (tx: Tx, tenant: string, holder: Holder, expiresAt: Date | null) => {
   const { id, token, hash } = newToken()
@@ -16,6 +21,7 @@ export const createToken = async (tx: Tx, tenant: string, holder: Holder, expire
       hash,
       merchant_id: 'merchantId' in holder ? holder.merchantId : null,
       staff_name: 'staffName' in holder ? holder.staffName : null,
+      staff_id: ('staffId' in holder && holder.staffId) || null,
       from_login: 'fromLogin' in holder,
       expires_at: expiresAt,
     })
@@ -28,6 +34,8 @@ export interface Caller {
   readonly tokenId: string
   readonly merchantId: string | null
   readonly staffName: string | null
+  /** Of staff; that of a token made by the operator is `admin`. */
+  readonly role: StaffRole
   readonly expiresAt: Date | null
 }
 
@@ -39,13 +47,19 @@ const isOfActive = sql<boolean>`(merchant_id is null or exists (
   select from merchants where merchants.tenant_id = tokens.tenant_id and merchants.merchant_id = tokens.merchant_id
     and merchants.is_active))`
 
-const findCallers = async (tx: Tx, tenant: string, hashes: readonly Buffer[]): Promise<Map<string, Caller>> => {
-  const rows = await findLiveTokens<LiveToken & { merchant_id: string | null }>(tx, tenant, hashes, isOfActive)
+type TokenRow = LiveToken & { merchant_id: string | null; staff_id: string | null }
+
+/** The callers of live tokens, by hash in base64. */
+export const findCallers = async (tx: Tx, tenant: string, hashes: readonly Buffer[]): Promise<Map<string, Caller>> => {
+  const rows = await findLiveTokens<TokenRow>(tx, tenant, hashes, isOfActive)
+  const ids = rows.flatMap(({ staff_id }) => (staff_id === null ? [] : [staff_id]))
+  const roles = ids.length > 0 ? await findRoles(tx, tenant, ids) : new Map<string, StaffRole>()
   return new Map(
-    rows.map(({ token_id: tokenId, merchant_id: merchantId, staff_name: staffName, expires_at: expiresAt, hash }) => [
-      hash.toString('base64'),
-      { tokenId, merchantId, staffName, expiresAt },
-    ]),
+    rows.flatMap(({ token_id: tokenId, merchant_id: merchantId, staff_name: staffName, staff_id, ...row }) => {
+      const role = staff_id === null ? 'admin' : roles.get(staff_id)
+      const caller = role && { tokenId, merchantId, staffName, role, expiresAt: row.expires_at }
+      return caller ? [[row.hash.toString('base64'), caller] as const] : []
+    }),
   )
 }
 
@@ -71,16 +85,22 @@ export const findTokens = (tx: Tx, tenant: string) =>
     .orderBy('created_at')
     .execute()
 
+/** Whose logins: of a merchant or of a member of staff. */
+export interface LoginOwner {
+  readonly column: 'merchant_id' | 'staff_id'
+  readonly id: string
+}
+
 /**
- * Revokes the least recently used live tokens from logins of the merchant, so that `kept` stay. Two processes at once may
+ * Revokes the least recently used live tokens from logins of the owner, so that `kept` stay. Two processes at once may
  * leave one more each; the next login revokes it.
  */
-export const revokeOldestLogins = (tx: Tx, tenant: string, merchantId: string, kept: number) => {
+export const revokeOldestLogins = (tx: Tx, tenant: string, { column, id }: LoginOwner, kept: number) => {
   const tooMany = tx
     .selectFrom('tokens')
     .select('token_id')
     .where('tenant_id', '=', tenant)
-    .where('merchant_id', '=', merchantId)
+    .where(column, '=', id)
     .where('from_login', '=', sql.lit(true))
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', sql<Date>`now()`)
@@ -95,13 +115,13 @@ export const revokeOldestLogins = (tx: Tx, tenant: string, merchantId: string, k
     .execute()
 }
 
-/** Revokes all live tokens from logins of the merchants. */
-export const revokeLoginsOf = (tx: Tx, tenant: string, merchantIds: readonly string[]) =>
+/** Revokes all live tokens from logins of these merchants or members of staff. */
+export const revokeLoginsOf = (tx: Tx, tenant: string, column: LoginOwner['column'], ids: readonly string[]) =>
   tx
     .updateTable('tokens')
     .set({ revoked_at: sql`now()` })
     .where('tenant_id', '=', tenant)
-    .where(sql<boolean>`merchant_id = any(${merchantIds}::bigint[])`)
+    .where(sql<boolean>`${sql.ref(column)} = any(${ids}::bigint[])`)
     .where('from_login', '=', sql.lit(true))
     .where('revoked_at', 'is', null)
     .where('expires_at', '>', sql<Date>`now()`)

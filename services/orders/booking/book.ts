@@ -175,7 +175,8 @@ const refuse = (
   const errors = refused?.errors ?? (suspicions.errors.count > 0 ? suspicions.errors : new ErrorList())
   if (!isNumbered && !refused) errors.add('errors', tooFewLeft(catalogue))
   addExisting(errors, orders, existing)
-  return errors.count > 0 ? { kind: 'refused', errors, suggestions: refused?.suggestions } : undefined
+  if (errors.count === 0) return undefined
+  return { kind: 'refused', errors, suggestions: refused?.suggestions, missingRates: refused?.missingRates ?? [] }
 }
 
 const tooFewLeft = ({ waybills: { format } }: Catalogue): string =>
@@ -198,7 +199,7 @@ export const refuseOrders = async (
   { errors, rest }: { errors: ErrorList; rest: ReadableBatch },
 ): Promise<Refusal> => {
   const catalogue = await catalogues.fresh(tenant)
-  if (!catalogue) return { kind: 'refused', errors, suggestions: undefined }
+  if (!catalogue) return { kind: 'refused', errors, suggestions: undefined, missingRates: [] }
   const refusal = checkRest(rest, errors, catalogue, merchantId)
   const wanted = rest.orders.flatMap(order => order?.waybill ?? [])
   if (wanted.length > 0)

@@ -8,6 +8,7 @@ import { Findings } from '../catalogue/findings.ts'
 import { rateOf } from '../catalogue/place-schema.ts'
 import { type FoundPrices, findPrices } from '../catalogue/price-parcels.ts'
 import { charge } from '../catalogue/rate-card.ts'
+import type { RateGaps } from '../rate-gaps/recorder.ts'
 import { batchPaths } from './batch-paths.ts'
 import { Quotes, quoteBody, quoteReader } from './quote.ts'
 
@@ -15,12 +16,13 @@ export interface QuotingOptions {
   catalogues: Catalogues
   maxOrdersPerBatch: number
   maxBodyBytes: number
+  gaps: RateGaps
 }
 
 /** What parcels cost, before there is a recipient. */
 export const quoting: FastifyPluginAsyncTypebox<QuotingOptions> = async (
   app,
-  { catalogues, maxOrdersPerBatch, maxBodyBytes },
+  { catalogues, maxOrdersPerBatch, maxBodyBytes, gaps },
 ) => {
   // quoteReader checks the body: it adds rules that a schema cannot express.
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
@@ -48,7 +50,8 @@ export const quoting: FastifyPluginAsyncTypebox<QuotingOptions> = async (
       const catalogue = await freshCatalogue(catalogues, tenant)
       const findings = new Findings(catalogue.cities, errors)
       const found = findPrices(parcels, catalogue, merchantId, findings, batchPaths)
-      const { suggestions } = findings.refusal()
+      const { suggestions, missingRates } = findings.refusal()
+      gaps.record(request.merchant, missingRates)
       if (errors.count > 0) throw invalid(errors.errors, suggestions, errors.more)
       return { data: weights.map((weight, index) => quoteOf(found, index, weight, catalogue)) }
     },

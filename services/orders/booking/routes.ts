@@ -6,6 +6,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import type { Refusal } from '../catalogue/findings.ts'
+import type { RateGaps } from '../rate-gaps/recorder.ts'
 import { type Booked, type BookingDependencies, bookOrders, type Quotation, quoteOrders, refuseOrders } from './book.ts'
 import { batchReader } from './read-batch.ts'
 import { bulkBody, Created, createdMessage, maxOrderBytes, Quoted, quotedMessage } from './schema.ts'
@@ -14,6 +15,7 @@ export interface BookingOptions {
   dependencies: BookingDependencies
   maxOrdersPerBatch: number
   maxBodyBytes: number
+  gaps: RateGaps
   /** Called with the number of orders that a batch created. */
   onBooked: (tenant: string, orders: number) => void
 }
@@ -30,7 +32,7 @@ const BulkQuery = Type.Object({
 /** The requests that create orders. */
 export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
   app,
-  { dependencies, maxOrdersPerBatch, maxBodyBytes, onBooked },
+  { maxOrdersPerBatch, maxBodyBytes, ...options },
 ) => {
   // batchReader checks the body: it adds rules that a schema cannot express.
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
@@ -54,7 +56,7 @@ export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
   ]
   for (const operation of operations) {
     const bodyLimit = Math.min(maxBodyBytes, operation.maxOrders * maxOrderBytes)
-    addOperation(app, { ...operation, bodyLimit }, dependencies, onBooked)
+    addOperation(app, { ...operation, bodyLimit }, options)
   }
 }
 
@@ -70,8 +72,7 @@ interface Operation {
 const addOperation = (
   app: Parameters<FastifyPluginAsyncTypebox>[0],
   { name, operationId, maxOrders, bodyLimit, summary, description }: Operation,
-  dependencies: BookingDependencies,
-  onBooked: BookingOptions['onBooked'],
+  { dependencies, gaps, onBooked }: Pick<BookingOptions, 'dependencies' | 'gaps' | 'onBooked'>,
 ): void => {
   const readBatch = batchReader(maxOrders)
   app.post(
@@ -98,16 +99,20 @@ const addOperation = (
       const merchant = request.merchant
       const read = readBatch(request.body, request.rawBody)
       if (read.kind === 'malformed') throw httpError('malformed_request', read.message)
-      if (read.kind === 'refused') throw refused(await refuseOrders(dependencies, merchant, read))
+      const counted = <Result extends { kind: string }>(result: Result | Refusal): Result | Refusal => {
+        if ('missingRates' in result) gaps.record(merchant, result.missingRates)
+        return result
+      }
+      if (read.kind === 'refused') throw refused(counted(await refuseOrders(dependencies, merchant, read)))
       const { batch } = read
-      if (isTrue(request.query.dry_run)) return quoted(await quoteOrders(dependencies, { ...merchant, batch }))
+      if (isTrue(request.query.dry_run)) return quoted(counted(await quoteOrders(dependencies, { ...merchant, batch })))
       const key = idempotencyKeyOf(request, `merchant ${merchant.merchantId} ${name}`)
       const result = await bookOrders(dependencies, { ...merchant, batch, key, traceparent: request.traceparent })
       if (result.kind === 'booked' && !result.replayed) {
         onBooked(merchant.tenant, result.waybills.length)
         request.log.info({ orders: result.waybills.length }, 'batch.booked')
       }
-      return created(result, reply)
+      return created(counted(result), reply)
     },
   )
 }

@@ -2,7 +2,19 @@ import type { ErrorBody } from '@courier/shared/http/errors.ts'
 import { type ErrorList, selectedInvalid } from '@courier/shared/http/field-errors.ts'
 import { type City, type CityIndex, type CityReference, type Suggestion, SuggestionBudget } from './cities.ts'
 
-export type Refusal = { kind: 'refused'; errors: ErrorList; suggestions: ErrorBody['suggestions'] }
+/** A combination of cities that a merchant's card lacks, and how many parcels want it. */
+export interface MissingRate {
+  readonly origin: City
+  readonly destination: City
+  readonly parcels: number
+}
+
+export type Refusal = {
+  kind: 'refused'
+  errors: ErrorList
+  suggestions: ErrorBody['suggestions']
+  missingRates: readonly MissingRate[]
+}
 
 /** At most so many distinct names of a request get suggestions, and only while its budget lasts. */
 const maxSuggestedNames = 50
@@ -10,6 +22,7 @@ const maxSuggestedNames = 50
 /** The errors of a request's cities, with suggestions for those that were not found. */
 export class Findings {
   readonly list: ErrorList
+  readonly missingRates: MissingRate[] = []
   readonly #suggestions: Record<string, Suggestion[]> = {}
   readonly #remembered = new Map<string, Suggestion[]>()
   readonly #budget = new SuggestionBudget()
@@ -46,6 +59,6 @@ export class Findings {
 
   refusal(): Refusal {
     const suggestions = Object.keys(this.#suggestions).length > 0 ? this.#suggestions : undefined
-    return { kind: 'refused', errors: this.list, suggestions }
+    return { kind: 'refused', errors: this.list, suggestions, missingRates: this.missingRates }
   }
 }

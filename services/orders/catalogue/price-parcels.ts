@@ -38,7 +38,7 @@ export const findPrices = (
   )
   const card = rateCards.get(merchantId)
   if (!card) findings.list.add('merchant_rate_card', 'Please assign a rate card to the merchant.')
-  const rates = origin && card ? findRates(origin, destinations, card, findings.list, paths) : []
+  const rates = origin && card ? findRates(origin, destinations, card, findings, paths) : []
   return { origin, destinations, rates }
 }
 
@@ -66,7 +66,7 @@ const findRates = (
   origin: City,
   destinations: readonly (City | undefined)[],
   card: RateCard,
-  errors: ErrorList,
+  { list, missingRates }: Findings,
   paths: ParcelPaths,
 ): (Rate | undefined)[] => {
   const missing = new Map<City, number[]>()
@@ -75,12 +75,14 @@ const findRates = (
     if (destination && !rate) addTo(missing, destination, index)
     return rate
   })
-  for (const [destination, indexes] of missing)
-    errors.add(
+  for (const [destination, indexes] of missing) {
+    missingRates.push({ origin, destination, parcels: indexes.length })
+    list.add(
       'rate_card.destination_city_id',
       `No rate card is assigned for the combination ${origin.name} to ${destination.name}. ` +
         `It is from ${origin.name} in ${origin.state.name} to ${destination.name} in ${destination.state.name}${placesOf(indexes, paths)}.`,
     )
+  }
   return rates
 }
 

@@ -22,6 +22,8 @@ export interface Delivered {
   readonly action: CustomerAction
   readonly requestId: string
   readonly traceparent: string | undefined
+  /** Of orders. */
+  readonly publicUrl: string | undefined
 }
 
 export type Result = CustomerActionResults['data'][number]
@@ -48,7 +50,7 @@ export const act = async (pool: pg.Pool, catalogues: Catalogues, delivered: Deli
 }
 
 const actIn = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Promise<Acted | undefined> => {
-  const { tenant, action } = delivered
+  const { tenant, action, publicUrl } = delivered
   const [, , , stored] = await Promise.all([
     limitLockWait(tx),
     lockAction(tx, tenant, action.id),
@@ -60,7 +62,7 @@ const actIn = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Promis
   if (!outcome) return undefined
   if (!stored) await insertAction(tx, tenant, action, outcome)
   const isOurs = outcome.detail !== otherPerson.detail
-  const order = (isOurs && (await readOrderDetails(tx, tenant, action.waybill_number))) || null
+  const order = (isOurs && (await readOrderDetails(tx, tenant, action.waybill_number, publicUrl))) || null
   return { result: { id: action.id, ...outcome, order }, isRepeated: stored !== undefined }
 }
 

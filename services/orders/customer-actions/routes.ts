@@ -19,6 +19,7 @@ export interface CustomerActionsOptions {
   readonly pool: pg.Pool
   readonly catalogues: Catalogues
   readonly serviceToken: string
+  readonly publicUrl: string | undefined
   /** Called after orders changed. */
   readonly onChanged: (tenant: string) => void
 }
@@ -60,12 +61,12 @@ export const customerActions: FastifyPluginAsyncTypebox<CustomerActionsOptions> 
 }
 
 const actOn = async (
-  { pool, catalogues, onChanged }: CustomerActionsOptions,
+  { pool, catalogues, publicUrl, onChanged }: CustomerActionsOptions,
   { id: requestId, traceparent, log }: FastifyRequest,
   tenant: string,
   action: CustomerAction,
 ): Promise<Result> => {
-  const acted = await act(pool, catalogues, { tenant, action, requestId, traceparent })
+  const acted = await act(pool, catalogues, { tenant, action, requestId, traceparent, publicUrl })
   if (!acted) throw httpError('unavailable', busy, { retryAfterSeconds: 1 })
   const { result, isRepeated } = acted
   const { outcome } = result

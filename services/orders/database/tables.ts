@@ -1,4 +1,5 @@
 import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts'
+import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
 import type { AuditTable } from '@courier/shared/postgres/audit.ts'
 import type { TenantTransaction } from '@courier/shared/postgres/database.ts'
 import type { ColumnType, Generated } from 'kysely'
@@ -86,12 +87,24 @@ export interface Tables {
     is_default: boolean
     is_active: boolean
   }
+  staff: {
+    tenant_id: string
+    staff_id: Generated<string>
+    email: string
+    name: string
+    role: StaffRole
+    password_hash: string
+    is_active: Generated<boolean>
+    created_at: Generated<Date>
+  }
   tokens: {
     tenant_id: string
     token_id: string
     hash: Buffer
     merchant_id: Bigint | null
     staff_name: string | null
+    /** Of a member of staff who logged in. */
+    staff_id: ColumnType<string | null, string | null | undefined, never>
     from_login: Generated<boolean>
     created_at: Generated<Date>
     expires_at: Date | null

@@ -1,9 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import PDFDocument from 'pdfkit'
+import { pageUrlOf } from '../orders/order-snapshot.ts'
 import { drawLabel, labelHeight, labelWidth, mm } from './draw-label.ts'
 import { drawRunSheet } from './draw-run-sheet.ts'
 import { readFonts } from './fonts.ts'
-import { type Label, type Layout, pageUrlOf } from './label.ts'
+import type { Label, Layout } from './label.ts'
 
 /** What is to be printed. */
 export type PrintJob =

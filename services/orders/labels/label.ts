@@ -25,7 +25,3 @@ export const phonesOf = ({ customer_phone, customer_secondary_phone }: Label): s
 /** The merchant's number and the weight. */
 export const factsOf = ({ order_no, weight }: Label): string =>
   [order_no && `Order ${order_no}`, `${weight} kg`].filter(Boolean).join(', ')
-
-/** What the QR code says: the page of the parcel below `trackingUrl`. */
-export const pageUrlOf = ({ waybill_number }: Label, trackingUrl: string): string =>
-  `${trackingUrl}/${encodeURIComponent(waybill_number)}`

@@ -6,10 +6,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { isWaybill } from '../orders/find-order.ts'
 import { oneOrder, WaybillParams } from '../orders/order-routes.ts'
+import { pageUrlOf, trackingUrlOf } from '../orders/order-snapshot.ts'
 import { unknownWaybill } from '../orders/waybill-routes.ts'
 import type { PrintJob } from './draw.ts'
 import { findLabels } from './find-labels.ts'
-import { type Label, type Layout, pageUrlOf } from './label.ts'
+import type { Label, Layout } from './label.ts'
 import type { Printer } from './printer.ts'
 import { type Format, LabelQuery, LabelRequest, maxLabelBytes, RunSheetRequest } from './schema.ts'
 import { zplOf } from './zpl.ts'
@@ -140,7 +141,7 @@ const print = (
   labels: readonly Label[],
   { format = 'pdf', layout = '100x150' }: { format?: Format; layout?: Layout },
 ): FastifyReply => {
-  const trackingUrl = `${request.publicUrl}/t/${tenant}`
+  const trackingUrl = trackingUrlOf(request.publicUrl, tenant)
   if (format === 'pdf')
     return sendPdf(printer, tenant, reply, 'labels', { kind: 'labels', labels, layout, trackingUrl })
   const zpl = labels.map(label => zplOf(label, pageUrlOf(label, trackingUrl)))

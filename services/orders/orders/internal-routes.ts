@@ -12,10 +12,11 @@ import { exampleDetails, OrderDetails, readOrderDetails } from './order-details.
 export interface InternalOptions {
   pool: pg.Pool
   serviceToken: string
+  publicUrl: string | undefined
 }
 
 /** For the notifier. */
-export const internal: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { pool, serviceToken }) => {
+export const internal: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { pool, serviceToken, publicUrl }) => {
   app.addHook('onRequest', requireService(serviceToken))
 
   app.get(
@@ -34,14 +35,19 @@ export const internal: FastifyPluginAsyncTypebox<InternalOptions> = async (app, 
         },
       },
     },
-    async ({ params }) => ({ data: await findOrderDetails(pool, params.tenant, params.waybill) }),
+    async ({ params }) => ({ data: await findOrderDetails(pool, params.tenant, params.waybill, publicUrl) }),
   )
 }
 
-const findOrderDetails = async (pool: pg.Pool, tenant: string, waybill: string): Promise<OrderDetails> => {
+const findOrderDetails = async (
+  pool: pg.Pool,
+  tenant: string,
+  waybill: string,
+  publicUrl: string | undefined,
+): Promise<OrderDetails> => {
   const isPossible = isTenantId.test(tenant) && isWaybill.test(waybill)
   const details = isPossible
-    ? await inTenant(pool, tenant, (tx: Tx) => readOrderDetails(tx, tenant, waybill))
+    ? await inTenant(pool, tenant, (tx: Tx) => readOrderDetails(tx, tenant, waybill, publicUrl))
     : undefined
   if (!details) throw httpError('not_found', 'The requested waybill does not exist in the system')
   return details

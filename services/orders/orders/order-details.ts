@@ -63,9 +63,14 @@ export const exampleDetails: OrderDetails = {
 }
 
 /** Undefined when the tenant has no such waybill. */
-export const readOrderDetails = async (tx: Tx, tenant: string, waybill: string): Promise<OrderDetails | undefined> => {
+export const readOrderDetails = async (
+  tx: Tx,
+  tenant: string,
+  waybill: string,
+  publicUrl: string | undefined,
+): Promise<OrderDetails | undefined> => {
   const [orders, statuses, events, edits] = await Promise.all([
-    findOrders(tx, tenant, [waybill]),
+    findOrders(tx, tenant, [waybill], publicUrl),
     findStatuses(tx, tenant),
     findTimeline(tx, tenant, waybill),
     findEdits(tx, tenant, waybill),

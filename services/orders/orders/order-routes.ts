@@ -13,6 +13,7 @@ import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.
 import { OrderPage, orderPage, orderPageFields, wantedOrders } from './order-page.ts'
 import {
   exampleEdit,
+  exampleMove,
   exampleOrder,
   exampleOrderEvent,
   merchantView,
@@ -205,6 +206,7 @@ export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async 
     ...exampleOrder,
     timeline: [{ ...exampleOrderEvent, note: null }],
     edits: [{ ...exampleEdit, reason: null }],
+    moves: [exampleMove],
     requests: [exampleRequest],
   }
   app.get(
@@ -213,7 +215,7 @@ export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async 
       schema: {
         ...common,
         operationId: 'getAnyOrder',
-        summary: 'One order with its timeline and notes',
+        summary: 'One order with its timeline, notes and moves',
         ...oneSchema(StaffOrderView, example),
       },
       serializerCompiler,
@@ -224,10 +226,10 @@ export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async 
       const order = await findOrder(tenant, waybill_number)
       if (!order) throw unknownWaybill()
       tagWith(order, reply)
-      const requests = await inTenant(pool, tenant, (tx: Tx) =>
-        listRequests(tx, tenant, { waybill_number }, undefined, maxRequests),
+      const [requests, statuses] = await inTenant(pool, tenant, (tx: Tx) =>
+        Promise.all([listRequests(tx, tenant, { waybill_number }, undefined, maxRequests), findStatuses(tx, tenant)]),
       )
-      return { data: staffView(order, requests, new Date()) }
+      return { data: staffView(order, requests, statuses, new Date()) }
     },
   )
 }

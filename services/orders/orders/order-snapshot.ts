@@ -12,18 +12,31 @@ export interface FoundOrder {
   readonly createdAt: Date
 }
 
-/** Those of `waybills` that the tenant has, by waybill. */
+/** Below it is the page of each parcel of the tenant. */
+export const trackingUrlOf = (publicUrl: string, tenant: string): string =>
+  `${publicUrl.replace(/\/$/, '')}/t/${tenant}`
+
+/** The page of a parcel. */
+export const pageUrlOf = ({ waybill_number }: { readonly waybill_number: string }, trackingUrl: string): string =>
+  `${trackingUrl}/${encodeURIComponent(waybill_number)}`
+
+/** Those of `waybills` that the tenant has, by waybill. Without `publicUrl` the pages of their parcels are not known. */
 export const findOrders = async (
   tx: Tx,
   tenant: string,
   waybills: readonly string[],
+  publicUrl: string | undefined,
 ): Promise<Map<string, FoundOrder>> => {
   const { rows } = await tx.client.query({ name: 'find_orders', text: statement, values: [tenant, waybills] })
   return new Map(
     rows.map(({ status_key, customer_secondary_phone, created_at, delivery_charge, ...fields }) => [
       fields.waybill_number,
       {
-        fields: { ...fields, delivery_charge: Number(delivery_charge) },
+        fields: {
+          ...fields,
+          delivery_charge: Number(delivery_charge),
+          ...(publicUrl && { tracking_url: pageUrlOf(fields, trackingUrlOf(publicUrl, tenant)) }),
+        },
         statusKey: status_key,
         secondaryPhone: customer_secondary_phone,
         createdAt: created_at,

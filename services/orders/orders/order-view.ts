@@ -2,6 +2,7 @@ import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { changeActors } from '../database/tables.ts'
 import { CustomerRequest, maxRequests } from './customer-requests.ts'
 import { actorIn, type EditRow, type EventRow, maxEdits, type OrderRow, type TrackedOrder } from './find-order.ts'
+import type { Statuses } from './statuses.ts'
 import { timeAgo } from './time-ago.ts'
 
 const StatusLabel = Type.Object(
@@ -85,6 +86,16 @@ export const TrackedOrderView = Type.Object(
   },
   { title: 'TrackedOrder' },
 )
+const NextStatus = Type.Object(
+  { status_key: Type.String(), name: Type.String(), color: Type.String() },
+  { title: 'NextStatus' },
+)
+export const exampleMove: Static<typeof NextStatus> = {
+  status_key: 'key_9',
+  name: 'RECEIVED TO ORIGIN WAREHOUSE',
+  color: 'primary',
+}
+
 export const StaffOrderView = Type.Object(
   {
     ...orderFields,
@@ -92,6 +103,7 @@ export const StaffOrderView = Type.Object(
       description: 'Newest first, with what staff wrote.',
     }),
     edits: editsOf(Type.Object({ ...OrderEdited.properties, reason: nullable }, { title: 'StaffOrderEdited' })),
+    moves: Type.Array(NextStatus, { description: 'Where staff may move it now, in the order of the set.' }),
     requests: Type.Array(CustomerRequest, {
       description: `What the customer asked for (docs/replies.md#requests-for-staff): the newest ${maxRequests}, newest first.`,
     }),
@@ -197,10 +209,17 @@ export const merchantView = (tracked: TrackedOrder, now: Date): Static<typeof Tr
   edits: tracked.edits.map(edit => toEdit(edit, tracked.order.merchant.name)),
 })
 
-/** An order for staff: with notes and requests. */
+const staffMovesOf = (from: string, statuses: Statuses): Static<typeof NextStatus>[] =>
+  (statuses.get(from)?.moves ?? []).map(key => {
+    const { name = key, color = 'secondary' } = statuses.get(key) ?? {}
+    return { status_key: key, name, color }
+  })
+
+/** An order for staff: with notes, moves and requests. */
 export const staffView = (
   tracked: TrackedOrder,
   requests: CustomerRequest[],
+  statuses: Statuses,
   now: Date,
 ): Static<typeof StaffOrderView> => ({
   ...tracked.order,
@@ -209,5 +228,6 @@ export const staffView = (
     note: tracked.timeline[index]?.note ?? null,
   })),
   edits: tracked.edits.map(edit => ({ ...toEdit(edit, tracked.order.merchant.name), reason: edit.reason })),
+  moves: staffMovesOf(tracked.order.status.key, statuses),
   requests,
 })

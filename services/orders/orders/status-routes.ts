@@ -5,6 +5,7 @@ import { filterRows, flag, part, whole } from '@courier/shared/http/row-filters.
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { findStatuses, type StoredStatus } from './status-queries.ts'
@@ -60,14 +61,22 @@ const Query = listQuery(pageFields, filters)
 /** A page holds the whole set unless `per_page` says otherwise: clients read it as one list. */
 const wholeSet = '1000'
 
+export interface StatusListOptions {
+  pool: pg.Pool
+  path: string
+  tag: string
+  operationId: string
+  tenantOf: (request: FastifyRequest) => string
+}
+
 /** The statuses that orders of the tenant may have. */
-export const statusList: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+export const statusList: FastifyPluginAsyncTypebox<StatusListOptions> = async (app, { pool, path, ...options }) => {
   app.get(
-    '/order/status-list',
+    path,
     {
       schema: {
-        tags: ['orders'],
-        operationId: 'listStatuses',
+        tags: [options.tag],
+        operationId: options.operationId,
         summary: 'List the statuses with their moves',
         security: [{ token: [] }],
         querystring: Query.schema,
@@ -75,7 +84,7 @@ export const statusList: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
       },
     },
     async request => {
-      const { tenant } = request.merchant
+      const tenant = options.tenantOf(request)
       const statuses = await inTenant(pool, tenant, (tx: Tx) => findStatuses(tx, tenant))
       const { per_page } = request.query
       const rows = filterRows(filters, Query.read(request.query), toRows(statuses))

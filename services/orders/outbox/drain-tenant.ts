@@ -15,6 +15,8 @@ import { deleteRows, readOldest } from './queries.ts'
 export interface DrainOptions extends PostOptions {
   readonly pool: pg.Pool
   readonly logger: Logger
+  /** Of orders, for the pages of parcels. */
+  readonly publicUrl?: string | undefined
   /** Identifies this process. */
   readonly holder: string
   /** When a dead process's lease expires; more than twice the timeout of a request to the notifier. */
@@ -74,10 +76,10 @@ const deliverSlices = async (
   lease: Lease<AcquiredLease>,
   slices: readonly Slice[],
 ): Promise<DrainResult> => {
-  const { pool, logger } = options
+  const { pool, logger, publicUrl } = options
   for (const { updates, finishedRowIds } of slices) {
     if (options.isStopping()) break
-    const events = await readEvents(pool, tenant, updates)
+    const events = await readEvents(pool, tenant, updates, publicUrl)
     const missing = updates.length - events.length
     if (missing > 0) logger.error({ tenant, orders: missing }, 'outbox.orders_missing')
     const failure = await deliverEvents(options, tenant, lease, events)
@@ -87,10 +89,18 @@ const deliverSlices = async (
   return { kind: 'done' }
 }
 
-const readEvents = (pool: pg.Pool, tenant: string, updates: Slice['updates']): Promise<OrderEvent[]> =>
+const readEvents = (
+  pool: pg.Pool,
+  tenant: string,
+  updates: Slice['updates'],
+  publicUrl: string | undefined,
+): Promise<OrderEvent[]> =>
   inTenant(pool, tenant, async (tx: Tx) => {
     const waybills = updates.map(({ waybill }) => waybill)
-    const [orders, statuses] = await Promise.all([findOrders(tx, tenant, waybills), findStatuses(tx, tenant)])
+    const [orders, statuses] = await Promise.all([
+      findOrders(tx, tenant, waybills, publicUrl),
+      findStatuses(tx, tenant),
+    ])
     return eventsOf(updates, orders, statuses)
   })
 

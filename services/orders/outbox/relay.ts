@@ -14,6 +14,8 @@ export interface RelayOptions {
   readonly logger: Logger
   readonly notifier: ServiceClient
   readonly tracer?: Tracer | undefined
+  /** Of orders, for the pages of parcels. */
+  readonly publicUrl?: string | undefined
   /** How many tenants are drained at once. */
   readonly concurrency?: number
   readonly leaseSeconds?: number
@@ -29,10 +31,10 @@ export class Relay {
   readonly #loop: DeliveryLoop<string>
 
   constructor(options: RelayOptions) {
-    const { pool, logger, notifier, tracer } = options
+    const { pool, logger, notifier, tracer, publicUrl } = options
     const holder = randomUUID()
     const drainOptions: DrainOptions = {
-      ...{ pool, logger, notifier, tracer, holder },
+      ...{ pool, logger, notifier, tracer, publicUrl, holder },
       leaseSeconds: options.leaseSeconds ?? defaultLeaseSeconds,
       isStopping: () => this.#loop.isStopping,
       onDelivered: (tenant, events) => {

@@ -103,7 +103,7 @@ const renameMerchants = async (
 /** Whoever logged in with an old password is logged out. */
 const endLogins = async (tx: Tx, tenant: string, merchants: readonly Stored[], by: Actor): Promise<Change[]> => {
   const emails = new Map(merchants.map(({ merchant_id, email }) => [merchant_id, email]))
-  const tokens = await revokeLoginsOf(tx, tenant, [...emails.keys()])
+  const tokens = await revokeLoginsOf(tx, tenant, 'merchant_id', [...emails.keys()])
   if (tokens.length === 0) return []
   const ids = tokens.map(({ token_id }) => token_id)
   await audit(tx, tenant, by, 'token.revoked', ids)

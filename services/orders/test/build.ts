@@ -45,7 +45,7 @@ export const build = async (
     publicRequestsPerMinute: 1_000_000,
     catalogueBytes: 2 ** 28,
     webhooks: { keyring: webhookKeyring, allowsPrivate: true },
-    login: { tokenDays: 30, triesPerEmail: 5, triesPerAddress: 30 },
+    login: { tokenDays: 30, staffHours: 12, triesPerEmail: 5, triesPerAddress: 30 },
     ...limits,
   }
   const { app, relay, webhooks } = await createOrders(ordersOptions)

@@ -5,7 +5,7 @@ import { tenantFile } from './tenant.ts'
 
 const shop = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
 const books = { email: 'books@example.com', password: 'ceylon-books-demo' }
-const generous = { tokenDays: 30, triesPerEmail: 100_000, triesPerAddress: 100_000 }
+const generous = { tokenDays: 30, staffHours: 12, triesPerEmail: 100_000, triesPerAddress: 100_000 }
 
 interface From {
   tenant?: string

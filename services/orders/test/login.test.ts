@@ -20,7 +20,7 @@ const wrong = {
   code: 'validation_failed',
   errors: { email: ['These credentials do not match our records.'] },
 }
-const generous = { tokenDays: 30, triesPerEmail: 1000, triesPerAddress: 1000 }
+const generous = { tokenDays: 30, staffHours: 12, triesPerEmail: 1000, triesPerAddress: 1000 }
 
 const open = async (t: Test, options: Partial<OrdersOptions> = {}) => {
   const built = await build(t, { login: generous, ...options })
@@ -245,13 +245,13 @@ t.test('a crowd with the right password gets in, except for whom there is no roo
 t.test('tries are forgotten after a minute', t => {
   let time = 1_000_000
   const throttle = createLoginThrottle(2, 1000, () => time)
-  const here = { network: '192.0.2.1', merchant: 'demo shop@example.com' }
+  const here = { network: '192.0.2.1', account: 'demo shop@example.com' }
   throttle.count(here, false)
   time += 1_000
   t.equal(throttle.secondsSpent(here), 0)
   throttle.count(here, false)
   t.equal(throttle.secondsSpent(here), 59)
-  t.equal(throttle.secondsSpent({ ...here, merchant: 'demo books@example.com' }), 0)
+  t.equal(throttle.secondsSpent({ ...here, account: 'demo books@example.com' }), 0)
   time += 57_500
   t.equal(throttle.secondsSpent(here), 2)
   time += 1_500

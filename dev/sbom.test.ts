@@ -1,0 +1,69 @@
+import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { root } from './settings.ts'
+
+interface Component {
+  name: string
+  version: string
+  purl: string
+  properties?: { name: string }[]
+  licenses?: { license?: { id?: string; name?: string }; expression?: string }[]
+}
+
+/** The command of SECURITY.md. `--omit dev` would leave out what production and development share, pg among it. */
+const sbom = ['sbom', '--sbom-format', 'cyclonedx', '--package-lock-only']
+
+/** Permissive: each may be shipped in a closed product with its notice. */
+const permissive = [
+  'MIT',
+  'ISC',
+  'Apache-2.0',
+  'BSD-2-Clause',
+  'BSD-3-Clause',
+  'BlueOak-1.0.0',
+  '0BSD',
+  'Unlicense',
+  'OFL-1.1',
+]
+
+/** Packages that name no licence in their package.json but bring its text. */
+const read: Readonly<Record<string, string>> = { 'png-js@2.0.0': 'MIT' }
+
+const bill = JSON.parse(execFileSync('npm', sbom, { cwd: root, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }))
+const isOfDevelopment = ({ properties = [] }: Component): boolean =>
+  properties.some(({ name }) => name === 'cdx:npm:package:development')
+const components = (bill.components as Component[]).filter(component => !isOfDevelopment(component))
+const idOf = ({ name, version }: Component): string => `${name}@${version}`
+const licenceOf = ({ licenses = [] }: Component): string =>
+  licenses.map(({ license, expression }) => license?.id ?? license?.name ?? expression).join(' and ')
+
+t.test('the bill of materials is CycloneDX and names each package of production that the lock file has', t => {
+  t.equal(bill.bomFormat, 'CycloneDX')
+  const lock: Record<string, { version: string; dev?: boolean; devOptional?: boolean; link?: boolean }> = JSON.parse(
+    readFileSync(join(root, 'package-lock.json'), 'utf8'),
+  ).packages
+  const locked = Object.entries(lock)
+    .filter(([path, { dev, devOptional, link }]) => path.includes('node_modules/') && !dev && !devOptional && !link)
+    .map(([path, { version }]) => `${path.replace(/^.*node_modules\//, '')}@${version}`)
+  const listed = new Set(components.map(idOf))
+  t.ok(locked.length > 50)
+  t.strictSame(
+    locked.filter(id => !listed.has(id)),
+    [],
+  )
+  t.ok(components.every(({ purl }) => purl.startsWith('pkg:npm/')))
+  t.end()
+})
+
+t.test('every package of production has a permissive licence', t => {
+  for (const component of components.filter(
+    ({ name }) => !/^(orders|notifier|simulator|shared|@courier\/.*)$/.test(name),
+  )) {
+    const id = idOf(component)
+    const licence = licenceOf(component) || read[id] || 'none'
+    t.ok(permissive.includes(licence), `${id}: ${licence}`)
+  }
+  t.end()
+})

@@ -1,0 +1,75 @@
+import { orders, withQuery } from '../api.js'
+import { money, number, t } from '../i18n.js'
+import { html, useEffect } from '../preact.js'
+import { may } from '../session.js'
+import { Badge, Live, Panel, Table, Time, useLive } from '../ui.js'
+
+/** The colours of statuses by their kind of badge. */
+const kinds = { success: 'good', danger: 'bad', warning: 'warn' }
+export const Status = ({ of }) => html`<${Badge} kind=${kinds[of.color]}>${of.name}<//>`
+
+const perPage = 50
+
+const columns = () => [
+  {
+    name: 'waybill_number',
+    label: t('parcel'),
+    show: row => html`<a href=${`#/parcel/${encodeURIComponent(row.waybill_number)}`}>${row.waybill_number}</a>`,
+  },
+  { name: 'status', label: t('status'), show: row => html`<${Status} of=${row.status} />` },
+  {
+    name: 'customer',
+    label: t('customer'),
+    show: row => html`<span>${row.customer_name}<br /><span class="soft">${row.customer_phone}</span></span>`,
+  },
+  { name: 'to', label: t('to'), show: row => row.destination_city_name },
+  {
+    name: 'merchant',
+    label: t('merchant'),
+    show: row => html`<span>${row.merchant_business_name}<br /><span class="soft">${row.order_no}</span></span>`,
+  },
+  { name: 'cod', label: t('cod'), align: 'number', show: row => money(row.cod, row.currency) },
+  { name: 'at', label: t('created'), show: row => html`<${Time} at=${row.created_at} />` },
+]
+
+/** Which lists may hold what was typed. @param {string} text @param {AbortSignal} signal */
+const listsFor = async (text, signal) => {
+  const isPhone = /^[ +().-]*\d[\d +().-]{5,38}$/.test(text)
+  const merchants = may('listMerchants')
+    ? await orders(withQuery('/api/staff/merchant', { name: text, limit: 5 }), { signal })
+    : { data: [] }
+  return [
+    { title: t('find.waybill'), filter: { waybill_number: text } },
+    ...(isPhone ? [{ title: t('find.phone'), filter: { phone: text } }] : []),
+    { title: t('find.order_no'), filter: { order_no: text } },
+    ...merchants.data.map(({ id, name }) => ({ title: `${t('merchant')}: ${name}`, filter: { merchant_id: id } })),
+  ]
+}
+
+/** @param {string} text @param {AbortSignal} signal */
+const find = async (text, signal) => {
+  const lists = text ? await listsFor(text, signal) : [{ title: t('find.newest'), filter: {} }]
+  const read = async ({ title, filter }) => {
+    const { data, meta } = await orders(withQuery('/api/staff/order', { ...filter, per_page: perPage }), { signal })
+    return { title, filter, total: meta.total, rows: data.map(row => ({ ...row, id: row.waybill_number })) }
+  }
+  return (await Promise.all(lists.map(read))).filter(({ rows }) => rows.length > 0)
+}
+
+/** Parcels by waybill number, phone, order number or merchant. */
+export const Find = ({ query }) => {
+  const text = (query.q ?? '').trim()
+  const found = useLive(signal => find(text, signal), 0, [text])
+  const exact = found.data?.find(({ filter }) => filter.waybill_number !== undefined)?.rows[0]
+  // In place of this screen: the way back leads to where one typed.
+  useEffect(() => exact && location.replace(`#/parcel/${encodeURIComponent(exact.waybill_number)}`), [exact])
+  return html`<h1 tabindex="-1">${text ? t('find.results', { text }) : t('menu.find')}</h1>
+    <${Live} of=${found} lines=${6}>${lists =>
+      lists.length === 0
+        ? html`<p class="empty">${text ? t('find.none') : t('find.empty')}</p>`
+        : lists.map(
+            ({ title, total, rows }) => html`<${Panel} key=${title} title=${title}
+            aside=${html`<span class="soft">${total > rows.length ? t('find.first', { count: number(rows.length), total: number(total) }) : number(total)}</span>`}>
+            <${Table} caption=${title} columns=${columns()} rows=${rows} empty="" /><//>`,
+          )}<//>`
+}

@@ -1,0 +1,152 @@
+import { newKeys, notifier, orders } from '../api.js'
+import { money, named, number, t, time } from '../i18n.js'
+import { html, useRef, useState } from '../preact.js'
+import { may } from '../session.js'
+import { announce, Badge, Button, ErrorText, Live, Panel, Time, useAction, useLive } from '../ui.js'
+import { Status } from './find.js'
+import { Composer } from './message.js'
+import { Requests } from './today.js'
+
+const Details = ({ order }) => {
+  const rows = {
+    customer: html`<span>${order.customer_name}<br /><a href=${`tel:${order.customer_phone.replace(/[^\d+]/g, '')}`}>${order.customer_phone}</a>
+      ${order.customer_secondary_phone && html` · ${order.customer_secondary_phone}`}</span>`,
+    to: html`<span>${order.customer_address}<br />${order.destination_city_name}, ${order.destination_state_name}</span>`,
+    from: `${order.merchant_business_name}, ${order.origin_city_name}`,
+    order_no: order.order_no,
+    contents: order.description,
+    remark: order.remark,
+    cod: money(order.cod, order.currency),
+    charge: money(order.delivery_charge, order.currency),
+    weight: `${number(order.weight)} kg`,
+    created: html`<${Time} at=${order.created_at} />`,
+  }
+  return html`<dl class="details">${Object.entries(rows).map(([name, value]) =>
+    value ? html`<div key=${name}><dt>${t(name)}</dt><dd>${value}</dd></div>` : null,
+  )}</dl>`
+}
+
+/** Saves the label: a viewer inside the page would need a wider policy. @param {string} waybill */
+const saveLabel = async waybill => {
+  const url = URL.createObjectURL(await orders(`/api/staff/order/${encodeURIComponent(waybill)}/label`, { as: 'blob' }))
+  const link = Object.assign(document.createElement('a'), { href: url, download: `${waybill}.pdf` })
+  link.click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
+}
+
+const Moves = ({ order, onMoved }) => {
+  const [note, setNote] = useState('')
+  const keys = useRef(newKeys())
+  const move = useAction(async status_key => {
+    const body = { waybill_numbers: [order.waybill_number], status_key, ...(note.trim() && { note: note.trim() }) }
+    const { message } = await orders('/api/staff/order/status', { method: 'POST', body, key: keys.current.of(body) })
+    keys.current.done()
+    setNote('')
+    announce(message)
+    document.getElementById('moves')?.focus()
+    onMoved()
+  })
+  return html`<section class="panel" aria-labelledby="moves">
+    <header><h2 id="moves" tabindex="-1">${t('moves.title')}</h2></header>
+    ${
+      order.moves.length === 0
+        ? html`<p class="soft">${t('moves.none')}</p>`
+        : html`
+      <input aria-label=${t('moves.note')} placeholder=${t('moves.note')} maxlength="1000" value=${note} onInput=${event => setNote(event.target.value)} />
+      <div class="row">${order.moves.map(
+        ({ status_key, name }) =>
+          html`<${Button} key=${status_key} isBusy=${move.isBusy} onClick=${() => move.run(status_key)}>${name}<//>`,
+      )}</div>`
+    }
+    <${ErrorText} error=${move.error} />
+  </section>`
+}
+
+const kinds = {
+  delivered: 'good',
+  read: 'good',
+  failed: 'bad',
+  unknown: 'warn',
+  held: 'warn',
+  cancelled: 'neutral',
+  expired: 'warn',
+}
+const Cost = ({ cost }) =>
+  cost &&
+  html`<span class="soft"> ${cost.is_free ? t('cost.free') : cost.amount === null ? '' : money(cost.amount, cost.currency)}</span>`
+
+/** What each kind of entry says. `entry.steps`: the statuses of a message, the newest first. */
+const shown = {
+  tracking:
+    entry => html`<strong>${entry.status_name}</strong> <span class="soft">${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>
+    ${entry.note && html`<p>${entry.note}</p>`}`,
+  edit: entry => html`${t('timeline.edit', { fields: entry.fields.map(name => name.replaceAll('_', ' ')).join(', ') })}
+    <span class="soft"> ${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>${entry.reason && html`<p>${entry.reason}</p>`}`,
+  message:
+    entry => html`${t('timeline.message')} <code>${entry.template ?? t('timeline.text')}</code> <${Badge} kind=${kinds[entry.status]}>${named('messages', entry.status)}<//><${Cost} cost=${entry.cost} />
+    ${entry.detail && html`<p>${entry.detail}</p>`}
+    ${entry.steps.length > 1 && html`<p class="soft">${entry.steps.map(({ status, at }, index) => html`<span key=${index}>${index > 0 && ' ← '}${named('messages', status)} ${time(at)}</span>`)}</p>`}`,
+  event: entry =>
+    html`<${Badge} kind="bad">${t('timeline.no_message')}<//> <code>${entry.template}</code><p>${entry.detail}</p>`,
+  action: entry =>
+    html`${t('timeline.action', { action: named('request', entry.action) })} ${entry.outcome && html`<${Badge}>${named('outcome', entry.outcome)}<//>`}${entry.detail && html`<p>${entry.detail}</p>`}`,
+}
+
+/** One entry for each message, where it was last heard of. @param {any[]} entries */
+const joinMessages = entries => {
+  const known = new Map()
+  return entries.flatMap(entry => {
+    if (entry.kind !== 'message') return entry
+    const joined = known.get(entry.message_id)
+    if (joined) joined.steps.push(entry)
+    else known.set(entry.message_id, { ...entry, steps: [entry] })
+    return joined ? [] : known.get(entry.message_id)
+  })
+}
+
+/** @param {any[]} entries */
+const costOf = entries => {
+  const sums = new Map()
+  for (const { cost } of entries)
+    if (cost?.amount) sums.set(cost.currency, (sums.get(cost.currency) ?? 0) + Number(cost.amount))
+  return [...sums].map(([currency, amount]) => money(amount, currency)).join(', ')
+}
+
+const Timeline = ({ of }) => {
+  const entries = joinMessages(of.data?.data.timeline ?? [])
+  const cost = costOf(entries)
+  return html`<${Panel} title=${t('timeline.title')} aside=${cost && html`<span class="soft">${t('timeline.cost', { cost })}</span>`}>
+    <${Live} of=${of} lines=${6}>${() =>
+      html`<ol class="timeline">${entries.map(entry => {
+        const key = entry.message_id ?? entry.event_id ?? `${entry.kind} ${entry.at}`
+        return html`<li key=${`${entry.kind} ${key}`} class=${entry.kind}><${Time} at=${entry.at} /><div>${shown[entry.kind]?.(entry)}</div></li>`
+      })}</ol>`}<//>
+  <//>`
+}
+
+/** One parcel: what it is, what happened to it, and what may be done with it. */
+export const Parcel = ({ params: [waybill = ''] }) => {
+  const path = encodeURIComponent(waybill)
+  const order = useLive(signal => orders(`/api/staff/order/${path}`, { signal }), 15, [waybill])
+  const timeline = useLive(signal => notifier(`/api/timeline/${path}`, { signal }), 6, [waybill])
+  const label = useAction(() => saveLabel(waybill))
+  const reload = () => {
+    order.reload()
+    timeline.reload()
+  }
+  return html`<div class="row"><h1 tabindex="-1">${waybill}</h1>
+      ${order.data && html`<${Status} of=${order.data.data.status} />`}
+      ${may('printAnyLabel') && html`<${Button} isBusy=${label.isBusy} onClick=${() => label.run()}>${t('label')}<//>`}</div>
+    <${ErrorText} error=${label.error} />
+    <div class="columns">
+      <div class="stack">
+        <${Panel} title=${t('parcel')}><${Live} of=${order} lines=${9}>${({ data }) => html`<${Details} order=${data} />`}<//><//>
+        ${may('getTimeline') && html`<${Timeline} of=${timeline} />`}
+      </div>
+      <div class="stack">
+        ${may('moveOrders') && order.data?.data.moves && html`<${Moves} order=${order.data.data} onMoved=${reload} />`}
+        ${may('listCustomerRequests') && html`<${Requests} waybill=${waybill} />`}
+        ${may('sendMessage') && order.data && html`<${Composer} waybill=${waybill} onSent=${timeline.reload} />`}
+      </div>
+    </div>`
+}

@@ -1,0 +1,52 @@
+import { orders } from '../api.js'
+import { t } from '../i18n.js'
+import { html, useEffect, useRef, useState } from '../preact.js'
+import { changeSession, getSession } from '../session.js'
+import { Button, ErrorText, Field, Loading, useAction } from '../ui.js'
+
+/** @param {{ tenant: string, email: string, password: string }} entered */
+const signIn = async ({ tenant, email, password }) => {
+  changeSession({ tenant: tenant.trim() })
+  const { token } = await orders('/api/staff/login', { method: 'POST', body: { email: email.trim(), password } })
+  localStorage.setItem('courier.tenant', tenant.trim())
+  const { data } = await orders('/api/staff/me', { token })
+  changeSession({ token, me: data })
+}
+
+export const SignIn = ({ error = undefined, isExpired = false, isOpening = false, children }) => {
+  const { me } = getSession()
+  const [entered, setEntered] = useState({
+    tenant: me?.tenant.id ?? localStorage.getItem('courier.tenant') ?? '',
+    email: me?.email ?? '',
+    password: '',
+  })
+  const action = useAction(() => signIn(entered))
+  const form = useRef(/** @type {any} */ (null))
+  useEffect(
+    () => form.current?.querySelector(entered.tenant ? (entered.email ? '#password' : '#email') : '#tenant')?.focus(),
+    [isOpening],
+  )
+  const bind = (/** @type {'tenant' | 'email' | 'password'} */ name) => ({
+    id: name,
+    name,
+    label: t(`sign_in.${name}`),
+    value: entered[name],
+    onInput: event => setEntered(last => ({ ...last, [name]: event.target.value })),
+    required: true,
+  })
+  if (isOpening) return html`<main class="sign-in"><${Loading} lines=${4} /></main>`
+  return html`<main class="sign-in">
+    <form ref=${form} onSubmit=${event => {
+      event.preventDefault()
+      action.run()
+    }}>
+      <h1>${t('sign_in.title')}</h1>
+      ${isExpired && html`<p>${t('sign_in.expired')}</p>`}
+      <${Field} ...${bind('tenant')} autocomplete="organization" autocapitalize="none" spellcheck=${false} hint=${t('sign_in.tenant_hint')} />
+      <${Field} ...${bind('email')} type="email" autocomplete="username" />
+      <${Field} ...${bind('password')} type="password" autocomplete="current-password" />
+      <${ErrorText} error=${action.error ?? error} />
+      <div class="row"><${Button} kind="primary" type="submit" isBusy=${action.isBusy}>${t('sign_in.submit')}<//>${children}</div>
+    </form>
+  </main>`
+}

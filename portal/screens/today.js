@@ -1,0 +1,94 @@
+import { notifier, orders } from '../api.js'
+import { DaysChart, MinutesChart } from '../charts.js'
+import { named, number, t } from '../i18n.js'
+import { html, useState } from '../preact.js'
+import { may } from '../session.js'
+import { announce, Button, ErrorText, Live, Panel, Table, Time, useAction, useLive } from '../ui.js'
+
+const Tiles = ({ of, names, group, bad = [] }) =>
+  html`<dl class="tiles">${names.map(
+    name => html`<div key=${name} class=${bad.includes(name) && of?.[name] > 0 ? 'bad' : ''}>
+    <dt>${t(`${group}.${name}`)}</dt><dd>${of ? number(of[name]) : '–'}</dd></div>`,
+  )}</dl>`
+
+const Parcels = () => {
+  const today = useLive(signal => orders('/api/staff/today', { signal }), 15)
+  const of = today.data?.data
+  return html`<${Panel} title=${t('today.parcels')}>
+    <${ErrorText} error=${today.error} />
+    <${Tiles} of=${of} group="today" names=${['new', 'moving', 'delivered', 'failed']} bad=${['failed']} />
+    <h3>${t('today.days')}</h3>
+    ${of ? html`<${DaysChart} days=${of.days} />` : html`<div class="chart"></div>`}
+  <//>`
+}
+
+const Messages = () => {
+  const summary = useLive(signal => notifier('/api/messages/summary', { signal }), 10)
+  const of = summary.data?.data
+  return html`<${Panel} title=${t('today.messages')}>
+    <${ErrorText} error=${summary.error} />
+    ${of?.paused_channels > 0 && html`<p class="notice">${t('today.paused', { count: number(of.paused_channels) })} <a href="#/channels">${t('today.paused_link')}</a></p>`}
+    <${Tiles} of=${of} group="messages" names=${['queued', 'held', 'unknown', 'failed']} bad=${['unknown', 'failed']} />
+    <h3>${t('today.minutes')}</h3>
+    ${of ? html`<${MinutesChart} minutes=${of.minutes} zone=${of.time_zone} />` : html`<div class="chart"></div>`}
+  <//>`
+}
+
+/** Accept or decline, with a note for the customer's message. */
+const Decision = ({ request, onDecided }) => {
+  const [note, setNote] = useState('')
+  const decide = useAction(async decision => {
+    const path = `/api/staff/order/requests/${encodeURIComponent(request.id)}/decision`
+    const { message } = await orders(path, {
+      method: 'POST',
+      body: { decision, ...(note.trim() && { note: note.trim() }) },
+    })
+    announce(message)
+    document.getElementById('requests')?.focus()
+    onDecided()
+  })
+  return html`<div class="decision">
+    <input aria-label=${t('requests.note_for', { waybill: request.waybill_number })} placeholder=${t('requests.note')} maxlength="1000"
+      value=${note} onInput=${event => setNote(event.target.value)} />
+    <${Button} isBusy=${decide.isBusy} onClick=${() => decide.run('accepted')}>${t('requests.accept')}<//>
+    <${Button} isBusy=${decide.isBusy} onClick=${() => decide.run('declined')}>${t('requests.decline')}<//>
+    <${ErrorText} error=${decide.error} />
+  </div>`
+}
+
+/** What customers ask for by the buttons of messages. */
+export const Requests = ({ waybill = undefined }) => {
+  const query = waybill ? `&waybill_number=${encodeURIComponent(waybill)}` : ''
+  const list = useLive(signal => orders(`/api/staff/order/requests?status=open${query}`, { signal }), 15)
+  const columns = [
+    { name: 'request', label: t('requests.asks'), show: row => named('request', row.request) },
+    { name: 'at', label: t('requests.at'), show: row => html`<${Time} at=${row.requested_at} />` },
+    ...(may('decideCustomerRequest')
+      ? [
+          {
+            name: 'decide',
+            label: t('requests.decision'),
+            show: row => html`<${Decision} request=${row} onDecided=${list.reload} />`,
+          },
+        ]
+      : []),
+  ]
+  const parcel = {
+    name: 'waybill_number',
+    label: t('parcel'),
+    show: row => html`<a href=${`#/parcel/${encodeURIComponent(row.waybill_number)}`}>${row.waybill_number}</a>`,
+  }
+  if (waybill && !list.data?.data.length) return html`<${ErrorText} error=${list.error} />`
+  return html`<section class="panel wide" aria-labelledby="requests">
+    <header><h2 id="requests" tabindex="-1">${t('requests.title')}</h2></header>
+    <${Live} of=${list} lines=${1}>${({ data }) => html`<${Table} caption=${t('requests.title')} rows=${data} empty=${t('requests.none')} columns=${waybill ? columns : [parcel, ...columns]} />`}<//>
+  </section>`
+}
+
+/** The day at a glance. */
+export const Today = () => html`<h1 tabindex="-1">${t('menu.today')}</h1>
+  <div class="columns">
+    ${may('getToday') && html`<${Parcels} />`}
+    ${may('summariseMessages') && html`<${Messages} />`}
+    ${may('listCustomerRequests') && html`<${Requests} />`}
+  </div>`

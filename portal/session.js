@@ -1,0 +1,41 @@
+// Who is signed in. The token lives as long as the tab; it is never part of an address.
+import { useEffect, useState } from './preact.js'
+
+/** @typedef {{ name: string, email: string | null, role: string, operations: string[],
+ *   tenant: { id: string, name: string, currency: string, country: string, time_zone: string } }} Me */
+/** @typedef {{ tenant: string, token: string | null, me: Me | null }} Session */
+
+const key = 'courier'
+/** @type {Session} */
+let session = { tenant: '', token: null, me: null, ...JSON.parse(sessionStorage.getItem(key) ?? '{}') }
+/** @type {Set<() => void>} */
+const listeners = new Set()
+
+export const getSession = () => session
+
+/** @param {Partial<Session>} changes */
+export const changeSession = changes => {
+  session = { ...session, ...changes }
+  const { tenant, token } = session
+  if (token) sessionStorage.setItem(key, JSON.stringify({ tenant, token }))
+  else sessionStorage.removeItem(key)
+  for (const listener of listeners) listener()
+}
+
+/** Only of this token: a late response to an older one does not end the session. @param {string | null} token */
+export const endSession = token => {
+  if (token === session.token) changeSession({ token: null })
+}
+
+export const useSession = () => {
+  const [, redraw] = useState(0)
+  useEffect(() => {
+    const listener = () => redraw(count => count + 1)
+    listeners.add(listener)
+    return () => listeners.delete(listener)
+  }, [])
+  return session
+}
+
+/** Whether the person may call an operation of either service, by its operationId. @param {string} operation */
+export const may = operation => session.me?.operations.includes(operation) ?? false

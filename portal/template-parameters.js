@@ -1,0 +1,86 @@
+// What a template of the catalogue wants filled in, and the components that a message carries for it. Pure.
+
+/** @typedef {{ id: string, part: 'header' | 'body' | 'button', label: string, type: string, name?: string, index?: number, guess: string }} Parameter */
+
+/** Fields of an order that texts may name. */
+export const orderFields = [
+  'customer_name',
+  'waybill_number',
+  'business_name',
+  'cod',
+  'order_no',
+  'status_name',
+  'destination_city',
+]
+
+const placeholders = text =>
+  [...(text ?? '').matchAll(/\{\{\s*(\w+)\s*\}\}/g)].map(([, name], at, all) => ({
+    name,
+    before: text.slice(at ? all[at - 1].index : 0, all[at].index),
+  }))
+
+/** What most templates mean there; it is shown filled in before anything is sent. @param {string} before @param {string} name */
+const guess = (before, name) => {
+  if (orderFields.includes(name)) return `{{${name}}}`
+  if (/(hello|hi|dear|ආයුබෝවන්|வணக்கம்)\s*$/i.test(before)) return '{{customer_name}}'
+  return /(parcel|waybill|පාර්සලය|பொதி)\s*$/i.test(before) ? '{{waybill_number}}' : ''
+}
+
+/** @param {Parameter['part']} part @param {string} text @param {object} more @returns {Parameter[]} */
+const textsOf = (part, text, more = {}) =>
+  placeholders(text).map(({ name, before }) => ({
+    id: `${part}-${name}`,
+    part,
+    label: name,
+    type: 'text',
+    guess: guess(before, name),
+    ...(/^\d+$/.test(name) ? {} : { name }),
+    ...more,
+  }))
+
+const media = ['IMAGE', 'VIDEO', 'DOCUMENT']
+
+/** undefined: it wants something that the console cannot fill in. @returns {Parameter[] | undefined} */
+export const parametersOf = ({ components }) => {
+  const wanted = components.map(({ type, format, text, buttons = [] }) => {
+    if (type === 'HEADER' && media.includes(format))
+      return [
+        {
+          id: 'header-link',
+          part: 'header',
+          label: format.toLowerCase(),
+          type: format.toLowerCase(),
+          guess: 'https://',
+        },
+      ]
+    if (type === 'HEADER' && format === 'TEXT') return textsOf('header', text)
+    if (type === 'BODY') return textsOf('body', text)
+    if (type === 'BUTTONS') return buttonsOf(buttons)
+    return type === 'FOOTER' ? [] : undefined
+  })
+  return wanted.includes(undefined) ? undefined : wanted.flat()
+}
+
+const buttonsOf = buttons => {
+  if (buttons.some(({ type }) => !['QUICK_REPLY', 'URL', 'PHONE_NUMBER'].includes(type))) return undefined
+  return buttons.flatMap(({ type, url, text }, index) =>
+    type === 'URL' ? textsOf('button', url, { id: `button-${index}`, index, label: text }) : [],
+  )
+}
+
+/** @param {Parameter[]} parameters @param {Record<string, string>} values by id */
+export const componentsOf = (parameters, values) => {
+  const components = new Map()
+  for (const { id, part, type, name, index } of parameters) {
+    const key = `${part} ${index ?? ''}`
+    const component = components.get(key) ?? {
+      type: part,
+      ...(index !== undefined && { sub_type: 'url', index: String(index) }),
+      parameters: [],
+    }
+    const value = type === 'text' ? values[id] : { link: values[id] }
+    component.parameters.push({ type, [type]: value, ...(name && part !== 'button' && { parameter_name: name }) })
+    components.set(key, component)
+  }
+  return [...components.values()]
+}

@@ -1,0 +1,143 @@
+// Small parts that the screens share.
+import { dateTime, t } from './i18n.js'
+import { html, useEffect, useRef, useState } from './preact.js'
+import { useSession } from './session.js'
+
+/** A value from a service: `read` gets a signal that aborts when the screen is left or `inputs` change. While the page is visible
+ * it is read again every `seconds` (0: never); what was shown stays until the next value. */
+export const useLive = (
+  /** @type {(signal: AbortSignal) => Promise<any>} */ read,
+  seconds = 0,
+  inputs = /** @type {unknown[]} */ ([]),
+) => {
+  const [state, setState] = useState({ data: /** @type {any} */ (undefined), error: /** @type {any} */ (undefined) })
+  const { token } = useSession()
+  const isSignedIn = useRef(true)
+  isSignedIn.current = token !== null
+  const again = useRef(() => {})
+  useEffect(() => {
+    const abort = new AbortController()
+    let timer = 0
+    const run = async () => {
+      clearTimeout(timer)
+      if (!isSignedIn.current) return
+      const error = await read(abort.signal).then(
+        data => setState({ data, error: undefined }),
+        caught => caught,
+      )
+      if (abort.signal.aborted) return
+      if (error) setState(last => ({ ...last, error }))
+      const wait = Math.max(seconds, Math.min(error?.retryAfter ?? 0, 60))
+      if (wait > 0) timer = window.setTimeout(() => document.visibilityState === 'visible' && run(), wait * 1000)
+    }
+    const onVisible = () => document.visibilityState === 'visible' && seconds > 0 && run()
+    setState({ data: undefined, error: undefined })
+    again.current = run
+    document.addEventListener('visibilitychange', onVisible)
+    run()
+    return () => {
+      abort.abort()
+      clearTimeout(timer)
+      document.removeEventListener('visibilitychange', onVisible)
+    }
+  }, inputs)
+  // Signed in again: what is shown stays until then.
+  const before = useRef(token)
+  useEffect(() => {
+    if (token && token !== before.current) again.current()
+    before.current = token
+  }, [token])
+  return { ...state, reload: () => again.current() }
+}
+
+/** Does something once at a time: `run` ignores further calls until it ends. */
+export const useAction = (/** @type {(...values: any[]) => Promise<unknown>} */ act) => {
+  const [state, setState] = useState({ isBusy: false, error: /** @type {any} */ (undefined) })
+  const isRunning = useRef(false)
+  const run = async (/** @type {any[]} */ ...values) => {
+    if (isRunning.current) return
+    isRunning.current = true
+    setState({ isBusy: true, error: undefined })
+    const error = await act(...values).then(
+      () => undefined,
+      caught => caught,
+    )
+    isRunning.current = false
+    setState({ isBusy: false, error })
+  }
+  return { ...state, run }
+}
+
+/** Says a sentence to screen readers. @param {string} sentence */
+export const announce = sentence => {
+  const live = document.getElementById('live')
+  if (live) live.textContent = sentence
+}
+
+export const Button = ({ children, kind = '', isBusy = false, ...more }) =>
+  html`<button type="button" class=${`button ${kind}`} aria-disabled=${isBusy ? 'true' : undefined} ...${more}>${children}</button>`
+
+/** A label with its control; `errors` are the sentences of the service about it. */
+export const Field = ({ label, id, errors = [], hint = '', children = undefined, ...input }) => {
+  const about = [errors.length > 0 && `${id}-error`, hint && `${id}-hint`].filter(Boolean).join(' ') || undefined
+  const common = { id, 'aria-describedby': about, 'aria-invalid': errors.length > 0 ? 'true' : undefined, ...input }
+  return html`<div class="field">
+    <label for=${id}>${label}</label>
+    ${children ? html`<select ...${common}>${children}</select>` : html`<input ...${common} />`}
+    ${hint && html`<p class="hint" id=${`${id}-hint`}>${hint}</p>`}
+    ${errors.length > 0 && html`<p class="wrong" id=${`${id}-error`}>${errors.join(' ')}</p>`}
+  </div>`
+}
+
+export const Badge = ({ kind = 'neutral', children }) => html`<span class=${`badge ${kind}`}>${children}</span>`
+
+/** What a service refused, with what it says about each field. */
+export const ErrorText = ({ error, fields = true }) => {
+  if (!error) return null
+  const lines = fields ? Object.entries(error.errors ?? {}) : []
+  return html`<div class="error" role="alert">
+    <p>${error.message}</p>
+    ${lines.length > 0 && html`<ul>${lines.map(([path, sentences]) => html`<li key=${path}><code>${path}</code> ${sentences.join(' ')}</li>`)}</ul>`}
+    ${error.retryAfter > 0 && html`<p>${t('error.retry', { seconds: error.retryAfter })}</p>`}
+  </div>`
+}
+
+export const Time = ({ at }) => html`<time datetime=${at}>${dateTime(at)}</time>`
+
+/** Rows of objects with an `id`; on a phone each row is a card. `columns`: `{ name, label, show?, align? }`. */
+export const Table = ({ caption, columns, rows, empty }) =>
+  rows.length === 0
+    ? html`<p class="empty">${empty}</p>`
+    : html`<table role="table">
+        <caption class="hidden">${caption}</caption>
+        <thead role="rowgroup"><tr role="row">
+          ${columns.map(({ name, label, align }) => html`<th key=${name} role="columnheader" scope="col" class=${align}>${label}</th>`)}
+        </tr></thead>
+        <tbody role="rowgroup">
+          ${rows.map(
+            row => html`<tr key=${row.id} role="row">
+            ${columns.map(
+              ({ name, label, show, align }) =>
+                html`<td key=${name} role="cell" data-label=${label} class=${align}>${show ? show(row) : row[name]}</td>`,
+            )}
+          </tr>`,
+          )}
+        </tbody>
+      </table>`
+
+/** A section with its heading. */
+export const Panel = ({ title, id = undefined, aside = null, children }) =>
+  html`<section class="panel" aria-labelledby=${id ?? title}>
+    <header><h2 id=${id ?? title}>${title}</h2>${aside}</header>${children}
+  </section>`
+
+/** Until the first value is there; its height is that of what follows. */
+export const Loading = ({ lines = 3 }) =>
+  html`<div class="loading" aria-busy="true"><span class="hidden">${t('loading')}</span>
+    ${Array.from({ length: lines }, (_, index) => html`<span key=${index} class="bar"></span>`)}</div>`
+
+/** What `useLive` read, once it is there: `children` is a function of it. */
+export const Live = ({ of: { data, error }, lines = 3, children }) => [
+  html`<${ErrorText} error=${error} />`,
+  data === undefined ? !error && html`<${Loading} lines=${lines} />` : children(data),
+]

@@ -1,0 +1,133 @@
+import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
+import { maxTokensPerRequest } from '@courier/shared/contract/staff-tokens.ts'
+import { findTenantIds } from '@courier/shared/postgres/database.ts'
+import { batchRequests } from '@courier/shared/postgres/request-batcher.ts'
+import { LRUCache } from 'lru-cache'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { OrdersClient, StaffTokenHolder, WantedToken } from '../orders-client/orders-client.ts'
+
+/** The holder of a token. */
+export interface StaffToken {
+  readonly tokenId: string
+  readonly staffName: string
+  readonly role: StaffRole
+  readonly expiresAt: Date | null
+}
+
+export interface SessionLimits {
+  /** How long a token counts as confirmed, from before its look-up. */
+  readonly confirmedMilliseconds: number
+  /** How long after that look-up it is still admitted while orders does not respond. */
+  readonly unconfirmedMilliseconds: number
+  /** How long after a look-up without a response those who are still admitted do not wait for the next one. */
+  readonly pauseMilliseconds: number
+  /** Milliseconds of a monotonic clock. */
+  readonly now: () => number
+}
+
+const defaults: SessionLimits = {
+  confirmedMilliseconds: 3_000,
+  unconfirmedMilliseconds: 60_000,
+  pauseMilliseconds: 4_000,
+  now: () => performance.now(),
+}
+
+export interface SessionOptions {
+  readonly pool: pg.Pool
+  readonly orders: Pick<OrdersClient, 'findStaff'>
+  readonly logger: Logger
+  readonly sessions?: Partial<SessionLimits> | undefined
+}
+
+interface Session {
+  readonly staff: StaffToken
+  readonly confirmedAt: number
+  /** By our monotonic clock: that of orders may be another. */
+  readonly endsAt: number
+}
+
+type Found = StaffToken | undefined | 'unconfirmed'
+
+const keyOf = ({ tenant, hash }: WantedToken): string => `${hash} ${tenant}`
+
+/** The staff tokens that orders knows, cached, with a grace period while orders does not respond (docs/staff.md#when-orders-is-away). */
+export const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptions) => {
+  const { confirmedMilliseconds, unconfirmedMilliseconds, pauseMilliseconds, now } = { ...defaults, ...limits }
+  const sessions = new LRUCache<string, Session>({ max: 10_000 })
+  const looking = new Map<string, Promise<Found>>()
+  let isAway = false
+  let pausedUntil = Number.NEGATIVE_INFINITY
+
+  const liveFor = (milliseconds: number, token: WantedToken): StaffToken | undefined => {
+    const session = sessions.get(keyOf(token))
+    if (!session || now() >= Math.min(session.endsAt, session.confirmedAt + milliseconds)) return undefined
+    return session.staff
+  }
+
+  const store = (token: WantedToken, start: number, ordersNow: number, holder: StaffTokenHolder | null): Found => {
+    if (!holder) {
+      sessions.delete(keyOf(token))
+      return undefined
+    }
+    const { token_id: tokenId, name: staffName, role, expires_at } = holder
+    const expiresAt = expires_at === null ? null : new Date(expires_at)
+    const endsAt = expiresAt ? start + expiresAt.getTime() - ordersNow : Number.POSITIVE_INFINITY
+    const staff = { tokenId, staffName, role, expiresAt }
+    sessions.set(keyOf(token), { staff, confirmedAt: start, endsAt })
+    return staff
+  }
+
+  const logChange = (reason: string | undefined): void => {
+    if (reason !== undefined && !isAway) logger.warn({ reason }, 'staff_tokens.unconfirmed: orders does not respond')
+    if (reason === undefined && isAway) logger.info('staff_tokens.confirmed_again')
+    isAway = reason !== undefined
+  }
+
+  const lookUp = async (tokens: readonly WantedToken[]): Promise<Found[]> => {
+    const start = now()
+    const result = await orders.findStaff(tokens)
+    if (result.kind === 'unavailable') {
+      pausedUntil = now() + pauseMilliseconds
+      logChange(result.reason)
+      return tokens.map(() => 'unconfirmed')
+    }
+    pausedUntil = Number.NEGATIVE_INFINITY
+    logChange(undefined)
+    return tokens.map((token, index) => store(token, start, result.now, result.holders[index] ?? null))
+  }
+
+  const ask = batchRequests<WantedToken, Found>({
+    run: async (_lane, wanted) => {
+      const known = new Set(await findTenantIds(pool))
+      const tokens = wanted.filter(({ tenant }) => known.has(tenant))
+      const found = tokens.length > 0 ? await lookUp(tokens) : []
+      return wanted.map(token => (known.has(token.tenant) ? found.shift() : undefined))
+    },
+    take: () => maxTokensPerRequest,
+    lanes: () => 1,
+  })
+
+  /** Look-ups of one token share a request; those of a flood share one at a time. */
+  const askOnce = (token: WantedToken, flood: boolean): Promise<Found> => {
+    const key = keyOf(token)
+    const running = looking.get(key) ?? ask(flood ? 'flood' : '', token).finally(() => looking.delete(key))
+    looking.set(key, running)
+    return running
+  }
+
+  return {
+    /** The holder of a token that was confirmed a moment ago. */
+    confirmed: (token: WantedToken): StaffToken | undefined => liveFor(confirmedMilliseconds, token),
+    find: async (token: WantedToken, flood: boolean): Promise<Found> => {
+      const admitted = liveFor(unconfirmedMilliseconds, token)
+      if (admitted && now() < pausedUntil) {
+        askOnce(token, false).catch(() => {})
+        return admitted
+      }
+      const found = await askOnce(token, flood && !admitted)
+      if (found !== 'unconfirmed') return found
+      return liveFor(unconfirmedMilliseconds, token) ?? (flood ? undefined : found)
+    },
+  }
+}

@@ -1,0 +1,84 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import { LRUCache } from 'lru-cache'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { idsFrom } from './insert.ts'
+
+/** More messages than this are not counted: a backlog of any size costs the same. */
+const maxCounted = 100_000
+const capped = (description: string) =>
+  Type.Integer({ minimum: 0, description: `${description} ${maxCounted} means that or more.` })
+const recentHours = 24
+
+export const MessageSummary = Type.Object(
+  {
+    date: Type.String({ description: "Today, in the tenant's time zone; in UTC for a tenant without one." }),
+    time_zone: Type.String(),
+    queued: capped('To be sent, now or later.'),
+    held: capped('Wait for the customer to write.'),
+    unknown: capped(`In doubt, of those created in the last ${recentHours} hours.`),
+    failed: capped(`Of those created in the last ${recentHours} hours.`),
+    paused_channels: Type.Integer({ minimum: 0 }),
+    minutes: Type.Array(
+      Type.Object({
+        at: Type.String({ description: 'The start of the minute: ISO 8601, UTC.' }),
+        sent: Type.Integer({ minimum: 1, description: 'Messages that the messaging API accepted.' }),
+      }),
+      { description: 'The minutes of today in which messages were sent, in their order.' },
+    ),
+  },
+  { title: 'MessageSummary' },
+)
+export type MessageSummary = Static<typeof MessageSummary>
+
+export const exampleSummary: MessageSummary = {
+  ...{ date: '2026-02-19', time_zone: 'Asia/Colombo', queued: 12, held: 3, unknown: 0, failed: 2, paused_channels: 0 },
+  minutes: [{ at: '2026-02-19T08:00:00.000Z', sent: 40 }],
+}
+
+/** How old it may be. */
+const keptMilliseconds = 5_000
+
+/** How the tenant's messages go. Processes keep it for some seconds: requests in between cost nothing. */
+export const createMessageSummary = (pool: pg.Pool): ((tenant: string) => Promise<MessageSummary>) => {
+  const summaries = new LRUCache<string, MessageSummary>({
+    max: 10_000,
+    ttl: keptMilliseconds,
+    fetchMethod: tenant => inTenant(pool, tenant, (tx: Tx) => summarise(tx, tenant)),
+  })
+  return tenant => summaries.forceFetch(tenant)
+}
+
+const summarise = async (tx: Tx, tenant: string): Promise<MessageSummary> => {
+  const recent = idsFrom(new Date(Date.now() - recentHours * 3_600_000))
+  const [{ rows: counts }, { rows: minutes }] = await Promise.all([
+    tx.client.query({ name: 'count_messages', text: counting, values: [tenant, recent] }),
+    tx.client.query({ name: 'count_sends', text: sends, values: [tenant] }),
+  ])
+  return {
+    ...counts[0],
+    minutes: minutes.map(({ at, sent }: { at: Date; sent: number }) => ({ at: at.toISOString(), sent })),
+  }
+}
+
+const counted = (where: string): string =>
+  `(select count(*)::integer from (select from messages where tenant_id = $1 and ${where} limit ${maxCounted}) counted)`
+
+// Each status has a partial index, which a parameter in its place would not reach.
+const counting = `
+  select (now() at time zone zone.name)::date::text as date, zone.name as time_zone,
+    ${counted(`status = 'queued'`)} as queued, ${counted(`status = 'held'`)} as held,
+    ${counted(`status = 'unknown' and message_id >= $2`)} as unknown,
+    ${counted(`status = 'failed' and message_id >= $2`)} as failed,
+    (select count(*)::integer from channels where tenant_id = $1 and (state = 'paused' or proven_at is null)) as paused_channels
+  from (select coalesce(time_zone, 'UTC') as name from tenants where tenant_id = $1) zone`
+
+const sends = `
+  with zone as materialized (
+    select coalesce(time_zone, 'UTC') as name from tenants where tenant_id = $1
+  )
+  select date_trunc('minute', happened_at) as at, count(*)::integer as sent from message_events
+  where tenant_id = $1 and status = 'accepted'
+    and happened_at >= (select (now() at time zone name)::date::timestamp at time zone name from zone)
+  group by 1 order by 1`

@@ -1,0 +1,109 @@
+import { errorResponses } from '@courier/shared/http/errors.ts'
+import { listQuery, text } from '@courier/shared/http/filters.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type pg from 'pg'
+
+const orNull = Type.Union([Type.String(), Type.Null()])
+const listedDays = 30
+const maxCounted = 10_000
+
+const ListedMerchant = Type.Object(
+  {
+    id: Type.Integer(),
+    name: Type.String(),
+    email: Type.String(),
+    businesses: Type.Array(
+      Type.Object({
+        id: Type.Integer(),
+        name: Type.String(),
+        is_default: Type.Boolean(),
+        is_active: Type.Boolean(),
+      }),
+    ),
+    rate_card: Type.Union([Type.String(), Type.Null()], { description: 'null: its orders are refused.' }),
+    is_active: Type.Boolean(),
+    recent_orders: Type.Integer({
+      description: `Orders created in the last ${listedDays} days; ${maxCounted} means that or more.`,
+    }),
+  },
+  { title: 'ListedMerchant' },
+)
+type ListedMerchant = Static<typeof ListedMerchant>
+
+const example: ListedMerchant = {
+  ...{ id: 1, name: 'Lanka Shoes', email: 'shop@example.com', rate_card: 'standard', is_active: true },
+  businesses: [{ id: 7290, name: 'Lanka Shoes Online', is_default: true, is_active: true }],
+  recent_orders: 320,
+}
+
+const paging = {
+  limit: Type.Optional(
+    Type.String({
+      maxLength: 3,
+      pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$',
+      must: 'be a whole number, 1 to 200',
+      description: 'Default: 50.',
+      documented: { type: 'integer', minimum: 1, maximum: 200 },
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 18,
+      pattern: '^[1-9][0-9]{0,17}$',
+      must: 'be the next_cursor of a page',
+      description: '`next_cursor` of the page before.',
+    }),
+  ),
+}
+const Query = listQuery(paging, { name: text('Part of the name, in any letter case.') })
+
+/** The merchants of the tenant, for its staff. */
+export const merchantList: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  app.get(
+    '/merchant',
+    {
+      schema: {
+        tags: ['staff'],
+        operationId: 'listMerchants',
+        summary: 'List the merchants, by id',
+        security: [{ token: [] }],
+        querystring: Query.schema,
+        response: {
+          200: Type.Object(
+            { data: Type.Array(ListedMerchant), next_cursor: orNull },
+            { title: 'Merchants', examples: [{ data: [example], next_cursor: null }] },
+          ),
+          ...errorResponses(400, 401, 405, 422, 429, 503),
+        },
+      },
+    },
+    async ({ staff: { tenant }, query }) => {
+      const { name = null } = Query.read(query)
+      const limit = Number(query.limit ?? 50)
+      // One row more than the page holds shows whether another page follows.
+      const values = [tenant, query.cursor ?? '0', name, limit + 1]
+      const rows = await readInTenant<ListedMerchant>(pool, tenant, { name: 'list_merchants', text: listing, values })
+      const data = rows.slice(0, limit)
+      return { data, next_cursor: rows.length > limit ? String(data.at(-1)?.id) : null }
+    },
+  )
+}
+
+const listing = `
+  select m.merchant_id::float8 as id, m.name, m.email, m.rate_card, m.is_active, (
+    select coalesce(json_agg(json_build_object('id', business_id, 'name', name, 'is_default', is_default,
+      'is_active', is_active) order by business_id), '[]')
+    from businesses where tenant_id = $1 and merchant_id = m.merchant_id
+  ) as businesses, (
+    select count(*)::integer from (
+      select from orders where tenant_id = $1 and merchant_id = m.merchant_id
+        and created_at >= now() - make_interval(days => ${listedDays}) limit ${maxCounted}
+    ) recent
+  ) as recent_orders
+  from (
+    select merchant_id, name, email, rate_card, is_active from merchants
+    where tenant_id = $1 and merchant_id > $2::bigint and ($3::text is null or position(lower($3) in lower(name)) > 0)
+    order by merchant_id limit $4
+  ) m order by m.merchant_id`

@@ -1,0 +1,168 @@
+import { UsageError } from '@courier/shared/cli/command-line.ts'
+import * as commands from '@courier/shared/cli/token-commands.ts'
+import { type StaffRole, staffRoles } from '@courier/shared/contract/staff-roles.ts'
+import { isBadText } from '@courier/shared/http/field-errors.ts'
+import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { sql } from 'kysely'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { hashPassword } from './passwords.ts'
+import { type StaffRow, staffColumns } from './queries.ts'
+import { revokeLoginsOf } from './tokens.ts'
+
+export interface StaffRequest {
+  tenant: string
+  email: string
+}
+
+export interface NewStaff extends StaffRequest {
+  name: string
+  role: string
+}
+
+const maxNameLength = 100
+
+const roleOf = (text: string): StaffRole => {
+  const role = staffRoles.find(each => each === text)
+  if (!role) throw new UsageError(`--role must be one of ${staffRoles.join(', ')}, not ${text}`)
+  return role
+}
+
+const refusePassword = (password: string): void => {
+  if (password.length < 8 || password.length > 255)
+    throw new UsageError('the password must be 8 to 255 characters long')
+}
+
+const emailOf = (text: string): string => {
+  const email = text.trim().toLowerCase()
+  const [name, domain, ...rest] = email.split('@')
+  if (!name || !domain || rest.length > 0 || email.length > 255 || /\s/.test(email) || isBadText(email))
+    throw new UsageError(`--email must be an e-mail address, not ${text}`)
+  return email
+}
+
+const nameOf = (text: string): string => {
+  const name = text.trim()
+  if (!name || name.length > maxNameLength || isBadText(name) || /\p{Cc}/u.test(name))
+    throw new UsageError(`--name must be 1 to ${maxNameLength} characters on one line`)
+  return name
+}
+
+/**
+ * Creates a member of staff, or reactivates one that was deactivated. Throws UsageError for an unknown tenant, one who is
+ * there and a name that somebody else has: orders' timelines and the audit show it.
+ */
+export const addStaff = async (pool: pg.Pool, request: NewStaff, password: string, by = operator()) => {
+  const { tenant } = request
+  const [email, name, role] = [emailOf(request.email), nameOf(request.name), roleOf(request.role)]
+  refusePassword(password)
+  await commands.requireTenant(pool, tenant)
+  const password_hash = await hashPassword(password)
+  return inTenant(pool, tenant, async (tx: Tx) => {
+    await refuseTakenName(tx, tenant, email, name)
+    const added = await tx
+      .insertInto('staff')
+      .values({ tenant_id: tenant, email, name, role, password_hash })
+      .onConflict(conflict =>
+        conflict
+          .columns(['tenant_id', 'email'])
+          .doUpdateSet({
+            name: sql`excluded.name`,
+            role: sql`excluded.role`,
+            password_hash: sql`excluded.password_hash`,
+            is_active: sql.lit(true),
+          })
+          .where('staff.is_active', '=', sql.lit(false)),
+      )
+      .returning(staffColumns)
+      .executeTakeFirst()
+    if (!added) throw new UsageError(`there is a member of staff ${email} already`)
+    await audit(tx, tenant, by, 'staff.added', [name, role])
+    return toView(tenant, added)
+  })
+}
+
+const refuseTakenName = async (tx: Tx, tenant: string, email: string, name: string): Promise<void> => {
+  const other = await tx
+    .selectFrom('staff')
+    .select('email')
+    .where('tenant_id', '=', tenant)
+    .where('name', '=', name)
+    .where('email', '!=', email)
+    .executeTakeFirst()
+  if (other) throw new UsageError(`${other.email} of tenant ${tenant} has the name ${name} already`)
+}
+
+/** Within 5 seconds both services go by it. Throws UsageError for an unknown tenant or member of staff. */
+export const changeRole = (pool: pg.Pool, request: StaffRequest & { role: string }, by = operator()) => {
+  const role = roleOf(request.role)
+  return change(pool, request, { role }, async (tx, { name }) =>
+    audit(tx, request.tenant, by, 'staff.role_changed', [name, role]),
+  )
+}
+
+/** Ends the person's sessions. Throws UsageError for an unknown tenant or member of staff. */
+export const changeStaffPassword = async (pool: pg.Pool, request: StaffRequest, password: string, by = operator()) => {
+  refusePassword(password)
+  const password_hash = await hashPassword(password)
+  return change(pool, request, { password_hash }, endSessions(request.tenant, by, 'staff.password_changed'))
+}
+
+/** Refuses the person's logins, and ends its sessions. Throws UsageError for an unknown tenant or member of staff. */
+export const deactivateStaff = (pool: pg.Pool, request: StaffRequest, by = operator()) =>
+  change(pool, request, { is_active: false }, endSessions(request.tenant, by, 'staff.deactivated'))
+
+const endSessions =
+  (tenant: string, by: Actor, action: 'staff.password_changed' | 'staff.deactivated') =>
+  async (tx: Tx, { staff_id, name }: StaffRow): Promise<void> => {
+    await audit(tx, tenant, by, action, name)
+    const ended = await revokeLoginsOf(tx, tenant, 'staff_id', [staff_id])
+    if (ended.length > 0)
+      await audit(
+        tx,
+        tenant,
+        by,
+        'token.revoked',
+        ended.map(({ token_id }) => token_id),
+      )
+  }
+
+type Fields = { role: StaffRole } | { password_hash: string } | { is_active: false }
+
+const change = async (
+  pool: pg.Pool,
+  { tenant, email }: StaffRequest,
+  fields: Fields,
+  then: (tx: Tx, row: StaffRow) => Promise<void>,
+) => {
+  await commands.requireTenant(pool, tenant)
+  return inTenant(pool, tenant, async (tx: Tx) => {
+    const row = await tx
+      .updateTable('staff')
+      .set(fields)
+      .where('tenant_id', '=', tenant)
+      .where('email', '=', email.trim().toLowerCase())
+      .returning(staffColumns)
+      .executeTakeFirst()
+    if (!row) throw new UsageError(`the tenant ${tenant} has no member of staff ${email}`)
+    await then(tx, row)
+    return toView(tenant, row)
+  })
+}
+
+/** Those of one tenant, or of all, without their passwords. */
+export const listStaff = (pool: pg.Pool, tenant?: string) =>
+  commands.listTokens(pool, tenant, async (tx: Tx, id) => {
+    const rows = await tx
+      .selectFrom('staff')
+      .select([...staffColumns, 'created_at'])
+      .where('tenant_id', '=', id)
+      .orderBy('staff_id')
+      .execute()
+    return rows.map(row => ({ ...toView(id, row), created_at: row.created_at }))
+  })
+
+const toView = (tenant_id: string, { email, name, role, is_active }: StaffRow) => ({
+  ...{ tenant_id, email, name, role, is_active },
+})

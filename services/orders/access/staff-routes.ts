@@ -1,0 +1,111 @@
+import { operationsFor } from '@courier/shared/contract/staff-roles.ts'
+import { bearerToken, tenantOf, unauthenticated } from '@courier/shared/http/authenticate.ts'
+import { errorResponses } from '@courier/shared/http/errors.ts'
+import { acceptJson } from '@courier/shared/http/json-body.ts'
+import type { Staff } from '@courier/shared/http/staff.ts'
+import { refuseUnknownFields } from '@courier/shared/http/validator.ts'
+import { audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { revokeToken } from '@courier/shared/postgres/tokens.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { staff } from './accounts.ts'
+import type { LoginDependencies } from './login.ts'
+import { LoginHeaders, logInAt } from './login-request.ts'
+import type { TokenReader } from './merchant.ts'
+import { findStaffOf } from './queries.ts'
+import { CurrentStaff, exampleStaff, LoggedInStaff, StaffLogin } from './staff-schema.ts'
+
+const tags = ['staff']
+/** The one request of staff without a token. */
+export const staffLogin: FastifyPluginAsyncTypebox<{ dependencies: LoginDependencies }> = async (
+  app,
+  { dependencies },
+) => {
+  acceptJson(app)
+  refuseUnknownFields(app)
+  app.addHook('onRequest', async request => {
+    tenantOf(request)
+  })
+  app.post(
+    '/login',
+    {
+      schema: {
+        tags,
+        operationId: 'logInStaff',
+        summary: 'Log in',
+        description:
+          'Creates a bearer token for orders and the notifier. A person has up to 50; one more revokes the least recently used.',
+        headers: LoginHeaders,
+        body: StaffLogin,
+        response: { 200: LoggedInStaff, ...errorResponses(400, 405, 413, 415, 422, 429, 503) },
+      },
+    },
+    async request => {
+      const { tenant, account, success } = await logInAt(staff, dependencies, request)
+      request.log.info({ tenant, staff_id: account.staff_id }, 'staff.logged_in')
+      const { name, email, role } = account
+      return { ...success, staff: { name, email, role } }
+    },
+  )
+}
+
+/** The member of staff itself, and the end of its session. */
+export const staffSession: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller: TokenReader }> = async (
+  app,
+  { pool, findCaller },
+) => {
+  const security = [{ token: [] }]
+  app.get(
+    '/me',
+    {
+      schema: {
+        tags,
+        operationId: 'getCurrentStaff',
+        summary: 'The member of staff of the token, and what its role may do',
+        security,
+        response: {
+          200: Type.Object({ data: CurrentStaff }, { examples: [{ data: exampleStaff }] }),
+          ...errorResponses(400, 401, 405, 429, 503),
+        },
+      },
+    },
+    async request => ({ data: await readStaff(pool, request.staff) }),
+  )
+  app.post(
+    '/logout',
+    {
+      schema: {
+        tags,
+        operationId: 'logOutStaff',
+        summary: 'Log out',
+        description: 'Ends the token of the request: within five seconds every process of both services refuses it.',
+        security,
+        response: {
+          200: Type.Object({ message: Type.Literal('success') }, { examples: [{ message: 'success' }] }),
+          ...errorResponses(400, 401, 405, 413, 415, 429, 503),
+        },
+      },
+    },
+    async request => {
+      await endSession(pool, request.staff)
+      findCaller.forget(request.staff.tenant, bearerToken(request.headers.authorization) ?? '')
+      return { message: 'success' as const }
+    },
+  )
+}
+
+const readStaff = async (pool: pg.Pool, { tenant, name, role, tokenId }: Staff): Promise<CurrentStaff> => {
+  const found = await inTenant(pool, tenant, (tx: Tx) => findStaffOf(tx, tenant, tokenId))
+  if (!found) throw unauthenticated()
+  const { email, ...of } = found
+  return { name, email, role, tenant: of, operations: operationsFor(role) }
+}
+
+const endSession = (pool: pg.Pool, { tenant, tokenId, actor }: Staff) =>
+  inTenant(pool, tenant, async (tx: Tx) => {
+    await revokeToken(tx, tenant, tokenId)
+    await audit(tx, tenant, actor, 'staff.logged_out', tokenId)
+  })

@@ -1,0 +1,59 @@
+import { operationsFor, staffOperations, staffRoles } from '@courier/shared/contract/staff-roles.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import { loginFields } from './login-request.ts'
+
+const role = Type.Union(staffRoles.map(each => Type.Literal(each)))
+
+export const StaffLogin = Type.Object(loginFields, {
+  title: 'StaffLogin',
+  examples: [{ email: 'dispatcher@courier.example', password: 'courier-demo' }],
+})
+
+export const LoggedInStaff = Type.Object(
+  {
+    message: Type.Literal('success'),
+    token: Type.String({ description: 'The bearer token of further requests, at orders and at the notifier.' }),
+    expires_at: Type.String({ description: 'When the token expires.' }),
+    staff: Type.Object({ name: Type.String(), email: Type.String(), role }),
+  },
+  {
+    title: 'LoggedInStaff',
+    examples: [
+      {
+        message: 'success',
+        token: 'courier_…',
+        expires_at: '2026-02-20T07:06:23.000Z',
+        staff: { name: 'Nimali Silva', email: 'dispatcher@courier.example', role: 'dispatcher' },
+      },
+    ],
+  },
+)
+
+export const CurrentStaff = Type.Object(
+  {
+    name: Type.String(),
+    email: Type.Union([Type.String(), Type.Null()], { description: 'null for a token that the operator made.' }),
+    role,
+    tenant: Type.Object({
+      id: Type.String(),
+      name: Type.String(),
+      currency: Type.String(),
+      country: Type.String(),
+      time_zone: Type.String(),
+    }),
+    operations: Type.Array(Type.String(), {
+      maxItems: staffOperations.length,
+      description: 'The operations of orders and of the notifier that the role may call, by operationId.',
+    }),
+  },
+  { title: 'CurrentStaff' },
+)
+export type CurrentStaff = Static<typeof CurrentStaff>
+
+export const exampleStaff: CurrentStaff = {
+  name: 'Nimali Silva',
+  email: 'dispatcher@courier.example',
+  role: 'dispatcher',
+  tenant: { id: 'demo', name: 'Demo Couriers', currency: 'LKR', country: 'LK', time_zone: 'Asia/Colombo' },
+  operations: operationsFor('dispatcher'),
+}

@@ -1,0 +1,66 @@
+import { StaffTokenHolders, StaffTokens } from '@courier/shared/contract/staff-tokens.ts'
+import { errorResponses } from '@courier/shared/http/errors.ts'
+import { acceptJson } from '@courier/shared/http/json-body.ts'
+import { requireService } from '@courier/shared/http/service.ts'
+import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { type Caller, findCallers } from './tokens.ts'
+
+/** 100 tokens of tenants with the longest names have 16 KB. */
+const maxBodyBytes = 32_768
+
+/** Whose a token of staff is, for the notifier. */
+export const staffTokens: FastifyPluginAsyncTypebox<{ pool: pg.Pool; serviceToken: string }> = async (
+  app,
+  { pool, serviceToken },
+) => {
+  acceptJson(app)
+  app.addHook('onRequest', requireService(serviceToken))
+  app.post(
+    '/internal/staff-tokens',
+    {
+      bodyLimit: maxBodyBytes,
+      schema: {
+        tags: ['internal'],
+        operationId: 'findStaffTokens',
+        summary: 'Whose staff tokens these are',
+        description: 'By their hashes, read from the database each time. With SERVICE_TOKEN.',
+        security: [{ service: [] }],
+        body: StaffTokens,
+        response: { 200: StaffTokenHolders, ...errorResponses(400, 401, 413, 415, 422, 429, 503) },
+      },
+    },
+    async ({ body }) => ({ now: new Date().toISOString(), data: (await findHolders(pool, body)).map(toHolder) }),
+  )
+}
+
+type Wanted = StaffTokens['tokens']
+
+/** In the order of the tokens. */
+const findHolders = async (pool: pg.Pool, { tokens }: StaffTokens): Promise<(Caller | undefined)[]> => {
+  const known = new Set(await findTenantIds(pool))
+  const found = new Map<string, Caller>()
+  for (const [tenant, wanted = []] of Map.groupBy(tokens, ({ tenant }) => tenant))
+    if (known.has(tenant)) for (const [key, caller] of await findInTenant(pool, tenant, wanted)) found.set(key, caller)
+  return tokens.map(({ tenant, hash }) => found.get(`${tenant} ${hash}`))
+}
+
+const findInTenant = async (pool: pg.Pool, tenant: string, wanted: Wanted): Promise<[string, Caller][]> => {
+  const hashes = [...new Set(wanted.map(({ hash }) => hash))].map(hash => Buffer.from(hash, 'hex'))
+  const callers = await inTenant(pool, tenant, (tx: Tx) => findCallers(tx, tenant, hashes))
+  return [...callers].map(([hash, caller]) => [`${tenant} ${Buffer.from(hash, 'base64').toString('hex')}`, caller])
+}
+
+const isOver = ({ expiresAt }: Caller): boolean => expiresAt !== null && expiresAt.getTime() <= Date.now()
+
+const toHolder = (caller: Caller | undefined): StaffTokenHolders['data'][number] =>
+  caller?.staffName && !isOver(caller)
+    ? {
+        token_id: caller.tokenId,
+        name: caller.staffName,
+        role: caller.role,
+        expires_at: caller.expiresAt?.toISOString() ?? null,
+      }
+    : null

@@ -1,0 +1,115 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import { LRUCache } from 'lru-cache'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { addDays, daysOf } from './days.ts'
+import { findStatuses } from './status-queries.ts'
+import { classOf, deliveredKeys, failedAttemptKeys } from './statuses.ts'
+
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+
+const dayCounts = {
+  created: count('Orders created.'),
+  delivered: count('Deliveries.'),
+  failed: count('Delivery attempts that failed, each once.'),
+}
+const Day = Type.Object({ date: Type.String(), ...dayCounts }, { title: 'OrderDay' })
+type Day = Static<typeof Day>
+
+const listedDays = 30
+
+export const Today = Type.Object(
+  {
+    date: Type.String({ description: 'Today, in the time zone of the courier company.' }),
+    time_zone: Type.String(),
+    new: count('Orders created today.'),
+    moving: count('Orders under way now: picked up or on their way to it, and neither delivered nor returned.'),
+    failed: count('Delivery attempts that failed today.'),
+    delivered: count('Deliveries of today.'),
+    days: Type.Array(Day, { description: `The last ${listedDays} days, today last.` }),
+  },
+  { title: 'Today' },
+)
+export type Today = Static<typeof Today>
+
+export const exampleToday: Today = {
+  ...{ date: '2026-02-19', time_zone: 'Asia/Colombo', new: 120, moving: 410, failed: 7, delivered: 98 },
+  days: [{ date: '2026-02-19', created: 120, delivered: 98, failed: 7 }],
+}
+
+/** How old the figures of today may be. */
+const todayMilliseconds = 5_000
+/** Of days that are over. At first those of the last one may lack what was written at midnight. */
+const earlierMilliseconds = 86_400_000
+const yesterdayMilliseconds = 3_600_000
+
+/** The figures of a tenant's day and of the days before. Processes keep them for some seconds: requests in between cost nothing. */
+export const createToday = (pool: pg.Pool): ((tenant: string) => Promise<Today>) => {
+  const earlier = new LRUCache<string, Day>({ max: 100_000, noUpdateTTL: true })
+  const current = new LRUCache<string, Today>({
+    max: 10_000,
+    ttl: todayMilliseconds,
+    fetchMethod: tenant => inTenant(pool, tenant, (tx: Tx) => readToday(tx, tenant, earlier)),
+  })
+  return tenant => current.forceFetch(tenant)
+}
+
+const readToday = async (tx: Tx, tenant: string, earlier: LRUCache<string, Day>): Promise<Today> => {
+  const [{ rows }, statuses] = await Promise.all([tx.client.query(settings, [tenant]), findStatuses(tx, tenant)])
+  const { date, time_zone } = rows[0]
+  const moving = [...statuses.keys()].filter(key => classOf(key) === 'under_way')
+  const find = async (day: string): Promise<Day> => {
+    const known = day === date ? undefined : earlier.get(`${tenant} ${day}`)
+    return known ?? (await countDay(tx, tenant, day))
+  }
+  // Pipelined: the connection runs them one after another.
+  const [{ rows: counted }, ...days] = await Promise.all([
+    tx.client.query({ name: 'count_moving', text: countMoving, values: [tenant, moving] }),
+    ...daysOf(addDays(date, 1 - listedDays), date).map(find),
+  ])
+  for (const day of days.slice(0, -1)) {
+    const ttl = day.date === addDays(date, -1) ? yesterdayMilliseconds : earlierMilliseconds
+    earlier.set(`${tenant} ${day.date}`, day, { ttl })
+  }
+  const { created, delivered, failed } = days.at(-1) as Day
+  return { date, time_zone, new: created, moving: counted[0].moving, failed, delivered, days }
+}
+
+const settings =
+  'select time_zone, (now() at time zone time_zone)::date::text as date from tenants where tenant_id = $1'
+
+const countMoving = `
+  select count(*)::integer as moving from orders where tenant_id = $1 and status_key = any($2::text[])`
+
+const countDay = async (tx: Tx, tenant: string, date: string): Promise<Day> => {
+  const { rows } = await tx.client.query({ name: 'count_day', text: ofDay, values: [tenant, date] })
+  return { date, ...rows[0] }
+}
+
+const literals = (keys: readonly string[]): string => keys.map(key => `'${key}'`).join(', ')
+const during = (column: string): string => `${column} >= (select first from day) and ${column} < (select last from day)`
+
+/**
+ * An attempt counts where it begins to fail, not at each status on the way back. The keys are in the text: with parameters a
+ * generic plan could not use the partial index of these events.
+ */
+const ofDay = `
+  with day as materialized (
+    select $2::date::timestamp at time zone time_zone as first, ($2::date + 1)::timestamp at time zone time_zone as last
+    from tenants where tenant_id = $1
+  )
+  select (
+    select count(*)::integer from orders where tenant_id = $1 and ${during('created_at')}
+  ) as created, (
+    select count(*)::integer from order_events
+    where tenant_id = $1 and status_key in (${literals(deliveredKeys)}) and ${during('happened_at')}
+  ) as delivered, (
+    select count(*)::integer from order_events failed left join lateral (
+      select status_key from order_events
+      where tenant_id = $1 and waybill_number = failed.waybill_number and event_id < failed.event_id
+      order by event_id desc limit 1
+    ) before on true
+    where failed.tenant_id = $1 and failed.status_key in (${literals(failedAttemptKeys)}) and ${during('failed.happened_at')}
+      and (before.status_key is null or before.status_key not in (${literals(failedAttemptKeys)}))
+  ) as failed`

@@ -1,0 +1,64 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { MissingRate } from '../catalogue/findings.ts'
+import type { Tx } from '../database/tables.ts'
+import { addMissing, type MissingCount } from './queries.ts'
+
+interface Asking {
+  readonly tenant: string
+  readonly merchantId: string
+}
+
+export interface RateGaps {
+  /** Counts in memory alone. */
+  record(by: Asking, missing: readonly MissingRate[]): void
+  /** Stores what was counted. Never rejects. */
+  flush(): Promise<void>
+  close(): Promise<void>
+}
+
+const flushMilliseconds = 5_000
+/** Combinations of all merchants between two flushes; others are not counted. */
+const maxInMemory = 10_000
+
+/**
+ * Counts the combinations that rate cards lack, and stores the counts every few seconds: a killed process loses them. What could not
+ * be stored stays in memory, within its bounds.
+ */
+export const createRateGaps = (pool: pg.Pool, logger: Logger): RateGaps => {
+  let counts = new Map<string, MissingCount>()
+  let timer: NodeJS.Timeout | undefined
+  let flushing = Promise.resolve()
+
+  const add = (count: MissingCount): void => {
+    const key = `${count.tenant} ${count.merchantId} ${count.origin} ${count.destination}`
+    const known = counts.get(key)
+    if (known) known.parcels += count.parcels
+    else if (counts.size < maxInMemory) counts.set(key, count)
+    timer ??= setTimeout(flush, flushMilliseconds).unref()
+  }
+  const store = async (): Promise<void> => {
+    clearTimeout(timer)
+    timer = undefined
+    const taken = Map.groupBy(counts.values(), ({ tenant }) => tenant)
+    counts = new Map()
+    for (const [tenant, missing] of taken)
+      await inTenant(pool, tenant, (tx: Tx) => addMissing(tx, tenant, missing)).catch(err => {
+        logger.warn({ err, tenant }, 'rate_gaps.not_stored')
+        missing.forEach(add)
+      })
+  }
+  const flush = (): Promise<void> => {
+    flushing = flushing.then(store)
+    return flushing
+  }
+  return {
+    record: ({ tenant, merchantId }, missing) => {
+      for (const { origin, destination, parcels } of missing)
+        add({ tenant, merchantId, origin: origin.id, destination: destination.id, parcels })
+    },
+    flush,
+    close: () => flush().finally(() => clearTimeout(timer)),
+  }
+}

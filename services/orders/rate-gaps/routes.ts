@@ -1,0 +1,72 @@
+import { errorResponses } from '@courier/shared/http/errors.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { LRUCache } from 'lru-cache'
+import type pg from 'pg'
+import { type Catalogues, freshCatalogue } from '../catalogue/catalogue.ts'
+import { keptDays } from './queries.ts'
+import type { RateGaps } from './recorder.ts'
+import { exampleGap, RateGap, reportGaps } from './report.ts'
+
+export interface RateGapOptions {
+  pool: pg.Pool
+  catalogues: Catalogues
+  gaps: RateGaps
+}
+
+const Query = Type.Object({
+  limit: Type.Optional(
+    Type.String({
+      maxLength: 3,
+      pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$',
+      must: 'be a whole number, 1 to 200',
+      description: 'Default: 50.',
+      documented: { type: 'integer', minimum: 1, maximum: 200 },
+    }),
+  ),
+  days: Type.Optional(
+    Type.String({
+      maxLength: 2,
+      pattern: '^([1-9]|[1-8][0-9]|90)$',
+      must: `be a whole number, 1 to ${keptDays}`,
+      description: 'The last days, today included. Default: 30.',
+      documented: { type: 'integer', minimum: 1, maximum: keptDays },
+    }),
+  ),
+})
+
+/** A report reads many orders: whoever asks for the same meanwhile shares it. */
+const keptMilliseconds = 5_000
+
+/** What rate cards lack. */
+export const rateGaps: FastifyPluginAsyncTypebox<RateGapOptions> = async (app, { pool, catalogues, gaps }) => {
+  const reports = new LRUCache<string, RateGap[], { days: number; limit: number; tenant: string }>({
+    max: 1_000,
+    ttl: keptMilliseconds,
+    fetchMethod: async (_key, _stale, { context: { tenant, ...wanted } }) => {
+      await gaps.flush()
+      return reportGaps(pool, await freshCatalogue(catalogues, tenant), wanted)
+    },
+  })
+  app.get(
+    '/rate-gaps',
+    {
+      schema: {
+        tags: ['staff'],
+        operationId: 'listRateGaps',
+        summary: 'Combinations of cities that rate cards lack, most wanted first',
+        description: 'Those that merchants asked for or have orders of, while their card has no rate for them now.',
+        security: [{ token: [] }],
+        querystring: Query,
+        response: {
+          200: Type.Object({ data: Type.Array(RateGap) }, { title: 'RateGaps', examples: [{ data: [exampleGap] }] }),
+          ...errorResponses(400, 401, 405, 422, 429, 503),
+        },
+      },
+    },
+    async ({ staff: { tenant }, query: { days = '30', limit = '50' } }) => {
+      const context = { tenant, days: Number(days), limit: Number(limit) }
+      return { data: await reports.forceFetch(`${tenant} ${days} ${limit}`, { context }) }
+    },
+  )
+}

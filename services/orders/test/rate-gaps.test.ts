@@ -1,0 +1,93 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { pino } from 'pino'
+import t from 'tap'
+import type { Tx } from '../database/tables.ts'
+import { createOrdersHousekeeping } from '../housekeeping.ts'
+import { createRateGaps } from '../rate-gaps/recorder.ts'
+import { ordersFixture } from './orders-fixture.ts'
+import { batch, order, tenantFile } from './tenant.ts'
+
+const file = tenantFile()
+const { bulk, request, staffGet, rows, pool, apply, makeOfBooks, booksToken, app } = await ordersFixture(t, { file })
+
+const toJaffna = (more = {}) => order({ destination_city_id: 3000, ...more })
+let asked = 0
+/** Each differs from the last: equal reports are shared for some seconds. */
+const gaps = async (query = '') => (await staffGet(`/rate-gaps?limit=${200 - asked++}${query}`)).body.data
+const jaffna = { id: 3000, name: 'Jaffna', state: 'Jaffna' }
+const kotte = { id: 1500, name: 'Kotte', state: 'Colombo' }
+
+t.test('refused batches, dry runs and quotes count; what is booked does not', async t => {
+  t.strictSame(await gaps(), [])
+  t.equal((await bulk(batch([order({}), toJaffna(), toJaffna()]))).status, 422)
+  t.equal((await bulk(batch([toJaffna()]), { query: '?dry_run=true' })).status, 422)
+  t.equal((await bulk(batch([toJaffna(), order({ customer_name: 7 })]))).status, 422)
+  const quote = { general_data: { origin_city_id: 1500 }, order_data: [{ destination_city_id: 3000, weight: 1 }] }
+  t.equal((await request('POST', '/api/public/merchant/order/quote', quote)).status, 422)
+  t.equal((await bulk(batch([order({})]))).status, 200)
+  const [gap, ...others] = await gaps()
+  t.strictSame(others, [])
+  t.match(gap, { origin: kotte, destination: jaffna, asked_for: 5, orders: 0, more_merchants: 0 })
+  t.match(gap.merchants, [{ name: 'Lanka Shoes', rate_card: 'standard' }])
+})
+
+t.test('the most wanted come first, of several merchants together, and what has a rate by now is left out', async t => {
+  t.equal(
+    (await bulk(batch(Array(7).fill(toJaffna()), { merchant_business_id: 7300 }), { token: booksToken })).status,
+    422,
+  )
+  const fromGalle = batch([order({})], { origin_city_id: 2100 })
+  t.equal((await bulk(fromGalle)).status, 422)
+  const found = await gaps()
+  t.match(found, [
+    { destination: jaffna, asked_for: 12, merchants: [{ name: 'Ceylon Books' }, { name: 'Lanka Shoes' }] },
+    { origin: { name: 'Galle' }, asked_for: 1 },
+  ])
+  t.equal((await staffGet('/rate-gaps?limit=1')).body.data.length, 1)
+  const [card] = file.rate_cards
+  card?.rates.push({ from: 'metro', to: 'north', first_kg: 600, each_extra_kg: 100 })
+  await apply(file)
+  t.match(await gaps(), [{ origin: { name: 'Galle' } }])
+})
+
+t.test('orders of combinations that have no rate any more count, and old days are out of the period', async t => {
+  await makeOfBooks(['DM00000071', 'DM00000072'], { destination_city_id: 3000 })
+  file.rate_cards[0]?.rates.pop()
+  await apply(file)
+  t.match((await gaps())[0], { destination: jaffna, asked_for: 12, orders: 2 })
+  await rows(`update rate_gaps set day = day - 31`)
+  t.match(await gaps(), [{ destination: jaffna, asked_for: 0, orders: 2 }])
+  t.match((await gaps('&days=90'))[0], { asked_for: 12 })
+  await rows(`update rate_gaps set day = day - 61`)
+  await createOrdersHousekeeping(pool, pino({ level: 'silent' })).clean()
+  t.strictSame(await rows('select 1 from rate_gaps'), [])
+})
+
+const city = (id: number) => ({ id, name: '', postalCode: null, state: { id: 1, name: '' } })
+
+t.test('memory is bounded, counts survive a database that is away, and closing stores them', async t => {
+  let isAway = true
+  const flaky = new Proxy(pool, {
+    get: (target, name) =>
+      name === 'connect' && isAway ? () => Promise.reject(new Error('away')) : Reflect.get(target, name),
+  })
+  const recorder = createRateGaps(flaky, pino({ level: 'silent' }))
+  const merchant = { tenant: 'demo', merchantId: '1' }
+  for (let id = 1; id <= 10_050; id++)
+    recorder.record(merchant, [{ origin: city(1500), destination: city(id), parcels: 2 }])
+  await recorder.flush()
+  recorder.record(merchant, [{ origin: city(1500), destination: city(1), parcels: 3 }])
+  isAway = false
+  await recorder.close()
+  const [stored] = await rows('select count(*)::int, sum(asked_for)::int from rate_gaps')
+  t.strictSame(stored, { count: 10_000, sum: 20_003 })
+  const late = createRateGaps(pool, pino({ level: 'silent' }))
+  late.record(merchant, [{ origin: city(1500), destination: city(20_000), parcels: 1 }])
+  await late.close()
+  t.strictSame(await rows('select 1 from rate_gaps where destination_city_id = 20000'), [], 'asks for all there is')
+  t.equal((await inTenant(pool, 'other', (tx: Tx) => tx.client.query('select from rate_gaps'))).rowCount, 0)
+  await rows('delete from rate_gaps')
+  await bulk(batch([toJaffna()]))
+  await app.close()
+  t.equal((await rows('select 1 from rate_gaps')).length, 1)
+})

@@ -1,0 +1,101 @@
+import t from 'tap'
+import { createToday } from '../orders/today.ts'
+import { ordersFixture, refusal } from './orders-fixture.ts'
+
+const { make, makeOfBooks, move, rows, pool, staffGet, staffOf, get, apply, ordersOptions } = await ordersFixture(t)
+
+const confirmed = { initial_status_key: 'key_2' }
+const toRider = [5, 6, 8, 9, 10, 11, 12]
+const moveAlong = async (waybills: string[], keys: number[]): Promise<void> => {
+  for (const key of keys) {
+    const { status } = await move(waybills, `key_${key}`)
+    if (status !== 200) throw new Error(`${waybills} to ${key}: ${status}`)
+  }
+}
+
+t.test(
+  'what was created, failed and delivered today and on the days before, in the time zone of the tenant',
+  async t => {
+    await make(['DM00000001', 'DM00000002', 'DM00000003', 'DM00000004'], confirmed)
+    await makeOfBooks(['DM00000005'])
+    await moveAlong(['DM00000001', 'DM00000002'], [...toRider])
+    await moveAlong(['DM00000001'], [15, 17, 16, 12, 15, 16, 12, 13])
+    await moveAlong(['DM00000002'], [13])
+    await moveAlong(['DM00000003'], [5])
+    const { rows: clock } = await pool.query(`select (now() at time zone 'Asia/Colombo')::date::text as today`)
+    const { today } = clock[0]
+    const midnight = `$1::date::timestamp at time zone 'Asia/Colombo'`
+    await rows(
+      `update orders set created_at = ${midnight} - interval '1 ms' where waybill_number = 'DM00000004'`.replace(
+        '$1',
+        `'${today}'`,
+      ),
+    )
+    await rows(
+      `update order_events set happened_at = ${midnight} - interval '29 days' where waybill_number = 'DM00000002' and status_key = 'key_13'`.replace(
+        '$1',
+        `'${today}'`,
+      ),
+    )
+    const { status, body } = await staffGet('/today')
+    t.equal(status, 200)
+    const { days, ...now } = body.data
+    t.strictSame(now, { date: today, time_zone: 'Asia/Colombo', new: 4, moving: 1, failed: 2, delivered: 1 })
+    t.equal(days.length, 30)
+    t.strictSame(days[29], { date: today, created: 4, delivered: 1, failed: 2 })
+    t.match(days[28], { created: 1, delivered: 0, failed: 0 })
+    t.match(days[0], { created: 0, delivered: 1, failed: 0 })
+  },
+)
+
+t.test('the figures are kept for some seconds, and are those of one tenant', async t => {
+  await make(['DM00000011'])
+  t.equal((await staffGet('/today')).body.data.new, 4)
+  t.equal((await createToday(pool)('demo')).new, 5)
+  await apply({ tenant: { ...fileOf('other') }, states: [], rate_cards: [], merchants: [] })
+  const token = await staffOf('Ruwan', 'other')
+  const { data } = (await staffGet('/today', { token, tenant: 'other' })).body
+  t.match(data, { new: 0, moving: 0, failed: 0, delivered: 0, time_zone: 'UTC' })
+  t.ok(ordersOptions.pool === pool)
+})
+
+const fileOf = (id: string) => ({
+  ...{ id, name: 'Other Couriers', currency: 'USD', country: 'LK', time_zone: 'UTC', secondary_phone: true },
+  waybills: { mode: 'auto' as const, format: 'OT########' },
+})
+
+t.test('staff list the merchants, by part of the name and page by page', async t => {
+  const { body } = await staffGet('/merchant')
+  t.equal(body.next_cursor, null)
+  t.match(body.data, [
+    {
+      ...{ name: 'Lanka Shoes', email: 'shop@example.com', rate_card: 'standard', is_active: true, recent_orders: 5 },
+      businesses: [
+        { id: 7290, name: 'Lanka Shoes Online', is_default: true, is_active: true },
+        { id: 7291, name: 'Lanka Shoes Outlet', is_default: false, is_active: true },
+      ],
+    },
+    { name: 'Ceylon Books', recent_orders: 1 },
+  ])
+  t.notOk('password_hash' in body.data[0])
+  const first = (await staffGet('/merchant?limit=1')).body
+  const second = (await staffGet(`/merchant?limit=1&cursor=${first.next_cursor}`)).body
+  t.strictSame([...first.data, ...second.data], body.data)
+  t.equal(second.next_cursor, null)
+  const namesOf = async (query: string) =>
+    (await staffGet(`/merchant?${query}`)).body.data.map(({ name }: { name: string }) => name)
+  t.strictSame(await namesOf('name=BOOK'), ['Ceylon Books'])
+  t.strictSame(await namesOf('filter[name]=%25'), [], 'a percent sign is no pattern')
+  t.strictSame(
+    (await staffGet('/merchant?limit=0')).body,
+    refusal({ limit: ['The limit field must be a whole number, 1 to 200.'] }),
+  )
+})
+
+t.test('staff read the set of statuses as merchants do, and where an order may go from here', async t => {
+  t.strictSame((await staffGet('/status')).body.data, (await get('/order/status-list')).body.data)
+  const { data } = (await staffGet('/order/DM00000003')).body
+  t.strictSame(data.moves, [{ status_key: 'key_6', name: 'PICKED UP', color: 'info' }])
+  t.strictSame((await staffGet('/order/DM00000001')).body.data.moves, [])
+  t.notOk('moves' in (await get('/order/DM00000003')).body.data)
+})

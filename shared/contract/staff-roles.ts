@@ -1,0 +1,59 @@
+/** What a member of staff may do (docs/staff.md#roles). */
+export const staffRoles = ['viewer', 'dispatcher', 'messenger', 'admin'] as const
+export type StaffRole = (typeof staffRoles)[number]
+
+const dispatch: readonly StaffRole[] = ['dispatcher', 'admin']
+const message: readonly StaffRole[] = ['messenger', 'admin']
+const administrate: readonly StaffRole[] = ['admin']
+
+/** Who may call the operations of staff, by operationId. A service with one that is not here does not start. */
+const roles: Readonly<Record<string, readonly StaffRole[]>> = {
+  // Orders.
+  getCurrentStaff: staffRoles,
+  logOutStaff: staffRoles,
+  listAllOrders: staffRoles,
+  getAnyOrder: staffRoles,
+  getToday: staffRoles,
+  listStaffStatuses: staffRoles,
+  listMerchants: staffRoles,
+  listRateGaps: staffRoles,
+  listCustomerRequests: staffRoles,
+  moveOrders: dispatch,
+  editAnyOrder: dispatch,
+  decideCustomerRequest: dispatch,
+  printAnyLabel: dispatch,
+  printAnyLabels: dispatch,
+  printRunSheet: dispatch,
+  // The notifier.
+  listMessages: staffRoles,
+  summariseMessages: staffRoles,
+  getMessage: staffRoles,
+  getTimeline: staffRoles,
+  getConversation: staffRoles,
+  listTemplates: staffRoles,
+  listChannels: staffRoles,
+  preflightMessages: message,
+  sendMessage: message,
+  sendMessages: message,
+  cancelMessage: message,
+  resendMessage: message,
+  optOut: message,
+  optIn: message,
+  getCosts: message,
+  putChannel: administrate,
+  registerChannel: administrate,
+  checkChannel: administrate,
+  resumeChannel: administrate,
+  syncTemplates: administrate,
+}
+
+/** The operations of staff of both services. */
+export const staffOperations: readonly string[] = Object.keys(roles)
+
+/** Who may call an operation; undefined for one that is not of staff. */
+export const rolesFor = (operationId: string): readonly StaffRole[] | undefined =>
+  Object.hasOwn(roles, operationId) ? roles[operationId] : undefined
+
+/** The operations of both services that a role may call. */
+export const operationsFor = (role: StaffRole): string[] =>
+  staffOperations.filter(operationId => roles[operationId]?.includes(role))

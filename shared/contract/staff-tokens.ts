@@ -1,0 +1,62 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { UtcTime } from './order-events.ts'
+import { staffRoles } from './staff-roles.ts'
+
+export const maxTokensPerRequest = 100
+
+/** The body of `POST /internal/staff-tokens`: whose are these tokens? A token itself is never sent. */
+export const StaffTokens = Type.Object(
+  {
+    tokens: Type.Array(
+      Type.Object({
+        tenant: Type.String({ minLength: 1, maxLength: 63 }),
+        hash: Type.String({
+          maxLength: 64,
+          pattern: '^[0-9a-f]{64}$',
+          description: 'SHA-256 of the token, in hexadecimal.',
+        }),
+      }),
+      { minItems: 1, maxItems: maxTokensPerRequest },
+    ),
+  },
+  {
+    title: 'StaffTokens',
+    examples: [
+      { tokens: [{ tenant: 'demo', hash: '9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08' }] },
+    ],
+  },
+)
+export type StaffTokens = Static<typeof StaffTokens>
+
+const StaffToken = Type.Object({
+  token_id: Type.String(),
+  name: Type.String({ description: 'Of the member of staff.' }),
+  role: Type.Union(staffRoles.map(role => Type.Literal(role))),
+  expires_at: Type.Union([UtcTime, Type.Null()]),
+})
+
+/** The holder of each token, in the order of the request; null for one that is unknown, expired, revoked or not of staff. */
+export const StaffTokenHolders = Type.Object(
+  {
+    now: { ...UtcTime, description: 'The time of orders, by which `expires_at` counts.' },
+    data: Type.Array(Type.Union([StaffToken, Type.Null()]), { maxItems: maxTokensPerRequest }),
+  },
+  {
+    title: 'StaffTokenHolders',
+    examples: [
+      {
+        now: '2026-02-19T19:06:23.000Z',
+        data: [
+          {
+            token_id: 'tok_0123456789ab',
+            name: 'Nimali Silva',
+            role: 'dispatcher',
+            expires_at: '2026-02-20T07:06:23.000Z',
+          },
+          null,
+        ],
+      },
+    ],
+  },
+)
+export type StaffTokenHolders = Static<typeof StaffTokenHolders>

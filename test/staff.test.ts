@@ -1,0 +1,238 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import {
+  operationsFor,
+  rolesFor,
+  type StaffRole,
+  staffOperations,
+  staffRoles,
+} from '@courier/shared/contract/staff-roles.ts'
+import { newToken } from '@courier/shared/postgres/tokens.ts'
+import Fastify from 'fastify'
+import { pino } from 'pino'
+import t from 'tap'
+import { readDocuments } from '../dev/openapi.ts'
+import { startProxy } from '../dev/tcp-proxy.ts'
+import { createOrdersClient } from '../services/notifier/orders-client/http-client.ts'
+import { build as buildNotifier, serviceToken } from '../services/notifier/test/portal.ts'
+import { addStaff, changeRole, deactivateStaff } from '../services/orders/access/staff-commands.ts'
+import { createTokenFor } from '../services/orders/access/token-commands.ts'
+import { build as buildOrders } from '../services/orders/test/build.ts'
+import type { OpenApi } from '../shared/http/openapi.ts'
+import { admitStaff } from '../shared/http/staff.ts'
+
+const password = 'courier-demo'
+const log: string[] = []
+const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(line) })
+const linesOf = (event: string): string[] => log.filter(line => line.includes(event))
+
+const limits = { tokenDays: 30, staffHours: 12, triesPerEmail: 100, triesPerAddress: 100 }
+const { app: orders, pool, rows } = await buildOrders(t, { logger, login: limits })
+await orders.listen({ host: '127.0.0.1', port: 0 })
+const { port } = orders.addresses()[0] as { port: number }
+/** Where the notifier finds orders. */
+const place = { host: '127.0.0.1', port }
+const proxy = await startProxy(place)
+t.teardown(proxy.close)
+const client = createOrdersClient({ url: `http://127.0.0.1:${proxy.port}`, serviceToken, logger })
+t.teardown(client.close)
+/** Of every look-up, how many tokens. */
+const lookUps: number[] = []
+const counted: typeof client = {
+  ...client,
+  findStaff: tokens => {
+    lookUps.push(tokens.length)
+    return client.findStaff(tokens)
+  },
+}
+/** By which the notifier's clock is ahead. */
+const clock = { ahead: 0 }
+const now = () => performance.now() + clock.ahead
+const notifier = await buildNotifier(t, 1_000_000, counted, {}, { logger, sessions: { now, pauseMilliseconds: 50 } })
+const documents = await readDocuments()
+
+const apps = { orders, notifier: notifier.app }
+type Service = keyof typeof apps
+
+const send = async (service: Service, method: string, url: string, token: string, payload?: unknown) => {
+  const headers = {
+    authorization: `Bearer ${token}`,
+    'x-tenant': 'demo',
+    ...(payload !== undefined && { 'content-type': 'application/json' }),
+  }
+  const response = await apps[service].inject({
+    method: method.toUpperCase() as 'GET',
+    url,
+    headers,
+    ...(payload !== undefined && { payload: JSON.stringify(payload) }),
+  })
+  return { status: response.statusCode, headers: response.headers, body: response.body }
+}
+
+const tokens: string[] = []
+const add = (role: StaffRole, name: string) =>
+  addStaff(pool, { tenant: 'demo', email: `${name}@courier.example`, name, role }, password)
+const logIn = async (name: string): Promise<string> => {
+  const payload = { email: `${name}@courier.example`, password }
+  const { token } = JSON.parse((await send('orders', 'POST', '/api/staff/login', '', payload)).body)
+  tokens.push(token)
+  return token
+}
+const signIn = async (role: StaffRole, name: string): Promise<string> => {
+  await add(role, name)
+  return logIn(name)
+}
+
+const list: Record<Service, string> = { orders: '/api/staff/order', notifier: '/api/messages' }
+/** Of a read at orders and at the notifier. */
+const statuses = async (token: string): Promise<number[]> =>
+  Promise.all((['orders', 'notifier'] as const).map(async name => (await send(name, 'GET', list[name], token)).status))
+
+/** The operations of staff, as the documents have them. */
+const operations = (Object.entries(documents) as [Service, OpenApi][]).flatMap(([service, { paths }]) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, operation]) => ({ service, path, method, ...operation })),
+  ),
+)
+
+t.test('the table has the operations of staff of both documents, and no others', async t => {
+  const isOfStaff = ({ service, path, security }: (typeof operations)[number]): boolean =>
+    (service === 'notifier' || path.startsWith('/api/staff')) && !!security?.some(scheme => 'token' in scheme)
+  const ofStaff = operations.filter(isOfStaff).map(({ operationId }) => operationId)
+  t.strictSame(ofStaff.sort(), [...staffOperations].sort())
+  for (const operation of operations)
+    t.equal('403' in operation.responses, isOfStaff(operation) || operation.operationId === 'verifyWebhook')
+  for (const role of staffRoles) t.ok(operationsFor('admin').length >= operationsFor(role).length)
+})
+
+t.test('a route of staff without roles keeps its service from starting', async t => {
+  const app = Fastify()
+  admitStaff(
+    app,
+    Object.assign(async () => undefined, { forget: () => {} }),
+    1,
+  )
+  t.throws(() => app.get('/api/new', { schema: { operationId: 'new' } as object }, () => ''), /no roles for new/)
+  t.throws(() => app.get('/api/new', () => ''), /has no roles/)
+  t.equal(rolesFor('toString'), undefined)
+})
+
+for (const role of staffRoles)
+  t.test(`${role}: refused is what the table says, before the body is read, in both services`, async t => {
+    const token = await signIn(role, `${role}-one`)
+    for (const { service, path, method, operationId = '', requestBody } of operations) {
+      const allowed = rolesFor(operationId)
+      if (!allowed || operationId === 'logOutStaff') continue
+      const url = path.replace(/\{\w+\}/g, '1A')
+      const { status, body } = await send(service, method, url, token, requestBody && [])
+      if (allowed.includes(role)) t.notOk([401, 403, 500].includes(status), `${operationId}: ${status} ${body}`)
+      else {
+        const message = `Your role, ${role}, may not do this. Allowed: ${allowed.join(', ')}.`
+        t.strictSame([status, JSON.parse(body)], [403, { message, code: 'role_forbidden' }], operationId)
+      }
+    }
+    t.strictSame(await statuses(token), [200, 200], 'refusals are no guesses')
+  })
+
+t.test('the notifier knows the person: its audit names it, with the token', async t => {
+  const token = await signIn('messenger', 'Ruwani')
+  const { status } = await send('notifier', 'POST', '/api/conversations/0770000101/opt-out', token, { reason: 'asked' })
+  t.equal(status, 200)
+  const [{ token_id }] = await rows(`select token_id from tokens where staff_name = 'Ruwani'`)
+  t.match(
+    await notifier.rows(`select actor_kind, actor, token_id from audit where action = 'conversation.opted_out'`),
+    [{ actor_kind: 'staff', actor: 'Ruwani', token_id }],
+  )
+})
+
+t.test('within five seconds both services go by another role, a deactivation and a logout', async t => {
+  const [changed, gone, left] = await Promise.all(['A', 'B', 'C'].map(name => signIn('viewer', name)))
+  for (const token of [changed, gone, left]) t.strictSame(await statuses(token as string), [200, 200])
+  await changeRole(pool, { tenant: 'demo', email: 'a@courier.example', role: 'admin' })
+  await deactivateStaff(pool, { tenant: 'demo', email: 'b@courier.example' })
+  await send('orders', 'POST', '/api/staff/logout', left as string)
+  const start = performance.now()
+  const move = async (name: Service, url: string) => (await send(name, 'POST', url, changed as string, [])).status
+  const isDone = async () =>
+    JSON.stringify([
+      await move('orders', '/api/staff/order/status'),
+      await move('notifier', '/api/messages'),
+      await statuses(gone as string),
+      await statuses(left as string),
+    ]) === '[422,422,[401,401],[401,401]]'
+  while (!(await isDone()) && performance.now() - start < 8_000) await delay(50)
+  const seconds = (performance.now() - start) / 1000
+  t.ok(seconds < 5, `${seconds.toFixed(2)} s`)
+})
+
+t.test('a token that nobody knows costs orders one look-up, however many requests come with it', async t => {
+  const { token } = newToken()
+  lookUps.length = 0
+  const all = await Promise.all(Array.from({ length: 50 }, () => send('notifier', 'GET', '/api/messages', token)))
+  t.ok(all.every(({ status }) => status === 401))
+  t.ok(lookUps.length <= 2, `${lookUps}`)
+  lookUps.length = 0
+  for (const garbage of ['courier_x', token.slice(0, -1), `${token.slice(0, -1)}!`])
+    t.equal((await send('notifier', 'GET', '/api/messages', garbage)).status, 401)
+  t.equal((await send('notifier', 'GET', '/api/messages', notifier.token)).status, 200)
+  t.same(lookUps, [], 'nothing of garbage, nor of its own tokens')
+})
+
+t.test(
+  'a token of staff that the operator made in orders is an admin in the notifier; a merchant is nobody',
+  async t => {
+    const staff = await createTokenFor(pool, { tenant: 'demo', staff: 'Portal' })
+    t.strictSame(await statuses(staff.token), [200, 200])
+    const merchant = await createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
+    t.strictSame(await statuses(merchant.token), [401, 401])
+  },
+)
+
+t.test('while orders is away the notifier goes on for 60 s with whom it knows', async t => {
+  const token = await signIn('viewer', 'Kasun')
+  const soonOver = await signIn('viewer', 'Malini')
+  await rows(`update tokens set expires_at = now() + interval '40 s' where staff_name = 'Malini'`)
+  const stranger = await signIn('viewer', 'Nuwan')
+  const read = (which: string) => send('notifier', 'GET', '/api/messages', which)
+  for (const known of [token, soonOver]) t.equal((await read(known)).status, 200)
+  await proxy.cut()
+  clock.ahead += 3_000
+  t.strictSame([(await read(token)).status, (await read(soonOver)).status], [200, 200])
+  const refused = await read(stranger)
+  t.equal(refused.status, 503)
+  t.match(JSON.parse(refused.body), { code: 'unavailable', message: /orders service does not respond.*repeat/ })
+  t.ok(Number(refused.headers['retry-after']) >= 1)
+  clock.ahead += 40_000
+  t.strictSame([(await read(token)).status, (await read(soonOver)).status], [200, 503], 'it would have expired')
+  clock.ahead += 17_500
+  t.equal((await read(token)).status, 503)
+  t.equal((await read(notifier.token)).status, 200, "the notifier's own tokens need no orders")
+  t.equal(linesOf('staff_tokens.unconfirmed').length, 1, 'logged once')
+  await proxy.restore()
+  while ((await read(token)).status === 503) await delay(100)
+  t.equal((await read(token)).status, 200)
+  t.equal(linesOf('staff_tokens.confirmed_again').length, 1)
+})
+
+t.test('with orders of a version that has no staff its tokens are unknown to the notifier', async t => {
+  const old = createServer((_request, response) => response.writeHead(404).end('{}')).listen(0, '127.0.0.1')
+  await once(old, 'listening')
+  t.teardown(() => old.close())
+  await proxy.cut()
+  place.port = (old.address() as AddressInfo).port
+  await proxy.restore()
+  clock.ahead += 100_000
+  t.equal((await send('notifier', 'GET', '/api/messages', tokens[0] as string)).status, 401)
+})
+
+t.test('no log line has a token, its hash or a password', async t => {
+  const text = log.join('\n')
+  t.ok(text.length > 0)
+  for (const token of tokens) t.notOk(text.includes(token.slice('courier_'.length)))
+  const hashes = await rows('select hash from tokens')
+  for (const { hash } of hashes)
+    for (const form of ['hex', 'base64', 'base64url']) t.notOk(text.includes(hash.toString(form)))
+  t.notOk(text.includes(password))
+})
