@@ -83,7 +83,7 @@ const fill = async () => {
   await book(590, 0)
   await giveMonth()
   const { data } = await book(12, 1)
-  const waybill: string = data[0]
+  const [waybill]: string[] = data
   for (const [status_key, note] of [['key_2'], ['key_9'], ['key_10', 'Van 4'], ['key_11'], ['key_12', 'Rider Saman']])
     await post('/api/staff/order/status', tokens.staff.token, {
       waybill_numbers: [waybill],
@@ -98,10 +98,10 @@ const fill = async () => {
   await delay(20_000)
   await giveDay()
   await delay(6_000)
-  return waybill
+  return data.slice(0, 5)
 }
 
-const draw = async (waybill: string): Promise<void> => {
+const draw = async ([waybill = '', ...scanned]: string[]): Promise<void> => {
   const executablePath = process.env.CHROME ?? '/usr/bin/chromium'
   const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
   const page = await browser.newPage({ viewport: { width: 1100, height: 700 }, colorScheme: 'light' })
@@ -119,11 +119,13 @@ const draw = async (waybill: string): Promise<void> => {
   await page.locator('.bubble').waitFor()
   await page.locator('h1').focus()
   await save('parcel')
-  if (await page.locator('nav a[href="#/scan"]').count()) {
-    await page.goto(`${notifier}/portal/#/scan`)
-    await delay(500)
-    await save('scan')
+  await page.goto(`${notifier}/portal/#/scan`)
+  for (const text of [...scanned, 'DM09999999']) {
+    await page.locator('#scan').fill(text)
+    await page.keyboard.press('Enter')
+    await page.locator('.scanned', { hasText: text }).waitFor()
   }
+  await save('scan')
   await browser.close()
 }
 

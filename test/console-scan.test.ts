@@ -60,9 +60,9 @@ if (browser) {
 
   t.test('parcels are scanned and moved without a mouse; who is refused is named and left out', async t => {
     const [first = '', second = '', third = ''] = await make({ customer_name: attack }, {}, {})
-    t.match(await scan(page, first, true), /^✓ Taken.*CONFIRMED/)
-    t.match(await scan(page, `https://courier.example/t/demo/${second}`), `✓ Taken ${second} CONFIRMED`)
-    t.match(await scan(page, third, true), /^✓ Taken/)
+    t.match(await scan(page, first, true), /^✓ Accepted.*CONFIRMED/)
+    t.match(await scan(page, `https://courier.example/t/demo/${second}`), `✓ Accepted ${second} CONFIRMED`)
+    t.match(await scan(page, third, true), /^✓ Accepted/)
     t.match(await scan(page, third), /^✗ Refused.*in the list already/)
     t.match(await scan(page, 'DM99999999'), /^✗ Refused.*No parcel has this number/)
     t.match(await scan(page, attack), `✗ Refused ${attack} This is no waybill number.`)
