@@ -1,5 +1,6 @@
 import { CustomerActionResults, type CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { StaffTokenHolders } from '@courier/shared/contract/staff-tokens.ts'
+import { notFound } from '@courier/shared/http/paths.ts'
 import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Logger } from 'pino'
@@ -24,6 +25,10 @@ const checkHolders = TypeCompiler.Compile(StaffTokenHolders)
 const checkResults = TypeCompiler.Compile(CustomerActionResults)
 /** Of the request itself: not of its token, its time or its rate, nor of a version without the route. */
 const refusals = [400, 413, 415, 422]
+
+/** Of orders itself: a proxy responds 404 too, while there is no orders behind it. */
+const lacksRoute = (body: unknown): boolean =>
+  (body as { message?: unknown } | undefined)?.message === notFound().message
 
 /** Talks to orders over HTTP. An invalid response counts as unavailable and is logged. */
 export const createOrdersClient = ({
@@ -61,7 +66,7 @@ export const createOrdersClient = ({
     const result = await orders.post('/internal/staff-tokens', { tokens })
     if (result.kind === 'unreachable') return { kind: 'unavailable', reason: result.reason }
     const { status, body } = result
-    if (status === 404) return { kind: 'found', now: 0, holders: [] }
+    if (status === 404 && lacksRoute(body)) return { kind: 'found', now: 0, holders: [] }
     if (status === 200 && checkHolders.Check(body) && body.data.length === tokens.length)
       return { kind: 'found', now: Date.parse(body.now), holders: body.data }
     return { kind: 'unavailable', reason: `invalid response, status ${status}` }
