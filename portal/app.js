@@ -1,9 +1,14 @@
 import { orders, readSettings } from './api.js'
 import { getLanguage, languages, readLanguage, setLanguage, t } from './i18n.js'
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from './preact.js'
+import { Channels } from './screens/channels.js'
 import { Find } from './screens/find.js'
+import { Gaps } from './screens/gaps.js'
+import { Merchants } from './screens/merchants.js'
 import { Parcel } from './screens/parcel.js'
+import { Scan } from './screens/scan.js'
 import { SignIn } from './screens/sign-in.js'
+import { Templates } from './screens/templates.js'
 import { Today } from './screens/today.js'
 import { changeSession, may, useSession } from './session.js'
 
@@ -13,6 +18,11 @@ const screens = {
   today: { Screen: Today },
   find: { Screen: Find, needs: 'listAllOrders' },
   parcel: { Screen: Parcel, needs: 'getAnyOrder', isHidden: true },
+  scan: { Screen: Scan, needs: 'getAnyOrder' },
+  channels: { Screen: Channels, needs: 'listChannels' },
+  templates: { Screen: Templates, needs: 'listTemplates' },
+  merchants: { Screen: Merchants, needs: 'listMerchants' },
+  gaps: { Screen: Gaps, needs: 'listRateGaps' },
 }
 
 /** `#/parcel/DM00000001?x=y` @param {string} hash */

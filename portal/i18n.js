@@ -37,8 +37,10 @@ export const named = (group, name) => {
 export const number = value => value.toLocaleString(locales[language])
 
 /** @param {number | string} amount @param {string} currency */
-export const money = (amount, currency) =>
-  `${currency} ${Number(amount).toLocaleString(locales[language], { maximumFractionDigits: 4 })}`
+export const money = (amount, currency) => {
+  const minimumFractionDigits = Number.isInteger(Number(amount)) ? 0 : 2
+  return `${currency} ${Number(amount).toLocaleString(locales[language], { minimumFractionDigits, maximumFractionDigits: 4 })}`
+}
 
 /** @param {Intl.DateTimeFormatOptions} options */
 const format = options => (/** @type {string} */ iso) =>

@@ -29,7 +29,7 @@ export const OrderSnapshot = Type.Object(
     note: nullable,
     /** Whether no move leads from the status. Orders of version 0.1.0 does not say so. */
     is_final: Type.Optional(Type.Boolean()),
-    /** The page of the parcel. Absent where orders has no PUBLIC_URL, and from orders of version 0.2.0. */
+    /** The page of the parcel. Absent where orders has no PUBLIC_URL, and from orders of version 0.1.0. */
     tracking_url: Type.Optional(Type.String()),
   },
   { title: 'OrderSnapshot' },

@@ -71,7 +71,7 @@ const counting = `
     ${counted(`status = 'queued'`)} as queued, ${counted(`status = 'held'`)} as held,
     ${counted(`status = 'unknown' and message_id >= $2`)} as unknown,
     ${counted(`status = 'failed' and message_id >= $2`)} as failed,
-    (select count(*)::integer from channels where tenant_id = $1 and state = 'paused') as paused_channels
+    (select count(*)::integer from channels where tenant_id = $1 and (state = 'paused' or proven_at is null)) as paused_channels
   from (select coalesce(time_zone, 'UTC') as name from tenants where tenant_id = $1) zone`
 
 const sends = `

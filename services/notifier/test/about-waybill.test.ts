@@ -5,7 +5,7 @@ import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { findOrders } from '../orders-client/find-orders.ts'
 import { createOrdersClient } from '../orders-client/http-client.ts'
-import { standIn } from './orders-stand-in.ts'
+import { standIn, withoutPage } from './orders-stand-in.ts'
 import { build, serviceToken } from './portal.ts'
 
 const prepare = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
@@ -51,6 +51,30 @@ t.test("fields of the order fill the texts, and its customer's phone stands for 
   t.same(textsOf(rows[4]), ['LKR 4500 for Lanka Shoes Online', '-'])
   t.equal(state.asked.length, 5)
 })
+
+t.test(
+  'the page of the parcel fills texts and ends of addresses; without PUBLIC_URL of orders it is an error',
+  async t => {
+    const { call, stored } = await prepare(t, {}, withoutPage('DM00000002'))
+    const of = (waybill_number: string, text = 'Here: {{ tracking_url }}') => {
+      const { template } = saying([text], {})
+      const button = {
+        type: 'button',
+        sub_type: 'url',
+        index: '0',
+        parameters: [{ type: 'text', text: '?to={{tracking_url}}' }],
+      }
+      return { waybill_number, template: { ...template, components: [...template.components, button] } }
+    }
+    t.equal((await call('POST', '/api/messages', of('DM00000001'))).status, 202)
+    t.same(textsOf((await stored())[0]), [
+      'Here: https://courier.example/t/demo/DM00000001',
+      '?to=https%3A%2F%2Fcourier.example%2Ft%2Fdemo%2FDM00000001',
+    ])
+    const { status, body } = await call('POST', '/api/messages', of('DM00000002', 'Hello'))
+    t.same([status, body.errors], [422, { template: ['The order has no {{tracking_url}}: orders needs PUBLIC_URL.'] }])
+  },
+)
 
 t.test('a message that says all itself asks nobody, whatever it is about', async t => {
   const { call, stored, state } = await prepare(t)

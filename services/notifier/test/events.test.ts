@@ -6,7 +6,7 @@ import { recordInbound } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { createNotifierHousekeeping } from '../housekeeping.ts'
 import { phoneNumberId, until } from './fixture.ts'
-import { orderEvent } from './orders-stand-in.ts'
+import { orderEvent, withoutPage } from './orders-stand-in.ts'
 import { build, type PortalOptions, serviceToken } from './portal.ts'
 import { giveRules } from './rules-of-demo.ts'
 
@@ -35,6 +35,20 @@ const prepare = async (t: Test, options: PortalOptions = {}, rules?: unknown[]) 
     built.rows('select recipient, status, error_meaning, waybill_number, template from messages order by message_id')
   return { ...built, start, deliver, counted, queued }
 }
+
+t.test('a rule that names the page of the parcel fails where orders sends none', async t => {
+  const rule = { on: 'order.created', template: 'order_created', language: 'en_US', header: ['{{waybill_number}}'] }
+  const body = ['{{customer_name}}', '{{tracking_url}}', '{{cod}}']
+  const { deliver, queued } = await prepare(t, {}, [{ ...rule, body }])
+  await deliver([orderEvent('a'), orderEvent('b', withoutPage('DM00000002'))])
+  t.match(await queued(), [
+    {
+      status: 'queued',
+      template: { components: [{}, { parameters: [{}, { text: 'https://courier.example/t/demo/DM00000001' }] }] },
+    },
+    { status: 'failed', error_meaning: 'The order has no {{tracking_url}}: orders needs PUBLIC_URL.' },
+  ])
+})
 
 const many = (count: number): OrderEvent[] =>
   Array.from({ length: count }, (_, n) =>

@@ -16,6 +16,10 @@ export const orderFacts = (more: Partial<OrderSnapshot> = {}): OrderSnapshot => 
   ...more,
 })
 
+/** An order of an orders service without PUBLIC_URL. */
+export const withoutPage = (waybill_number: string) =>
+  ({ waybill_number, tracking_url: undefined }) as unknown as Partial<OrderSnapshot>
+
 export const orderEvent = (
   id: string,
   order: Partial<OrderSnapshot> = {},

@@ -40,12 +40,13 @@ export const exampleToday: Today = {
 
 /** How old the figures of today may be. */
 const todayMilliseconds = 5_000
-/** Of days that are over: only moves that ended at midnight may be missing. */
-const earlierMilliseconds = 3_600_000
+/** Of days that are over. At first those of the last one may lack what was written at midnight. */
+const earlierMilliseconds = 86_400_000
+const yesterdayMilliseconds = 3_600_000
 
 /** The figures of a tenant's day and of the days before. Processes keep them for some seconds: requests in between cost nothing. */
 export const createToday = (pool: pg.Pool): ((tenant: string) => Promise<Today>) => {
-  const earlier = new LRUCache<string, Day>({ max: 100_000, ttl: earlierMilliseconds })
+  const earlier = new LRUCache<string, Day>({ max: 100_000, noUpdateTTL: true })
   const current = new LRUCache<string, Today>({
     max: 10_000,
     ttl: todayMilliseconds,
@@ -67,7 +68,10 @@ const readToday = async (tx: Tx, tenant: string, earlier: LRUCache<string, Day>)
     tx.client.query({ name: 'count_moving', text: countMoving, values: [tenant, moving] }),
     ...daysOf(addDays(date, 1 - listedDays), date).map(find),
   ])
-  for (const day of days) if (day.date !== date) earlier.set(`${tenant} ${day.date}`, day)
+  for (const day of days.slice(0, -1)) {
+    const ttl = day.date === addDays(date, -1) ? yesterdayMilliseconds : earlierMilliseconds
+    earlier.set(`${tenant} ${day.date}`, day, { ttl })
+  }
   const { created, delivered, failed } = days.at(-1) as Day
   return { date, time_zone, new: created, moving: counted[0].moving, failed, delivered, days }
 }

@@ -2,7 +2,7 @@ import t from 'tap'
 import { build, serviceToken } from './build.ts'
 import { batch, order } from './tenant.ts'
 
-const { app, bulk, rows, token } = await build(t)
+const { app, bulk, rows, token } = await build(t, { publicUrl: 'https://track.example/courier' })
 
 const ask = async (tenant: string, waybill: string, authorization?: string) => {
   const headers = { authorization: authorization ?? `Bearer ${serviceToken}` }
@@ -45,6 +45,7 @@ t.test('the notifier reads an order, with its timeline newest first', async t =>
     status_name: 'RECEIVED TO ORIGIN WAREHOUSE',
     note: 'shelf 4',
     is_final: false,
+    tracking_url: `https://track.example/courier/t/demo/${waybill}`,
     customer_secondary_phone: '0712223334',
     edits: [
       { fields: ['cod'], at: '2026-02-19T20:14:00.000Z', staff_name: 'Ruwan', by: 'staff', reason: 'the shop called' },

@@ -2,6 +2,7 @@ import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { pino } from 'pino'
 import type { Test } from 'tap'
+import type { OrdersOptions } from '../app.ts'
 import { Relay, type RelayOptions } from '../outbox/relay.ts'
 import { build, serviceToken } from './build.ts'
 import { startReceiver } from './receiver.ts'
@@ -15,9 +16,9 @@ export const clientOf = (t: Test, baseUrl: string) => {
 }
 
 /** The application with a relay that is not started, a receiver for it, and ways to fill and read the outbox. */
-export const outboxFixture = async (t: Test) => {
+export const outboxFixture = async (t: Test, options: Partial<OrdersOptions> = {}) => {
   const receiver = await startReceiver(t)
-  const app = await build(t, { notifier: clientOf(t, receiver.url) })
+  const app = await build(t, { notifier: clientOf(t, receiver.url), ...options })
   const { bulk, rows, tokenOf, apply, database } = app
 
   /** Books a batch of so many orders. */

@@ -11,7 +11,7 @@ const statusesByWaybill = (events: Iterable<OrderEvent>): Record<string, string[
 }
 
 t.test('a booked batch is delivered at once, with every field that a template may name', async t => {
-  const { relay, receiver, bulk, depth } = await outboxFixture(t)
+  const { relay, receiver, bulk, depth } = await outboxFixture(t, { publicUrl: 'https://track.example/' })
   relay.start()
   await waitUntil('an idle relay', () => delay(200, true))
   const started = performance.now()
@@ -41,6 +41,7 @@ t.test('a booked batch is delivered at once, with every field that a template ma
     status_name: 'CONFIRMED',
     note: null,
     is_final: false,
+    tracking_url: `https://track.example/t/demo/${waybill}`,
   })
   await waitUntil('the outbox is empty', async () => (await depth()) === 0)
 })

@@ -1,0 +1,120 @@
+// What was scanned: waybills, and what the service says of each. Only the waybills outlive the page.
+import { orders } from './api.js'
+import { t } from './i18n.js'
+import { useEffect, useRef, useState } from './preact.js'
+import { getSession } from './session.js'
+
+export const maxScanned = 500
+const atOnce = 6
+/** What could not be read is read again. */
+const againSeconds = 5
+
+/** @typedef {{ waybill: string, order?: any, error?: any, refusal?: string, isRead: boolean }} Item */
+
+const storageKey = () => {
+  const { tenant, me } = getSession()
+  return `courier.scan ${tenant} ${me?.email ?? me?.name}`
+}
+
+/** @returns {string[]} */
+const readStored = () => {
+  try {
+    return JSON.parse(sessionStorage.getItem(storageKey()) ?? '[]')
+  } catch {
+    return []
+  }
+}
+
+/** A waybill as it was typed, or as the end of the address that the QR code of a label has. @param {string} text */
+export const waybillIn = text => {
+  const waybill = decode(/^https?:\/\/\S+\/t\/[^/]+\/([^/?#]+)/.exec(text.trim())?.[1] ?? text.trim())
+  return /^[\x21-\x7e]{1,50}$/.test(waybill) && /[0-9A-Z]/.test(waybill) ? waybill : undefined
+}
+
+/** @param {string} text */
+const decode = text => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The newest first. */
+export const useScanList = () => {
+  const [, redraw] = useState(0)
+  const items = useRef(/** @type {Map<string, Item> | null} */ (null))
+  items.current ??= new Map(readStored().map(waybill => [waybill, { waybill, isRead: false }]))
+  const list = items.current
+  const show = () => {
+    sessionStorage.setItem(storageKey(), JSON.stringify([...list.keys()]))
+    redraw(count => count + 1)
+  }
+  const set = (/** @type {string} */ waybill, /** @type {Partial<Item>} */ changes) => {
+    const item = list.get(waybill)
+    if (item) list.set(waybill, { ...item, ...changes })
+  }
+  /** Resolves to the item as it is then; undefined: it was dropped meanwhile. */
+  const check = async (/** @type {string} */ waybill) => {
+    await orders(`/api/staff/order/${encodeURIComponent(waybill)}`).then(
+      ({ data }) => set(waybill, { order: data, error: undefined, isRead: true }),
+      error => set(waybill, { order: undefined, error, isRead: true }),
+    )
+    show()
+    return list.get(waybill)
+  }
+  const checkAll = async (/** @type {string[]} */ waybills) => {
+    const left = [...waybills]
+    const next = async () => {
+      for (let waybill = left.shift(); waybill !== undefined; waybill = left.shift()) await check(waybill)
+    }
+    await Promise.all(Array.from({ length: atOnce }, next))
+  }
+  useEffect(() => {
+    checkAll([...list.keys()])
+    const isUnread = (/** @type {Item} */ { error }) => error && error.status !== 404
+    const timer = setInterval(() => {
+      if (getSession().token) checkAll([...list.values()].filter(isUnread).map(({ waybill }) => waybill))
+    }, againSeconds * 1000)
+    return () => clearInterval(timer)
+  }, [])
+  return {
+    items: [...list.values()].toReversed(),
+    has: (/** @type {string} */ waybill) => list.has(waybill),
+    isFull: () => list.size >= maxScanned,
+    add: (/** @type {string} */ waybill) => {
+      list.set(waybill, { waybill, isRead: false })
+      show()
+      return check(waybill)
+    },
+    drop: (/** @type {string[]} */ waybills) => {
+      for (const waybill of waybills) list.delete(waybill)
+      show()
+    },
+    set: (/** @type {string[]} */ waybills, /** @type {(item: Item) => Partial<Item>} */ change) => {
+      for (const waybill of waybills) set(waybill, change(/** @type {Item} */ (list.get(waybill) ?? {})))
+      show()
+    },
+    check,
+    checkAll,
+  }
+}
+
+/** The moves that any of the items may make, those that all may make first. @param {Item[]} items */
+export const movesOf = items => {
+  const moves = new Map()
+  for (const { order } of items)
+    for (const move of order?.moves ?? [])
+      moves.set(move.status_key, { ...move, count: (moves.get(move.status_key)?.count ?? 0) + 1 })
+  return [...moves.values()].toSorted((a, b) => b.count - a.count)
+}
+
+/** Why an item may not move there; undefined: it may. @param {Item} item @param {string} statusKey */
+export const refusalOf = ({ order, error, refusal, isRead }, statusKey) => {
+  if (!isRead) return t('scan.reading')
+  if (!order) return error?.status === 404 ? t('scan.unknown') : (error?.message ?? t('scan.reading'))
+  if (refusal) return refusal
+  if (statusKey && !order.moves.some(move => move.status_key === statusKey))
+    return t('scan.illegal', { status: order.status.name })
+  return undefined
+}

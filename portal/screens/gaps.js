@@ -1,0 +1,37 @@
+import { orders, withQuery } from '../api.js'
+import { number, t } from '../i18n.js'
+import { html, useState } from '../preact.js'
+import { Field, Live, Panel, Table, Time, useLive } from '../ui.js'
+
+const periods = [7, 30, 90]
+
+const placeOf = ({ name, state }) => html`<span>${name}<br /><span class="soft">${state}</span></span>`
+
+const columns = () => [
+  { name: 'origin', label: t('from'), show: row => placeOf(row.origin) },
+  { name: 'destination', label: t('to'), show: row => placeOf(row.destination) },
+  { name: 'asked_for', label: t('gaps.asked'), align: 'number', show: row => number(row.asked_for) },
+  { name: 'orders', label: t('gaps.orders'), align: 'number', show: row => number(row.orders) },
+  {
+    name: 'merchants',
+    label: t('gaps.merchants'),
+    show: row => html`<ul class="plain">${row.merchants.map(({ id, name, rate_card }) => html`<li key=${id}>${name} <span class="soft">${rate_card}</span></li>`)}
+      ${row.more_merchants > 0 && html`<li class="soft">${t('gaps.more', { count: number(row.more_merchants) })}</li>`}</ul>`,
+  },
+  { name: 'last_at', label: t('gaps.last'), show: row => html`<${Time} at=${row.last_at} />` },
+]
+
+/** What merchants want to ship and have no rate for. */
+export const Gaps = () => {
+  const [days, setDays] = useState('30')
+  const gaps = useLive(signal => orders(withQuery('/api/staff/rate-gaps', { days, limit: 100 }), { signal }), 0, [days])
+  return html`<h1 tabindex="-1">${t('gaps.title')}</h1>
+    <p class="notice">${t('gaps.hint')}</p>
+    <${Panel} title=${t('gaps.wanted')}>
+      <${Field} id="gap-days" label=${t('gaps.period')} value=${days} onChange=${event => setDays(event.target.value)}>
+        ${periods.map(count => html`<option key=${count} value=${count}>${t('gaps.days', { count: number(count) })}</option>`)}
+      <//>
+      <${Live} of=${gaps} lines=${6}>${({ data }) => html`
+        <${Table} caption=${t('gaps.wanted')} columns=${columns()} rows=${data.map(row => ({ ...row, id: `${row.origin.id} ${row.destination.id}` }))} empty=${t('gaps.empty')} />`}<//>
+    <//>`
+}

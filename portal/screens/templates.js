@@ -1,0 +1,64 @@
+import { notifier, withQuery } from '../api.js'
+import { number, t } from '../i18n.js'
+import { html, useState } from '../preact.js'
+import { may } from '../session.js'
+import { announce, Badge, Button, ErrorText, Field, Live, Panel, Table, useAction, useLive } from '../ui.js'
+
+const kinds = { APPROVED: 'good', REJECTED: 'bad', DISABLED: 'bad', PAUSED: 'warn' }
+
+/** What a customer reads, with the places of the parameters. */
+const previewOf = ({ components }) =>
+  components
+    .filter(({ type, text }) => typeof text === 'string' && /^(HEADER|BODY|FOOTER)$/i.test(type))
+    .map(({ text }) => text)
+    .join('\n')
+
+const columns = () => [
+  { name: 'name', label: t('templates.name'), show: row => html`<code>${row.name}</code>` },
+  { name: 'language', label: t('language') },
+  { name: 'category', label: t('templates.category') },
+  {
+    name: 'status',
+    label: t('status'),
+    show: row => html`<${Badge} kind=${kinds[row.status] ?? 'neutral'}>${row.status}<//>
+      ${row.held && html` <${Badge} kind="bad">${t('templates.held')}<//>`}
+      ${row.budget_paused_at && html` <${Badge} kind="warn">${t('templates.budget')}<//>`}`,
+  },
+  { name: 'preview', label: t('templates.preview'), show: row => html`<p class="lines">${previewOf(row)}</p>` },
+]
+
+/** The catalogue of the account, as last synced. */
+export const Templates = () => {
+  const [name, setName] = useState('')
+  const [cursors, setCursors] = useState([''])
+  const list = useLive(
+    signal => notifier(withQuery('/api/templates', { name: name.trim(), cursor: cursors[0], limit: 100 }), { signal }),
+    0,
+    [name, cursors[0]],
+  )
+  const [synced, setSynced] = useState(/** @type {any} */ (null))
+  const sync = useAction(async () => {
+    const { message, data } = await notifier('/api/templates/sync', { method: 'POST', body: {} })
+    setSynced(data)
+    announce(message)
+    list.reload()
+  })
+  const rows = list.data?.data.map(row => ({ ...row, id: `${row.waba_id} ${row.name} ${row.language}` })) ?? []
+  return html`<h1 tabindex="-1">${t('menu.templates')}</h1>
+    <${Panel} title=${t('templates.title')}
+      aside=${may('syncTemplates') && html`<${Button} isBusy=${sync.isBusy} onClick=${() => sync.run()}>${t('templates.sync')}<//>`}>
+      <${ErrorText} error=${sync.error} />
+      ${synced && html`<p class="notice good">${t('templates.synced', { count: number(synced.templates), added: number(synced.added), changed: number(synced.changed), removed: number(synced.removed) })}</p>`}
+      <${Field} id="template-name" label=${t('templates.filter')} value=${name} autocomplete="off" spellcheck=${false} maxlength="512"
+        onInput=${event => {
+          setName(event.target.value)
+          setCursors([''])
+        }} />
+      <${Live} of=${list} lines=${6}>${data => html`
+        <${Table} caption=${t('menu.templates')} columns=${columns()} rows=${rows} empty=${t('templates.empty')} />
+        <div class="row">
+          ${cursors.length > 1 && html`<${Button} onClick=${() => setCursors(cursors.slice(1))}>${t('page.before')}<//>`}
+          ${data.next_cursor && html`<${Button} onClick=${() => setCursors([data.next_cursor, ...cursors])}>${t('page.next')}<//>`}
+        </div>`}<//>
+    <//>`
+}

@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs'
+import type { Page } from 'playwright-core'
+import t from 'tap'
+import { createTokenFor } from '../services/orders/access/token-commands.ts'
+import { batch, order } from '../services/orders/test/tenant.ts'
+import { findBarriers, launchBrowser, widthOf } from './browser.ts'
+import { openConsole, signIn, startConsole, tabTo } from './console.ts'
+
+const browser = await launchBrowser(t)
+if (browser) {
+  const { url, orders, notifier } = await startConsole(t)
+  /** Shown as text wherever it comes from. */
+  const attack = '<img src=x onerror=alert(1)>'
+  const newToken = 'EAA<b>secret-of-a-channel</b>9876'
+  const staff = (await createTokenFor(orders.pool, { tenant: 'demo', staff: attack })).token
+  const make = async (...fields: object[]): Promise<string[]> =>
+    (await orders.bulk(batch(fields.map(each => order({ initial_status_key: 'key_2', ...each }))))).body.data
+  const moveBehind = (waybill: string, status_key: string) =>
+    orders.app.inject({
+      method: 'POST',
+      url: '/api/staff/order/status',
+      headers: { authorization: `Bearer ${staff}`, 'x-tenant': 'demo' },
+      payload: { waybill_numbers: [waybill], status_key, note: attack },
+    })
+  const statusesOf = async (waybills: string[]): Promise<string[]> => {
+    const text = 'select status_key from orders where waybill_number = any($1) order by waybill_number'
+    return (await orders.rows(text, [waybills])).map(({ status_key }: { status_key: string }) => status_key)
+  }
+  const openScan = async (options: Parameters<typeof openConsole>[3] = {}) => {
+    const opened = await openConsole(t, browser, url, options)
+    const { page } = opened
+    await signIn(page)
+    await page.addInitScript(`
+      tones = []
+      const start = OscillatorNode.prototype.start
+      OscillatorNode.prototype.start = function (...times) {
+        tones.push(this.frequency.value)
+        return start.apply(this, times)
+      }`)
+    await page.goto(`${url}#/scan`)
+    await page.reload()
+    await page.locator('#scan:focus').waitFor()
+    return opened
+  }
+  /** As a reader does, and what the page says then. */
+  const scan = async (page: Page, text: string, types = false): Promise<string> => {
+    const before = await page.evaluate<number>('tones.length')
+    if (types) await page.keyboard.type(text)
+    else await page.locator('#scan').fill(text)
+    await page.keyboard.press('Enter')
+    // The policy of the page forbids what waitForFunction does.
+    while ((await page.evaluate<number>('tones.length')) === before) await page.waitForTimeout(10)
+    await page.waitForTimeout(30)
+    return (await page.locator('.scanned').textContent()) ?? ''
+  }
+  const [high, low] = [1320, 165]
+
+  t.test('parcels are scanned and moved without a mouse; who is refused is named and left out', async t => {
+    const [first = '', second = '', third = ''] = await make({ customer_name: attack }, {}, {})
+    const { page, problems, urls } = await openScan()
+    t.match(await scan(page, first, true), /^✓ Taken.*CONFIRMED/)
+    t.match(await scan(page, `https://courier.example/t/demo/${second}`), `✓ Taken ${second} CONFIRMED`)
+    t.match(await scan(page, third, true), /^✓ Taken/)
+    t.match(await scan(page, third), /^✗ Refused.*in the list already/)
+    t.match(await scan(page, 'DM99999999'), /^✗ Refused.*No parcel has this number/)
+    t.match(await scan(page, attack), `✗ Refused ${attack} This is no waybill number.`)
+    t.strictSame(await page.evaluate('tones'), [high, high, high, low, low, low])
+    await tabTo(page, '#scan-status')
+    await page.keyboard.press('ArrowDown')
+    t.equal(await page.locator('#scan-status').inputValue(), 'key_3', 'the first move that they may make')
+    await page.locator('#scan-status').selectOption('key_5')
+    await page.getByText('1 cannot be moved:').waitFor()
+    await tabTo(page, '.notice button')
+    await page.keyboard.press('Enter')
+    await page.locator('#scan:focus').waitFor()
+    await moveBehind(third, 'key_9')
+    await tabTo(page, '#scan-note')
+    await page.keyboard.type(attack)
+    await tabTo(page, 'button.primary')
+    await page.keyboard.press('Enter')
+    await page
+      .locator('.refused', { hasText: `${third} is key_9 RECEIVED TO ORIGIN WAREHOUSE: it may move to` })
+      .waitFor()
+    t.strictSame(await statusesOf([first, second, third]), ['key_2', 'key_2', 'key_9'], 'all or none')
+    await tabTo(page, '.notice button')
+    await page.keyboard.press('Enter')
+    await tabTo(page, 'button.primary')
+    await page.keyboard.press('Enter')
+    await page.locator('tbody .badge', { hasText: 'PICKUP RIDER ASSIGNED' }).nth(1).waitFor()
+    t.strictSame(await statusesOf([first, second, third]), ['key_5', 'key_5', 'key_9'])
+    await page.reload()
+    await page.locator('tbody .badge', { hasText: 'PICKUP RIDER ASSIGNED' }).nth(1).waitFor()
+    t.strictSame(
+      await page.evaluate(
+        `JSON.parse(Object.entries(sessionStorage).find(([key]) => key.startsWith('courier.scan'))[1])`,
+      ),
+      [first, second],
+    )
+    t.strictSame(
+      problems.filter(text => !/status of (404|422)/.test(text)),
+      [],
+    )
+    t.notMatch(urls.join('\n'), /courier_|token/i)
+  })
+
+  t.test('labels and the run sheet of what was scanned arrive as PDF', async t => {
+    const waybills = await make({ customer_name: attack }, {})
+    const { page } = await openScan()
+    for (const waybill of waybills) await scan(page, waybill)
+    for (const name of ['Labels (PDF)', 'Labels, four on A4', 'Run sheet (PDF)']) {
+      const button = page.getByRole('button', { name, exact: true })
+      const [download] = await Promise.all([page.waitForEvent('download'), button.click()])
+      t.equal(
+        readFileSync(await download.path())
+          .subarray(0, 5)
+          .toString(),
+        '%PDF-',
+        name,
+      )
+      t.match(download.suggestedFilename(), /\.pdf$/)
+    }
+  })
+
+  t.test('a paused channel is checked, resumed, and gets a new token that is never shown', async t => {
+    await notifier.rows(`update channels set state = 'paused', paused_reason = $1, name = $1`, [attack])
+    const { page, problems, urls } = await openConsole(t, browser, url)
+    await signIn(page)
+    await page.goto(`${url}#/channels`)
+    await page.getByText(attack).first().waitFor()
+    await tabTo(page, 'button.primary')
+    await page.keyboard.press('Enter')
+    await page.locator('.badge.good', { hasText: 'Active' }).waitFor()
+    t.match(await notifier.rows('select state from channels'), [{ state: 'active' }])
+    await tabTo(page, 'input[type=password]')
+    await page.keyboard.type(newToken)
+    await page.keyboard.press('Enter')
+    await page.getByText('…9876').waitFor()
+    t.equal(await page.locator('input[type=password]').inputValue(), '')
+    t.notMatch(await page.content(), 'secret-of-a-channel')
+    await page.getByRole('button', { name: 'Check' }).click()
+    await page.locator('.notice', { hasText: /It can(not)? send/ }).waitFor()
+    t.strictSame(problems, [])
+    t.notMatch(urls.join('\n'), /secret-of-a-channel|courier_/)
+  })
+
+  t.test('each screen is without barriers and as wide as the phone, and what others wrote stays text', async t => {
+    const waybills = await make({ customer_name: attack }, {})
+    await orders.rows('update merchants set name = $1', [`${attack} & Sons`])
+    await orders.rows('update businesses set name = $1', [attack])
+    await orders.rows(`update cities set name = $1 where city_id = 3000`, [attack])
+    await orders.bulk(batch(Array(3).fill(order({ destination_city_id: 3000 }))))
+    const components = JSON.stringify([{ type: 'BODY', text: `${attack} {{1}}` }])
+    await notifier.rows('update templates set components = $1::jsonb', [components])
+    const screens = { channels: '.panel', templates: 'tbody', merchants: 'tbody', gaps: 'tbody', scan: 'tbody' }
+    for (const { language, width, colorScheme } of [
+      { language: 'en', width: 1280, colorScheme: 'light' as const },
+      { language: 'si', width: 390, colorScheme: 'dark' as const },
+    ]) {
+      const { page, problems } = await openScan({ language, colorScheme, viewport: { width, height: 844 } })
+      for (const waybill of [...waybills, 'DM99999999']) await scan(page, waybill)
+      for (const [screen, content] of Object.entries(screens)) {
+        await page.goto(`${url}#/${screen}`)
+        await page.locator(content, { hasText: attack }).first().waitFor()
+        t.strictSame(await findBarriers(page), [], `${screen} ${width}`)
+        t.ok((await widthOf(page)) <= width, `${screen} fits ${width} px`)
+        if (process.env.SCREENSHOTS)
+          await page.screenshot({ path: `${process.env.SCREENSHOTS}/${screen}-${width}.png`, fullPage: true })
+      }
+      t.strictSame(
+        problems.filter(text => !/status of 404/.test(text)),
+        [],
+      )
+    }
+  })
+}

@@ -1,0 +1,79 @@
+import { pino } from 'pino'
+import type { Browser, Page } from 'playwright-core'
+import type { Test } from 'tap'
+import { freePort } from '../dev/ports.ts'
+import { createOrdersClient } from '../services/notifier/orders-client/http-client.ts'
+import { build as buildNotifier, serviceToken } from '../services/notifier/test/portal.ts'
+import { hashPassword } from '../services/orders/access/passwords.ts'
+import { build as buildOrders } from '../services/orders/test/build.ts'
+
+const password = 'courier-demo'
+const members = { admin: 'Dilani Perera', viewer: 'Saman Fernando' }
+export type Role = keyof typeof members
+
+/** Both services in this process, each at an origin of its own, with staff and the templates of the simulator. */
+export const startConsole = async (t: Test) => {
+  const host = '127.0.0.1'
+  const port = await freePort()
+  const orders = await buildOrders(t, { serviceToken, portalOrigins: `http://${host}:${port}` })
+  const ordersUrl = await orders.app.listen({ host, port: 0 })
+  const client = createOrdersClient({ url: ordersUrl, serviceToken, logger: pino({ level: 'silent' }) })
+  t.teardown(() => client.close())
+  const fixture = { wabaId: '102290129340398' }
+  const notifier = await buildNotifier(t, undefined, client, fixture, { ordersPublicUrl: ordersUrl })
+  const url = `${await notifier.app.listen({ host, port })}/portal/`
+  await notifier.call('POST', '/api/templates/sync')
+  const hash = await hashPassword(password)
+  for (const [role, name] of Object.entries(members))
+    await orders.rows(
+      "insert into staff (tenant_id, email, name, role, password_hash) values ('demo', $1, $2, $3, $4)",
+      [`${role}@courier.example`, name, role, hash],
+    )
+  return { url, orders, ordersUrl, notifier }
+}
+
+export interface Seen {
+  /** Errors of scripts, messages of the console, breaches of the content security policy, dialogs. */
+  readonly problems: string[]
+  readonly urls: string[]
+}
+
+/** A page of the console that notes what goes wrong and what it requests. */
+export const openConsole = async (
+  t: Test,
+  browser: Browser,
+  url: string,
+  options: Parameters<Browser['newPage']>[0] & { language?: string } = {},
+): Promise<{ page: Page } & Seen> => {
+  const { language = 'en', ...of } = options
+  const page = await browser.newPage({ viewport: { width: 1280, height: 844 }, ...of })
+  t.teardown(() => page.close())
+  const [problems, urls]: [string[], string[]] = [[], []]
+  page.on('pageerror', error => problems.push(error.message))
+  page.on('console', message => message.type() === 'error' && problems.push(message.text()))
+  page.on('dialog', dialog => {
+    problems.push(`dialog ${dialog.message()}`)
+    void dialog.dismiss()
+  })
+  page.on('request', request => urls.push(request.url()))
+  await page.addInitScript(`localStorage.setItem('courier.language', '${language}')`)
+  await page.goto(url)
+  return { page, problems, urls }
+}
+
+export const signIn = async (page: Page, role: Role = 'admin'): Promise<void> => {
+  await page.locator('#tenant').fill('demo')
+  await page.locator('#email').fill(`${role}@courier.example`)
+  await page.locator('#password').fill(password)
+  await page.keyboard.press('Enter')
+  await page.locator('.console:not([hidden])').waitFor()
+}
+
+/** Presses Tab until the focus is there, as a person without a mouse does. */
+export const tabTo = async (page: Page, selector: string): Promise<void> => {
+  for (let presses = 0; presses < 60; presses++) {
+    if (await page.evaluate(`document.activeElement?.matches(${JSON.stringify(selector)})`)) return
+    await page.keyboard.press('Tab')
+  }
+  throw new Error(`Tab does not reach ${selector}`)
+}
