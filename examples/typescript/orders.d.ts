@@ -1014,7 +1014,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Whose logins of staff these tokens are
+         * Who logged in with these staff tokens
          * @description By their hashes, read from the database each time. With SERVICE_TOKEN.
          */
         post: operations["findStaffTokens"];

@@ -11,7 +11,7 @@ import { type Caller, findCallers } from './tokens.ts'
 /** 100 tokens of tenants with the longest names have 16 KB. */
 const maxBodyBytes = 32_768
 
-/** Who logged in with a token of staff, for the notifier: a token that the operator made stays in its service. */
+/** Who logged in with a token, for the notifier. A token that the operator made is unknown here: it holds in orders alone. */
 export const staffTokens: FastifyPluginAsyncTypebox<{ pool: pg.Pool; serviceToken: string }> = async (
   app,
   { pool, serviceToken },
@@ -25,7 +25,7 @@ export const staffTokens: FastifyPluginAsyncTypebox<{ pool: pg.Pool; serviceToke
       schema: {
         tags: ['internal'],
         operationId: 'findStaffTokens',
-        summary: 'Whose logins of staff these tokens are',
+        summary: 'Who logged in with these staff tokens',
         description: 'By their hashes, read from the database each time. With SERVICE_TOKEN.',
         security: [{ service: [] }],
         body: StaffTokens,
