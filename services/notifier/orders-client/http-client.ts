@@ -36,7 +36,10 @@ export const createOrdersClient = ({
   serviceToken,
   logger,
 }: OrdersClientOptions): OrdersClient & { close(): Promise<void> } => {
-  const orders = createServiceClient({ baseUrl: url, serviceToken, callMilliseconds: 3_000 })
+  const options = { baseUrl: url, serviceToken, callMilliseconds: 3_000 }
+  const orders = createServiceClient(options)
+  /** With connections and a circuit of their own: logins do not wait for look-ups of orders that take long. */
+  const staff = createServiceClient(options)
   const find = async (tenant: string, waybill: string): Promise<FoundOrder> => {
     const path = `/internal/orders/${encodeURIComponent(tenant)}/${encodeURIComponent(waybill)}`
     const result = await orders.get(path)
@@ -63,7 +66,7 @@ export const createOrdersClient = ({
     return { kind: status === 404 ? 'unknown' : status >= 500 ? 'failed' : 'unavailable' }
   }
   const findStaff = async (tokens: readonly WantedToken[]): Promise<FoundStaff> => {
-    const result = await orders.post('/internal/staff-tokens', { tokens })
+    const result = await staff.post('/internal/staff-tokens', { tokens })
     if (result.kind === 'unreachable') return { kind: 'unavailable', reason: result.reason }
     const { status, body } = result
     if (status === 404 && lacksRoute(body)) return { kind: 'found', now: 0, holders: [] }
@@ -71,5 +74,8 @@ export const createOrdersClient = ({
       return { kind: 'found', now: Date.parse(body.now), holders: body.data }
     return { kind: 'unavailable', reason: `invalid response, status ${status}` }
   }
-  return { find, act, findStaff, close: orders.close }
+  const close = async (): Promise<void> => {
+    await Promise.all([orders.close(), staff.close()])
+  }
+  return { find, act, findStaff, close }
 }
