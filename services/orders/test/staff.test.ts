@@ -68,7 +68,7 @@ t.test('a token that the operator made has every right in orders and no e-mail a
   t.equal((await send('GET', '/me', merchant.token)).status, 401, 'a merchant is no staff')
 })
 
-t.test('every failed login gets the same response, after the same work', async t => {
+t.test('every failed login gets the same response', async t => {
   await apply(tenantFile({ id: 'other' }))
   const gone = { tenant: 'demo', email: (await add('Gone')).email }
   await deactivateStaff(pool, gone)
@@ -81,15 +81,8 @@ t.test('every failed login gets the same response, after the same work', async t
     [right, 'nowhere'],
     [right, "'; drop table staff"],
   ]
-  const times: number[] = []
-  for (const [body, tenant] of table) {
-    const start = performance.now()
+  for (const [body, tenant] of table)
     t.strictSame(await login(body, tenant), { status: 422, body: wrong }, `${JSON.stringify(body)} of ${tenant}`)
-    times.push(performance.now() - start)
-  }
-  // The last is no tenant's id: nothing is looked up.
-  times.pop()
-  t.ok(Math.min(...times) > (times[0] ?? 0) / 5, `${times.map(Math.round)} ms`)
   t.match(await login({ email: 'nimali' }), { status: 422, body: { errors: { email: [String], password: [String] } } })
   t.equal((await login({ email: `${'a'.repeat(5_000)}@x`, password })).status, 413)
 })
