@@ -58,7 +58,7 @@ t.test('orders of combinations that have no rate any more count, and old days ar
   await rows(`update rate_gaps set day = day - 80`)
   t.match(await gaps(), [{ destination: jaffna, asked_for: 0, orders: 2 }])
   t.match((await gaps(90))[0], { asked_for: 12 })
-  await rows(`update rate_gaps set day = day - 11`)
+  await rows(`update rate_gaps set day = day - 20`)
   await createOrdersHousekeeping(pool, pino({ level: 'silent' })).clean()
   t.strictSame(await rows('select 1 from rate_gaps'), [])
 })
