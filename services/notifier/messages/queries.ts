@@ -130,8 +130,8 @@ export const cancelMessage = (tx: Tx, tenant: string, id: string, by?: Actor): P
 export const resendMessage = (tx: Tx, tenant: string, id: string, by?: Actor): Promise<MessageStatus | undefined> =>
   move(tx, tenant, id, by, {
     from: ['failed', 'unknown'],
-    // An unknown message is not resent while its webhook may still arrive.
-    when: sql`(status = 'failed' or due_at = 'infinity')`,
+    // An unknown message is not resent while its webhook may still arrive, nor one that lacks the page of its parcel.
+    when: sql`(status = 'failed' or due_at = 'infinity') and template::text !~ '[{][{][^{}]*tracking_url[^{}]*[}][}]'`,
     to: sql`status = 'queued', status_at = now(), due_at = now(), expires_at = now() + interval '24 hours',
       attempts = 0, error_code = null, error_meaning = null, superseded_by = null, fence = m.fence + 1,
       former_ids = array_remove(m.former_ids || m.provider_message_id, null), provider_message_id = null`,
