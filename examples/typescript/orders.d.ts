@@ -1494,7 +1494,7 @@ export interface components {
             /** @description Orders created. */
             created: number;
             date: string;
-            /** @description Deliveries. */
+            /** @description Orders delivered, each once. */
             delivered: number;
             /** @description Delivery attempts that failed, each once. */
             failed: number;
@@ -2124,7 +2124,7 @@ export interface components {
             date: string;
             /** @description The last 30 days, today last. */
             days: components["schemas"]["OrderDay"][];
-            /** @description Deliveries of today. */
+            /** @description Orders delivered today, each once. */
             delivered: number;
             /** @description Delivery attempts that failed today. */
             failed: number;
@@ -5590,10 +5590,6 @@ export interface operations {
                      *           "listMerchants",
                      *           "listRateGaps",
                      *           "listCustomerRequests",
-                     *           "getToday",
-                     *           "listStaffStatuses",
-                     *           "listMerchants",
-                     *           "listRateGaps",
                      *           "moveOrders",
                      *           "editAnyOrder",
                      *           "decideCustomerRequest",
