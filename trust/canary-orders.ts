@@ -28,8 +28,9 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   for (const condition of ['length(customer_name) < 3', 'customer_name::integer > 0', 'customer_phone::smallint > 0'])
     await orders.refuseDuring('orders', condition, () => bulk())
   const webhookSecret = await runWebhook(orders, canaries)
+  const sessionToken = await runStaff(orders, canaries)
   await orders.killDuring('orders', () => bulk())
-  return { merchantToken, ordersStaffToken, webhookSecret }
+  return { merchantToken, ordersStaffToken, webhookSecret, sessionToken }
 }
 
 /** Registers an address that never responds, with a secret in its path, and sends events to it. Returns what signs them. */
@@ -42,6 +43,27 @@ const runWebhook = async ({ send }: Observed, canaries: Canaries): Promise<strin
   await send('POST', `${webhook}/${id}/ping`)
   await send('PATCH', `${webhook}/${id}`, { url: `ftp://127.0.0.1/${canaries.webhookPath}` })
   return secret
+}
+
+/** A member of staff who logs in, also wrongly and beyond the role. Returns the token. */
+const runStaff = async ({ send, command }: Observed, canaries: Canaries): Promise<string> => {
+  const { password, staffName, appSecret } = canaries
+  const email = `${canaries.email}@courier.example`
+  const add = ['staff', 'add', '--tenant', 'demo', '--email', email, '--name', staffName, '--role', 'viewer']
+  await command(add, '', { STAFF_PASSWORD: password })
+  const login = (body: object) => send('POST', '/api/staff/login', body)
+  for (const body of [
+    { email, password: appSecret },
+    { email: password, password },
+    { email, password, [appSecret]: 1 },
+  ])
+    await login(body)
+  const { token } = JSON.parse(await login({ email, password }))
+  const headers = { authorization: `Bearer ${token}` }
+  await send('GET', '/api/staff/me', undefined, headers)
+  await send('POST', '/api/staff/order/status', { note: password }, headers)
+  await send('POST', '/api/staff/logout', {}, headers)
+  return token
 }
 
 /** The tenant file, and files that are refused. */

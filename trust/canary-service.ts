@@ -36,8 +36,8 @@ export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'n
   }
 
   /** Runs an operator's command with a file on its standard input. Returns what it printed. */
-  const command = async (words: string[], input = ''): Promise<string> => {
-    const env = { ...service.environment, PATH: process.env.PATH }
+  const command = async (words: string[], input = '', variables: Record<string, string> = {}): Promise<string> => {
+    const env = { ...service.environment, ...variables, PATH: process.env.PATH }
     const file = join(root, 'services', name, 'admin.ts')
     const running = promisify(execFile)(process.execPath, [file, ...words], { env })
     running.child.stdin?.end(input)

@@ -1014,7 +1014,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Whose staff tokens these are
+         * Who logged in with these staff tokens
          * @description By their hashes, read from the database each time. With SERVICE_TOKEN.
          */
         post: operations["findStaffTokens"];
@@ -1222,7 +1222,7 @@ export interface components {
             /** @description null for a token that the operator made. */
             email: string | null;
             name: string;
-            /** @description The operations of orders and of the notifier that the role may call, by operationId. */
+            /** @description The operations that the token may call, by operationId: of orders and the notifier, or of orders alone without an account. */
             operations: string[];
             /** @enum {string} */
             role: "viewer" | "dispatcher" | "messenger" | "admin";

@@ -1,5 +1,5 @@
 import { UsageError } from '@courier/shared/cli/command-line.ts'
-import { operationsFor, staffOperations } from '@courier/shared/contract/staff-roles.ts'
+import { operationsFor, ordersOperations } from '@courier/shared/contract/staff-roles.ts'
 import t from 'tap'
 import { addStaff, changeRole, changeStaffPassword, deactivateStaff, listStaff } from '../access/staff-commands.ts'
 import { createTokenFor, listTokens } from '../access/token-commands.ts'
@@ -59,16 +59,16 @@ t.test('a correct password gets a working token for twelve hours, with name and 
   })
 })
 
-t.test('a token that the operator made has every right and no e-mail address', async t => {
+t.test('a token that the operator made has every right in orders and no e-mail address', async t => {
   const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Portal' })
   const { body } = await send('GET', '/me', token)
   t.match(body.data, { name: 'Portal', email: null, role: 'admin' })
-  t.strictSame(body.data.operations, staffOperations)
+  t.strictSame(body.data.operations, ordersOperations)
   const merchant = await createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
   t.equal((await send('GET', '/me', merchant.token)).status, 401, 'a merchant is no staff')
 })
 
-t.test('every failed login gets the same response, after the same work', async t => {
+t.test('every failed login gets the same response', async t => {
   await apply(tenantFile({ id: 'other' }))
   const gone = { tenant: 'demo', email: (await add('Gone')).email }
   await deactivateStaff(pool, gone)
@@ -81,15 +81,8 @@ t.test('every failed login gets the same response, after the same work', async t
     [right, 'nowhere'],
     [right, "'; drop table staff"],
   ]
-  const times: number[] = []
-  for (const [body, tenant] of table) {
-    const start = performance.now()
+  for (const [body, tenant] of table)
     t.strictSame(await login(body, tenant), { status: 422, body: wrong }, `${JSON.stringify(body)} of ${tenant}`)
-    times.push(performance.now() - start)
-  }
-  // The last is no tenant's id: nothing is looked up.
-  times.pop()
-  t.ok(Math.min(...times) > (times[0] ?? 0) / 5, `${times.map(Math.round)} ms`)
   t.match(await login({ email: 'nimali' }), { status: 422, body: { errors: { email: [String], password: [String] } } })
   t.equal((await login({ email: `${'a'.repeat(5_000)}@x`, password })).status, 413)
 })
