@@ -10,7 +10,7 @@ export interface MissingCount {
   parcels: number
 }
 
-/** A merchant that has about so many combinations on a day gets no more: it asks for all there are. */
+/** A merchant that has about so many combinations on a day gets no others: it asks for all there are. */
 const maxOfMerchant = 2_000
 
 export const addMissing = (tx: Tx, tenant: string, missing: readonly MissingCount[]) => {
@@ -39,7 +39,10 @@ const adding = `
   select $1, merchant_id, day, origin, destination, parcels, now()
   from unnest($2::bigint[], $3::integer[], $4::integer[], $5::bigint[]) as given (merchant_id, origin, destination, parcels),
     today
-  where merchant_id not in (select merchant_id from full_merchant)
+  where merchant_id not in (select merchant_id from full_merchant) or exists (
+    select from rate_gaps known where known.tenant_id = $1 and known.merchant_id = given.merchant_id
+      and known.day = today.day and origin_city_id = origin and destination_city_id = destination
+  )
   on conflict (tenant_id, merchant_id, day, origin_city_id, destination_city_id)
     do update set asked_for = rate_gaps.asked_for + excluded.asked_for, last_at = excluded.last_at`
 

@@ -30,6 +30,8 @@ export const createRateGaps = (pool: pg.Pool, logger: Logger): RateGaps => {
   let counts = new Map<string, MissingCount>()
   let timer: NodeJS.Timeout | undefined
   let flushing = Promise.resolve()
+  /** The flush that has not begun. */
+  let next: Promise<void> | undefined
 
   const add = (count: MissingCount): void => {
     const key = `${count.tenant} ${count.merchantId} ${count.origin} ${count.destination}`
@@ -57,8 +59,12 @@ export const createRateGaps = (pool: pg.Pool, logger: Logger): RateGaps => {
     for (const missing of [...taken.values()].reverse()) missing.forEach(add)
   }
   const flush = (): Promise<void> => {
-    flushing = flushing.then(store)
-    return flushing
+    next ??= flushing.then(() => {
+      next = undefined
+      return store()
+    })
+    flushing = next
+    return next
   }
   return {
     record: ({ tenant, merchantId }, missing) => {
