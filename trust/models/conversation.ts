@@ -65,7 +65,8 @@ export const conversation: CreateModel = async t => {
         const body = { ...messageTo(recipient), hold_until_open: holds }
         const preview = await call('POST', '/api/messages/preflight', body)
         expectSame('preview', preview.body.data[0].status, expected)
-        if (isBusy && expected === 'queued') control.script({ recipient, trouble: fates.busy as (typeof fates)[string] })
+        if (isBusy && expected === 'queued')
+          control.script({ recipient, trouble: fates.busy as (typeof fates)[string] })
         const response = await call('POST', '/api/messages', body)
         expectSame('status', response.status, expected === 'refused' ? 422 : 202)
         if (expected === 'refused') return expected

@@ -45,18 +45,15 @@ const isForward = (from: string, to: Reported): boolean => {
   return from === 'failed' ? to !== 'sent' : (rank[to] ?? 0) > (rank[from] ?? 0)
 }
 
-/** Sends what may be sent now: of a waybill the oldest one first, while none before it waits. */
+/** A later message about its waybill waits for it. */
+const holdsBack = ({ status, isGivenUp }: Message): boolean =>
+  status === 'queued' || (status === 'unknown' && !isGivenUp)
+/** Sends what may be sent now: of a waybill the oldest one first. */
 const sendDue = (state: State): void => {
-  for (const message of state.messages) {
-    const isBlocked = state.messages.some(
-      other =>
-        other !== message &&
-        other.waybill === message.waybill &&
-        other.status === 'queued' &&
-        message.waybill !== null &&
-        state.messages.indexOf(other) < state.messages.indexOf(message),
-    )
-    if (message.status === 'queued' && !message.waits && !isBlocked) send(state, message)
+  for (const [index, message] of state.messages.entries()) {
+    const { waybill, status, waits } = message
+    const isLater = state.messages.slice(0, index).some(other => other.waybill === waybill && holdsBack(other))
+    if (status === 'queued' && !waits && (waybill === null || !isLater)) send(state, message)
   }
 }
 const send = (state: State, message: Message): void => {

@@ -138,25 +138,23 @@ export const order: CreateModel = async t => {
       }
     })
 
-  const staffMoves = fc
-    .record({ which: some, to: target })
-    .map(({ which, to }): Step<State> => {
-      const chosen = ({ orders }: State): Order[] => [...new Set(which.map(index => pick(orders, index)))]
-      const goal = (state: State): string => targetOf(chosen(state)[0] as Order, to)
-      return {
-        isPossible: hasOrders,
-        text: state => `staff moves ${namesOf(chosen(state))} to ${goal(state)}`,
-        run: async state => {
-          const [orders, status_key] = [chosen(state), goal(state)]
-          const body = { waybill_numbers: orders.map(order => order.waybill), status_key }
-          const { status } = await asStaff(state, 'POST', '/order/status', body)
-          const isLegal = orders.every(order => moves.get(statusOf(order))?.includes(status_key))
-          expectSame('status', status, isLegal ? 200 : 422)
-          if (isLegal) for (const order of orders) moveTo(state, order, status_key, 'staff')
-          return status
-        },
-      }
-    })
+  const staffMoves = fc.record({ which: some, to: target }).map(({ which, to }): Step<State> => {
+    const chosen = ({ orders }: State): Order[] => [...new Set(which.map(index => pick(orders, index)))]
+    const goal = (state: State): string => targetOf(chosen(state)[0] as Order, to)
+    return {
+      isPossible: hasOrders,
+      text: state => `staff moves ${namesOf(chosen(state))} to ${goal(state)}`,
+      run: async state => {
+        const [orders, status_key] = [chosen(state), goal(state)]
+        const body = { waybill_numbers: orders.map(order => order.waybill), status_key }
+        const { status } = await asStaff(state, 'POST', '/order/status', body)
+        const isLegal = orders.every(order => moves.get(statusOf(order))?.includes(status_key))
+        expectSame('status', status, isLegal ? 200 : 422)
+        if (isLegal) for (const order of orders) moveTo(state, order, status_key, 'staff')
+        return status
+      },
+    }
+  })
 
   const merchantMoves = fc
     .record({
