@@ -116,6 +116,19 @@ t.test('failures are reported before the commit', async t => {
   ])
 })
 
+t.test('neither does one of a send whose response was lost', async t => {
+  const { call, addMessages, messageOf } = await createFixture(t)
+  await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.2' }])
+  const report = (id: string, word: string) =>
+    call(envelope({ statuses: [status({ id, biz_opaque_callback_data: 'm', status: word })] }))
+  for (const word of ['sent', 'failed']) await report('wamid.1', word)
+  t.match(await messageOf('m'), { status: 'accepted', provider_message_id: 'wamid.2' })
+  await report('wamid.2', 'sent')
+  t.equal((await messageOf('m')).status, 'sent')
+  await report('wamid.1', 'delivered')
+  t.equal((await messageOf('m')).status, 'delivered', 'the person has it')
+})
+
 t.test('a late report of an earlier send does not end the one after it', async t => {
   const { call, addMessages, messageOf, pool } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])

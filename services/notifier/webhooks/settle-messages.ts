@@ -86,15 +86,20 @@ const reached: readonly MessageStatus[] = ['accepted', 'sent', 'delivered', 'rea
 const mayLeaveAgain = ({ status, formerIds }: LockedMessage): boolean =>
   formerIds.length > 0 || !reached.includes(status)
 
-/** Of an earlier send of a message only its arrival counts: its failure, or that it was sent, says nothing of the new one. */
+/**
+ * Of an earlier send of a message only its arrival counts: its failure, or that it was sent, says nothing of the new one. Where the
+ * response of that send was lost, its id is not among the former ones, but another than that of the send that was accepted since.
+ */
 const currentReports = <Histories extends Report>(
-  { formerIds }: LockedMessage,
+  { formerIds, providerMessageId, status }: LockedMessage,
   reports: readonly Histories[],
-): Histories[] =>
-  reports.filter(
-    ({ status, providerMessageId }) =>
-      !formerIds.includes(providerMessageId) || status === 'delivered' || status === 'read',
+): Histories[] => {
+  const accepted = reached.includes(status) ? providerMessageId : null
+  const isCurrent = (id: string): boolean => !formerIds.includes(id) && (accepted ?? id) === id
+  return reports.filter(
+    report => isCurrent(report.providerMessageId) || report.status === 'delivered' || report.status === 'read',
   )
+}
 
 /** By our callback data first: the API's own id may not be stored yet. */
 const match = (locked: readonly LockedMessage[], sightings: readonly Sighting[]) => {
