@@ -1,6 +1,6 @@
 import { httpError } from '@courier/shared/http/errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { inTenant, isLost } from '@courier/shared/postgres/database.ts'
+import { inTenant, isLost, lockTenant } from '@courier/shared/postgres/database.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
@@ -116,7 +116,8 @@ const markHealthy = async (
   by: Actor,
 ): Promise<boolean> => {
   const isPaused = await inTenant(pool, tenant, async (tx: Tx) => {
-    if (worked !== undefined) await promoteToken(tx, keyring, tenant, phoneNumberId, worked)
+    // Before rows are locked: docs/decisions.md#order-of-locks.
+    if (worked !== undefined) await lockTenant(tx, tenant)
     const channel = await findChannel(tx, tenant, phoneNumberId)
     await tx
       .updateTable('channels')
@@ -127,6 +128,7 @@ const markHealthy = async (
     await audit(tx, tenant, by, 'channel.checked', phoneNumberId)
     const isPaused = channel?.state === 'paused'
     if (isPaused) await resumeChannel(tx, tenant, phoneNumberId, by)
+    if (worked !== undefined) await promoteToken(tx, keyring, tenant, phoneNumberId, worked)
     return isPaused
   }).catch(unlessLost)
   if (worked !== undefined) tokens.forget(tenant, phoneNumberId)

@@ -1,5 +1,5 @@
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { CommitInDoubt, inTenant } from '@courier/shared/postgres/database.ts'
+import { CommitInDoubt, inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
@@ -71,14 +71,15 @@ const storeRegistration = async (
   worked: string | undefined,
   by: Actor,
 ): Promise<Channel> => {
-  if (worked !== undefined) await promoteToken(tx, keyring, tenant, phoneNumberId, worked)
-  await storeSecret(tx, keyring, { tenant, phoneNumberId, kind: 'pin' }, pin)
+  await lockTenant(tx, tenant)
   await tx
     .updateTable('channels')
     .set({ registered_at: sql<Date>`now()` })
     .where('tenant_id', '=', tenant)
     .where('phone_number_id', '=', phoneNumberId)
     .execute()
+  if (worked !== undefined) await promoteToken(tx, keyring, tenant, phoneNumberId, worked)
+  await storeSecret(tx, keyring, { tenant, phoneNumberId, kind: 'pin' }, pin)
   await audit(tx, tenant, by, 'channel.registered', phoneNumberId)
   return (await readChannel(tx, tenant, phoneNumberId)) as Channel
 }

@@ -10,7 +10,7 @@ import type pg from 'pg'
 import { normalisePhone } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
 import { findCosts } from '../costs/queries.ts'
-import type { MessageStatus, Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import { maxMessageBytes } from '../messaging-api/message-template.ts'
 import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
 import { acceptBodies } from './about-waybill.ts'
@@ -200,7 +200,10 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
       const { id } = request.params
       const resent = await inTenant(pool, tenant, async (tx: Tx) => {
         const status = await resendMessage(tx, tenant, id, actor)
-        if (status && status !== 'queued') throw invalid({ status: [notResent(status)] })
+        if (status && status !== 'queued')
+          throw invalid({
+            status: [notResent[status] ?? `The message is ${status}: only a failed or unknown one can be sent again.`],
+          })
         return view(tx, tenant, id)
       })
       onQueued()
@@ -217,11 +220,11 @@ const view = async (tx: Tx, tenant: string, id: string): Promise<Static<typeof O
   return { data: messageView(row, timelines.get(id), costs.get(id)) }
 }
 
-const notResent = (status: MessageStatus): string =>
-  status === 'unknown' ? tooEarly : `The message is ${status}: only a failed or unknown one can be sent again.`
-
-const tooEarly =
-  'It was sent less than ten minutes ago and a webhook may still tell what became of it. Send it again after that.'
+const notResent: Readonly<Record<string, string>> = {
+  unknown:
+    'It was sent less than ten minutes ago and a webhook may still tell what became of it. Send it again after that.',
+  failed: 'Its text lacks {{tracking_url}}: orders needs PUBLIC_URL. Then send a new message.',
+}
 
 const readResult = (
   result: Awaited<ReturnType<typeof acceptBodies>>,
