@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { registerHooks, stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
-import { Test } from 'tap'
+import { Test, type TestOpts } from 'tap'
 import type { Run } from './mutants.ts'
 import { root } from './settings.ts'
 
@@ -61,7 +61,8 @@ const importersOf = (url: string, found = new Set<string>()): Set<string> => {
 
 /** Whether every assertion of one test file holds; it ends with the first that does not. */
 const passes = async (path: string): Promise<boolean> => {
-  const test = new Test({ name: path, bail: true })
+  const options: TestOpts = { name: path, bail: true }
+  const test = new Test(options)
   tests.set(String(runs), test)
   test.resume()
   const ended = new Promise<boolean>(resolve => {

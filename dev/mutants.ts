@@ -9,7 +9,8 @@ import { root } from './settings.ts'
 /** The files, the tests of each, and why some of their mutants cannot be killed. */
 type Table = Readonly<Record<string, { tests: readonly string[]; equivalent?: Readonly<Record<string, string>> }>>
 
-export type Verdict = 'killed' | 'survived' | 'equivalent'
+/** A mutant whose run does not end is killed too. */
+type Verdict = 'killed' | 'timed out' | 'survived' | 'equivalent'
 /** To the worker: the tests, and the code of the file in this run. Its answer: whether they passed. */
 export interface Run {
   readonly file: string
@@ -23,7 +24,6 @@ Changes each file of dev/mutants.json in one place at a time (an operator, a con
 runs the file's tests, which need no database. A change that they do not notice is a survivor: it needs a test, or a line under
 "equivalent" that says why no test can notice it. Exits with status 1 if there is a survivor without one, or a line without one.
 
-  FILE          only these files
   --json        one JSON document at the end instead of lines
   --table FILE  instead of dev/mutants.json
 `
@@ -57,6 +57,10 @@ class Worker {
     })
   }
 
+  get isRunning(): boolean {
+    return this.#child !== undefined
+  }
+
   stop(): void {
     this.#child?.kill('SIGKILL')
     this.#child = undefined
@@ -71,8 +75,18 @@ interface Result {
 }
 
 const startMilliseconds = 60_000
-/** A loop without an end; a run takes some milliseconds. */
-const runMilliseconds = 5_000
+
+/** How long a run may take that is not in a loop without an end; throws when the tests fail as they are. */
+const measure = async (file: string, run: (code: null, limit: number) => Promise<boolean>): Promise<number> => {
+  let milliseconds = 0
+  // The second run loads no packages.
+  for (let times = 0; times < 2; times++) {
+    const started = performance.now()
+    if (!(await run(null, startMilliseconds))) throw new Error(`${file}: its tests fail without a mutation.`)
+    milliseconds = performance.now() - started
+  }
+  return 2_000 + 20 * milliseconds
+}
 
 const testFile = async (table: Table, file: string, report: (result: Result, place: string) => void) => {
   const { tests = [], equivalent = {} } = table[file] ?? {}
@@ -80,20 +94,19 @@ const testFile = async (table: Table, file: string, report: (result: Result, pla
   const run = (code: string | null, limit: number) => worker.passes({ file, tests, code }, limit)
   const mutants = findMutants(readFileSync(join(root, file), 'utf8'))
   const results: Result[] = []
-  let isNew = true
+  let limit = await measure(file, run)
   for (const [index, { line, name, code }] of mutants.entries()) {
-    if (isNew && !(await run(null, startMilliseconds))) throw new Error(`${file}: its tests fail without a mutation.`)
-    const started = performance.now()
-    const passed = await run(code, runMilliseconds)
-    isNew = performance.now() - started >= runMilliseconds
-    const verdict = !passed ? 'killed' : Object.hasOwn(equivalent, name) ? 'equivalent' : 'survived'
+    if (!worker.isRunning) limit = await measure(file, run)
+    const passed = await run(code, limit)
+    const explained = Object.hasOwn(equivalent, name) ? 'equivalent' : 'survived'
+    const verdict = passed ? explained : worker.isRunning ? 'killed' : 'timed out'
     const result = { file, line, name, verdict } as const
     results.push(result)
     report(result, `[${index + 1}/${mutants.length}]`)
   }
   worker.stop()
-  const explained = new Set(results.filter(({ verdict }) => verdict === 'equivalent').map(({ name }) => name))
-  return { file, results, needless: Object.keys(equivalent).filter(name => !explained.has(name)) }
+  const known = new Set(results.filter(({ verdict }) => verdict === 'equivalent').map(({ name }) => name))
+  return { results, needless: Object.keys(equivalent).filter(name => !known.has(name)) }
 }
 
 const { values, positionals } = parseArgs({
@@ -122,7 +135,7 @@ for (const file of positionals.length > 0 ? positionals : Object.keys(table)) {
   )
   for (const name of needless) print(`${file} has no such equivalent mutant: ${name}`)
   const count = (wanted: Verdict) => results.filter(({ verdict }) => verdict === wanted).length
-  const [killed, equivalent, survived] = [count('killed'), count('equivalent'), count('survived')]
+  const [killed, equivalent, survived] = [count('killed') + count('timed out'), count('equivalent'), count('survived')]
   summaries.push({
     file,
     killed,

@@ -91,7 +91,9 @@ t.test('without a code of the table the HTTP status decides', async t => {
     }) as const
   const denied = (status: number) =>
     ({
-      ...{ class: 'retry', pausesAfter: 3, advice: 'Run the check of the channel.' },
+      class: 'retry',
+      pausesAfter: 3,
+      advice: 'Run the check of the channel.',
       meaning: `The API refused it, without a code (HTTP ${status}).`,
     }) as const
   const table: [Partial<Failure>, Partial<Classification>][] = [
