@@ -112,6 +112,7 @@ export const printDemo = async (
 orders      ${orders}   try it: ${orders}/docs
 notifier    ${notifier}   try it: ${notifier}/docs
 simulator   ${simulator}   the customers' phones
+console     ${notifier}/portal/   company demo, and the login below
 merchant    ${email}   password ${password}
 token       ${merchant.token}
 staff       ${staff.token}   of orders

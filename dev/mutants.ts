@@ -85,7 +85,7 @@ const measure = async (file: string, run: (code: null, limit: number) => Promise
     if (!(await run(null, startMilliseconds))) throw new Error(`${file}: its tests fail without a mutation.`)
     milliseconds = performance.now() - started
   }
-  return 2_000 + 20 * milliseconds
+  return 2_000 + 10 * milliseconds
 }
 
 const testFile = async (table: Table, file: string, report: (result: Result, place: string) => void) => {

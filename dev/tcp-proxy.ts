@@ -13,12 +13,17 @@ export type Trouble =
   | { kind: 'half_request' }
   | { kind: 'half_response' }
 
+/** Of a connection, as after `silence`. */
+const silence: Trouble = { kind: 'black_hole' }
+
 /** A proxy in front of servers, which injects failures. */
 export interface TcpProxy {
   /** On 127.0.0.1. */
   readonly port: number
   /** Applies to data from now on, on open connections too; undefined ends it. */
   trouble: Trouble | undefined
+  /** Nothing more arrives over the connections that are open now, and neither end notices, not even that the other one closes. */
+  silence: () => void
   /** Destroys every connection and refuses new ones. */
   cut: () => Promise<void>
   restore: () => Promise<void>
@@ -28,6 +33,7 @@ export interface TcpProxy {
 /** Each connection goes to the next of the targets that accepts it. Reads a target at each connection, so that it may change. */
 export const startProxy = async (...targets: readonly { port: number; host: string }[]): Promise<TcpProxy> => {
   const sockets = new Set<Socket>()
+  const silent = new WeakSet<Socket>()
   let connections = 0
   const keep = (socket: Socket): Socket => {
     sockets.add(socket)
@@ -52,10 +58,11 @@ export const startProxy = async (...targets: readonly { port: number; host: stri
       upstream?.destroy()
       return
     }
-    client.on('close', () => upstream.destroy())
-    upstream.on('close', () => client.destroy())
-    pass(client, upstream, 'request', () => proxy.trouble)
-    pass(upstream, client, 'response', () => proxy.trouble)
+    const troubleNow = (): Trouble | undefined => (silent.has(client) ? silence : proxy.trouble)
+    client.on('close', () => silent.has(client) || upstream.destroy())
+    upstream.on('close', () => silent.has(client) || client.destroy())
+    pass(client, upstream, 'request', troubleNow)
+    pass(upstream, client, 'response', troubleNow)
   })
   const listen = async (port: number): Promise<void> => {
     server.listen(port, '127.0.0.1')
@@ -70,7 +77,14 @@ export const startProxy = async (...targets: readonly { port: number; host: stri
   }
   await listen(0)
   const { port } = server.address() as AddressInfo
-  const proxy: TcpProxy = { port, trouble: undefined, cut, restore: () => listen(port), close: cut }
+  const proxy: TcpProxy = {
+    port,
+    trouble: undefined,
+    silence: () => sockets.forEach(socket => void silent.add(socket)),
+    cut,
+    restore: () => listen(port),
+    close: cut,
+  }
   return proxy
 }
 
@@ -87,7 +101,7 @@ const pass = (from: Socket, to: Socket, part: 'request' | 'response', troubleNow
     })
   })
   from.on('end', () => {
-    earlier = earlier.then(() => void to.end())
+    earlier = earlier.then(() => void (troubleNow() === silence || to.end()))
   })
 }
 

@@ -9,7 +9,7 @@ const atOnce = 6
 /** What could not be read is read again. */
 const againSeconds = 5
 
-/** @typedef {{ waybill: string, order?: any, error?: any, refusal?: string, isRead: boolean }} Item */
+/** @typedef {{ waybill: string, order?: any, error?: any, refusal?: { statusKey: string, reason: string }, isRead: boolean }} Item */
 
 const storageKey = () => {
   const { tenant, me } = getSession()
@@ -113,7 +113,7 @@ export const movesOf = items => {
 export const refusalOf = ({ order, error, refusal, isRead }, statusKey) => {
   if (!isRead) return t('scan.reading')
   if (!order) return error?.status === 404 ? t('scan.unknown') : (error?.message ?? t('scan.reading'))
-  if (refusal) return refusal
+  if (refusal && refusal.statusKey === statusKey) return refusal.reason
   if (statusKey && !order.moves.some(move => move.status_key === statusKey))
     return t('scan.illegal', { status: order.status.name })
   return undefined

@@ -51,8 +51,9 @@ const proxiesMust = 'be IP addresses or networks such as 10.0.0.0/8, with commas
 const isProxy = (text: string): boolean => {
   const [address = '', prefix, ...rest] = text.split('/')
   const bits = isIPv4(address) ? 32 : isIPv6(address) && !address.includes('%') ? 128 : -1
-  const length = prefix === undefined ? 0 : /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN
-  return rest.length === 0 && length <= bits
+  const length = prefix === undefined ? bits : /^\d{1,3}$/.test(prefix) ? Number(prefix) : 0
+  // @fastify/proxy-addr refuses a prefix of 0 bits.
+  return rest.length === 0 && length >= 1 && length <= bits
 }
 
 const origin = 'https?://[^\\s/,*]+'

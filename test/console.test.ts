@@ -47,8 +47,19 @@ if (browser) {
     )
   }
 
+  /** One page for the tests that follow each other as a person's morning does. */
+  const desk = await openConsole(t, browser, url)
+
   t.test('one signs in, finds a parcel and sends a message without a mouse', async t => {
-    const { page, ...seen } = await openConsole(t, browser, url)
+    const { page } = desk
+    await page.locator('#email').fill('admin@courier.example')
+    await page.locator('#password').fill('wrong-password')
+    await page.locator('#tenant').fill('demo')
+    await page.keyboard.press('Enter')
+    await page.locator('.error').waitFor()
+    t.equal(await page.evaluate('sessionStorage.length'), 0, 'a wrong password gets the sentence of the service')
+    desk.problems.length = 0
+    await page.reload()
     await page.locator('#tenant:focus').waitFor()
     for (const text of ['demo', 'admin@courier.example', 'courier-demo']) {
       await page.keyboard.type(text)
@@ -73,12 +84,11 @@ if (browser) {
     await page.locator('#message:focus').waitFor()
     await page.locator('.timeline', { hasText: 'order_out_for_delivery' }).waitFor()
     t.equal(await countMessages(first), 1)
-    checkSeen(t, seen)
+    checkSeen(t, desk)
   })
 
   t.test('a double click, and a repetition after a lost response, send once', async t => {
-    const { page } = await openConsole(t, browser, url)
-    await signIn(page)
+    const { page } = desk
     await page.goto(`${url}#/parcel/${third}`)
     const send = page.getByRole('button', { name: 'Send' })
     const fill = async () => {
@@ -100,78 +110,71 @@ if (browser) {
     await send.click()
     await page.getByText('Queued. The timeline shows').waitFor()
     t.equal(await countMessages(third), 2, 'the second message once')
+    desk.problems.length = 0
   })
 
-  t.test(
-    'what others wrote stays text on every screen, in dark, on a phone and in Tamil, without barriers',
-    async t => {
-      await ask(attacked, 'call_me')
-      const screens = ['#/today', '#/find?q=Lanka', `#/parcel/${attacked}`]
-      for (const { language, width, colorScheme } of [
-        { language: 'en', width: 1280, colorScheme: 'dark' as const },
-        { language: 'ta', width: 390, colorScheme: 'light' as const },
-      ]) {
-        const options = { language, colorScheme, viewport: { width, height: 844 } }
-        const { page, ...seen } = await openConsole(t, browser, url, options)
-        t.strictSame(await findBarriers(page), [], 'axe finds nothing serious where one signs in')
-        await signIn(page)
-        for (const screen of screens) {
-          await page.goto(url + screen)
-          await page
-            .locator('main')
-            .getByText(screen === '#/today' ? String(attacked) : 'Lanka Shoes Online')
-            .first()
-            .waitFor()
-          if (screen.includes('parcel')) {
-            await page.locator('#template').selectOption(chooseTemplate('order_cancelled'))
-            for (const field of await page.locator('[id^=parameter-]').all()) await field.fill(attack)
-            await page.locator('.bubble', { hasText: attack }).waitFor()
-            await page.getByText(attack).nth(5).waitFor()
-          }
-          t.equal(await page.locator('#app img').count(), 0)
-          if (language === 'ta' || !screen.includes('find'))
-            t.strictSame(await findBarriers(page), [], `${screen} ${width} ${language}`)
-          const widest = await widthOf(page)
-          t.ok(widest <= width, `${screen}: ${widest} fits ${width}`)
-          const { SCREENSHOTS: folder } = process.env
-          const name = screen.replaceAll(/\W+/g, '-')
-          if (folder) await page.screenshot({ path: `${folder}/console${name}-${width}.png`, fullPage: true })
-        }
-        checkSeen(t, seen)
-      }
-    },
-  )
-
-  t.test(
-    'a parcel moves with a note, a request is decided, and what changes elsewhere shows without losing the focus',
-    async t => {
-      const { page, ...seen } = await openConsole(t, browser, url)
+  t.test('what others wrote stays text on every screen, without barriers, in dark and on a phone', async t => {
+    await ask(attacked, 'call_me')
+    const screens = ['#/today', '#/find?q=Lanka', `#/parcel/${attacked}`]
+    for (const { language, width, colorScheme } of [
+      { language: 'en', width: 1280, colorScheme: 'dark' as const },
+      { language: 'ta', width: 390, colorScheme: 'light' as const },
+    ]) {
+      const options = { language, colorScheme, viewport: { width, height: 844 } }
+      const { page, ...seen } = await openConsole(t, browser, url, options)
+      t.strictSame(await findBarriers(page), [], 'axe finds nothing serious where one signs in')
       await signIn(page)
-      await page.goto(`${url}#/parcel/${third}`)
-      await page.getByLabel('Note', { exact: true }).fill(attack)
-      await page.getByRole('button', { name: 'CONFIRMED' }).click()
-      await page.locator('h1 ~ .badge', { hasText: 'CONFIRMED' }).waitFor()
-      await page.locator('.timeline', { hasText: attack }).waitFor()
-      await ask(third, 'reschedule')
-      await page.getByLabel('Note', { exact: true }).focus()
-      await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
-      await page.getByText('Another day', { exact: true }).waitFor()
-      t.equal(await page.evaluate(`document.activeElement.getAttribute('aria-label')`), 'Note')
-      await page.goto(`${url}#/today`)
-      const row = page.getByRole('row', { name: third })
-      await row.getByRole('textbox').fill('Tomorrow after 4 pm')
-      await row.getByRole('button', { name: 'Accept' }).click()
-      await row.waitFor({ state: 'detached' })
-      t.match(await orders.rows('select status, note from customer_actions where waybill_number = $1', [third]), [
-        { status: 'accepted', note: 'Tomorrow after 4 pm' },
-      ])
+      for (const screen of screens) {
+        await page.goto(url + screen)
+        await page
+          .locator('main')
+          .getByText(screen === '#/today' ? String(attacked) : 'Lanka Shoes Online')
+          .first()
+          .waitFor()
+        if (screen.includes('parcel')) {
+          await page.locator('#template').selectOption(chooseTemplate('order_cancelled'))
+          for (const field of await page.locator('[id^=parameter-]').all()) await field.fill(attack)
+          await page.locator('.bubble', { hasText: attack }).waitFor()
+          await page.getByText(attack).nth(5).waitFor()
+        }
+        t.equal(await page.locator('#app img').count(), 0)
+        if (language === 'ta' || !screen.includes('find'))
+          t.strictSame(await findBarriers(page), [], `${screen} ${width} ${language}`)
+        const widest = await widthOf(page)
+        t.ok(widest <= width, `${screen}: ${widest} fits ${width}`)
+        const { SCREENSHOTS: folder } = process.env
+        const name = screen.replaceAll(/\W+/g, '-')
+        if (folder) await page.screenshot({ path: `${folder}/console${name}-${width}.png`, fullPage: true })
+      }
       checkSeen(t, seen)
-    },
-  )
+    }
+  })
+
+  t.test('a parcel moves, a request is decided, and what changes elsewhere leaves the focus', async t => {
+    const { page } = desk
+    await page.goto(`${url}#/parcel/${third}`)
+    await page.getByLabel('Note', { exact: true }).fill(attack)
+    await page.getByRole('button', { name: 'CONFIRMED' }).click()
+    await page.locator('h1 ~ .badge', { hasText: 'CONFIRMED' }).waitFor()
+    await page.locator('.timeline', { hasText: attack }).waitFor()
+    await ask(third, 'reschedule')
+    await page.getByLabel('Note', { exact: true }).focus()
+    await page.evaluate(`document.dispatchEvent(new Event('visibilitychange'))`)
+    await page.getByText('Another day', { exact: true }).waitFor()
+    t.equal(await page.evaluate(`document.activeElement.getAttribute('aria-label')`), 'Note')
+    await page.goto(`${url}#/today`)
+    const row = page.getByRole('row', { name: third })
+    await row.getByRole('textbox').fill('Tomorrow after 4 pm')
+    await row.getByRole('button', { name: 'Accept' }).click()
+    await row.waitFor({ state: 'detached' })
+    t.match(await orders.rows('select status, note from customer_actions where waybill_number = $1', [third]), [
+      { status: 'accepted', note: 'Tomorrow after 4 pm' },
+    ])
+    checkSeen(t, desk)
+  })
 
   t.test('an ended session leads to the form, and what was open is kept', async t => {
-    const { page } = await openConsole(t, browser, url)
-    await signIn(page)
+    const { page } = desk
     await page.goto(`${url}#/parcel/${first}`)
     await page.getByLabel('Note', { exact: true }).fill('half written')
     await page.route('**/api/staff/order/status', route =>
@@ -195,15 +198,5 @@ if (browser) {
     await page.locator('.timeline li').first().waitFor()
     t.strictSame(await page.locator('main button').allInnerTexts(), [])
     checkSeen(t, seen)
-  })
-
-  t.test('a wrong password gets the sentence of the service', async t => {
-    const { page } = await openConsole(t, browser, url)
-    await page.locator('#tenant').fill('demo')
-    await page.locator('#email').fill('admin@courier.example')
-    await page.locator('#password').fill('wrong-password')
-    await page.keyboard.press('Enter')
-    await page.locator('.error').waitFor()
-    t.equal(await page.evaluate('sessionStorage.length'), 0)
   })
 }

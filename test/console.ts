@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { freePort } from '../dev/ports.ts'
 import { createOrdersClient } from '../services/notifier/orders-client/http-client.ts'
 import { build as buildNotifier, serviceToken } from '../services/notifier/test/portal.ts'
-import { hashPassword } from '../services/orders/access/passwords.ts'
+import { addStaff } from '../services/orders/access/staff-commands.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
 
 const password = 'courier-demo'
@@ -23,12 +23,8 @@ export const startConsole = async (t: Test) => {
   const notifier = await buildNotifier(t, undefined, client, fixture, { ordersPublicUrl: ordersUrl })
   const url = `${await notifier.app.listen({ host, port })}/portal/`
   await notifier.call('POST', '/api/templates/sync')
-  const hash = await hashPassword(password)
   for (const [role, name] of Object.entries(members))
-    await orders.rows(
-      "insert into staff (tenant_id, email, name, role, password_hash) values ('demo', $1, $2, $3, $4)",
-      [`${role}@courier.example`, name, role, hash],
-    )
+    await addStaff(orders.pool, { tenant: 'demo', email: `${role}@courier.example`, name, role }, password)
   return { url, orders, ordersUrl, notifier }
 }
 

@@ -12,10 +12,11 @@ import {
 import { newToken } from '@courier/shared/postgres/tokens.ts'
 import Fastify from 'fastify'
 import { pino } from 'pino'
-import t from 'tap'
+import t, { type Test } from 'tap'
 import { readDocuments } from '../dev/openapi.ts'
 import { startProxy } from '../dev/tcp-proxy.ts'
 import { createOrdersClient } from '../services/notifier/orders-client/http-client.ts'
+import { addTenant } from '../services/notifier/test/fixture.ts'
 import { build as buildNotifier, serviceToken } from '../services/notifier/test/portal.ts'
 import { addStaff, changeRole, deactivateStaff } from '../services/orders/access/staff-commands.ts'
 import { createTokenFor } from '../services/orders/access/token-commands.ts'
@@ -40,11 +41,15 @@ const client = createOrdersClient({ url: `http://127.0.0.1:${proxy.port}`, servi
 t.teardown(client.close)
 /** Of every look-up, how many tokens. */
 const lookUps: number[] = []
+/** Holds look-ups of its tenant back, as a tenant does whose database is busy. */
+const slow = { tenant: '', until: Promise.resolve() }
 const counted: typeof client = {
   ...client,
-  findStaff: tokens => {
+  findStaff: async tokens => {
     lookUps.push(tokens.length)
-    return client.findStaff(tokens)
+    if (!tokens.some(({ tenant }) => tenant === slow.tenant)) return client.findStaff(tokens)
+    await slow.until
+    return { kind: 'unavailable', reason: 'no response in time' }
   },
 }
 /** By which the notifier's clock is ahead. */
@@ -180,15 +185,32 @@ t.test('a token that nobody knows costs orders one look-up, however many request
   t.same(lookUps, [], 'nothing of garbage, nor of its own tokens')
 })
 
-t.test(
-  'a token of staff that the operator made in orders is an admin in the notifier; a merchant is nobody',
-  async t => {
-    const staff = await createTokenFor(pool, { tenant: 'demo', staff: 'Portal' })
-    t.strictSame(await statuses(staff.token), [200, 200])
-    const merchant = await createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
-    t.strictSame(await statuses(merchant.token), [401, 401])
-  },
-)
+t.test('a token that the operator made stays in its service', async t => {
+  const ofOrders = await createTokenFor(pool, { tenant: 'demo', staff: 'Portal' })
+  t.strictSame(await statuses(ofOrders.token), [200, 401])
+  t.strictSame(await statuses(notifier.token), [401, 200])
+  const merchant = await createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
+  t.strictSame(await statuses(merchant.token), [401, 401])
+  const { data } = JSON.parse((await send('orders', 'GET', '/api/staff/me', ofOrders.token)).body)
+  const ofService = operations.filter(({ service }) => service === 'orders').map(({ operationId }) => operationId)
+  t.strictSame(
+    data.operations,
+    staffOperations.filter(each => ofService.includes(each)),
+  )
+})
+
+t.test('HEAD is refused as GET is, a trailing slash changes nothing, and OPTIONS tells nothing', async t => {
+  const token = await signIn('viewer', 'Heshan')
+  const path = '/api/staff/order/1A/label'
+  for (const [method, url] of [
+    ['GET', path],
+    ['HEAD', path],
+    ['GET', `${path}/`],
+  ] as const)
+    t.equal((await send('orders', method, url, token)).status, 403, `${method} ${url}`)
+  t.equal((await send('orders', 'OPTIONS', path, token)).status, 405)
+  t.equal((await send('notifier', 'HEAD', '/api/costs', token)).status, 403)
+})
 
 t.test('while orders is away the notifier goes on for 60 s with whom it knows', async t => {
   const token = await signIn('viewer', 'Kasun')
@@ -216,13 +238,51 @@ t.test('while orders is away the notifier goes on for 60 s with whom it knows', 
   t.equal(linesOf('staff_tokens.confirmed_again').length, 1)
 })
 
-t.test('with orders of a version that has no staff its tokens are unknown to the notifier', async t => {
-  const old = createServer((_request, response) => response.writeHead(404).end('{}')).listen(0, '127.0.0.1')
-  await once(old, 'listening')
-  t.teardown(() => old.close())
+t.test('look-ups of a company that take long keep no other company waiting', async t => {
+  await addTenant(notifier.pool, 'busy', '106540352242999', {})
+  const token = await signIn('viewer', 'Amila')
+  t.strictSame(await statuses(token), [200, 200])
+  const { promise, resolve } = Promise.withResolvers<void>()
+  Object.assign(slow, { tenant: 'busy', until: promise })
+  t.teardown(() => Object.assign(slow, { tenant: '' }))
+  const headers = { authorization: `Bearer ${newToken().token}`, 'x-tenant': 'busy' }
+  const held = notifier.app.inject({ url: '/api/messages', headers })
+  held.catch(() => {})
+  await delay(50)
+  clock.ahead += 3_000
+  const start = performance.now()
+  const read = await Promise.race([send('notifier', 'GET', '/api/messages', token), delay(2_000)])
+  t.match(read, { status: 200 })
+  t.ok(performance.now() - start < 2_000)
+  await send('orders', 'POST', '/api/staff/logout', token)
+  resolve()
+  t.equal((await held).statusCode, 503)
+  clock.ahead += 3_000
+  t.equal((await send('notifier', 'GET', '/api/messages', token)).status, 401, 'nor is a revocation delayed')
+})
+
+/** Puts a server in the place of orders. */
+const replaceOrders = async (t: Test, body: string): Promise<void> => {
+  const other = createServer((_request, response) => response.writeHead(404).end(body)).listen(0, '127.0.0.1')
+  await once(other, 'listening')
+  t.teardown(() => other.close())
   await proxy.cut()
-  place.port = (old.address() as AddressInfo).port
+  place.port = (other.address() as AddressInfo).port
   await proxy.restore()
+}
+
+t.test('a proxy that responds 404 while orders is away logs nobody out', async t => {
+  const token = await signIn('viewer', 'Ishara')
+  t.strictSame(await statuses(token), [200, 200])
+  await replaceOrders(t, '<h1>no backend</h1>')
+  clock.ahead += 3_000
+  t.equal((await send('notifier', 'GET', '/api/messages', token)).status, 200)
+  clock.ahead += 60_000
+  t.equal((await send('notifier', 'GET', '/api/messages', token)).status, 503)
+})
+
+t.test('with orders of a version that has no staff its tokens are unknown to the notifier', async t => {
+  await replaceOrders(t, '{"message":"There is nothing at this address."}')
   clock.ahead += 100_000
   t.equal((await send('notifier', 'GET', '/api/messages', tokens[0] as string)).status, 401)
 })

@@ -1014,7 +1014,7 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Whose staff tokens these are
+         * Who logged in with these staff tokens
          * @description By their hashes, read from the database each time. With SERVICE_TOKEN.
          */
         post: operations["findStaffTokens"];
@@ -1222,7 +1222,7 @@ export interface components {
             /** @description null for a token that the operator made. */
             email: string | null;
             name: string;
-            /** @description The operations of orders and of the notifier that the role may call, by operationId. */
+            /** @description The operations that the token may call, by operationId: of orders and the notifier, or of orders alone without an account. */
             operations: string[];
             /** @enum {string} */
             role: "viewer" | "dispatcher" | "messenger" | "admin";
@@ -1494,7 +1494,7 @@ export interface components {
             /** @description Orders created. */
             created: number;
             date: string;
-            /** @description Deliveries. */
+            /** @description Orders delivered, each once. */
             delivered: number;
             /** @description Delivery attempts that failed, each once. */
             failed: number;
@@ -2124,7 +2124,7 @@ export interface components {
             date: string;
             /** @description The last 30 days, today last. */
             days: components["schemas"]["OrderDay"][];
-            /** @description Deliveries of today. */
+            /** @description Orders delivered today, each once. */
             delivered: number;
             /** @description Delivery attempts that failed today. */
             failed: number;

@@ -125,7 +125,9 @@ const moveAll = async (list, { status_key, note }, keys) => {
     const reasonOf = index => error.errors?.[`waybill_numbers.${index}`]?.join(' ')
     const wrong = waybill_numbers.filter((_, index) => reasonOf(index))
     await list.checkAll(wrong)
-    list.set(wrong, item => ({ refusal: reasonOf(waybill_numbers.indexOf(item.waybill)) }))
+    list.set(wrong, item => ({
+      refusal: { statusKey: status_key, reason: reasonOf(waybill_numbers.indexOf(item.waybill)) },
+    }))
     throw caught
   }
 }

@@ -6,9 +6,9 @@ const dispatch: readonly StaffRole[] = ['dispatcher', 'admin']
 const message: readonly StaffRole[] = ['messenger', 'admin']
 const administrate: readonly StaffRole[] = ['admin']
 
-/** Who may call the operations of staff, by operationId. A service with one that is not here does not start. */
-const roles: Readonly<Record<string, readonly StaffRole[]>> = {
-  // Orders.
+type Roles = Readonly<Record<string, readonly StaffRole[]>>
+
+const ofOrders: Roles = {
   getCurrentStaff: staffRoles,
   logOutStaff: staffRoles,
   listAllOrders: staffRoles,
@@ -24,7 +24,9 @@ const roles: Readonly<Record<string, readonly StaffRole[]>> = {
   printAnyLabel: dispatch,
   printAnyLabels: dispatch,
   printRunSheet: dispatch,
-  // The notifier.
+}
+
+const ofNotifier: Roles = {
   listMessages: staffRoles,
   summariseMessages: staffRoles,
   getMessage: staffRoles,
@@ -47,13 +49,17 @@ const roles: Readonly<Record<string, readonly StaffRole[]>> = {
   syncTemplates: administrate,
 }
 
-/** The operations of staff of both services. */
+/** Who may call the operations of staff, by operationId. A service with one that is not here does not start. */
+const roles: Roles = { ...ofOrders, ...ofNotifier }
+
+/** The operations of staff of orders, and of both services. */
+export const ordersOperations: readonly string[] = Object.keys(ofOrders)
 export const staffOperations: readonly string[] = Object.keys(roles)
 
 /** Who may call an operation; undefined for one that is not of staff. */
 export const rolesFor = (operationId: string): readonly StaffRole[] | undefined =>
   Object.hasOwn(roles, operationId) ? roles[operationId] : undefined
 
-/** The operations of both services that a role may call. */
-export const operationsFor = (role: StaffRole): string[] =>
-  staffOperations.filter(operationId => roles[operationId]?.includes(role))
+/** The operations of these, or of both services, that a role may call. */
+export const operationsFor = (role: StaffRole, operations = staffOperations): string[] =>
+  operations.filter(operationId => roles[operationId]?.includes(role))

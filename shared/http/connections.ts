@@ -29,10 +29,31 @@ export const drainConnectionsOnClose = (app: FastifyInstance): void => {
     // Connections waiting in the backlog would be reset: two turns of the event loop accept them.
     for (let turn = 0; turn < 2; turn++) await new Promise(setImmediate)
   })
+  waitForHandlers(app)
   app.addHook('onSend', (_request, reply, payload, done) => {
     // Not while it still listens: the client would reconnect, only to be reset.
     if (isClosing && !app.server.listening) reply.header('connection', 'close')
     done(null, payload)
+  })
+}
+
+/** Closing ends when every handler has: one whose connection was closed may still use what is closed next. */
+const waitForHandlers = (app: FastifyInstance): void => {
+  const running = new Set<unknown>()
+  app.addHook('onRoute', route => {
+    const { handler } = route
+    route.handler = function (request, reply) {
+      const handling: unknown = handler.call(this, request, reply)
+      if (handling instanceof Promise) {
+        running.add(handling)
+        const forget = () => running.delete(handling)
+        handling.then(forget, forget)
+      }
+      return handling
+    }
+  })
+  app.addHook('onClose', async () => {
+    while (running.size > 0) await Promise.allSettled(running)
   })
 }
 

@@ -26,4 +26,5 @@ export const refuseOddPaths = (app: FastifyInstance): void => {
   })
 }
 
+/** Also of version 0.1.0, which has no `code`: the notifier reads it (services/notifier/orders-client). */
 export const notFound = (): HttpError => httpError('route_not_found', 'There is nothing at this address.')

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { pino } from 'pino'
 import t from 'tap'
-import { type Service, stopService } from './run-service.ts'
+import { type Service, stopService, whenReachable } from './run-service.ts'
 
 t.test('what fails to stop is logged, and everything else stops in its phase', async t => {
   const ended: string[] = []
@@ -29,4 +29,22 @@ t.test('what fails to stop is logged, and everything else stops in its phase', a
     logged,
     ['app', 'worker', 'client'].map(message => ({ msg: 'process.stop_failed', err: { message } })),
   )
+})
+
+t.test('Postgres is waited for until the time is over, and only while it cannot be reached', async t => {
+  const waited: unknown[] = []
+  const logger = { warn: (_fact: unknown, message: string) => waited.push(message) }
+  const times = { longest: 0.2, between: 0.06 }
+  let tries = 0
+  const failing = (code: string, fails: number) => async () => {
+    if (++tries <= fails) throw Object.assign(new Error('no'), { code })
+    return 'done'
+  }
+  t.equal(await whenReachable(failing('ECONNREFUSED', 2), logger as never, times), 'done')
+  t.equal(waited.length, 2)
+  await t.rejects(whenReachable(failing('ECONNREFUSED', 99), logger as never, times), { code: 'ECONNREFUSED' })
+  t.ok(tries < 10)
+  tries = 0
+  await t.rejects(whenReachable(failing('28P01', 99), logger as never, times), { code: '28P01' })
+  t.equal(tries, 1)
 })

@@ -1,8 +1,9 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import closeWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { bypassesRowSecurity } from '../postgres/database.ts'
+import { bypassesRowSecurity, isUnavailable } from '../postgres/database.ts'
 import type { Tracer } from '../traces.ts'
 
 /** Runs beside the HTTP application. `stop` finishes the work in progress, within the ten seconds of a shutdown. */
@@ -11,13 +12,19 @@ export interface Worker {
   stop(): Promise<unknown>
 }
 
+/** `giveUp` ends the requests in flight at once. */
+export interface Client {
+  giveUp?(): void
+  close(): Promise<unknown>
+}
+
 export interface Service {
   readonly app: Pick<FastifyInstance, 'listen' | 'close'>
   readonly pool: pg.Pool
   readonly logger: Logger
   readonly workers: readonly Worker[]
   /** Clients of other services, closed after the application and the workers. */
-  readonly clients: readonly ({ close(): Promise<unknown> } | undefined)[]
+  readonly clients: readonly (Client | undefined)[]
   /** Returns the names of the migrations applied. */
   readonly migrate: () => Promise<readonly string[]>
   readonly host: string
@@ -34,7 +41,7 @@ export const startTracer = async (
 ): Promise<Tracer | undefined> =>
   endpoint === undefined ? undefined : (await import('../otlp.ts')).createTracer(service, endpoint, logger)
 
-/** Runs a service until SIGINT or SIGTERM. Exits with status 1 when it cannot start. */
+/** Runs a service until SIGINT or SIGTERM. Exits with status 1 when it cannot start, as when Postgres is away for a minute. */
 export const runService = async (service: Service): Promise<void> => {
   const { app, pool, logger, workers } = service
   closeWithGrace({ delay: 9_500, logger: false }, async ({ signal, err }) => {
@@ -44,18 +51,43 @@ export const runService = async (service: Service): Promise<void> => {
     logger.info('process.stopped')
   })
   try {
-    const applied = await service.migrate()
+    const applied = await whenReachable(service.migrate, logger)
     if (applied.length > 0) logger.info({ applied }, 'database.migrated')
     if (await bypassesRowSecurity(pool)) logger.warn('database.row_security_bypassed: connect as an ordinary role')
     await app.listen({ host: service.host, port: service.port })
     for (const worker of workers) worker.start()
   } catch (err) {
-    const isPortTaken = (err as NodeJS.ErrnoException).code === 'EADDRINUSE'
-    const remedy = isPortTaken ? `: set ${service.portSetting} to a free port` : ''
-    logger.fatal({ err }, `process.cannot_start${remedy}`)
+    logger.fatal({ err }, `process.cannot_start${remedyFor(err, service)}`)
     process.exit(1)
   }
 }
+
+const remedyFor = (err: unknown, { portSetting }: Service): string => {
+  if ((err as NodeJS.ErrnoException).code === 'EADDRINUSE') return `: set ${portSetting} to a free port`
+  return isUnavailable(err) ? ': Postgres cannot be reached' : ''
+}
+
+const waitSeconds = { longest: 60, between: 3 }
+
+/** Repeats `action`, which needs Postgres, for a minute while that cannot be reached. */
+export const whenReachable = async <Result>(
+  action: () => Promise<Result>,
+  logger: Pick<Logger, 'warn'>,
+  { longest, between } = waitSeconds,
+): Promise<Result> => {
+  const giveUpAt = performance.now() + longest * 1000
+  for (;;)
+    try {
+      return await action()
+    } catch (err) {
+      if (!isUnavailable(err) || performance.now() > giveUpAt) throw err
+      logger.warn({ code: (err as NodeJS.ErrnoException).code }, 'database.waiting: Postgres cannot be reached yet')
+      await delay(between * 1000)
+    }
+}
+
+/** After this long a stop waits for nobody else: what remains of the ten seconds is for storing how that ended. */
+const giveUpMilliseconds = 5_000
 
 /** Stops everything, in phases. What fails is logged and keeps nothing else from stopping; then it rejects. */
 export const stopService = async ({ app, pool, logger, workers, clients }: Service): Promise<void> => {
@@ -64,8 +96,11 @@ export const stopService = async ({ app, pool, logger, workers, clients }: Servi
     for (const result of await Promise.allSettled(actions.map(async action => action())))
       if (result.status === 'rejected') errors.push(result.reason)
   }
-  // Each may take five seconds.
+  const givingUp = setTimeout(() => {
+    for (const client of clients) client?.giveUp?.()
+  }, giveUpMilliseconds)
   await inParallel([() => app.close(), ...workers.map(worker => () => worker.stop())])
+  clearTimeout(givingUp)
   await inParallel(clients.map(client => () => client?.close()))
   // The last response is logged after it is sent.
   await new Promise(setImmediate)

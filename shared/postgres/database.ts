@@ -16,7 +16,13 @@ export interface PoolOptions {
   isCitus?: boolean
 }
 
-/** A pool that waits at most 2 s for a connection and `statementSeconds` for a statement. Returns int8 and numeric as text. */
+/** Postgres answers a `begin` at once, whatever follows it: after this long without it the connection is silent. */
+const silentMilliseconds = 2_000
+
+/**
+ * A pool that waits at most 2 s for a connection and `statementSeconds` for a statement. Once a connection is silent, it closes those
+ * that are idle: they may be as silent. Returns int8 and numeric as text.
+ */
 export const createPool = ({ url, name, connections, ...options }: PoolOptions): pg.Pool => {
   const { statementSeconds = 4, onIdleError = () => {}, isCitus = false } = options
   const statementMilliseconds = statementSeconds * 1000
@@ -28,10 +34,30 @@ export const createPool = ({ url, name, connections, ...options }: PoolOptions):
     statement_timeout: statementMilliseconds,
     query_timeout: statementMilliseconds + 500,
     idle_in_transaction_session_timeout: Math.max(10_000, statementMilliseconds),
+    keepAlive: true,
+    keepAliveInitialDelayMillis: 5_000,
     pipeline: true,
     isCitus,
   } as pg.PoolConfig)
+  watchIdle(pool)
   return withErrorListeners(pool, onIdleError)
+}
+
+const idleClients = new WeakMap<pg.Pool, Set<pg.PoolClient>>()
+
+const watchIdle = (pool: pg.Pool): void => {
+  const idle = new Set<pg.PoolClient>()
+  idleClients.set(pool, idle)
+  pool.on('release', (_error, client) => idle.add(client))
+  pool.on('acquire', client => idle.delete(client))
+  pool.on('remove', client => idle.delete(client))
+}
+
+/** Postgres ends every statement earlier than the client gives up waiting: no response is due to the connection. */
+const closeIfSilent = (pool: pg.Pool, error: Error): void => {
+  if (/query read timeout/i.test(error.message))
+    for (const client of idleClients.get(pool) ?? [])
+      streamOf(client).destroy(new Error('another connection is silent'))
 }
 
 /** A connection that dies emits an error, a busy one in addition to rejecting its queries: unhandled, it ends the process. */
@@ -92,11 +118,12 @@ export const inTransaction = async <Tables, Result>(
   sendTogether(client)
   try {
     const opening = begin(pool, client, 'begin', settings)
-    opening.catch(() => {})
+    opening.catch(error => closeIfSilent(pool, error))
     const result = await action(bind(client))
     await opening
     const isKept = keeps(result)
     const { command } = await client.query(isKept ? 'commit' : 'rollback').catch(error => {
+      closeIfSilent(pool, error)
       // A commit that Postgres refuses is rolled back: only a lost connection leaves the outcome unknown.
       const isRefused = error instanceof pg.DatabaseError && error.severity !== 'FATAL'
       throw isKept && !isRefused ? new CommitInDoubt({ cause: error }) : error
@@ -129,7 +156,10 @@ const read = async <Row extends pg.QueryResultRow>(
   sendTogether(client)
   try {
     const [, { rows }] = await Promise.all([
-      begin(pool, client, 'begin read only', ofTenant(tenant)),
+      begin(pool, client, 'begin read only', ofTenant(tenant)).catch(error => {
+        closeIfSilent(pool, error)
+        throw error
+      }),
       client.query<Row>(query),
       client.query('commit'),
     ])
@@ -188,7 +218,10 @@ const begin = (pool: pg.Pool, client: pg.PoolClient, beginning: string, settings
       [beginning, ...entries.map(([name, value]) => `set local ${name} = ${value}`)].map(text => client.query(text)),
     )
   const calls = entries.map(([name, value]) => `set_config('${name}', ${value}, true)`)
-  return client.query(`${beginning}; select ${calls.join(', ')}`)
+  return client.query({
+    text: `${beginning}; select ${calls.join(', ')}`,
+    query_timeout: silentMilliseconds,
+  } as pg.QueryConfig)
 }
 
 /** Rolls back and releases the connection; a broken one is discarded. */
@@ -203,10 +236,13 @@ const abandon = (client: pg.PoolClient): Promise<void> =>
  * writes.
  */
 const sendTogether = (client: pg.PoolClient): void => {
-  const { stream } = (client as unknown as { connection: { stream: Socket } }).connection
+  const stream = streamOf(client)
   stream.cork()
   process.nextTick(() => stream.uncork())
 }
+
+const streamOf = (client: pg.PoolClient): Socket =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream
 
 const bind = <Tables>(client: pg.PoolClient): TenantTransaction<Tables> => {
   const borrowed = { query: client.query.bind(client), release: () => {} } as pg.PoolClient

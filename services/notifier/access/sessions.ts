@@ -56,8 +56,8 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
   const { confirmedMilliseconds, unconfirmedMilliseconds, pauseMilliseconds, now } = { ...defaults, ...limits }
   const sessions = new LRUCache<string, Session>({ max: 10_000 })
   const looking = new Map<string, Promise<Found>>()
-  let isAway = false
-  let pausedUntil = Number.NEGATIVE_INFINITY
+  /** Until when; of each tenant, so that one whose look-ups are slow delays no revocation of others. */
+  const pauses = new Map<string, number>()
 
   const liveFor = (milliseconds: number, token: WantedToken): StaffToken | undefined => {
     const session = sessions.get(keyOf(token))
@@ -78,22 +78,26 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
     return staff
   }
 
-  const logChange = (reason: string | undefined): void => {
-    if (reason !== undefined && !isAway) logger.warn({ reason }, 'staff_tokens.unconfirmed: orders does not respond')
-    if (reason === undefined && isAway) logger.info('staff_tokens.confirmed_again')
-    isAway = reason !== undefined
+  const pause = (tenants: ReadonlySet<string>, reason: string): void => {
+    if (pauses.size === 0) logger.warn({ reason }, 'staff_tokens.unconfirmed: orders does not respond')
+    for (const tenant of tenants) pauses.set(tenant, now() + pauseMilliseconds)
+  }
+
+  const unpause = (tenants: ReadonlySet<string>): void => {
+    if (pauses.size === 0) return
+    for (const [tenant, until] of pauses) if (tenants.has(tenant) || until <= now()) pauses.delete(tenant)
+    if (pauses.size === 0) logger.info('staff_tokens.confirmed_again')
   }
 
   const lookUp = async (tokens: readonly WantedToken[]): Promise<Found[]> => {
     const start = now()
+    const tenants = new Set(tokens.map(({ tenant }) => tenant))
     const result = await orders.findStaff(tokens)
     if (result.kind === 'unavailable') {
-      pausedUntil = now() + pauseMilliseconds
-      logChange(result.reason)
+      pause(tenants, result.reason)
       return tokens.map(() => 'unconfirmed')
     }
-    pausedUntil = Number.NEGATIVE_INFINITY
-    logChange(undefined)
+    unpause(tenants)
     return tokens.map((token, index) => store(token, start, result.now, result.holders[index] ?? null))
   }
 
@@ -108,10 +112,10 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
     lanes: () => 1,
   })
 
-  /** Look-ups of one token share a request; those of a flood share one at a time. */
+  /** Look-ups of one tenant share a request, one at a time; so do those of a flood, of all tenants. */
   const askOnce = (token: WantedToken, flood: boolean): Promise<Found> => {
     const key = keyOf(token)
-    const running = looking.get(key) ?? ask(flood ? 'flood' : '', token).finally(() => looking.delete(key))
+    const running = looking.get(key) ?? ask(flood ? '' : token.tenant, token).finally(() => looking.delete(key))
     looking.set(key, running)
     return running
   }
@@ -121,7 +125,7 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
     confirmed: (token: WantedToken): StaffToken | undefined => liveFor(confirmedMilliseconds, token),
     find: async (token: WantedToken, flood: boolean): Promise<Found> => {
       const admitted = liveFor(unconfirmedMilliseconds, token)
-      if (admitted && now() < pausedUntil) {
+      if (admitted && now() < (pauses.get(token.tenant) ?? 0)) {
         askOnce(token, false).catch(() => {})
         return admitted
       }

@@ -95,7 +95,12 @@ const handOver = (pool: pg.Pool, tenant: string, phoneNumberId: string, owner: s
         .where('tenant_id', '=', of)
         .where('phone_number_id', '=', phoneNumberId)
         .executeTakeFirst()
-    if (owner !== undefined) await set(owner, null)
+    if (owner !== undefined) {
+      await sql`select from channels where phone_number_id = ${phoneNumberId} order by tenant_id for no key update`.execute(
+        tx,
+      )
+      await set(owner, null)
+    }
     return (await set(tenant, now())).numUpdatedRows > 0n
   })
 

@@ -9,7 +9,7 @@ import type { ChannelDependencies } from './dependencies.ts'
 import { MessagesPerSecond, Name, Pin, Plan, Secret, VerifyToken, WabaId } from './fields.ts'
 import { isKeptByAnother, proveChannel } from './prove.ts'
 import { findChannel } from './queries.ts'
-import { type ChannelChange, storeChannel } from './store.ts'
+import { type ChannelChange, storeChannels } from './store.ts'
 
 /** Enough for every secret with every character escaped. */
 export const maxChannelBytes = 16_384
@@ -76,7 +76,7 @@ const store = async (tx: Tx, keyring: Keyring, tenant: string, change: ChannelCh
   const isNew = current === undefined
   if (isNew && change.accessToken === undefined)
     return { kind: 'refused' as const, errors: { access_token: [required('access_token')] } }
-  const changes = await storeChannel(tx, keyring, tenant, change)
+  const changes = await storeChannels(tx, keyring, tenant, [change])
   if (changes.length > 0) await audit(tx, tenant, by, isNew ? 'channel.created' : 'channel.changed', phoneNumberId)
   const changed = changes.map(({ kind, id }) => `${kind} ${id}`)
   return { kind: 'stored' as const, isNew, isProven: !!current?.proven_at, changed }

@@ -24,15 +24,28 @@ export interface ChannelChange {
 export const defaultMessagesPerSecond = 80
 
 /**
- * Creates the channel, unproven, or changes it; returns what changed. Hold `lockTenant`. A new one needs an access token;
- * without app secret and verify token it sends, and has no webhooks.
+ * Creates channels, unproven, or changes them; returns what changed. Hold `lockTenant`. Messages are locked before numbers, and
+ * all of the tenant's numbers in their order: docs/decisions.md#order-of-locks.
  */
-export const storeChannel = async (
+export const storeChannels = async (
   tx: Tx,
   keyring: Keyring,
   tenant: string,
-  wanted: ChannelChange,
+  wanted: readonly ChannelChange[],
 ): Promise<Change[]> => {
+  const paid = wanted.filter(({ plan }) => plan === 'paid').map(({ phoneNumberId }) => phoneNumberId)
+  if (paid.length > 0) await releaseAllHeld(tx, tenant, paid)
+  await sql`select from channels where tenant_id = ${tenant} order by phone_number_id for no key update`.execute(tx)
+  const changes: Change[] = []
+  for (const channel of wanted) changes.push(...(await storeChannel(tx, keyring, tenant, channel)))
+  return changes
+}
+
+/**
+ * Creates the channel or changes it. A new one needs an access token;
+ * without app secret and verify token it sends, and has no webhooks.
+ */
+const storeChannel = async (tx: Tx, keyring: Keyring, tenant: string, wanted: ChannelChange): Promise<Change[]> => {
   const { phoneNumberId } = wanted
   const current = await findChannel(tx, tenant, phoneNumberId)
   const demoted = wanted.isDefault ? await demoteOthers(tx, tenant, phoneNumberId) : []
@@ -83,17 +96,21 @@ const change = async (tx: Tx, tenant: string, wanted: ChannelChange, current: Ch
     .where('tenant_id', '=', tenant)
     .where('phone_number_id', '=', wanted.phoneNumberId)
     .execute()
-  // Messages held for a conversation need none on a paid plan.
-  if (wanted.plan === 'paid' && current.plan === 'free') await releaseAllHeld(tx, tenant, wanted.phoneNumberId)
   return [{ kind: 'channel', id: wanted.phoneNumberId, change: 'changed' }]
 }
 
-const releaseAllHeld = (tx: Tx, tenant: string, phoneNumberId: string) =>
+/** Messages held for a conversation need none once a free number is paid. */
+const releaseAllHeld = (tx: Tx, tenant: string, phoneNumberIds: readonly string[]) =>
   sql`
-    with released as (
-      update messages set status = 'queued', status_at = now(), due_at = now()
-      where tenant_id = ${tenant} and phone_number_id = ${phoneNumberId} and status = 'held'
-      returning tenant_id, message_id
+    with held as (
+      select m.message_id from messages m join channels c using (tenant_id, phone_number_id)
+      where m.tenant_id = ${tenant} and m.phone_number_id = any(${phoneNumberIds}::text[]) and m.status = 'held' and c.plan = 'free'
+      order by m.message_id
+      for update of m
+    ), released as (
+      update messages m set status = 'queued', status_at = now(), due_at = now()
+      from held where m.tenant_id = ${tenant} and m.message_id = held.message_id
+      returning m.tenant_id, m.message_id
     )
     insert into message_events (tenant_id, message_id, status, detail)
     select tenant_id, message_id, 'queued', 'the channel is paid now' from released`.execute(tx)

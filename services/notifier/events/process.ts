@@ -105,7 +105,7 @@ const queue = async (
   if (wanted.length === 0) return new Set()
   const requests = wanted.map(({ request }) => request)
   const context = await readContext(tx, tenant, requests)
-  const ids = newMessageIds(wanted.length, new Date())
+  const ids = newMessageIds(wanted.length, context.now)
   const messages: NewMessage[] = []
   const errors = new Map<string, EventError[]>()
   const failed = new Set<string>()

@@ -8,7 +8,13 @@ import {
 import type { Hours } from '../messages/hours.ts'
 import { fillComponent, fillLines, missingField } from '../messages/placeholders.ts'
 import type { MessageRequest } from '../messages/schema.ts'
-import { type Component, type Content, type MessageTemplate, textsOf } from '../messaging-api/message-template.ts'
+import {
+  type Component,
+  type Content,
+  isPlain,
+  type MessageTemplate,
+  textsOf,
+} from '../messaging-api/message-template.ts'
 
 /** Which event makes which message. */
 export interface Rule {
@@ -60,11 +66,13 @@ export const templateOf = ({ template, language, components, ...texts }: Rule): 
   ],
 })
 
-const contentOf = (rule: Rule, order: OrderSnapshot): Content => {
-  if (rule.text !== null) return { text: fillLines(rule.text, order) }
-  const template = templateOf(rule)
-  return { ...template, components: template.components.map(component => fillComponent(component, order)) }
-}
+/** What the rule's messages say, before the order's values stand in it. */
+const contentOf = (rule: Rule): Content => (rule.text === null ? templateOf(rule) : { text: rule.text })
+
+const fill = (content: Content, order: OrderSnapshot): Content =>
+  isPlain(content)
+    ? { text: fillLines(content.text, order) }
+    : { ...content, components: content.components.map(component => fillComponent(component, order)) }
 
 /** Replies to a customer who has just pressed a button. */
 const isReply = ({ event }: Rule): boolean => actionOutcomes.some(outcome => event.endsWith(`.${outcome}`))
@@ -76,15 +84,19 @@ export const messageOf = (
   { between, timeZone }: TenantHours,
   phoneNumberId?: string,
 ): MessageRequest => {
+  const content = contentOf(rule)
+  const texts = isPlain(content) ? [content.text] : textsOf(content).map(({ text }) => text)
+  const missing = missingField(texts, order)
   const ownBetween = rule.sendBetween ?? (isReply(rule) ? null : between)
   return {
     to: order.customer_phone,
-    template: contentOf(rule, order),
+    // Left as it is, it is not resent.
+    template: missing === undefined ? fill(content, order) : content,
     channel: rule.phoneNumberId ?? phoneNumberId ?? null,
     waybill_number: order.waybill_number,
     hold_until_open: rule.holdsUntilOpen,
     isUnderWay: isUnderWay(order),
-    missing: missingField(rule.text === null ? textsOf(templateOf(rule)).map(({ text }) => text) : [rule.text], order),
+    missing,
     hours: ownBetween && timeZone ? { between: ownBetween, timeZone } : undefined,
   }
 }

@@ -47,10 +47,10 @@ export const acceptMessages = (
     async tx => {
       const earlier = key && (await claimAcceptance(tx, tenant, key))
       if (earlier) return earlier
-      const { checked } = await checkRequests(tx, tenant, requests, errors, pathOf)
+      const { checked, context } = await checkRequests(tx, tenant, requests, errors, pathOf)
       if (errors.count > 0) return { kind: 'refused', errors }
       const messages = checked.filter(message => message !== undefined)
-      const ids = newMessageIds(messages.length, new Date())
+      const ids = newMessageIds(messages.length, context.now)
       const named = messages.map((message, index) => ({ id: ids[index] as string, message, traceparent }))
       await insertMessages(tx, tenant, named)
       if (by) await audit(tx, tenant, by, 'message.accepted', ids)

@@ -83,7 +83,7 @@ const ofAll = async (
   return (await page.execute(tx)).rows
 }
 
-/** The clock of ids is ours, that of created_at is Postgres'. Ids have an index. */
+/** Ids have an index. Those of the last release had the clock of its process. */
 const hourFrom = (time: Date, hours: 1 | -1): Date => new Date(time.getTime() + hours * 3_600_000)
 
 const columnOf = {
@@ -130,10 +130,10 @@ export const cancelMessage = (tx: Tx, tenant: string, id: string, by?: Actor): P
 export const resendMessage = (tx: Tx, tenant: string, id: string, by?: Actor): Promise<MessageStatus | undefined> =>
   move(tx, tenant, id, by, {
     from: ['failed', 'unknown'],
-    // An unknown message is not resent while its webhook may still arrive.
-    when: sql`(status = 'failed' or due_at = 'infinity')`,
+    // An unknown message is not resent while its webhook may still arrive, nor one that lacks the page of its parcel.
+    when: sql`(status = 'failed' or due_at = 'infinity') and template::text !~ '[{][{][^{}]*tracking_url[^{}]*[}][}]'`,
     to: sql`status = 'queued', status_at = now(), due_at = now(), expires_at = now() + interval '24 hours',
-      attempts = 0, is_paced = false, error_code = null, error_meaning = null, superseded_by = null, fence = m.fence + 1,
+      attempts = 0, error_code = null, error_meaning = null, superseded_by = null, fence = m.fence + 1,
       former_ids = array_remove(m.former_ids || m.provider_message_id, null), provider_message_id = null`,
     detail: 'sent again by staff',
     action: 'message.resent',

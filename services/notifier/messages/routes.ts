@@ -207,11 +207,7 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
       const status = await inTenant(pool, tenant, (tx: Tx) => resendMessage(tx, tenant, id, actor))
       if (status && status !== 'queued')
         throw invalid({
-          status: [
-            status === 'unknown'
-              ? tooEarly
-              : `The message is ${status}: only a failed or unknown one can be sent again.`,
-          ],
+          status: [notResent[status] ?? `The message is ${status}: only a failed or unknown one can be sent again.`],
         })
       onQueued()
       return view(tenant, id)
@@ -219,8 +215,11 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
   )
 }
 
-const tooEarly =
-  'It was sent less than ten minutes ago and a webhook may still tell what became of it. Send it again after that.'
+const notResent: Readonly<Record<string, string>> = {
+  unknown:
+    'It was sent less than ten minutes ago and a webhook may still tell what became of it. Send it again after that.',
+  failed: 'Its text lacks {{tracking_url}}: orders needs PUBLIC_URL. Then send a new message.',
+}
 
 const readResult = (
   result: Awaited<ReturnType<typeof acceptBodies>>,

@@ -41,36 +41,44 @@ export const exampleSummary: MessageSummary = {
 const keptMilliseconds = 5_000
 
 /** How the tenant's messages go. Processes keep it for some seconds: requests in between cost nothing. */
-export const createMessageSummary = (pool: pg.Pool): ((tenant: string) => Promise<MessageSummary>) => {
+export const createMessageSummary = (
+  pool: pg.Pool,
+  ttl = keptMilliseconds,
+): ((tenant: string) => Promise<MessageSummary>) => {
   const summaries = new LRUCache<string, MessageSummary>({
     max: 10_000,
-    ttl: keptMilliseconds,
-    fetchMethod: tenant => inTenant(pool, tenant, (tx: Tx) => summarise(tx, tenant)),
+    ttl,
+    fetchMethod: (tenant, last) => inTenant(pool, tenant, (tx: Tx) => summarise(tx, tenant, last)),
   })
   return tenant => summaries.forceFetch(tenant)
 }
 
-const summarise = async (tx: Tx, tenant: string): Promise<MessageSummary> => {
+/** Minutes in which an event may still be committed. */
+const openMinutes = 2
+
+/** Of the minutes that `last` has, only the latest are counted again. */
+const summarise = async (tx: Tx, tenant: string, last: MessageSummary | undefined): Promise<MessageSummary> => {
+  const since = last?.minutes.at(-1 - openMinutes)?.at ?? null
   const recent = idsFrom(new Date(Date.now() - recentHours * 3_600_000))
   const [{ rows: counts }, { rows: minutes }] = await Promise.all([
     tx.client.query({ name: 'count_messages', text: counting, values: [tenant, recent] }),
-    tx.client.query({ name: 'count_sends', text: sends, values: [tenant] }),
+    tx.client.query({ name: 'count_sends', text: sends, values: [tenant, since] }),
   ])
-  return {
-    ...counts[0],
-    minutes: minutes.map(({ at, sent }: { at: Date; sent: number }) => ({ at: at.toISOString(), sent })),
-  }
+  const counted = minutes.map(({ at, sent }: { at: Date; sent: number }) => ({ at: at.toISOString(), sent }))
+  const before =
+    last && since !== null && counts[0].date === last.date ? last.minutes.filter(({ at }) => at < since) : []
+  return { ...counts[0], minutes: [...before, ...counted] }
 }
 
-const counted = (where: string): string =>
+const countOf = (where: string): string =>
   `(select count(*)::integer from (select from messages where tenant_id = $1 and ${where} limit ${maxCounted}) counted)`
 
 // Each status has a partial index, which a parameter in its place would not reach.
 const counting = `
   select (now() at time zone zone.name)::date::text as date, zone.name as time_zone,
-    ${counted(`status = 'queued'`)} as queued, ${counted(`status = 'held'`)} as held,
-    ${counted(`status = 'unknown' and message_id >= $2`)} as unknown,
-    ${counted(`status = 'failed' and message_id >= $2`)} as failed,
+    ${countOf(`status = 'queued'`)} as queued, ${countOf(`status = 'held'`)} as held,
+    ${countOf(`status = 'unknown' and message_id >= $2`)} as unknown,
+    ${countOf(`status = 'failed' and message_id >= $2`)} as failed,
     (select count(*)::integer from channels where tenant_id = $1 and (state = 'paused' or proven_at is null)) as paused_channels
   from (select coalesce(time_zone, 'UTC') as name from tenants where tenant_id = $1) zone`
 
@@ -80,5 +88,7 @@ const sends = `
   )
   select date_trunc('minute', happened_at) as at, count(*)::integer as sent from message_events
   where tenant_id = $1 and status = 'accepted'
-    and happened_at >= (select (now() at time zone name)::date::timestamp at time zone name from zone)
+    and happened_at >= (
+      select greatest((now() at time zone name)::date::timestamp at time zone name, $2::timestamptz) from zone
+    )
   group by 1 order by 1`

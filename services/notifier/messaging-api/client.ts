@@ -51,6 +51,8 @@ export interface OutboundMessage {
   /** At most 512 characters; status webhooks bring it back. */
   readonly callbackData: string
   readonly traceparent?: string | null | undefined
+  /** Where that is less than `requestMilliseconds`. */
+  readonly withinMilliseconds?: number
 }
 
 export interface Registration {
@@ -69,6 +71,8 @@ export interface MessagingApi {
   debugToken(credentials: Credentials): Promise<Received<TokenInfo> | Failed>
   /** All templates of an account, or the failure of the first page that failed. */
   templates(credentials: Credentials, wabaId: string): Promise<Received<CatalogueTemplate[]> | Failed>
+  /** Ends the requests in flight, as their deadline does; later ones are `not_written`. */
+  giveUp(): void
   /** Waits for requests in flight; later ones are `not_written`. */
   close(): Promise<void>
 }
@@ -76,7 +80,7 @@ export interface MessagingApi {
 /** The external messaging API. No method rejects and no request is repeated: each resolves with a value that says what happened. */
 export const createMessagingApi = (options: MessagingApiOptions): MessagingApi => {
   const { version, product } = options
-  const { call, close } = createCaller(options)
+  const { call, giveUp, close } = createCaller(options)
   const pathTo = (id: string): string => `/${version}/${encodeURIComponent(id.toWellFormed())}`
 
   return {
@@ -99,6 +103,7 @@ export const createMessagingApi = (options: MessagingApiOptions): MessagingApi =
       collectTemplates((query, read) =>
         call({ accessToken, path: `${pathTo(wabaId)}/message_templates?${query}`, read }),
       ),
+    giveUp,
     close,
   }
 }
@@ -126,11 +131,19 @@ const send = async (
   message: OutboundMessage,
   product: string,
 ): Promise<Accepted | Failed> => {
-  const { template, traceparent } = message
+  const { template, traceparent, withinMilliseconds } = message
   const body = messageBody(message, product)
   const texts = isPlain(template) ? [template] : textsOf(template)
   const carried = [body.to, ...texts.map(({ text }) => text)]
-  const response = await call({ accessToken, path, traceparent, body, read: readAcceptance, carried })
+  const response = await call({
+    accessToken,
+    path,
+    traceparent,
+    withinMilliseconds,
+    body,
+    read: readAcceptance,
+    carried,
+  })
   if (response.kind !== 'received') return response
   return { kind: 'accepted', ...response.value, servedVersion: response.servedVersion }
 }
@@ -149,6 +162,7 @@ interface Call<Value> {
   readonly accessToken: string
   readonly path: string
   readonly traceparent?: string | null | undefined
+  readonly withinMilliseconds?: number | undefined
   /** Without one it is a GET. */
   readonly body?: object
   readonly read: (body: unknown) => Value | undefined
@@ -159,19 +173,32 @@ interface Call<Value> {
 type Caller = <Value>(call: Call<Value>) => Promise<Received<Value> | Failed>
 
 /** Makes each request once and reads its response. Redirects are not followed. */
-const createCaller = (options: MessagingApiOptions): { call: Caller; close: () => Promise<void> } => {
+const createCaller = (options: MessagingApiOptions) => {
   const { origin, pathname } = new URL(options.baseUrl)
   const prefix = pathname.replace(/(?<!\/)\/+$/, '')
   const pool = createPool(origin, options)
+  const { requestMilliseconds = 15_000 } = options
+  const inFlight = new Set<Exchange>()
+  let isGivenUp = false
 
-  const call: Caller = async ({ accessToken, path, traceparent, body, read, carried = [] }) => {
-    const exchange = new Exchange(options.requestMilliseconds ?? 15_000)
+  const call: Caller = async ({ accessToken, path, traceparent, withinMilliseconds, body, read, carried = [] }) => {
+    if (isGivenUp) return { kind: 'not_written', reason: 'shutting down' }
+    const exchange = new Exchange(
+      Math.min(requestMilliseconds, Math.max(0, withinMilliseconds ?? Number.POSITIVE_INFINITY)),
+    )
+    inFlight.add(exchange)
     const headers = { authorization: `Bearer ${accessToken}`, ...(traceparent && { traceparent }) }
     if (body) {
       const json = { ...headers, 'content-type': 'application/json' }
       pool.dispatch({ method: 'POST', path: prefix + path, headers: json, body: JSON.stringify(body) }, exchange)
     } else pool.dispatch({ method: 'GET', path: prefix + path, headers }, exchange)
-    return readResponse(await exchange.result, read, [accessToken, ...carried], new Date())
+    const result = await exchange.result
+    inFlight.delete(exchange)
+    return readResponse(result, read, [accessToken, ...carried], new Date())
+  }
+  const giveUp = (): void => {
+    isGivenUp = true
+    for (const exchange of inFlight) exchange.giveUp()
   }
   let closed: Promise<void> | undefined
   const close = (): Promise<void> => {
@@ -179,7 +206,7 @@ const createCaller = (options: MessagingApiOptions): { call: Caller; close: () =
     closed ??= pool.close()
     return closed
   }
-  return { call, close }
+  return { call, giveUp, close }
 }
 
 const createPool = (origin: string, options: MessagingApiOptions): Pool =>

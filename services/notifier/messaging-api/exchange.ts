@@ -28,12 +28,15 @@ export class Exchange implements Dispatcher.DispatchHandler {
   #head: { status: number; headers: IncomingHttpHeaders } | undefined
   readonly #chunks: Buffer[] = []
   readonly #deadline: NodeJS.Timeout
+  /** On the clock of `performance.now()`. */
+  readonly #endsAt: number
 
   constructor(deadlineMilliseconds: number) {
+    this.#endsAt = performance.now() + deadlineMilliseconds
     this.result = new Promise(resolve => {
       this.#settle = resolve
     })
-    this.#deadline = setTimeout(() => this.#abandon(), deadlineMilliseconds)
+    this.#deadline = setTimeout(() => this.giveUp(), deadlineMilliseconds)
   }
 
   /** undici is about to write the first byte: from here on nobody can say that nothing was sent. */
@@ -41,9 +44,10 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#isWritten = true
   }
 
-  /** Runs right before each writing: the last moment to stop it. */
+  /** Runs right before each writing: the last moment to stop it. A process that was paused may come here before its timers run. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
-    if (this.#isSettled || this.#controller) controller.abort(new Error('given up, or written before'))
+    if (this.#isSettled || this.#controller || performance.now() > this.#endsAt)
+      controller.abort(new Error('given up, or written before'))
     else this.#controller = controller
   }
 
@@ -64,7 +68,8 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#finish(reasonOf(error))
   }
 
-  #abandon(): void {
+  /** Ends it now, as its deadline does. */
+  giveUp(): void {
     this.#finish(this.#isWritten ? 'no answer in time' : 'no connection in time')
     this.#controller?.abort(new Error('given up'))
   }

@@ -132,16 +132,18 @@ const longestSeconds = 72 * 3600
  */
 export const retryAfterSeconds = (headers: IncomingHttpHeaders, now: Date): number | null => {
   const usage = headers['x-business-use-case-usage']
-  const wait = Math.max(named(headers['retry-after'], now), regained(Array.isArray(usage) ? usage[0] : usage))
+  // By the clock that wrote it, where the response shows that.
+  const since = Date.parse(headers.date ?? '') || now.getTime()
+  const wait = Math.max(named(headers['retry-after'], since), regained(Array.isArray(usage) ? usage[0] : usage))
   return wait > 0 ? Math.min(Math.ceil(wait), longestSeconds) : null
 }
 
-const named = (header: string | undefined, now: Date): number => {
+const named = (header: string | undefined, since: number): number => {
   const text = header?.trim() ?? ''
   if (/^\d{1,9}$/.test(text)) return Number(text)
   // A date as HTTP writes it; Date.parse alone would also read "-5" or "1.5".
   if (!/^[A-Z][a-z]{2}, /.test(text)) return 0
-  return (Date.parse(text) - now.getTime()) / 1000 || 0
+  return (Date.parse(text) - since) / 1000 || 0
 }
 
 /** `{"<account>": [{"type": …, "estimated_time_to_regain_access": 7}]}` */

@@ -1,5 +1,6 @@
 import { CustomerActionResults, type CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { StaffTokenHolders } from '@courier/shared/contract/staff-tokens.ts'
+import { notFound } from '@courier/shared/http/paths.ts'
 import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Logger } from 'pino'
@@ -25,13 +26,20 @@ const checkResults = TypeCompiler.Compile(CustomerActionResults)
 /** Of the request itself: not of its token, its time or its rate, nor of a version without the route. */
 const refusals = [400, 413, 415, 422]
 
+/** Of orders itself: a proxy responds 404 too, while there is no orders behind it. */
+const lacksRoute = (body: unknown): boolean =>
+  (body as { message?: unknown } | undefined)?.message === notFound().message
+
 /** Talks to orders over HTTP. An invalid response counts as unavailable and is logged. */
 export const createOrdersClient = ({
   url,
   serviceToken,
   logger,
 }: OrdersClientOptions): OrdersClient & { close(): Promise<void> } => {
-  const orders = createServiceClient({ baseUrl: url, serviceToken, callMilliseconds: 3_000 })
+  const options = { baseUrl: url, serviceToken, callMilliseconds: 3_000 }
+  const orders = createServiceClient(options)
+  /** With connections and a circuit of their own: logins do not wait for look-ups of orders that take long. */
+  const staff = createServiceClient(options)
   const find = async (tenant: string, waybill: string): Promise<FoundOrder> => {
     const path = `/internal/orders/${encodeURIComponent(tenant)}/${encodeURIComponent(waybill)}`
     const result = await orders.get(path)
@@ -58,13 +66,16 @@ export const createOrdersClient = ({
     return { kind: status === 404 ? 'unknown' : status >= 500 ? 'failed' : 'unavailable' }
   }
   const findStaff = async (tokens: readonly WantedToken[]): Promise<FoundStaff> => {
-    const result = await orders.post('/internal/staff-tokens', { tokens })
+    const result = await staff.post('/internal/staff-tokens', { tokens })
     if (result.kind === 'unreachable') return { kind: 'unavailable', reason: result.reason }
     const { status, body } = result
-    if (status === 404) return { kind: 'found', now: 0, holders: [] }
+    if (status === 404 && lacksRoute(body)) return { kind: 'found', now: 0, holders: [] }
     if (status === 200 && checkHolders.Check(body) && body.data.length === tokens.length)
       return { kind: 'found', now: Date.parse(body.now), holders: body.data }
     return { kind: 'unavailable', reason: `invalid response, status ${status}` }
   }
-  return { find, act, findStaff, close: orders.close }
+  const close = async (): Promise<void> => {
+    await Promise.all([orders.close(), staff.close()])
+  }
+  return { find, act, findStaff, close }
 }

@@ -11,7 +11,7 @@ import type pg from 'pg'
 import { PhoneNumberId } from '../channels/fields.ts'
 import { ChannelBody } from '../channels/put.ts'
 import { findChannel } from '../channels/queries.ts'
-import { storeChannel } from '../channels/store.ts'
+import { storeChannels } from '../channels/store.ts'
 import { noWebhooks } from '../channels/view.ts'
 import type { Tx } from '../database/tables.ts'
 
@@ -59,13 +59,9 @@ export const addChannel = async (
     await lockTenant(tx, tenant)
     if (await findChannel(tx, tenant, number))
       throw new UsageError(`the tenant ${tenant} has the channel ${number} already`)
-    const changes = await storeChannel(tx, keyring, tenant, {
-      ...secrets,
-      phoneNumberId: number,
-      name,
-      plan: body.plan as 'free' | 'paid' | undefined,
-      isDefault,
-    })
+    const changes = await storeChannels(tx, keyring, tenant, [
+      { ...secrets, phoneNumberId: number, name, plan: body.plan as 'free' | 'paid' | undefined, isDefault },
+    ])
     await audit(tx, tenant, by, 'channel.created', number)
     const isDeaf = secrets.appSecret === undefined || secrets.verifyToken === undefined
     return { kind: 'applied', changes, warnings: isDeaf ? [noWebhooks] : [] }

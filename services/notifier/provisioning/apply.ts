@@ -4,7 +4,7 @@ import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import { type Selectable, sql } from 'kysely'
 import type pg from 'pg'
-import { storeChannel } from '../channels/store.ts'
+import { storeChannels } from '../channels/store.ts'
 import { findTariffs } from '../costs/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { findRules } from '../events/queries.ts'
@@ -33,13 +33,12 @@ export const applyFile = async (
       if (tenant.time_zone && !(await hasTimeZone(tx, tenant.time_zone)))
         return { kind: 'refused', errors: { 'tenant.time_zone': [unknownToPostgres(tenant.time_zone)] } }
       const found = await applySettings(tx, tenant)
-      for (const channel of channels) found.push(...(await storeChannel(tx, keyring, tenant.id, channel)))
+      found.push(...(await storeChannels(tx, keyring, tenant.id, channels)))
+      // Templates are locked before rules.
+      const budget = await applyBudget(tx, tenant.id, tenant.budget)
       const rules = await applyRules(tx, tenant.id, file.rules)
       if (rules.kind === 'refused') return rules
-      found.push(
-        ...(await applyTariffs(tx, tenant.id, file.tariffs)),
-        ...(await applyBudget(tx, tenant.id, tenant.budget)),
-      )
+      found.push(...(await applyTariffs(tx, tenant.id, file.tariffs)), ...budget)
       const hasPrices = tenant.budget || (await findTariffs(tx, tenant.id)).tariffs.length > 0
       if (hasPrices && !tenant.currency) return { kind: 'refused', errors: { 'tenant.currency': [needsCurrency] } }
       const hasHours = tenant.send_between || (await findRules(tx, tenant.id)).some(rule => rule.sendBetween)

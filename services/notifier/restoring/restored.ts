@@ -54,6 +54,7 @@ const doubtMessages = async (tx: Tx, tenant: string, until: Date): Promise<Messa
       select message_id, status from messages
       where tenant_id = ${tenant} and created_at < ${until} and coalesce(send_at, created_at) < ${until}
         and (status in ('queued', 'held', 'sending') or status = 'unknown' and due_at < 'infinity')
+      order by message_id
       for update
     ), doubted as (
       update messages m set status = 'unknown', status_at = now(), due_at = 'infinity', fence = m.fence + 1

@@ -123,13 +123,13 @@ const claimDue = async (
           for update skip locked
         ) candidate
       )
-      update messages m set due_at = now() + make_interval(secs => $4), fence = m.fence + 1, is_paced = false
+      update messages m set due_at = now() + make_interval(secs => $4), fence = m.fence + 1,
+        -- For the last release.
+        is_paced = false
       from due
       where m.ctid = due.row_id
       returning m.tenant_id as tenant, m.message_id as id, m.phone_number_id as "phoneNumberId", m.recipient,
         m.template, m.attempts, m.fence,
-        -- A slot that was missed, because the number was paused or busy, is lost.
-        old.is_paced and old.due_at > now() - interval '1 second' as "hasRecipientSlot",
         m.holds_until_open as "holdsUntilOpen", m.is_exempt as "isExempt", m.hours,
         m.superseded_by as "supersededBy", m.waybill_number as "waybillNumber", m.traceparent,
         (

@@ -11,8 +11,6 @@ export type Effect =
   /** The number sends nothing for `seconds`. */
   | { kind: 'rest_channel'; code: number | null; seconds: number }
   | { kind: 'slow_channel' }
-  /** Nothing is sent to the recipient for `seconds`. */
-  | { kind: 'rest_recipient'; seconds: number }
   | { kind: 'hold_template'; code: number }
   /** The recipient stopped marketing messages. */
   | { kind: 'stop_marketing'; code: number }
@@ -115,11 +113,9 @@ const refused = (message: ClaimedMessage, cause: Classification, random: () => n
     return { outcome: again(message, code, meaning, delaySeconds), effects: [effect] }
   }
   const wait = delaySeconds ?? 0
+  if (cause.slows === 'recipient')
+    return { outcome: { ...again(message, code, meaning, wait), isAttempt: true, restSeconds: wait }, effects: [] }
   const effects: Effect[] = []
-  if (cause.slows === 'recipient') {
-    effects.push({ kind: 'rest_recipient', seconds: wait })
-    return { outcome: { ...again(message, code, meaning, wait), isAttempt: true }, effects }
-  }
   if (cause.pausesAfter) effects.push({ kind: 'count_denial', limit: cause.pausesAfter, code, reason: meaning })
   return { outcome: retry(message, random, { code, meaning, wait }), effects }
 }

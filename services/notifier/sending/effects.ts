@@ -1,5 +1,4 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
-import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { findChannel, pauseChannel, restChannel, slowChannel } from '../channels/queries.ts'
@@ -11,7 +10,7 @@ import type { ClaimedMessage } from './claim.ts'
 import type { Effect } from './decide.ts'
 import { slowDown } from './timing.ts'
 
-/** Carries out what responses mean for numbers, recipients and templates. Counts denials in this process. */
+/** Carries out what responses mean for numbers and templates. Counts denials in this process. */
 export const createEffects = (pool: pg.Pool, logger: Logger) => {
   const denials = new Map<string, number>()
 
@@ -42,8 +41,6 @@ export const createEffects = (pool: pg.Pool, logger: Logger) => {
         logger.warn({ ...ids(message), code: effect.code, seconds: effect.seconds }, 'channel.rests')
         await restChannel(tx, tenant, phoneNumberId, effect.seconds)
         return
-      case 'rest_recipient':
-        return restRecipient(tx, message, effect.seconds)
       case 'hold_template': {
         if (isPlain(message.template)) return
         const { name, language } = message.template
@@ -86,26 +83,3 @@ const ids = ({ tenant, phoneNumberId, id }: ClaimedMessage) => ({
   phone_number_id: phoneNumberId,
   message_id: id,
 })
-
-const restRecipient = async (tx: Tx, { tenant, phoneNumberId, recipient }: ClaimedMessage, seconds: number) => {
-  const next_send_at = sql<Date>`now() + make_interval(secs => ${seconds})`
-  await tx
-    .insertInto('recipients')
-    .values({ tenant_id: tenant, phone_number_id: phoneNumberId, recipient, next_send_at })
-    .onConflict(conflict =>
-      conflict
-        .columns(['tenant_id', 'phone_number_id', 'recipient'])
-        .doUpdateSet({ next_send_at: sql<Date>`greatest(recipients.next_send_at, excluded.next_send_at)` }),
-    )
-    .execute()
-  // Messages that have a slot within this time are postponed to its end, to get new ones.
-  await tx
-    .updateTable('messages')
-    .set({ is_paced: false, due_at: next_send_at })
-    .where('tenant_id', '=', tenant)
-    .where('phone_number_id', '=', phoneNumberId)
-    .where('recipient', '=', recipient)
-    .where('status', '=', 'queued')
-    .where('due_at', '<', next_send_at)
-    .execute()
-}

@@ -42,7 +42,7 @@ export const keepBudget = async (tx: Tx, due: readonly DueMessage[]): Promise<Du
         where m.status = 'queued'
         for update of m skip locked
       ), late as (
-        update messages m set due_at = now() + make_interval(secs => $5), is_paced = false
+        update messages m set due_at = now() + make_interval(secs => $5)
         from locked where m.tenant_id = locked.tenant_id and m.message_id = locked.message_id
         returning m.tenant_id, m.message_id
       )

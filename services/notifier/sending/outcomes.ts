@@ -14,90 +14,134 @@ export interface Outcome {
   readonly isAttempt: boolean
   /** Seconds until it is due next: to be sent again, or to stop waiting for a webhook. */
   readonly dueSeconds?: number
+  /** The API asks to send the recipient nothing for so long. */
+  readonly restSeconds?: number
+  /** Nothing of it was written: no pause follows. */
+  readonly isUnwritten?: true
   readonly detail?: string
 }
 
 /**
- * All writers lock messages in this order: webhooks and outcomes of the same ones then cannot deadlock.
+ * All writers lock messages in this order, and recipients after messages: docs/decisions.md#order-of-locks.
  *
  * `coalesce(m.status, '')` below keeps the partial index of due messages out of the plan: on a backlog that was never
  * analyzed, Postgres would walk all of it for each message instead of finding the row by its key.
  */
 const lockMine = `
-  select given.tenant_id, given.message_id, given.fence
+  select given.tenant_id, given.message_id, given.fence, locked.phone_number_id, locked.recipient, locked.due_at, locked.hours,
+    locked.template ->> 'name' as template, locked.template -> 'language' ->> 'code' as language
   from unnest($1::text[], $2::text[], $3::bigint[]) as given (tenant_id, message_id, fence)
     join messages locked using (tenant_id, message_id)
+  where locked.fence = given.fence and coalesce(locked.status, '') = 'queued'
   order by given.tenant_id, given.message_id
   for update of locked`
+
+export interface MarkOptions {
+  /** An outcome is overdue after this long. */
+  readonly sendingSeconds: number
+  /** Seconds between two messages to one recipient; 0: no limit. */
+  readonly pairSeconds: number
+}
 
 /**
  * Commits `sending` before the requests are written. Returns the messages that may still be sent: not cancelled, not
  * claimed again meanwhile (perhaps by this process itself), where they have hours their claim not over, their number neither paused nor resting, their template not
- * held.
+ * held, and nobody writing to their recipient: with a pause between two messages to a person, each keeps the next one back until its
+ * outcome is stored or overdue. So the pause begins after its request has arrived, whichever process sent it.
  */
 export const markSending = (
   pool: pg.Pool,
   messages: readonly ClaimedMessage[],
-  sendingSeconds: number,
+  { sendingSeconds, pairSeconds }: MarkOptions,
 ): Promise<Set<ClaimedMessage>> =>
   inAllTenants(pool, async (tx: Tx) => {
     const { rows } = await tx.client.query({
-      name: 'mark_sending',
-      text: `
-        with mine as (${lockMine})
-        update messages m set status = 'sending', status_at = now(), due_at = now() + make_interval(secs => $4)
-        from mine
-        where m.tenant_id = mine.tenant_id and m.message_id = mine.message_id and m.fence = mine.fence
-          and coalesce(m.status, '') = 'queued'
-          -- The hours were checked at the claim.
-          and (m.hours is null or m.due_at > now())
-          and exists (
-            select from channels c
-            where c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
-              and c.state = 'active' and (c.not_before is null or c.not_before <= now())
-              and not exists (
-                select from templates t
-                where t.tenant_id = c.tenant_id and t.waba_id = c.waba_id and t.name = m.template ->> 'name'
-                  and t.language = m.template -> 'language' ->> 'code' and t.held_at is not null
-              )
-          )
-        returning m.message_id as id, m.fence`,
-      values: [messages.map(m => m.tenant), messages.map(m => m.id), messages.map(m => m.fence), sendingSeconds],
+      name: pairSeconds > 0 ? 'mark_sending_apart' : 'mark_sending',
+      text: mark(pairSeconds > 0),
+      values: [
+        messages.map(m => m.tenant),
+        messages.map(m => m.id),
+        messages.map(m => m.fence),
+        sendingSeconds,
+        ...(pairSeconds > 0 ? [pairSeconds] : []),
+      ],
     })
     const mine = new Set(rows.map(({ id, fence }) => `${id} ${fence}`))
     return new Set(messages.filter(({ id, fence }) => mine.has(`${id} ${fence}`)))
   })
 
+const mark = (isApart: boolean): string => `
+  with mine as (${lockMine}), ready as materialized (
+    select ${isApart ? 'distinct on (tenant_id, phone_number_id, recipient)' : ''} mine.* from mine
+    -- The hours were checked at the claim.
+    where (mine.hours is null or mine.due_at > now())
+      and exists (
+        select from channels c
+        where c.tenant_id = mine.tenant_id and c.phone_number_id = mine.phone_number_id
+          and c.state = 'active' and (c.not_before is null or c.not_before <= now())
+          and not exists (
+            select from templates t
+            where t.tenant_id = c.tenant_id and t.waba_id = c.waba_id and t.name = mine.template
+              and t.language = mine.language and t.held_at is not null
+          )
+      )
+    ${isApart ? 'order by tenant_id, phone_number_id, recipient, message_id' : ''}
+  )${isApart ? `, free as (${occupy})` : ''}
+  update messages m set status = 'sending', status_at = now(), due_at = now() + make_interval(secs => $4)
+  from ready ${isApart ? 'join free using (tenant_id, phone_number_id, recipient)' : ''}
+  where m.tenant_id = ready.tenant_id and m.message_id = ready.message_id and m.fence = ready.fence
+    and coalesce(m.status, '') = 'queued'
+  returning m.message_id as id, m.fence`
+
+/** `due_at` of the message and the pause: storeOutcomes finds by it that nobody else has the recipient meanwhile. */
+const occupy = `
+  insert into recipients as r (tenant_id, phone_number_id, recipient, next_send_at)
+  select tenant_id, phone_number_id, recipient, now() + make_interval(secs => $4) + make_interval(secs => $5) from ready
+  order by tenant_id, phone_number_id, recipient
+  on conflict (tenant_id, phone_number_id, recipient) do update set next_send_at = excluded.next_send_at
+  where r.next_send_at <= now()
+  returning tenant_id, phone_number_id, recipient`
+
 /**
- * Stores outcomes, each with its timeline event. A late one, after the message was claimed again or a webhook reported
- * more, only fills in a missing message id of the API.
+ * Stores outcomes, each with its timeline event. After the message was claimed again or a webhook reported more, one only fills in a
+ * missing message id of the API. One that comes after the sweep knows more than the sweep: an acceptance or a failure settles the
+ * message, and what was not sent is queued again, unless a later message about its parcel has left (docs/decisions.md#messages).
  */
-export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Promise<void> =>
+export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[], pairSeconds: number): Promise<void> =>
   inAllTenants(pool, async (tx: Tx) => {
+    const isApart = pairSeconds > 0
     await tx.client.query({
-      name: 'store_outcomes',
+      name: isApart ? 'store_outcomes_apart' : 'store_outcomes',
       text: `
         with outcome as (
           select * from unnest($1::text[], $2::text[], $3::bigint[], $4::text[], $5::text[], $6::integer[], $7::text[],
             $8::integer[], $9::float8[], $10::text[]) as outcome
             (tenant_id, message_id, fence, status, provider_message_id, code, meaning, failed, due_seconds, detail)
         ), locked as (
-          select m.tenant_id, m.message_id from messages m join outcome o using (tenant_id, message_id)
+          select m.tenant_id, m.message_id, m.fence, m.status, m.waybill_number, m.phone_number_id, m.recipient, m.created_at
+          from messages m join outcome o using (tenant_id, message_id)
           order by m.tenant_id, m.message_id
           for update of m
+        ), decided as (
+          select o.*, l.status as was,
+            l.status = 'unknown' and o.status = 'queued' and exists (${laterThatLeft}) as overtaken,
+            l.status = 'sending' or l.status = 'unknown' and o.status <> 'unknown' as applies
+          from outcome o join locked l using (tenant_id, message_id, fence)
         ), updated as (
           update messages m set
-            provider_message_id = coalesce(o.provider_message_id, m.provider_message_id),
-            status = case when m.status in ('sending', 'unknown') then o.status else m.status end,
-            status_at = case when m.status in ('sending', 'unknown') then now() else m.status_at end,
-            error_code = case when m.status in ('sending', 'unknown') then o.code else m.error_code end,
-            error_meaning = case when m.status in ('sending', 'unknown') then o.meaning else m.error_meaning end,
-            attempts = case when m.status in ('sending', 'unknown') then m.attempts + o.failed else m.attempts end,
-            due_at = case when m.status in ('sending', 'unknown') then coalesce(now() + make_interval(secs => o.due_seconds), m.due_at) else m.due_at end
-          from outcome o join locked using (tenant_id, message_id)
-          where m.tenant_id = o.tenant_id and m.message_id = o.message_id and m.fence = o.fence
-          returning m.tenant_id, m.message_id, old.status as was, new.status as status, o.detail
-        )
+            provider_message_id = coalesce(d.provider_message_id, m.provider_message_id),
+            status = case when not d.applies then m.status when d.overtaken then 'failed' else d.status end,
+            status_at = case when d.applies then now() else m.status_at end,
+            error_code = case when d.applies then d.code else m.error_code end,
+            error_meaning = case when d.applies then coalesce(d.meaning, case when d.overtaken then $11 end)
+              else m.error_meaning end,
+            attempts = case when d.applies then m.attempts + d.failed else m.attempts end,
+            due_at = case when d.applies then coalesce(now() + make_interval(secs => d.due_seconds), m.due_at) else m.due_at end
+          from decided d
+          where m.tenant_id = d.tenant_id and m.message_id = d.message_id and m.fence = d.fence
+          returning m.tenant_id, m.message_id, d.was, m.status, case when d.overtaken then $11 else d.detail end as detail,
+            m.phone_number_id, m.recipient, old.due_at as overdue_at
+        )${isApart ? `, ${free}` : ''}
         insert into message_events (tenant_id, message_id, status, detail)
         select tenant_id, message_id, status, detail from updated where was <> status`,
       values: [
@@ -111,9 +155,59 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Prom
         outcomes.map(o => Number(o.isAttempt)),
         outcomes.map(o => o.dueSeconds ?? null),
         outcomes.map(o => o.detail ?? null),
+        'not sent: a later message about the parcel has left',
+        ...(isApart ? [pairSeconds, outcomes.map(o => (o.isUnwritten ? 0 : pairSeconds))] : []),
       ],
     })
+    await restRecipients(tx, outcomes)
   })
+
+/** The recipients of messages whose outcome is in time, from now on with the pause alone. */
+const free = `
+  occupied as (
+    select r.tenant_id, r.phone_number_id, r.recipient, rests.seconds
+    from updated u
+    join unnest($1::text[], $2::text[], $13::float8[]) as rests (tenant_id, message_id, seconds) using (tenant_id, message_id)
+    join recipients r using (tenant_id, phone_number_id, recipient)
+    where r.next_send_at = u.overdue_at + make_interval(secs => $12)
+    order by r.tenant_id, r.phone_number_id, r.recipient
+    for update of r
+  ), freed as (
+    update recipients r set next_send_at = now() + make_interval(secs => occupied.seconds)
+    from occupied
+    where r.tenant_id = occupied.tenant_id and r.phone_number_id = occupied.phone_number_id
+      and r.recipient = occupied.recipient
+  )`
+
+/** Those to whom the API asks for a pause get nothing meanwhile. */
+const restRecipients = async (tx: Tx, outcomes: readonly Outcome[]): Promise<void> => {
+  const resting = outcomes.filter(({ restSeconds = 0 }) => restSeconds > 0)
+  if (resting.length === 0) return
+  await tx.client.query({
+    name: 'rest_recipients',
+    text: `
+      insert into recipients as r (tenant_id, phone_number_id, recipient, next_send_at)
+      select tenant_id, phone_number_id, recipient, now() + make_interval(secs => max(seconds))
+      from unnest($1::text[], $2::text[], $3::text[], $4::float8[]) as given (tenant_id, phone_number_id, recipient, seconds)
+      group by 1, 2, 3
+      order by tenant_id collate "C", phone_number_id collate "C", recipient collate "C"
+      on conflict (tenant_id, phone_number_id, recipient) do update
+        set next_send_at = greatest(r.next_send_at, excluded.next_send_at)`,
+    values: [
+      resting.map(({ message }) => message.tenant),
+      resting.map(({ message }) => message.phoneNumberId),
+      resting.map(({ message }) => message.recipient),
+      resting.map(({ restSeconds }) => restSeconds),
+    ],
+  })
+}
+
+/** Of a swept message `l`, which then was not waited for any longer. */
+const laterThatLeft = `
+  select from messages x
+  where x.tenant_id = l.tenant_id and x.waybill_number = l.waybill_number and x.phone_number_id = l.phone_number_id
+    and x.recipient = l.recipient and (x.created_at, x.message_id) > (l.created_at, l.message_id)
+    and (x.provider_message_id is not null or x.status in ('sending', 'accepted', 'sent', 'delivered', 'read', 'unknown'))`
 
 /**
  * Stores outcomes. When Postgres refuses one for its values, the others are stored all the same; the message of the
@@ -122,14 +216,16 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[]): Prom
 export const storeValidOutcomes = async (
   pool: pg.Pool,
   outcomes: readonly Outcome[],
+  pairSeconds: number,
   onRefused: (error: unknown, outcome: Outcome) => void,
 ): Promise<void> => {
   try {
-    await storeOutcomes(pool, outcomes)
+    await storeOutcomes(pool, outcomes, pairSeconds)
   } catch (error) {
     if (!isBadData(error)) throw error
     const [first] = outcomes
-    if (outcomes.length > 1) for (const outcome of outcomes) await storeValidOutcomes(pool, [outcome], onRefused)
+    if (outcomes.length > 1)
+      for (const outcome of outcomes) await storeValidOutcomes(pool, [outcome], pairSeconds, onRefused)
     else if (first) onRefused(error, first)
   }
 }

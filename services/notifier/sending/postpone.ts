@@ -11,8 +11,6 @@ export interface DueMessage {
   readonly template: Content
   readonly attempts: number
   readonly fence: string
-  /** The recipient rate limit reserved the current slot for it. */
-  readonly hasRecipientSlot: boolean
   readonly holdsUntilOpen: boolean
   /** It goes to a person who opted out, too. */
   readonly isExempt: boolean
@@ -67,26 +65,30 @@ const longestWaitMinutes = 15
 
 /**
  * Per-waybill FIFO: messages about one waybill to one recipient are sent in the order in which they were made. Returns
- * those without an earlier one that is queued, retried or sending; postpones the others, which does not count as an
- * attempt.
+ * those without an earlier one that is queued, retried, sending or unknown while its webhook may still come; postpones the
+ * others, which does not count as an attempt.
  */
 export const keepWaybillOrder = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {
   const ordered = due.filter(({ waybillNumber }) => waybillNumber !== null)
   if (ordered.length === 0) return [...due]
   const { rows } = await tx.client.query({
     name: 'keep_waybill_order',
-    // Behind a failed send a message waits for its next attempt; behind anything else it is due again in a second.
+    // Behind a failed send a message waits for its next attempt; behind an unknown one, which may be minutes, it is looked at
+    // seldom, so that many of them take no places of other messages; behind anything else it is due again in a second.
     text: `
       with later as (
         select m.tenant_id, m.message_id, least(greatest(m.status_at, m.send_at) + make_interval(mins => $3::integer), max(
-          case when e.status = 'queued' and e.attempts > 0 then greatest(e.due_at, now()) else now() end
-            + interval '1 second')) as due_at
+          case when e.status = 'queued' and e.attempts > 0 then greatest(e.due_at, now()) + interval '1 second'
+            when e.status = 'unknown' then now() + interval '5 seconds'
+            else now() + interval '1 second' end)) as due_at
         from unnest($1::text[], $2::text[]) as given (tenant_id, message_id)
         join messages m using (tenant_id, message_id)
         join messages e on e.tenant_id = m.tenant_id and e.waybill_number = m.waybill_number
           and e.phone_number_id = m.phone_number_id and e.recipient = m.recipient
           and (e.created_at, e.message_id) < (m.created_at, m.message_id)
-          and coalesce(e.status, '') in ('queued', 'sending') and (e.send_at is null or e.send_at <= now())
+          and coalesce(e.status, '') in ('queued', 'sending', 'unknown') and (e.send_at is null or e.send_at <= now())
+          -- Of an unknown one with that nothing more is expected.
+          and (e.status <> 'unknown' or e.due_at < 'infinity')
         where greatest(m.status_at, m.send_at) > now() - make_interval(mins => $3::integer)
         group by m.tenant_id, m.message_id, m.status_at, m.send_at
       )
@@ -99,70 +101,61 @@ export const keepWaybillOrder = async (tx: Tx, due: readonly DueMessage[]): Prom
   return due.filter(({ tenant, id }) => !isLater.has(`${tenant} ${id}`))
 }
 
+/** While a message to the recipient is being sent, the end of that is looked for this often at least. */
+const recipientSeconds = 0.25
+
 /**
- * Recipient rate limit: reserves each message a slot of its recipient, `pairSeconds` apart. Returns those whose slot is
- * now; postpones the others to theirs, which does not count as an attempt. Any number of processes may do this at once:
- * the slots come from one row per recipient.
+ * Recipient rate limit: returns of each recipient one message, if nobody writes to the person now or did lately; postpones the
+ * others, which does not count as an attempt. `markSending` makes sure of it.
  */
 export const limitRecipientRate = async (
   tx: Tx,
   due: readonly DueMessage[],
   pairSeconds: number,
 ): Promise<DueMessage[]> => {
-  const newcomers = due.filter(message => !message.hasRecipientSlot)
-  if (pairSeconds === 0 || newcomers.length === 0) return [...due]
-  const groups = Map.groupBy(newcomers, message => `${message.phoneNumberId} ${message.recipient}`)
-  const sorted = [...groups.keys()].sort().map(key => groups.get(key) ?? [])
-  const waits = await reserve(tx, sorted, pairSeconds)
-  const late = new Map<string, { message: DueMessage; waitSeconds: number }>()
-  for (const [g, group] of sorted.entries())
-    for (const [slot, message] of group.entries()) {
-      const waitSeconds = (waits[g] ?? 0) + slot * pairSeconds
-      if (waitSeconds > 0.001) late.set(message.id, { message, waitSeconds })
+  if (due.length === 0) return []
+  const groups = Map.groupBy(due, keyOf)
+  const waits = await findWaits(tx, due)
+  const late = new Map<DueMessage, number>()
+  for (const [key, group] of groups) {
+    const wait = waits.get(key) ?? 0
+    // A message on its way keeps the others back for longer than it usually takes.
+    const first = pairSeconds > 0 ? Math.min(wait, Math.max(pairSeconds, recipientSeconds)) : wait
+    for (const [place, message] of group.entries()) {
+      const waitSeconds = first + place * pairSeconds
+      if (waitSeconds > 0) late.set(message, waitSeconds)
     }
-  await postpone(tx, [...late.values()])
-  return due.filter(message => !late.has(message.id))
+  }
+  await postpone(tx, late)
+  return due.filter(message => !late.has(message))
 }
 
-/** Seconds until the first slot of each group. */
-const reserve = async (tx: Tx, groups: DueMessage[][], pairSeconds: number): Promise<number[]> => {
+const keyOf = ({ phoneNumberId, recipient }: DueMessage): string => `${phoneNumberId} ${recipient}`
+
+/** Seconds until the recipients may be written to, by Postgres' clock; without those that may be now. */
+const findWaits = async (tx: Tx, messages: readonly DueMessage[]): Promise<Map<string, number>> => {
   const { rows } = await tx.client.query({
-    name: 'reserve_slots',
+    name: 'find_waits',
     text: `
-      insert into recipients (tenant_id, phone_number_id, recipient, next_send_at)
-      select tenant_id, phone_number_id, recipient, now() + make_interval(secs => seconds)
-      from unnest($1::text[], $2::text[], $3::text[], $4::double precision[])
-        as wanted (tenant_id, phone_number_id, recipient, seconds)
-      on conflict (tenant_id, phone_number_id, recipient) do update
-        set next_send_at = greatest(recipients.next_send_at, now()) + (excluded.next_send_at - now())
-      returning phone_number_id || ' ' || recipient as key,
-        extract(epoch from next_send_at - now())::double precision as seconds`,
-    values: [
-      groups.map(([first]) => first?.tenant),
-      groups.map(([first]) => first?.phoneNumberId),
-      groups.map(([first]) => first?.recipient),
-      groups.map(group => group.length * pairSeconds),
-    ],
+      select phone_number_id || ' ' || recipient as key,
+        extract(epoch from next_send_at - now())::double precision as seconds
+      from unnest($1::text[], $2::text[], $3::text[]) as given (tenant_id, phone_number_id, recipient)
+      join recipients using (tenant_id, phone_number_id, recipient)
+      where next_send_at > now()`,
+    values: [messages.map(m => m.tenant), messages.map(m => m.phoneNumberId), messages.map(m => m.recipient)],
   })
-  const until = new Map<string, number>(rows.map(row => [row.key, row.seconds]))
-  return groups.map(group => {
-    const [first] = group
-    return (until.get(`${first?.phoneNumberId} ${first?.recipient}`) ?? 0) - group.length * pairSeconds
-  })
+  return new Map(rows.map(row => [row.key, row.seconds]))
 }
 
-const postpone = async (tx: Tx, late: { message: DueMessage; waitSeconds: number }[]): Promise<void> => {
-  if (late.length === 0) return
+const postpone = async (tx: Tx, late: ReadonlyMap<DueMessage, number>): Promise<void> => {
+  if (late.size === 0) return
+  const messages = [...late.keys()]
   await tx.client.query({
     name: 'postpone',
     text: `
-      update messages m set due_at = now() + make_interval(secs => late.seconds), is_paced = true
+      update messages m set due_at = now() + make_interval(secs => late.seconds)
       from unnest($1::text[], $2::text[], $3::double precision[]) as late (tenant_id, message_id, seconds)
       where m.tenant_id = late.tenant_id and m.message_id = late.message_id`,
-    values: [
-      late.map(({ message }) => message.tenant),
-      late.map(({ message }) => message.id),
-      late.map(({ waitSeconds }) => waitSeconds),
-    ],
+    values: [messages.map(({ tenant }) => tenant), messages.map(({ id }) => id), [...late.values()]],
   })
 }

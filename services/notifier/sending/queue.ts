@@ -162,11 +162,12 @@ export class Queue {
   }
 
   async #mark(): Promise<void> {
-    const { pool, sendSeconds } = this.#options
+    const { pool, sendSeconds, pairSeconds } = this.#options
     const begun = performance.now()
     const batch = this.#claimed.splice(0, this.#roomToMark(begun))
     // Twice the time of a send: a slow outcome of a live process must not look like that of a dead one.
-    const mine = await this.#guard('queue.mark_failed', () => markSending(pool, batch, sendSeconds * 2))
+    const options = { sendingSeconds: sendSeconds * 2, pairSeconds }
+    const mine = await this.#guard('queue.mark_failed', () => markSending(pool, batch, options))
     const at = performance.now()
     this.#throughput.recordMark(at - begun)
     if (this.#hasMore) this.#isClaimDue = true
@@ -208,8 +209,9 @@ export class Queue {
     // Sends that end in this iteration of the event loop are included.
     await setImmediate()
     const batch = this.#finished.splice(0, 500)
+    const { pool, pairSeconds } = this.#options
     const isStored = await this.#guard('queue.store_failed', async () => {
-      await storeValidOutcomes(this.#options.pool, batch, (err, { message }) =>
+      await storeValidOutcomes(pool, batch, pairSeconds, (err, { message }) =>
         this.#options.logger.error({ err, message_id: message.id }, 'queue.outcome_refused'),
       )
       return true
@@ -227,7 +229,8 @@ export class Queue {
 
   /** Nothing of them was written: they are queued again, when the database is back. */
   #unmark(messages: readonly ClaimedMessage[]): void {
-    for (const message of messages) this.#finished.push({ message, status: 'queued', isAttempt: false, dueSeconds: 0 })
+    const again = { status: 'queued', isAttempt: false, dueSeconds: 0, isUnwritten: true } as const
+    for (const message of messages) this.#finished.push({ message, ...again })
   }
 
   async #giveBack(messages: readonly ClaimedMessage[]): Promise<void> {

@@ -77,6 +77,7 @@ const withoutToken: Refused = {
 const write = async (options: SenderOptions, message: ClaimedMessage): Promise<Accepted | Failed | 'unopened'> => {
   const { tenant, phoneNumberId } = message
   const { tokens, logger } = options
+  const until = performance.now() + sendMilliseconds
   const find = () =>
     tokens.find(tenant, phoneNumberId).catch((err: Error) => {
       logger.error({ err, tenant, phone_number_id: phoneNumberId }, 'credential.not_read')
@@ -84,14 +85,17 @@ const write = async (options: SenderOptions, message: ClaimedMessage): Promise<A
     })
   const found = await find()
   if (found instanceof VaultError) return 'unopened'
-  const result = await sendWith(options, message, found)
+  const result = await sendWith(options, message, found, until)
   if (found instanceof Error || !isPausing(result)) return result
   tokens.forget(tenant, phoneNumberId)
   const stored = await find()
   if (stored instanceof VaultError) return 'unopened'
   const isNew = !(stored instanceof Error) && (stored.current !== found.current || stored.next !== found.next)
-  return isNew ? sendWith(options, message, stored) : result
+  return isNew ? sendWith(options, message, stored, until) : result
 }
+
+/** For all tries together: less than `sendSeconds` of the queue. */
+const sendMilliseconds = 15_000
 
 const isPausing = (result: Accepted | Failed): boolean =>
   result.kind === 'refused' && classify(result).class === 'pause_channel'
@@ -101,6 +105,7 @@ const sendWith = async (
   { api, keyring, tokens, logger }: SenderOptions,
   message: ClaimedMessage,
   found: AccessTokens | Error,
+  until: number,
 ): Promise<Accepted | Failed> => {
   if (found instanceof Error) return { kind: 'not_written', reason: 'the access token could not be read' }
   const { current, next } = found
@@ -108,8 +113,11 @@ const sendWith = async (
   const template = isPlain(message.template)
     ? message.template
     : sealActions(keyring, message, message.template, message.claimedAt)
-  const send = (accessToken: string) =>
-    api.send({ accessToken }, phoneNumberId, { to: recipient, template, callbackData: id, traceparent })
+  const send = (accessToken: string) => {
+    const withinMilliseconds = until - performance.now()
+    const content = { to: recipient, template, callbackData: id, traceparent, withinMilliseconds }
+    return api.send({ accessToken }, phoneNumberId, content)
+  }
   if (!next) return current ? send(current) : withoutToken
   const result = await send(next)
   if (isPausing(result) && current) {

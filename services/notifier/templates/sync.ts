@@ -1,4 +1,5 @@
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { createClock } from '@courier/shared/postgres/clock.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
@@ -43,7 +44,7 @@ export const syncTemplates = async (
   by?: Actor,
 ): Promise<Synced> => {
   if (wabaId === null) return { kind: 'no_account' }
-  const readAt = new Date()
+  const readAt = await createClock(pool)()
   const first = await readPages(readPage)
   const result = first.kind === 'refused' && first.code === badCursor ? await readPages(readPage) : first
   if (result.kind !== 'read') return result

@@ -89,6 +89,21 @@ t.test('killed with claims that it had not begun to write: another sends each on
   t.equal(await count(fixture, 'accepted'), 184)
 })
 
+t.test('a process that wakes after its claims and sends are over changes nothing', async t => {
+  const fixture = await createFixture(t, { isRunning: false })
+  fixture.control.behave({ answer_latency_ms: 200 })
+  const ids = await fixture.accept(...several(400))
+  const worker = await spawnWorker(t, fixture, { WINDOW: '16', SEND_SECONDS: '2' })
+  await until('some are accepted', async () => (await count(fixture, 'accepted')) > 20)
+  worker.pause()
+  await spawnWorker(t, fixture, { SEND_SECONDS: '2' })
+  await until('all are settled', async () => (await count(fixture, 'queued,sending')) === 0, 20)
+  worker.resume()
+  await sleep(1_500)
+  await nothingLostNothingDoubled(t, fixture, ids)
+  t.comment({ unknown: await count(fixture, 'unknown'), accepted: await count(fixture, 'accepted') })
+})
+
 t.test('two workers share the work without a double', async t => {
   const fixture = await createFixture(t, { isRunning: false })
   fixture.control.behave({ answer_latency_ms: 5 })

@@ -11,7 +11,6 @@ const claimed = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   template: { name: 'order_created', language: { code: 'en_US' }, components: [] },
   attempts: 0,
   fence: '1',
-  hasRecipientSlot: false,
   plan: 'paid',
   holdsUntilOpen: false,
   conversation: undefined,
@@ -39,8 +38,8 @@ const refused = (code: number | null, more: Partial<Refused> = {}): Refused => (
 
 const decided = (result: Parameters<typeof decide>[1], attempts = 0) => {
   const { outcome, effects } = decide(claimed({ attempts }), result, () => 0)
-  const { status, isAttempt, code, dueSeconds: seconds } = outcome
-  return { status, isAttempt, code, seconds, effects: effects.map(({ kind }) => kind) }
+  const { status, isAttempt, code, dueSeconds: seconds, restSeconds: rest } = outcome
+  return { status, isAttempt, code, seconds, rest, effects: effects.map(({ kind }) => kind) }
 }
 
 const table: [string, Refused, number, object][] = [
@@ -69,12 +68,7 @@ const table: [string, Refused, number, object][] = [
     { status: 'queued', isAttempt: false, seconds: 30, effects: ['slow_channel', 'rest_channel'] },
   ],
   ['80007: the number rests', refused(80007), 0, { isAttempt: false, seconds: 900, effects: ['rest_channel'] }],
-  [
-    '131056: the person',
-    refused(131056),
-    2,
-    { status: 'queued', isAttempt: true, seconds: 16, effects: ['rest_recipient'] },
-  ],
+  ['131056: the person', refused(131056), 2, { status: 'queued', isAttempt: true, seconds: 16, rest: 16, effects: [] }],
   ['132069: an hour', refused(132069), 0, { status: 'queued', seconds: 3_600, effects: [] }],
   ['HTTP 500 without a code', refused(null, { status: 500 }), 0, { status: 'queued', isAttempt: true }],
   ['HTTP 502 without a code', refused(null, { status: 502 }), 0, { status: 'unknown', isAttempt: false }],

@@ -39,7 +39,7 @@ const prepare = async (t: Test, options: PortalOptions = {}, rules?: unknown[]) 
 t.test('a rule that names the page of the parcel fails where orders sends none', async t => {
   const rule = { on: 'order.created', template: 'order_created', language: 'en_US', header: ['{{waybill_number}}'] }
   const body = ['{{customer_name}}', '{{tracking_url}}', '{{cod}}']
-  const { deliver, queued } = await prepare(t, {}, [{ ...rule, body }])
+  const { deliver, queued, rows, call } = await prepare(t, {}, [{ ...rule, body }])
   await deliver([orderEvent('a'), orderEvent('b', withoutPage('DM00000002'))])
   t.match(await queued(), [
     {
@@ -48,6 +48,9 @@ t.test('a rule that names the page of the parcel fails where orders sends none',
     },
     { status: 'failed', error_meaning: 'The order has no {{tracking_url}}: orders needs PUBLIC_URL.' },
   ])
+  const [{ message_id }] = await rows(`select message_id from messages where status = 'failed'`)
+  const { status, body: resent } = await call('POST', `/api/messages/${message_id}/resend`)
+  t.match([status, resent], [422, { errors: { status: [/needs PUBLIC_URL/] } }], 'it would go without its address')
 })
 
 const many = (count: number): OrderEvent[] =>

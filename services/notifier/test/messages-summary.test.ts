@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import type { Tx } from '../database/tables.ts'
@@ -11,6 +12,7 @@ const { call, pool, rows } = await build(t)
 const setTimeZone = (zone: string | null) =>
   inTenant(pool, 'demo', (tx: Tx) => tx.client.query('update tenants set time_zone = $1', [zone]))
 
+const midnight = `(now() at time zone 'Asia/Colombo')::date::timestamp at time zone 'Asia/Colombo'`
 const day = 86_400_000
 let made = 0
 const addMessage = async (status: string, age = 0): Promise<string> => {
@@ -32,7 +34,6 @@ t.test('what waits, what failed lately and what was sent today, minute by minute
   for (const status of ['queued', 'queued', 'held', 'unknown', 'failed', 'failed', 'failed']) await addMessage(status)
   for (const status of ['unknown', 'failed', 'delivered']) await addMessage(status, 1.1 * day)
   const id = await addMessage('read')
-  const midnight = `(now() at time zone 'Asia/Colombo')::date::timestamp at time zone 'Asia/Colombo'`
   await addSend(id, `${midnight} - interval '1 ms'`)
   await addSend(id, midnight)
   await addSend(id, `${midnight} + interval '59 s'`)
@@ -51,6 +52,24 @@ t.test('what waits, what failed lately and what was sent today, minute by minute
     { at: start.toISOString(), sent: 2 },
     { at: new Date(start.getTime() + 60_000).toISOString(), sent: 1 },
   ])
+})
+
+t.test('a later summary counts the last minutes again, and keeps those before', async t => {
+  const find = createMessageSummary(pool, 1)
+  await setTimeZone('Asia/Colombo')
+  const { minutes } = await find('demo')
+  t.strictSame(
+    minutes.map(({ sent }) => sent),
+    [2, 1],
+  )
+  const id = await addMessage('sent')
+  const sendsAfter = async (...at: number[]) => {
+    for (const minute of at) await addSend(id, `${midnight} + interval '${minute} min'`)
+    await delay(10)
+    return (await find('demo')).minutes.map(({ sent }) => sent)
+  }
+  t.strictSame(await sendsAfter(2, 3), [2, 1, 1, 1])
+  t.strictSame(await sendsAfter(0, 3), [2, 1, 1, 2])
 })
 
 t.test('it is kept for some seconds; a tenant without a time zone has the days of UTC', async t => {

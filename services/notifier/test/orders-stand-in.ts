@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import type { ActionOutcome, CustomerAction, CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { exampleSnapshot, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import type { StaffTokens } from '@courier/shared/contract/staff-tokens.ts'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { createOrdersClient } from '../orders-client/http-client.ts'
@@ -50,6 +51,11 @@ export const standIn = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
     statusOf: (_actions: readonly CustomerAction[]) => 200,
   }
   const server = createServer(async (request, response) => {
+    if (request.url === '/internal/staff-tokens') {
+      const { tokens } = (await json(request)) as StaffTokens
+      response.writeHead(200, { 'content-type': 'application/json' })
+      return response.end(JSON.stringify({ now: new Date().toISOString(), data: tokens.map(() => null) }))
+    }
     if (request.method === 'POST') {
       const { actions } = (await json(request)) as CustomerActions
       acted.push(...actions)

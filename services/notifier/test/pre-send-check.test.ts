@@ -14,7 +14,6 @@ const message: ClaimedMessage = {
   template: messageTo('').template,
   attempts: 0,
   fence: '1',
-  hasRecipientSlot: false,
   plan: 'free',
   holdsUntilOpen: false,
   conversation: undefined,

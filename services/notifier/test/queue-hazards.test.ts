@@ -11,6 +11,7 @@ const several = (count: number) =>
   Array.from({ length: count }, (_, index) => messageTo(`+9477${String(1_000_000 + index)}`))
 
 const claiming = { room: 100, claimSeconds: 10, pairSeconds: 0 }
+const marking = { sendingSeconds: 30, pairSeconds: 0 }
 
 t.test('a number is sent from while somebody is queuing messages for it', async t => {
   const { accept, rows, pool } = await createFixture(t)
@@ -32,7 +33,7 @@ t.test('a message that this very process claimed anew is written once, not for e
   const [fresh] = await claimSome(() => claimMessages(pool, claiming))
   if (!stale || !fresh) return t.fail('not claimed')
   t.equal(fresh.id, id)
-  t.same([...(await markSending(pool, [stale, fresh], 30))], [fresh])
+  t.same([...(await markSending(pool, [stale, fresh], marking))], [fresh])
 })
 
 t.test('claims that expire while the API hangs do not send a message twice', async t => {
@@ -63,11 +64,11 @@ t.test('an outcome stored twice counts its attempt once', async t => {
   const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   await accept(messageTo('0770000101'))
   const claimed = await claimSome(() => claimMessages(pool, claiming))
-  const [message] = await markSending(pool, claimed, 30)
+  const [message] = await markSending(pool, claimed, marking)
   if (!message) return t.fail('not claimed')
   const outcome = { message, status: 'queued', code: 131016, meaning: 'down', isAttempt: true, dueSeconds: 60 } as const
-  await storeOutcomes(pool, [outcome])
-  await storeOutcomes(pool, [outcome])
+  await storeOutcomes(pool, [outcome], 0)
+  await storeOutcomes(pool, [outcome], 0)
   t.match(await rows('select status, attempts from messages'), [{ status: 'queued', attempts: 1 }])
 })
 
@@ -97,19 +98,26 @@ t.test('messages claimed ahead stay when their number is paused, and are sent wh
   await accept(...several(5))
   const claimed = await claimSome(() => claimMessages(pool, claiming))
   await rows(`update channels set state = 'paused'`)
-  t.equal((await markSending(pool, claimed, 30)).size, 0)
+  t.equal((await markSending(pool, claimed, marking)).size, 0)
   await rows(`update channels set state = 'active'`)
-  t.equal((await markSending(pool, claimed, 30)).size, 5)
+  t.equal((await markSending(pool, claimed, marking)).size, 5)
 })
 
-t.test('places in the row of a recipient that were missed are given anew', async t => {
+t.test('of the messages to a person one is sent at a time, however many are claimed', async t => {
   const { accept, rows, pool } = await createFixture(t, { isRunning: false })
-  await accept(...Array.from({ length: 5 }, () => messageTo('0770000101')))
-  const limited = { ...claiming, pairSeconds: 6 }
-  t.equal((await claimSome(() => claimMessages(pool, limited))).length, 1)
-  await rows(`update messages set due_at = now() - interval '1 hour' where is_paced`)
-  await rows(`update recipients set next_send_at = now() - interval '1 hour'`)
-  t.equal((await claimSome(() => claimMessages(pool, limited))).length, 1, 'not all four at once')
+  await accept(...Array.from({ length: 3 }, () => messageTo('0770000101')), messageTo('0770000102'))
+  const apart = { ...marking, pairSeconds: 6 }
+  const claimed = await claimSome(() => claimMessages(pool, claiming))
+  const sending = [...(await markSending(pool, claimed, apart))]
+  t.same(sending.map(({ recipient }) => recipient).toSorted(), ['94770000101', '94770000102'])
+  t.equal((await markSending(pool, claimed, apart)).size, 0)
+  const unwritten = { status: 'queued', isAttempt: false, dueSeconds: 60, isUnwritten: true } as const
+  const outcomes = sending.map(message => ({ message, ...unwritten }))
+  await storeOutcomes(pool, outcomes, 6)
+  t.equal((await markSending(pool, claimed, apart)).size, 2, 'what was not written costs no pause')
+  await rows(`update recipients set next_send_at = now() + interval '1 minute'`)
+  await storeOutcomes(pool, outcomes, 6)
+  t.equal((await markSending(pool, claimed, apart)).size, 0, 'a late outcome does not end the turn of another')
 })
 
 t.test('an outcome that Postgres refuses does not keep the others from being stored', async t => {

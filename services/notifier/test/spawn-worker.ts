@@ -21,5 +21,10 @@ export const spawnWorker = async (t: Test, { url, baseUrl, keys }: Fixture, more
   }
   t.teardown(() => end('SIGKILL'))
   for await (const line of createInterface({ input: child.stdout })) if (line === 'ready') break
-  return { kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
+  return {
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+    pause: () => child.kill('SIGSTOP'),
+    resume: () => child.kill('SIGCONT'),
+  }
 }

@@ -5,6 +5,7 @@ import { recordInbound } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { createFixture, messageTo, phoneNumberId, until } from './fixture.ts'
 import { spawnWorker } from './spawn-worker.ts'
+import { createFixture as createWebhooks, envelope, inbound } from './webhooks-fixture.ts'
 
 /** A worker whose clock is wrong by so many hours. */
 const spawn = (t: Test, fixture: Parameters<typeof spawnWorker>[1], hours: number) =>
@@ -41,3 +42,43 @@ for (const hours of [-30, 30])
     t.match({ status, attempts }, { status: 'queued', attempts: 1 })
     t.ok(wait >= 5 && wait <= 6, `again after ${wait} s`)
   })
+
+/** The clock of this process is wrong by so many hours until the test ends. */
+const shiftClock = (t: Test, hours: number): void => {
+  const Real = Date
+  const now = () => Real.now() + hours * 3_600_000
+  globalThis.Date = new Proxy(Real, {
+    construct: (_target, given: ConstructorParameters<DateConstructor>) =>
+      given.length > 0 ? new Real(...given) : new Real(now()),
+    get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
+  })
+  t.teardown(() => {
+    globalThis.Date = Real
+  })
+}
+
+for (const hours of [-30, 30])
+  t.test(`with a clock that is wrong by ${hours} hours a conversation is open from when the person wrote`, async t => {
+    const { call, rows } = await createWebhooks(t)
+    const soon = String(Math.floor(Date.now() / 1000) + 7_200)
+    const bodies = [
+      inbound(),
+      inbound({ from: '94770000102', timestamp: soon }),
+      inbound({ from: '94770000103', timestamp: 'x' }),
+    ]
+    shiftClock(t, hours)
+    for (const message of bodies) t.equal((await call(envelope({ messages: [message] }))).statusCode, 200)
+    const ages = await rows(
+      'select abs(extract(epoch from now() - last_inbound_at)) < 60 as "isNow" from conversations',
+    )
+    t.strictSame(ages, [{ isNow: true }, { isNow: true }, { isNow: true }])
+  })
+
+t.test('with a wrong clock the ids of messages sort as they were made, and lists by time find them', async t => {
+  const { accept, rows } = await createFixture(t, { isRunning: false })
+  const [before] = await accept(messageTo('0770000101'))
+  shiftClock(t, -30)
+  const [after] = await accept(messageTo('0770000101'))
+  t.ok(String(after) > String(before))
+  t.equal((await rows('select from messages')).length, 2)
+})

@@ -108,7 +108,7 @@ const applyTogether = async (
 /** Other parts of the service lock messages too. */
 const deadlockDetected = '40P01'
 
-/** Conversations before messages before templates: every transaction locks in this order. */
+/** Every transaction locks in this order: docs/decisions.md#order-of-locks. */
 const apply = async (tx: Tx, own: SignedFacts, total: number, options: ApplyOptions): Promise<Applied> => {
   planAnew(tx)
   const said = await findSaid(tx, own)
@@ -123,10 +123,10 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, options: ApplyOpti
       : []
   const { moved, unmatched, failures, traced } = await settleMessages(tx, locked, own.statuses, options.tracer)
   const released = await releaseHeld(tx, writers)
+  if (failures.length > 0) await options.onFailures?.(tx, failures)
   const templates = own.templates.length > 0 ? await reportTemplates(tx, own.templates) : 0
   const categories = own.categories.length > 0 ? await reportCategories(tx, own.categories) : []
   const pressed = await recordPresses(tx, options.keyring, said, now)
-  if (failures.length > 0) await options.onFailures?.(tx, failures)
   for (const change of categories) options.onCategory?.(change)
   for (const status of traced) options.onTraced?.(status)
   return {

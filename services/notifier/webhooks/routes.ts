@@ -2,6 +2,7 @@ import { refusal } from '@courier/shared/http/addresses.ts'
 import { unauthenticated } from '@courier/shared/http/authenticate.ts'
 import { errorResponses, httpError } from '@courier/shared/http/errors.ts'
 import { validator } from '@courier/shared/http/validator.ts'
+import { type Clock, createClock } from '@courier/shared/postgres/clock.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
@@ -73,6 +74,7 @@ const Processed = Type.Object({}, { description: 'Committed.', examples: [{}] })
 export const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, options) => {
   const findSigners = createSignerFinder(options.pool, options.appSecretsOf)
   const apply = createApplier(options.pool, options)
+  const clock = createClock(options.pool)
   // The signature is of the body's bytes: they come to the handler as they are.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
@@ -121,7 +123,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, 
     async request => {
       const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
       const isPaused = request.guessingPause !== undefined
-      const webhook = await readWebhook(findSigners, bytes, request.headers['x-hub-signature-256'], isPaused)
+      const webhook = await readWebhook(findSigners, clock, bytes, request.headers['x-hub-signature-256'], isPaused)
       if (webhook.kind === 'refused') {
         options.onFact?.('refused', 1)
         request.log.warn({ bytes: bytes.length, reason: webhook.reason }, 'webhook.refused')
@@ -158,6 +160,7 @@ type ReadWebhook = { kind: 'signed'; signed: SignedWebhook } | Extract<Found, { 
 /** The facts of a webhook that an app secret of ours signed. Nothing is parsed before that is known. */
 const readWebhook = async (
   findSigners: FindSigners,
+  clock: Clock,
   bytes: Buffer,
   signature: string | undefined,
   isPaused: boolean,
@@ -168,5 +171,5 @@ const readWebhook = async (
   const document = parseJson(bytes)
   const found = await findSigners(originsOf(document), isSignedWith, false)
   if (found.kind === 'refused') return found
-  return { kind: 'signed', signed: { signers: found.signers, facts: factsOf(document, new Date()) } }
+  return { kind: 'signed', signed: { signers: found.signers, facts: factsOf(document, await clock()) } }
 }

@@ -134,6 +134,8 @@ export const logTraced =
   ({ message: { tenant, messageId, traceparent }, status }: TracedStatus): void =>
     logger.debug({ tenant, message_id: messageId, ...traceIdOf(traceparent) }, `message.${status}`)
 
+const unreported = { status: null, subcode: null, isTransient: false, retryAfterSeconds: null }
+
 /**
  * Draws the same consequences from reported failures as from refused sends: a template is held, a channel
  * paused. Each channel and template once, however many messages failed.
@@ -142,8 +144,14 @@ export const reactToFailures =
   (logger: Logger) =>
   async (tx: Tx, failures: readonly ReportedFailure[]): Promise<void> => {
     const unique = new Map(failures.map(failure => [JSON.stringify({ ...failure, messageId: '' }), failure]))
-    for (const { tenant, phoneNumberId, code, templateName, language } of unique.values()) {
-      const cause = classify({ status: null, code, subcode: null, isTransient: false, retryAfterSeconds: null })
+    const causes = [...unique]
+      .sort()
+      .map(([, failure]) => ({ ...failure, cause: classify({ ...unreported, code: failure.code }) }))
+    // Numbers are locked before templates.
+    const pausesFirst = causes.toSorted(
+      (a, b) => Number(b.cause.class === 'pause_channel') - Number(a.cause.class === 'pause_channel'),
+    )
+    for (const { tenant, phoneNumberId, code, templateName, language, cause } of pausesFirst) {
       const fact = { tenant, phone_number_id: phoneNumberId, code }
       if (cause.class === 'hold_template' && code !== null && templateName !== null && language !== null) {
         await holdTemplate(tx, tenant, phoneNumberId, templateName, language, code)

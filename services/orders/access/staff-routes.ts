@@ -1,4 +1,4 @@
-import { operationsFor } from '@courier/shared/contract/staff-roles.ts'
+import { operationsFor, ordersOperations, staffOperations } from '@courier/shared/contract/staff-roles.ts'
 import { bearerToken, tenantOf, unauthenticated } from '@courier/shared/http/authenticate.ts'
 import { errorResponses } from '@courier/shared/http/errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
@@ -101,7 +101,9 @@ const readStaff = async (pool: pg.Pool, { tenant, name, role, tokenId }: Staff):
   const found = await inTenant(pool, tenant, (tx: Tx) => findStaffOf(tx, tenant, tokenId))
   if (!found) throw unauthenticated()
   const { email, ...of } = found
-  return { name, email, role, tenant: of, operations: operationsFor(role) }
+  // Without an account it is a token that the operator made: the notifier does not know it.
+  const operations = operationsFor(role, email === null ? ordersOperations : staffOperations)
+  return { name, email, role, tenant: of, operations }
 }
 
 const endSession = (pool: pg.Pool, { tenant, tokenId, actor }: Staff) =>

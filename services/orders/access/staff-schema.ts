@@ -43,7 +43,8 @@ export const CurrentStaff = Type.Object(
     }),
     operations: Type.Array(Type.String(), {
       maxItems: staffOperations.length,
-      description: 'The operations of orders and of the notifier that the role may call, by operationId.',
+      description:
+        'The operations that the token may call, by operationId: of orders and the notifier, or of orders alone without an account.',
     }),
   },
   { title: 'CurrentStaff' },

@@ -11,7 +11,7 @@ import { type Caller, findCallers } from './tokens.ts'
 /** 100 tokens of tenants with the longest names have 16 KB. */
 const maxBodyBytes = 32_768
 
-/** Whose a token of staff is, for the notifier. */
+/** Who logged in with a token, for the notifier. A token that the operator made is unknown here: it holds in orders alone. */
 export const staffTokens: FastifyPluginAsyncTypebox<{ pool: pg.Pool; serviceToken: string }> = async (
   app,
   { pool, serviceToken },
@@ -25,7 +25,7 @@ export const staffTokens: FastifyPluginAsyncTypebox<{ pool: pg.Pool; serviceToke
       schema: {
         tags: ['internal'],
         operationId: 'findStaffTokens',
-        summary: 'Whose staff tokens these are',
+        summary: 'Who logged in with these staff tokens',
         description: 'By their hashes, read from the database each time. With SERVICE_TOKEN.',
         security: [{ service: [] }],
         body: StaffTokens,
@@ -56,7 +56,7 @@ const findInTenant = async (pool: pg.Pool, tenant: string, wanted: Wanted): Prom
 const isOver = ({ expiresAt }: Caller): boolean => expiresAt !== null && expiresAt.getTime() <= Date.now()
 
 const toHolder = (caller: Caller | undefined): StaffTokenHolders['data'][number] =>
-  caller?.staffName && !isOver(caller)
+  caller?.staffId && caller.staffName && !isOver(caller)
     ? {
         token_id: caller.tokenId,
         name: caller.staffName,

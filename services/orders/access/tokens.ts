@@ -34,6 +34,8 @@ export interface Caller {
   readonly tokenId: string
   readonly merchantId: string | null
   readonly staffName: string | null
+  /** Of staff who logged in; null for a token made by the operator. */
+  readonly staffId: string | null
   /** Of staff; that of a token made by the operator is `admin`. */
   readonly role: StaffRole
   readonly expiresAt: Date | null
@@ -55,9 +57,9 @@ export const findCallers = async (tx: Tx, tenant: string, hashes: readonly Buffe
   const ids = rows.flatMap(({ staff_id }) => (staff_id === null ? [] : [staff_id]))
   const roles = ids.length > 0 ? await findRoles(tx, tenant, ids) : new Map<string, StaffRole>()
   return new Map(
-    rows.flatMap(({ token_id: tokenId, merchant_id: merchantId, staff_name: staffName, staff_id, ...row }) => {
-      const role = staff_id === null ? 'admin' : roles.get(staff_id)
-      const caller = role && { tokenId, merchantId, staffName, role, expiresAt: row.expires_at }
+    rows.flatMap(({ token_id: tokenId, merchant_id: merchantId, staff_name: staffName, staff_id: staffId, ...row }) => {
+      const role = staffId === null ? 'admin' : roles.get(staffId)
+      const caller = role && { tokenId, merchantId, staffName, staffId, role, expiresAt: row.expires_at }
       return caller ? [[row.hash.toString('base64'), caller] as const] : []
     }),
   )

@@ -12,7 +12,7 @@ import { nameOf } from '../orders/check-moves.ts'
 import { isWaybill } from '../orders/find-order.ts'
 import { limitLockWait, moveIn } from '../orders/move.ts'
 import { readOrderDetails } from '../orders/order-details.ts'
-import { findStatuses } from '../orders/status-queries.ts'
+import { findStatuses, keepStatusSet } from '../orders/status-queries.ts'
 import { cancelledKey, confirmedKey, isFinal, type Statuses } from '../orders/statuses.ts'
 import { findOutcome, insertAction, lockAction, type Outcome } from './queries.ts'
 
@@ -51,9 +51,11 @@ export const act = async (pool: pg.Pool, catalogues: Catalogues, delivered: Deli
 
 const actIn = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Promise<Acted | undefined> => {
   const { tenant, action, publicUrl } = delivered
-  const [, , stored] = await Promise.all([
+  const [, , , stored] = await Promise.all([
     limitLockWait(tx),
     lockAction(tx, tenant, action.id),
+    // Before the order, as a move does.
+    keepStatusSet(tx, tenant),
     findOutcome(tx, tenant, action.id),
   ])
   const outcome = stored ?? (await perform(tx, catalogue, delivered))

@@ -5,7 +5,7 @@ import type { Tables } from '../database/tables.ts'
 import { lockOrder } from '../editing/edit-order.ts'
 import type { CustomerRequest } from '../orders/customer-requests.ts'
 import { limitLockWait } from '../orders/move.ts'
-import { type Decision, insertEvent, lockRequest, storeDecision } from './queries.ts'
+import { type Decision, findRequest, insertEvent, lockRequest, storeDecision } from './queries.ts'
 
 export interface WantedDecision extends Decision {
   readonly tenant: string
@@ -25,12 +25,14 @@ export type Decided =
 export const decide = (pool: pg.Pool, wanted: WantedDecision): Promise<Decided> =>
   inTenant<Tables, Decided>(pool, wanted.tenant, async tx => {
     const { tenant, requestId } = wanted
-    const [, request] = await Promise.all([limitLockWait(tx), lockRequest(tx, tenant, requestId)])
+    const [, found] = await Promise.all([limitLockWait(tx), findRequest(tx, tenant, requestId)])
+    if (!found) return { kind: 'unknown' }
+    const { waybill_number: waybill } = found
+    const order = await lockOrder(tx, { tenant, waybill, editor: { staffName: wanted.by } })
+    const request = await lockRequest(tx, tenant, requestId)
     if (!request) return { kind: 'unknown' }
     if (request.status !== 'open')
       return isSame(request, wanted) ? { kind: 'decided', request, isRepeated: true } : { kind: 'closed', request }
-    const { waybill_number: waybill } = request
-    const order = await lockOrder(tx, { tenant, waybill, editor: { staffName: wanted.by } })
     const decided = await storeDecision(tx, tenant, requestId, wanted)
     if (order) await insertEvent(tx, tenant, decided, order.status_key, wanted.traceparent)
     await audit(tx, tenant, wanted.actor, `request.${wanted.decision}`, `${waybill}: ${request.request}`)

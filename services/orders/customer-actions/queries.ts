@@ -53,13 +53,20 @@ const isOpen = async (tx: Tx, tenant: string, waybill: string, action: string): 
   return open !== undefined
 }
 
-/** Holds the request until the transaction ends. */
-export const lockRequest = async (tx: Tx, tenant: string, id: string): Promise<CustomerRequest | undefined> => {
+export const findRequest = async (
+  tx: Tx,
+  tenant: string,
+  id: string,
+  locking = sql``,
+): Promise<CustomerRequest | undefined> => {
   const { rows } = await sql<CustomerRequest>`
     select ${requestColumns} from customer_actions
-    where tenant_id = ${tenant} and request_id = ${id}::bigint and status is not null for update`.execute(tx)
+    where tenant_id = ${tenant} and request_id = ${id}::bigint and status is not null ${locking}`.execute(tx)
   return rows[0]
 }
+
+/** Holds the request until the transaction ends. Lock its order before. */
+export const lockRequest = (tx: Tx, tenant: string, id: string) => findRequest(tx, tenant, id, sql`for update`)
 
 export interface Decision {
   readonly decision: Exclude<RequestStatus, 'open'>

@@ -11,7 +11,7 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 
 const dayCounts = {
   created: count('Orders created.'),
-  delivered: count('Deliveries.'),
+  delivered: count('Orders delivered, each once.'),
   failed: count('Delivery attempts that failed, each once.'),
 }
 const Day = Type.Object({ date: Type.String(), ...dayCounts }, { title: 'OrderDay' })
@@ -26,7 +26,7 @@ export const Today = Type.Object(
     new: count('Orders created today.'),
     moving: count('Orders under way now: picked up or on their way to it, and neither delivered nor returned.'),
     failed: count('Delivery attempts that failed today.'),
-    delivered: count('Deliveries of today.'),
+    delivered: count('Orders delivered today, each once.'),
     days: Type.Array(Day, { description: `The last ${listedDays} days, today last.` }),
   },
   { title: 'Today' },
@@ -38,18 +38,19 @@ export const exampleToday: Today = {
   days: [{ date: '2026-02-19', created: 120, delivered: 98, failed: 7 }],
 }
 
-/** How old the figures of today may be. */
-const todayMilliseconds = 5_000
 /** Of days that are over. At first those of the last one may lack what was written at midnight. */
 const earlierMilliseconds = 86_400_000
 const yesterdayMilliseconds = 3_600_000
 
-/** The figures of a tenant's day and of the days before. Processes keep them for some seconds: requests in between cost nothing. */
-export const createToday = (pool: pg.Pool): ((tenant: string) => Promise<Today>) => {
-  const earlier = new LRUCache<string, Day>({ max: 100_000, noUpdateTTL: true })
+/**
+ * The figures of a tenant's day and of the days before. Processes keep them for `keptMilliseconds`: requests in between cost
+ * nothing.
+ */
+export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: string) => Promise<Today>) => {
+  const earlier = new LRUCache<string, Day>({ max: 100_000 })
   const current = new LRUCache<string, Today>({
     max: 10_000,
-    ttl: todayMilliseconds,
+    ttl: keptMilliseconds,
     fetchMethod: tenant => inTenant(pool, tenant, (tx: Tx) => readToday(tx, tenant, earlier)),
   })
   return tenant => current.forceFetch(tenant)
@@ -58,20 +59,20 @@ export const createToday = (pool: pg.Pool): ((tenant: string) => Promise<Today>)
 const readToday = async (tx: Tx, tenant: string, earlier: LRUCache<string, Day>): Promise<Today> => {
   const [{ rows }, statuses] = await Promise.all([tx.client.query(settings, [tenant]), findStatuses(tx, tenant)])
   const { date, time_zone } = rows[0]
-  const moving = [...statuses.keys()].filter(key => classOf(key) === 'under_way')
+  const keys = [...statuses.keys()].filter(key => classOf(key) === 'under_way')
+  const { rows: counted } = await tx.client.query({ name: 'count_moving', text: countMoving, values: [tenant, keys] })
   const find = async (day: string): Promise<Day> => {
-    const known = day === date ? undefined : earlier.get(`${tenant} ${day}`)
-    return known ?? (await countDay(tx, tenant, day))
+    const key = `${tenant} ${time_zone} ${day}`
+    const known = day === date ? undefined : earlier.get(key)
+    if (known) return known
+    const found = await countDay(tx, tenant, day)
+    const ttl = day === addDays(date, -1) ? yesterdayMilliseconds : earlierMilliseconds
+    if (day !== date) earlier.set(key, found, { ttl })
+    return found
   }
-  // Pipelined: the connection runs them one after another.
-  const [{ rows: counted }, ...days] = await Promise.all([
-    tx.client.query({ name: 'count_moving', text: countMoving, values: [tenant, moving] }),
-    ...daysOf(addDays(date, 1 - listedDays), date).map(find),
-  ])
-  for (const day of days.slice(0, -1)) {
-    const ttl = day.date === addDays(date, -1) ? yesterdayMilliseconds : earlierMilliseconds
-    earlier.set(`${tenant} ${day.date}`, day, { ttl })
-  }
+  const days: Day[] = []
+  // Each is kept once it is counted, and has the time of a statement: all of them together may need more.
+  for (const day of daysOf(addDays(date, 1 - listedDays), date)) days.push(await find(day))
   const { created, delivered, failed } = days.at(-1) as Day
   return { date, time_zone, new: created, moving: counted[0].moving, failed, delivered, days }
 }
@@ -102,7 +103,7 @@ const ofDay = `
   select (
     select count(*)::integer from orders where tenant_id = $1 and ${during('created_at')}
   ) as created, (
-    select count(*)::integer from order_events
+    select count(distinct waybill_number)::integer from order_events
     where tenant_id = $1 and status_key in (${literals(deliveredKeys)}) and ${during('happened_at')}
   ) as delivered, (
     select count(*)::integer from order_events failed left join lateral (

@@ -10,7 +10,7 @@ export interface MissingCount {
   parcels: number
 }
 
-/** A merchant that has about so many combinations on a day gets no more: it asks for all there are. */
+/** A merchant that has about so many combinations on a day gets no others: it asks for all there are. */
 const maxOfMerchant = 2_000
 
 export const addMissing = (tx: Tx, tenant: string, missing: readonly MissingCount[]) => {
@@ -39,7 +39,10 @@ const adding = `
   select $1, merchant_id, day, origin, destination, parcels, now()
   from unnest($2::bigint[], $3::integer[], $4::integer[], $5::bigint[]) as given (merchant_id, origin, destination, parcels),
     today
-  where merchant_id not in (select merchant_id from full_merchant)
+  where merchant_id not in (select merchant_id from full_merchant) or exists (
+    select from rate_gaps known where known.tenant_id = $1 and known.merchant_id = given.merchant_id
+      and known.day = today.day and origin_city_id = origin and destination_city_id = destination
+  )
   on conflict (tenant_id, merchant_id, day, origin_city_id, destination_city_id)
     do update set asked_for = rate_gaps.asked_for + excluded.asked_for, last_at = excluded.last_at`
 
@@ -55,51 +58,42 @@ export interface FoundGap {
 
 const maxFound = 20_000
 
-/** Combinations that were asked for in the last `days`, the most wanted of each merchant first. */
+/** Combinations that active merchants asked for in the last `days`, the most wanted of a merchant first. */
 export const findMissing = async (tx: Tx, tenant: string, days: number): Promise<FoundGap[]> => {
   const { rows } = await tx.client.query({ name: 'find_missing_rates', text: finding, values: [tenant, days] })
   return rows
 }
 
+const ofActive = 'merchant_id in (select merchant_id from merchants where tenant_id = $1 and is_active)'
+
 const finding = `
   select merchant_id as merchant, origin_city_id as origin, destination_city_id as destination,
     sum(asked_for)::float8 as asked_for, 0 as orders, max(last_at) as last_at
-  from rate_gaps where tenant_id = $1
+  from rate_gaps where tenant_id = $1 and ${ofActive}
     and day > (select (now() at time zone time_zone)::date - $2::integer from tenants where tenant_id = $1)
   group by 1, 2, 3 order by 4 desc limit ${maxFound}`
 
 /** The newest orders of the period that are looked at: a fifth of a second for all. */
 export const maxOrders = 100_000
 
-/** What was booked in the last `days`, by merchant and cities. */
+/** What active merchants booked in the last `days`, by merchant and cities. */
 export const findBooked = async (tx: Tx, tenant: string, days: number): Promise<FoundGap[]> => {
   const { rows } = await tx.client.query({ name: 'find_booked_pairs', text: booked, values: [tenant, days] })
   return rows
 }
 
 const booked = `
+  with period as materialized (
+    select ((now() at time zone time_zone)::date - $2::integer + 1)::timestamp at time zone time_zone as midnight
+    from tenants where tenant_id = $1
+  )
   select merchant_id as merchant, origin_city_id as origin, destination_city_id as destination, 0 as asked_for,
     count(*)::integer as orders, max(created_at) as last_at
   from (
     select merchant_id, origin_city_id, destination_city_id, created_at from orders
-    where tenant_id = $1 and created_at >= now() - make_interval(days => $2)
+    where tenant_id = $1 and created_at >= (select midnight from period)
     order by created_at desc limit ${maxOrders}
-  ) newest group by 1, 2, 3`
-
-export interface NamedCity {
-  readonly id: number
-  readonly name: string
-  readonly state: string
-}
-
-export const findCities = async (tx: Tx, tenant: string, ids: readonly number[]): Promise<Map<number, NamedCity>> => {
-  const { rows } = await tx.client.query(cities, [tenant, ids])
-  return new Map(rows.map((city: NamedCity) => [city.id, city]))
-}
-
-const cities = `
-  select city_id as id, cities.name, states.name as state from cities join states using (tenant_id, state_id)
-  where tenant_id = $1 and city_id = any($2::integer[])`
+  ) newest where ${ofActive} group by 1, 2, 3`
 
 export interface NamedMerchant {
   readonly id: number

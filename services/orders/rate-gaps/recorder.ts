@@ -1,4 +1,4 @@
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, isUnavailable } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { MissingRate } from '../catalogue/findings.ts'
@@ -30,6 +30,8 @@ export const createRateGaps = (pool: pg.Pool, logger: Logger): RateGaps => {
   let counts = new Map<string, MissingCount>()
   let timer: NodeJS.Timeout | undefined
   let flushing = Promise.resolve()
+  /** The flush that has not begun. */
+  let next: Promise<void> | undefined
 
   const add = (count: MissingCount): void => {
     const key = `${count.tenant} ${count.merchantId} ${count.origin} ${count.destination}`
@@ -43,15 +45,26 @@ export const createRateGaps = (pool: pg.Pool, logger: Logger): RateGaps => {
     timer = undefined
     const taken = Map.groupBy(counts.values(), ({ tenant }) => tenant)
     counts = new Map()
-    for (const [tenant, missing] of taken)
-      await inTenant(pool, tenant, (tx: Tx) => addMissing(tx, tenant, missing)).catch(err => {
+    for (const [tenant, missing] of taken) {
+      try {
+        await inTenant(pool, tenant, (tx: Tx) => addMissing(tx, tenant, missing))
+        taken.delete(tenant)
+      } catch (err) {
         logger.warn({ err, tenant }, 'rate_gaps.not_stored')
-        missing.forEach(add)
-      })
+        // Each of the others would wait for the database in vain, and a process that stops with them.
+        if (isUnavailable(err)) break
+      }
+    }
+    // The one that failed comes last next time.
+    for (const missing of [...taken.values()].reverse()) missing.forEach(add)
   }
   const flush = (): Promise<void> => {
-    flushing = flushing.then(store)
-    return flushing
+    next ??= flushing.then(() => {
+      next = undefined
+      return store()
+    })
+    flushing = next
+    return next
   }
   return {
     record: ({ tenant, merchantId }, missing) => {

@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
-import { type FoundGap, findBooked, findCities, findMissing, findNamedMerchants, maxOrders } from './queries.ts'
+import { type FoundGap, findBooked, findMissing, findNamedMerchants, maxOrders } from './queries.ts'
 
 const City = Type.Object({ id: Type.Integer(), name: Type.String(), state: Type.String() })
 const maxMerchants = 5
@@ -34,21 +34,21 @@ export const exampleGap: RateGap = {
   ...{ more_merchants: 0, last_at: '2026-02-19T19:06:23.000Z' },
 }
 
-/** The combinations of cities that merchants want and their cards lack now, most wanted first. */
-export const reportGaps = (
-  pool: pg.Pool,
-  { tenant, rateCards }: Catalogue,
-  { days, limit }: { readonly days: number; readonly limit: number },
-): Promise<RateGap[]> =>
+/** The most lines that a report has. */
+export const maxGaps = 200
+
+/** The combinations of active cities that merchants want and their cards lack now, most wanted first. */
+export const reportGaps = (pool: pg.Pool, { tenant, rateCards, cities }: Catalogue, days: number): Promise<RateGap[]> =>
   inTenant(pool, tenant, async (tx: Tx) => {
     const [missing, booked] = await Promise.all([findMissing(tx, tenant, days), findBooked(tx, tenant, days)])
+    const isActive = (id: number): boolean => cities.find({ cityId: String(id) }).kind === 'found'
     const lacks = ({ merchant, origin, destination }: FoundGap): boolean => {
       const card = rateCards.get(merchant)
       return card !== undefined && card.find(origin, destination) === undefined
     }
-    const pairs = [...Map.groupBy([...missing, ...booked].filter(lacks), pairOf).values()]
-    const wanted = pairs.toSorted((a, b) => wantedBy(b) - wantedBy(a)).slice(0, limit)
-    return describe(tx, tenant, wanted)
+    const found = [...missing, ...booked].filter(gap => lacks(gap) && isActive(gap.origin) && isActive(gap.destination))
+    const pairs = [...Map.groupBy(found, pairOf).values()]
+    return describe(tx, { tenant, cities }, pairs.toSorted((a, b) => wantedBy(b) - wantedBy(a)).slice(0, maxGaps))
   })
 
 const pairOf = ({ origin, destination }: FoundGap): string => `${origin} ${destination}`
@@ -58,18 +58,22 @@ const sumOf = (found: readonly FoundGap[], field: 'asked_for' | 'orders'): numbe
 
 const wantedBy = (found: readonly FoundGap[]): number => sumOf(found, 'asked_for') + sumOf(found, 'orders')
 
-const describe = async (tx: Tx, tenant: string, wanted: readonly FoundGap[][]): Promise<RateGap[]> => {
+const describe = async (
+  tx: Tx,
+  { tenant, cities }: Pick<Catalogue, 'tenant' | 'cities'>,
+  wanted: readonly FoundGap[][],
+): Promise<RateGap[]> => {
   const shown = wanted.map(found => {
     const byMerchant = Map.groupBy(found, ({ merchant }) => merchant)
     const ids = [...byMerchant].toSorted(([, a], [, b]) => wantedBy(b) - wantedBy(a)).map(([id]) => id)
     return { found, ids: ids.slice(0, maxMerchants), others: Math.max(0, ids.length - maxMerchants) }
   })
-  const all = wanted.flat()
-  const [cities, merchants] = await Promise.all([
-    findCities(tx, tenant, [...new Set(all.flatMap(({ origin, destination }) => [origin, destination]))]),
-    findNamedMerchants(tx, tenant, [...new Set(shown.flatMap(({ ids }) => ids))]),
-  ])
-  const cityOf = (id = 0) => cities.get(id) ?? { id, name: String(id), state: '' }
+  const merchants = await findNamedMerchants(tx, tenant, [...new Set(shown.flatMap(({ ids }) => ids))])
+  const cityOf = (id = 0) => {
+    const found = cities.find({ cityId: String(id) })
+    const [name, state] = found.kind === 'found' ? [found.city.name, found.city.state.name] : [String(id), '']
+    return { id, name, state }
+  }
   return shown.map(({ found, ids, others }) => ({
     origin: cityOf(found[0]?.origin),
     destination: cityOf(found[0]?.destination),

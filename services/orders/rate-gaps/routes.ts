@@ -40,12 +40,13 @@ const keptMilliseconds = 5_000
 
 /** What rate cards lack. */
 export const rateGaps: FastifyPluginAsyncTypebox<RateGapOptions> = async (app, { pool, catalogues, gaps }) => {
-  const reports = new LRUCache<string, RateGap[], { days: number; limit: number; tenant: string }>({
-    max: 1_000,
+  const reports = new LRUCache<string, RateGap[], { tenant: string; days: number }>({
+    max: 100,
     ttl: keptMilliseconds,
-    fetchMethod: async (_key, _stale, { context: { tenant, ...wanted } }) => {
+    ignoreFetchAbort: true,
+    fetchMethod: async (_key, _stale, { context: { tenant, days } }) => {
       await gaps.flush()
-      return reportGaps(pool, await freshCatalogue(catalogues, tenant), wanted)
+      return reportGaps(pool, await freshCatalogue(catalogues, tenant), days)
     },
   })
   app.get(
@@ -65,8 +66,8 @@ export const rateGaps: FastifyPluginAsyncTypebox<RateGapOptions> = async (app, {
       },
     },
     async ({ staff: { tenant }, query: { days = '30', limit = '50' } }) => {
-      const context = { tenant, days: Number(days), limit: Number(limit) }
-      return { data: await reports.forceFetch(`${tenant} ${days} ${limit}`, { context }) }
+      const report = await reports.forceFetch(`${tenant} ${days}`, { context: { tenant, days: Number(days) } })
+      return { data: report.slice(0, Number(limit)) }
     },
   )
 }

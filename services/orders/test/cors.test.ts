@@ -143,6 +143,23 @@ t.test('CORS_ORIGINS lists who may request, of staff too', async t => {
   t.equal(await closed.allowedFor('GET', `${merchantPath}/state`), undefined)
 })
 
+t.test('origins of the staff console may send requests of staff, and nothing else that others may not', async t => {
+  const portal = 'http://127.0.0.1:3001'
+  for (const [settings, ofMerchants] of [
+    [{}, '*'],
+    [{ corsOrigins: 'none' }, undefined],
+    [{ corsOrigins: origin }, undefined],
+  ] as const) {
+    const { allowedFor } = await open(t, { ...settings, portalOrigins: `https://staff.example,${portal}` })
+    t.equal(await allowedFor('GET', '/api/staff/order', portal), portal)
+    t.equal(await allowedFor('GET', '/api/staff/order', 'https://other.example'), undefined)
+    t.equal(await allowedFor('GET', `${merchantPath}/state`, portal), ofMerchants)
+    t.equal(await allowedFor('GET', '/internal/orders/demo/DM1', portal), undefined)
+  }
+  const { allowedFor } = await open(t, { corsOrigins: origin, portalOrigins: portal })
+  t.equal(await allowedFor('GET', '/api/staff/order'), origin, 'what CORS_ORIGINS allows stays allowed')
+})
+
 t.test('the setting is checked', t => {
   const read = (CORS_ORIGINS: string) =>
     loadConfig(Settings, {

@@ -224,6 +224,7 @@ t.test('what is no address of a proxy is refused at the start', t => {
     '10.0.0',
     '10.0.0.256',
     '10.0.0.0/33',
+    '10.0.0.0/0',
     '::1/129',
     '10.0.0.1;10.0.0.2',
     'proxy.example',

@@ -147,14 +147,28 @@ t.test('a port in use stops the process and names the setting', async t => {
   t.equal(stderr(), '')
 })
 
-t.test('Postgres that is away at the start stops the process', async t => {
-  const { ended, logs } = launch(t, {
-    ORDERS_DATABASE_URL: 'postgres://orders:s3cret@127.0.0.1:1/orders',
+t.test('a start waits for Postgres, and SIGTERM ends the wait at once', async t => {
+  const { url, ownerUrl } = await provide(t)
+  const { hostname: host, port } = new URL(url)
+  const proxy = await startProxy({ host, port: Number(port) })
+  t.teardown(proxy.close)
+  await proxy.cut()
+  const through = (address: string) => Object.assign(new URL(address), { port: String(proxy.port) }).href
+  const environment = {
+    ORDERS_DATABASE_URL: through(url),
+    ORDERS_MIGRATE_DATABASE_URL: through(ownerUrl),
     ORDERS_PORT: '0',
-  })
-  t.equal(await ended, 1)
-  t.match(logs().at(-1), { level: 60, err: { code: 'ECONNREFUSED' }, msg: 'process.cannot_start' })
-  t.notMatch(JSON.stringify(logs()), /s3cret/)
+  }
+  const [stopped, waiting] = [launch(t, environment), launch(t, environment)]
+  for (const { logs } of [stopped, waiting])
+    await waitUntil('it waits', () => logs().some(({ msg }) => String(msg).startsWith('database.waiting')))
+  const since = performance.now()
+  stopped.child.kill('SIGTERM')
+  t.equal(await stopped.ended, 0)
+  t.ok(performance.now() - since < 1_500, `ended after ${performance.now() - since} ms`)
+  await proxy.restore()
+  await waitUntil('it listens', () => waiting.logs().some(({ msg }) => /listening/.test(String(msg))), 10)
+  t.notMatch(JSON.stringify([...stopped.logs(), ...waiting.logs()]), /postgres:\/\/|_failed/)
 })
 
 t.test('the process serves its health, metrics and requests', async t => {

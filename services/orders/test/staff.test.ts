@@ -1,5 +1,5 @@
 import { UsageError } from '@courier/shared/cli/command-line.ts'
-import { operationsFor, staffOperations } from '@courier/shared/contract/staff-roles.ts'
+import { operationsFor, ordersOperations } from '@courier/shared/contract/staff-roles.ts'
 import t from 'tap'
 import { addStaff, changeRole, changeStaffPassword, deactivateStaff, listStaff } from '../access/staff-commands.ts'
 import { createTokenFor, listTokens } from '../access/token-commands.ts'
@@ -59,11 +59,11 @@ t.test('a correct password gets a working token for twelve hours, with name and 
   })
 })
 
-t.test('a token that the operator made has every right and no e-mail address', async t => {
+t.test('a token that the operator made has every right in orders and no e-mail address', async t => {
   const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Portal' })
   const { body } = await send('GET', '/me', token)
   t.match(body.data, { name: 'Portal', email: null, role: 'admin' })
-  t.strictSame(body.data.operations, staffOperations)
+  t.strictSame(body.data.operations, ordersOperations)
   const merchant = await createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
   t.equal((await send('GET', '/me', merchant.token)).status, 401, 'a merchant is no staff')
 })

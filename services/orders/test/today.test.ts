@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
 import { createToday } from '../orders/today.ts'
 import { ordersFixture, refusal } from './orders-fixture.ts'
@@ -21,6 +22,10 @@ t.test(
     await moveAlong(['DM00000001', 'DM00000002'], [...toRider])
     await moveAlong(['DM00000001'], [15, 17, 16, 12, 15, 16, 12, 13])
     await moveAlong(['DM00000002'], [13])
+    // As a set of the tenant's own may allow.
+    await rows(
+      `insert into order_events (tenant_id, waybill_number, status_key) values ('demo', 'DM00000001', 'key_12'), ('demo', 'DM00000001', 'key_14')`,
+    )
     await moveAlong(['DM00000003'], [5])
     const { rows: clock } = await pool.query(`select (now() at time zone 'Asia/Colombo')::date::text as today`)
     const { today } = clock[0]
@@ -62,6 +67,49 @@ t.test('the figures are kept for some seconds, and are those of one tenant', asy
 const fileOf = (id: string) => ({
   ...{ id, name: 'Other Couriers', currency: 'USD', country: 'LK', time_zone: 'UTC', secondary_phone: true },
   waybills: { mode: 'auto' as const, format: 'OT########' },
+})
+
+t.test('days are counted again when the time zone of the tenant changes', async t => {
+  const find = createToday(pool, 1)
+  const [{ date, before }] = await rows(`
+    select (day - 3)::text as date, (day - 4)::text as before from (select (now() at time zone 'Asia/Colombo')::date as day) today`)
+  await rows(
+    `update orders set created_at = '${date} 01:00'::timestamp at time zone 'Asia/Colombo' where waybill_number = 'DM00000004'`,
+  )
+  const createdOn = async (date: string) => (await find('demo')).days.find(day => day.date === date)?.created
+  t.strictSame([await createdOn(date), await createdOn(before)], [1, 0])
+  await rows(`update tenants set time_zone = 'America/Los_Angeles' where tenant_id = 'demo'`)
+  await setTimeout(20)
+  t.strictSame([await createdOn(date), await createdOn(before)], [0, 1])
+  await rows(`update tenants set time_zone = 'Asia/Colombo' where tenant_id = 'demo'`)
+})
+
+t.test('days that were counted are not counted again when a later one fails', async t => {
+  let counted = 0
+  let isAway = true
+  const flaky = new Proxy(pool, {
+    get: (target, name) => {
+      if (name !== 'connect') return Reflect.get(target, name)
+      return async () => {
+        const client = await target.connect()
+        return new Proxy(client, {
+          get: (connected, key) => {
+            if (key !== 'query') return Reflect.get(connected, key)
+            return (query: { name?: string }, ...rest: []) => {
+              if (query.name === 'count_day' && ++counted > 20 && isAway) return Promise.reject(new Error('away'))
+              return connected.query(query as never, ...rest)
+            }
+          },
+        })
+      }
+    },
+  })
+  const find = createToday(flaky)
+  await t.rejects(find('demo'))
+  counted = 0
+  isAway = false
+  t.equal((await find('demo')).days.length, 30)
+  t.equal(counted, 10)
 })
 
 t.test('staff list the merchants, by part of the name and page by page', async t => {

@@ -52,7 +52,11 @@ export const sendOnce = async (
     const response = await request(url, { dispatcher, method: 'POST', headers, body, signal: limited })
     const { statusCode: code } = response
     const responseBody = await readStart(response.body)
-    const retryAfter = readRetryAfter(response.headers['retry-after'], Date.now())
+    // A date is counted by the clock that wrote it.
+    const retryAfter = readRetryAfter(
+      response.headers['retry-after'],
+      Date.parse(String(response.headers.date)) || Date.now(),
+    )
     return {
       ...none,
       code,

@@ -1,0 +1,27 @@
+import type pg from 'pg'
+
+/** Two clocks run apart by less than a millisecond meanwhile. */
+const knownMilliseconds = 30_000
+
+/** Resolves to the time. */
+export type Clock = () => Promise<Date>
+
+/** Postgres' time, within the milliseconds of a round trip, whatever the clock of the process: asked twice a minute. */
+export const createClock = (pool: pg.Pool): Clock => {
+  let known: { readonly time: number; readonly at: number } | undefined
+  let asking: Promise<void> | undefined
+  const ask = async (): Promise<void> => {
+    const at = performance.now()
+    const { rows } = await pool.query('select extract(epoch from clock_timestamp())::float8 * 1000 as time')
+    known = { time: rows[0].time, at }
+  }
+  return async () => {
+    if (!known || performance.now() - known.at > knownMilliseconds) {
+      asking ??= ask().finally(() => {
+        asking = undefined
+      })
+      await asking
+    }
+    return known ? new Date(known.time + performance.now() - known.at) : new Date()
+  }
+}
