@@ -1,5 +1,5 @@
 import t from 'tap'
-import { operationsFor, rolesFor, staffOperations, staffRoles } from './staff-roles.ts'
+import { operationsFor, ordersOperations, rolesFor, staffOperations, staffRoles } from './staff-roles.ts'
 
 const everyone = ['viewer', 'dispatcher', 'messenger', 'admin']
 /** As docs/staff.md#roles has them. */
@@ -43,6 +43,12 @@ t.test('each operation of staff is open to these roles', async t => {
 
 t.test('an operation that is not of staff has no roles, whatever its name', async t => {
   for (const name of ['createOrders', 'toString', '__proto__', 'constructor']) t.equal(rolesFor(name), undefined, name)
+})
+
+t.test('those of orders are the first of all', async t => {
+  t.strictSame(ordersOperations, staffOperations.slice(0, ordersOperations.length))
+  t.ok(ordersOperations.includes('printRunSheet') && !ordersOperations.includes('listMessages'))
+  t.strictSame(operationsFor('messenger', ['sendMessage', 'moveOrders']), ['sendMessage'])
 })
 
 t.test('each role may call these operations', async t => {

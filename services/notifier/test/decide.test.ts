@@ -208,8 +208,7 @@ const decisions: [string, Refused, number, object][] = [
     0,
     {
       ...because('Too many messages to this person in a short time.', 131056),
-      ...queued(1, true),
-      effects: [{ kind: 'rest_recipient', seconds: 1 }],
+      ...{ ...queued(1, true), restSeconds: 1, effects: [] },
     },
   ],
   [

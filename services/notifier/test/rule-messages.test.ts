@@ -103,7 +103,9 @@ t.test("the number is the rule's own, else the button's, else the default one", 
 t.test('a page that orders does not have is missing, in templates and texts', async t => {
   const noPage = { tracking_url: undefined } as unknown as Partial<OrderSnapshot>
   for (const more of [{ body: ['{{customer_name}}', '{{tracking_url}}'] }, { text: 'See {{tracking_url}}' }]) {
-    t.match(messageFor(more, noPage).missing, /no \{\{tracking_url\}\}/)
+    const unfilled = messageFor(more, noPage)
+    t.match(JSON.stringify(unfilled.template), /\{\{tracking_url\}\}/, 'it is left as it is')
+    t.match(unfilled.missing, /no \{\{tracking_url\}\}/)
     t.equal(messageFor(more).missing, undefined)
   }
 })
