@@ -3,22 +3,21 @@ import { number, t } from '../i18n.js'
 import { html, useEffect, useRef, useState } from '../preact.js'
 import { maxScanned, movesOf, refusalOf, useScanList, waybillIn } from '../scan-list.js'
 import { may } from '../session.js'
-import { play } from '../sound.js'
-import { announce, Button, ErrorText, Field, Panel, Table, useAction } from '../ui.js'
+import { play, wakeSound } from '../sound.js'
+import { announce, Button, ErrorText, Field, Panel, saveFile, Table, useAction } from '../ui.js'
 import { Status } from './find.js'
 
-/** @param {string} path @param {object} body @param {string} name */
-const savePdf = async (path, body, name) => {
-  const url = URL.createObjectURL(await orders(path, { method: 'POST', body, as: 'blob' }))
-  Object.assign(document.createElement('a'), { href: url, download: name }).click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
-}
-
-/** Typing goes to the field from wherever the focus is but another field: a reader types too. @param {{ current: any }} field */
+/** Typing goes to the field from wherever the focus is but another field: a reader types too. After a label it sends Enter,
+ * Tab or a line feed, which arrives as Ctrl+J and would open the browser's downloads. @param {{ current: any }} field */
 const useReader = field =>
   useEffect(() => {
     const listener = (/** @type {KeyboardEvent} */ event) => {
-      const target = /** @type {HTMLElement} */ (event.target)
+      const target = /** @type {HTMLInputElement} */ (event.target)
+      const isEnd = event.key === 'Tab' ? !event.shiftKey && target.value : event.ctrlKey && event.key === 'j'
+      if (target.id === 'scan' && isEnd) {
+        event.preventDefault()
+        return target.form?.requestSubmit()
+      }
       if (event.key.length !== 1 || event.key === ' ' || event.ctrlKey || event.metaKey || event.altKey) return
       if (!target.matches('input, textarea')) field.current?.querySelector('input').focus()
     }
@@ -29,16 +28,24 @@ const useReader = field =>
 
 const Scanner = ({ list, form }) => {
   const [last, setLast] = useState(/** @type {any} */ (null))
-  const tell = (/** @type {'good' | 'bad'} */ kind, /** @type {string} */ waybill, /** @type {string} */ text) => {
-    play(kind)
-    setLast({ kind, waybill, text })
-  }
+  const scans = useRef(0)
   const scan = async (/** @type {string} */ text) => {
+    const at = ++scans.current
+    /** A late success does not hide what came after it. */
+    const tell = (/** @type {'good' | 'bad'} */ kind, /** @type {string} */ waybill, /** @type {string} */ text) => {
+      play(kind)
+      setLast(last => (kind === 'good' && last?.at > at ? last : { kind, waybill, text, at }))
+    }
     const waybill = waybillIn(text)
     if (!waybill) return tell('bad', text.slice(0, 80), t('scan.no_waybill'))
     if (list.has(waybill)) return tell('bad', waybill, t('scan.twice'))
     if (list.isFull()) return tell('bad', waybill, t('scan.full', { count: number(maxScanned) }))
     const item = await list.add(waybill)
+    const capital = waybill.toUpperCase()
+    if (item?.error?.status === 404 && waybill !== capital) {
+      list.drop([waybill])
+      return scan(capital)
+    }
     const refusal = item && refusalOf(item, '')
     if (item) tell(refusal ? 'bad' : 'good', waybill, refusal ?? item.order.status.name)
   }
@@ -48,6 +55,7 @@ const Scanner = ({ list, form }) => {
     const text = field.value
     field.value = ''
     field.focus()
+    wakeSound()
     if (text.trim()) scan(text)
   }
   return html`<form class="panel" ref=${form} onSubmit=${onSubmit}>
@@ -69,11 +77,14 @@ const Move = ({ list, field }) => {
   const { items } = list
   const moves = movesOf(items)
   const chosen = moves.some(({ status_key }) => status_key === status) ? status : ''
-  const refused = items.flatMap(item => {
+  const read = items.filter(({ isRead }) => isRead)
+  const refused = read.flatMap(item => {
     const reason = refusalOf(item, chosen)
     return reason ? [{ id: item.waybill, reason }] : []
   })
+  const isReady = chosen && refused.length === 0 && read.length === items.length
   const move = useAction(async () => {
+    if (!isReady) return
     await moveAll(list, { status_key: chosen, note: note.trim() }, keys.current)
     setNote('')
     field.current?.querySelector('input').focus()
@@ -85,13 +96,13 @@ const Move = ({ list, field }) => {
   return html`<${Panel} title=${t('scan.move')}>
     <div class="stack">
       <${Field} id="scan-status" label=${t('scan.to')} value=${chosen} onChange=${event => setStatus(event.target.value)}>
-        <option value="">${t('scan.choose')}</option>
+        <option value="">${t('message.choose')}</option>
         ${moves.map(
           ({ status_key, name, count }) =>
             html`<option key=${status_key} value=${status_key}>${name}${count < items.length ? ` (${t('scan.some', { count: number(count), total: number(items.length) })})` : ''}</option>`,
         )}
       <//>
-      <${Field} id="scan-note" label=${t('scan.note')} value=${note} maxlength="1000" onInput=${event => setNote(event.target.value)} />
+      <${Field} id="scan-note" label=${t('moves.note')} value=${note} maxlength="1000" onInput=${event => setNote(event.target.value)} />
       ${
         refused.length > 0 &&
         html`<div class="notice"><p>${t('scan.refused', { count: number(refused.length) })}</p>
@@ -100,7 +111,7 @@ const Move = ({ list, field }) => {
         <${Button} onClick=${drop}>${t('scan.drop_refused')}<//></div>`
       }
       <${ErrorText} error=${move.error} fields=${false} />
-      <${Button} kind="primary" isBusy=${move.isBusy} disabled=${!chosen || refused.length > 0} onClick=${() => move.run()}>
+      <${Button} kind="primary" isBusy=${move.isBusy || !isReady} onClick=${() => move.run()}>
         ${t('scan.move_all', { count: number(items.length) })}<//>
     </div>
   <//>`
@@ -133,7 +144,9 @@ const moveAll = async (list, { status_key, note }, keys) => {
 }
 
 const Print = ({ waybills }) => {
-  const print = useAction((path, body, name) => savePdf(path, { waybill_numbers: waybills, ...body }, name))
+  const print = useAction(async (path, body, name) =>
+    saveFile(await orders(path, { method: 'POST', body: { waybill_numbers: waybills, ...body }, as: 'blob' }), name),
+  )
   const of = (path, body, name) => ({
     isBusy: print.isBusy,
     onClick: () => print.run(`/api/staff/order/${path}`, body, name),
