@@ -12,6 +12,9 @@ export class ApiError extends Error {
     this.errors = errors
     /** Seconds; 0: not said. */
     this.retryAfter = retryAfter
+    const mayPass = status === 0 || status === 429 || status >= 500
+    /** Seconds until a read is repeated; 0: never. */
+    this.againAfter = mayPass ? Math.min(Math.max(retryAfter, 5), 60) : 0
   }
 }
 

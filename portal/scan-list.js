@@ -3,7 +3,6 @@ import { orders } from './api.js'
 import { t } from './i18n.js'
 import { useEffect, useRef, useState } from './preact.js'
 import { getSession, readStored } from './session.js'
-import { againAfter } from './ui.js'
 
 export const maxScanned = 500
 const atOnce = 6
@@ -78,8 +77,8 @@ export const useScanList = () => {
     /** Reads what was not read yet, or what could not be read, until all is. */
     const checkUnread = async (/** @type {Item[]} */ unread) => {
       if (getSession().token) await checkAll(unread.map(({ waybill }) => waybill))
-      const failed = [...list.values()].filter(({ error }) => error?.status === 401 || (error && againAfter(error) > 0))
-      const wait = Math.max(5, ...failed.map(({ error }) => againAfter(error)))
+      const failed = [...list.values()].filter(({ error }) => error?.status === 401 || error?.againAfter > 0)
+      const wait = Math.max(5, ...failed.map(({ error }) => error.againAfter))
       if (!isLeft.current) timer = window.setTimeout(() => checkUnread(failed), wait * 1000)
     }
     checkUnread([...list.values()])

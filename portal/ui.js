@@ -3,10 +3,6 @@ import { dateTime, t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
 import { useSession } from './session.js'
 
-/** Seconds until a read that failed is repeated; 0: never. @param {any} error */
-export const againAfter = ({ status = 0, retryAfter = 0 }) =>
-  status === 0 || status === 429 || status >= 500 ? Math.min(Math.max(retryAfter, 5), 60) : 0
-
 /** A value from a service: `read` gets a signal that aborts when the screen is left or `inputs` change. While the page is visible
  * it is read again every `seconds` (0: never); what was shown stays until the next value. */
 export const useLive = (
@@ -31,12 +27,14 @@ export const useLive = (
       abort = new AbortController()
       const { signal } = abort
       const error = await read(signal).then(
-        data => signal.aborted || setState({ data, error: undefined }),
+        data => {
+          if (!signal.aborted) setState({ data, error: undefined })
+        },
         caught => caught,
       )
       if (signal.aborted) return
-      if (error instanceof Error) setState(last => ({ ...last, error }))
-      const wait = Math.max(seconds, error instanceof Error ? againAfter(error) : 0)
+      if (error) setState(last => ({ ...last, error }))
+      const wait = Math.max(seconds, error?.againAfter ?? 0)
       isWanted = wait > 0
       if (isWanted) timer = window.setTimeout(onVisible, wait * 1000)
     }

@@ -56,7 +56,7 @@ export default {
   'today.sent': 'Sent',
   'today.busiest': 'Busiest minute',
   'today.most': 'Top of the scale: {count}',
-  'today.paused': '{count} channels are paused: nothing is sent from them.',
+  'today.paused': 'Paused channels: {count}. Nothing is sent from them.',
   'today.paused_link': 'See channels',
 
   'messages.queued': 'Queued',
@@ -193,7 +193,7 @@ export default {
 
   'templates.title': 'Catalogue',
   'templates.sync': 'Sync',
-  'templates.synced': '{count} templates: {added} added, {changed} changed, {removed} removed.',
+  'templates.synced': 'Templates: {count}. {added} added, {changed} changed, {removed} removed.',
   'templates.filter': 'Exact name',
   'templates.name': 'Name',
   'templates.category': 'Category',
