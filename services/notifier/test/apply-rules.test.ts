@@ -41,7 +41,9 @@ t.test('a field that no order has is refused by its place, with those that there
     rule('key_13', { header: ['{{Waybill_Number}}'] }),
   )
   t.match(errors, {
-    'rules.0.body.1': [/^An order has no field \{\{shop\}\}\. It has waybill_number, order_no, .*, note, tracking_url\.$/],
+    'rules.0.body.1': [
+      /^An order has no field \{\{shop\}\}\. It has waybill_number, order_no, .*, note, tracking_url\.$/,
+    ],
     'rules.1.header.0': [/no field \{\{Waybill_Number\}\}/],
   })
   t.equal(Object.keys(errors).length, 2)
