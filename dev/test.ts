@@ -24,9 +24,9 @@ const folders = '{bench,dev,services,shared,simulator,test,trust}/**/*.test.ts'
 const onlyInAll = [
   /^(trust|bench)\//,
   /^test\/(compose|console|console-scan|docs-page|examples|ops-programs|pgbouncer|restored|simulator-page|start|traces|tracking-page|two-notifiers|upgrade)\.test\.ts$/,
-  /^services\/notifier\/test\/(apply-rules|costs|crash|late-outcomes|recipient-pause|replies|stopping|webhooks-cost|webhooks-load)\.test\.ts$/,
-  /^services\/orders\/test\/(admin|catalogue-memory|labels|login-floods|messaging|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
-  /^dev\/(install|sbom|test)\.test\.ts$/,
+  /^services\/notifier\/test\/(apply-rules|costs|crash|fair|keys|late-outcomes|recipient-pause|replies|send-command|stopping|webhooks-cost|webhooks-load)\.test\.ts$/,
+  /^services\/orders\/test\/(admin|catalogue-memory|labels|login-floods|merchants|messaging|outbox-failures|outbox-processes|provisioning|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
+  /^dev\/(install|mutants|sbom|test)\.test\.ts$/,
 ]
 /** Of a first run: these start before all others. */
 const knownSlow =

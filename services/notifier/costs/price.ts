@@ -79,14 +79,14 @@ export const chooseTariff = (
   country: string | undefined,
   day: string,
 ): Tariff | undefined => {
-  const latestOf = (wanted: string) =>
+  const latestOf = (wanted: string | undefined) =>
     tariffs
       .filter(tariff => tariff.category === category && tariff.country === wanted && tariff.from <= day)
       .reduce<Tariff | undefined>(
         (latest, tariff) => (latest && latest.from > tariff.from ? latest : tariff),
         undefined,
       )
-  return (country === undefined ? undefined : latestOf(country)) ?? latestOf(anyCountry)
+  return latestOf(country) ?? latestOf(anyCountry)
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>()

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isTimeZone, nextAllowed, putOffUntil } from '../messages/hours.ts'
+import { isTimeZone, nextAllowed, putOffUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
 
 const [berlin, newYork, colombo] = ['Europe/Berlin', 'America/New_York', 'Asia/Colombo']
 
@@ -35,6 +35,7 @@ const table: [timeZone: string, from: string, to: string, now: string, next: str
   [berlin, '01:00', '02:30', '2026-03-29T00:59:59.999Z', '2026-03-29T00:59:59.999Z'],
   [berlin, '01:00', '02:30', '2026-03-29T01:00:00.000Z', '2026-03-29T23:00:00.000Z'],
   [berlin, '02:10', '02:50', '2026-03-29T00:30:00.000Z', '2026-03-30T00:10:00.000Z'],
+  [berlin, '02:10', '02:50', '2026-03-28T12:00:00.000Z', '2026-03-30T00:10:00.000Z'],
   // Clocks show 02:00 to 03:00 twice: a night is an hour longer.
   [berlin, '08:00', '20:00', '2026-10-24T18:00:00.000Z', '2026-10-25T07:00:00.000Z'],
   [newYork, '08:00', '20:00', '2026-11-01T00:30:00.000Z', '2026-11-01T13:00:00.000Z'],
@@ -54,8 +55,13 @@ for (const [timeZone, from, to, now, next] of table)
   )
 
 t.test('the next time is within the hours, and no minute before it is', t => {
-  const clockOf = (time: Date, timeZone: string): string =>
-    new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(time)
+  const formats = new Map(
+    [berlin, newYork, colombo, 'Australia/Lord_Howe'].map(timeZone => [
+      timeZone,
+      new Intl.DateTimeFormat('en-GB', { timeZone, hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }),
+    ]),
+  )
+  const clockOf = (time: Date, timeZone: string): string => formats.get(timeZone)?.format(time) ?? ''
   const isWithin = (time: Date, timeZone: string, [from, to]: [string, string]): boolean => {
     const clock = clockOf(time, timeZone)
     return from < to ? from <= clock && clock < to : from <= clock || clock < to
@@ -67,7 +73,7 @@ t.test('the next time is within the hours, and no minute before it is', t => {
     )
   const aDay = fc.constantFrom('2026-03-28', '2026-03-29', '2026-10-25', '2026-03-08', '2026-11-01', '2026-12-31')
   const property = fc.property(
-    fc.constantFrom(berlin, newYork, colombo, 'Australia/Lord_Howe'),
+    fc.constantFrom(...formats.keys()),
     fc.tuple(aClock, aClock).filter(([from, to]) => from !== to),
     aDay,
     fc.integer({ min: 0, max: 1439 }),
@@ -102,5 +108,27 @@ t.test('nothing is sent in the last half minute of the hours', t => {
   t.equal(until('12:00', '12:01'), undefined)
   t.equal(until('12:00', '20:00', -1), '2026-11-21T12:00:00.000Z')
   t.equal(until('00:00', '24:00', 12 * 3_600_000 - 1), undefined)
+  t.end()
+})
+
+t.test('what is remembered is what it would be, for each time and hours', t => {
+  const allowed = rememberAllowed()
+  const days = { between: ['08:00', '20:00'], timeZone: colombo } as const
+  const nights = { between: ['20:00', '08:00'], timeZone: colombo } as const
+  const times = ['2026-11-22T02:00:00Z', '2026-11-22T15:00:00Z'].map(time => new Date(time))
+  for (const now of times)
+    for (const hours of [days, nights]) {
+      const next = allowed(now, hours)
+      t.strictSame(next, nextAllowed(now, hours))
+      t.equal(allowed(new Date(now), { ...hours }), next)
+    }
+  t.end()
+})
+
+t.test('a timeline says which hours a message waits for', t => {
+  t.equal(
+    waitsFor({ between: ['08:00', '24:00'], timeZone: colombo }),
+    'waits: messages are sent from 08:00 to 24:00 (Asia/Colombo)',
+  )
   t.end()
 })

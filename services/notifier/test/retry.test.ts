@@ -1,5 +1,5 @@
 import t from 'tap'
-import { secondsToRetry } from '../sending/timing.ts'
+import { secondsToRetry, unknownMinutes } from '../sending/timing.ts'
 
 const wait = (attempts: number, chance: number, retryAfter?: number): number | undefined =>
   secondsToRetry(attempts, () => chance, retryAfter)
@@ -24,4 +24,8 @@ t.test('a wait that the API requests is a minimum, and never shortens the schedu
 t.test('no send ever failed, or more often than there are waits: no time', async t => {
   t.equal(wait(0, 0), undefined)
   t.equal(wait(99, 0), undefined)
+})
+
+t.test('a message without a response is waited for ten minutes', async t => {
+  t.equal(unknownMinutes, 10)
 })

@@ -1,9 +1,9 @@
 import { Value } from '@sinclair/typebox/value'
 import t from 'tap'
-import { fires, messageOf, type Rule } from '../events/rules.ts'
+import { messageOf, type Rule } from '../events/rules.ts'
 import { fillComponent, fillText, hasPlaceholder, placeholderError } from '../messages/placeholders.ts'
 import { type Parameter, ParameterText } from '../messaging-api/message-template.ts'
-import { orderEvent, orderFacts } from './orders-stand-in.ts'
+import { orderFacts } from './orders-stand-in.ts'
 
 const rule = (event: string): Rule => ({
   event,
@@ -20,26 +20,6 @@ const rule = (event: string): Rule => ({
   expiresAfterHours: null,
   pausesOnCategoryChange: false,
   pausedReason: null,
-})
-
-t.test('a rule fires on its event, or when an order comes to its status', async t => {
-  const created = orderEvent('a', { status_key: 'key_2' })
-  const moved = orderEvent('b', { status_key: 'key_13' }, 'order.status_changed')
-  const firing = (event: string) => [created, moved].map(each => fires(rule(event), each))
-  t.same(firing('order.created'), [true, false])
-  t.same(firing('order.status_changed'), [false, true])
-  t.same(firing('key_2'), [true, false])
-  t.same(firing('key_13'), [false, true])
-  t.same(firing('key_1'), [false, false])
-})
-
-t.test("a decision about a customer's request fires only rules on exactly that", async t => {
-  const decided = orderEvent('c', { status_key: 'key_12' }, 'call_me.accepted')
-  const fired = ['call_me.accepted', 'call_me.declined', 'order.status_changed', 'key_12', 'call_me']
-  t.same(
-    fired.filter(event => fires(rule(event), decided)),
-    ['call_me.accepted'],
-  )
 })
 
 t.test('fields stand in texts as plain words and digits', async t => {
@@ -70,12 +50,6 @@ t.test('an unknown field is named with those that there are', async t => {
   t.match(placeholderError('{{customer}} {{cod}}'), /no field \{\{customer\}\}\. It has waybill_number, order_no,/)
   t.match(placeholderError('{{toString}} {{1}} {{}}'), /no field \{\{toString\}\}, \{\{1\}\}, \{\{\}\}\./)
   t.equal(placeholderError('{{cod}} {{ note }}'), undefined)
-})
-
-t.test('a part without parameters is left out of the message', async t => {
-  t.match(messageOf(rule('key_1'), orderFacts(), { between: null, timeZone: null }).template, {
-    components: [{ type: 'body', parameters: [{ type: 'text', text: 'Nimali Perera' }] }],
-  })
 })
 
 t.test('in addresses the values of an order are encoded', async t => {

@@ -1,11 +1,14 @@
 import type { MessageStatus } from '../database/tables.ts'
 import type { Pricing } from './pricing.ts'
 
-/** A status that a webhook may report (docs/messaging-api.md#status-events). */
+/**
+ * The statuses that a webhook may report (docs/messaging-api.md#status-events). In this order the reports of one request give the
+ * fullest timeline, in whatever order they arrived.
+ */
 export const reportedStatuses = ['sent', 'delivered', 'read', 'failed'] as const
 export type ReportedStatus = (typeof reportedStatuses)[number]
 
-const steps: Partial<Record<MessageStatus, number>> = { accepted: 1, sent: 2, delivered: 3, read: 4 }
+const steps: Partial<Record<MessageStatus, number>> = { sent: 1, delivered: 2, read: 3 }
 
 /**
  * Whether a report moves a message on: forward only. A failure is final unless the message turns out to have been
@@ -14,7 +17,7 @@ const steps: Partial<Record<MessageStatus, number>> = { accepted: 1, sent: 2, de
  */
 export const isForward = (from: MessageStatus, to: ReportedStatus): boolean => {
   const reached = steps[from] ?? 0
-  if (to === 'failed') return from !== 'failed' && reached < 3
+  if (to === 'failed') return from !== 'failed' && reached < 2
   if (from === 'failed') return to !== 'sent'
   return (steps[to] ?? 0) > reached
 }
@@ -30,8 +33,7 @@ export interface Report {
   readonly pricing?: Pricing | undefined
 }
 
-/** In this order the reports of one request give the fullest timeline, in whatever order they arrived. */
-const order: readonly ReportedStatus[] = ['sent', 'delivered', 'read', 'failed']
+const orderOf = ({ status }: Report): number => reportedStatuses.indexOf(status)
 
 /**
  * The reports that move a message on from `from`, one after the other. `known` are those that its timeline has already
@@ -45,7 +47,7 @@ export const settle = (
   const steps: Report[] = []
   const sorted = reports
     .filter(({ status, at }) => !known.has(updateKey(status, at)))
-    .toSorted((a, b) => order.indexOf(a.status) - order.indexOf(b.status) || a.at.getTime() - b.at.getTime())
+    .toSorted((a, b) => orderOf(a) - orderOf(b) || a.at.getTime() - b.at.getTime())
   for (const report of sorted) if (isForward(steps.at(-1)?.status ?? from, report.status)) steps.push(report)
   return steps
 }

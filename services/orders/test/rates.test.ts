@@ -1,6 +1,5 @@
 import { createPool } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
-import { charge, RateCard } from '../catalogue/rate-card.ts'
 import { applyTenant } from '../provisioning/apply.ts'
 import type { TenantFile } from '../provisioning/tenant-file.ts'
 import { build } from './build.ts'
@@ -21,62 +20,6 @@ const quote = (delivery_charge: number, fields: Record<string, unknown> = {}) =>
   ...fields,
 })
 const dry = { query: '?dry_run=true' }
-
-const charges: [weightKg: number, hundredths: number][] = [
-  [0.001, 45_000],
-  [1, 45_000],
-  [1.0001, 54_050],
-  [1.2, 54_050],
-  [2, 54_050],
-  [2.000001, 63_100],
-  [10, 126_450],
-  [999.5, 9_085_950],
-  [1000, 9_085_950],
-]
-for (const [weightKg, hundredths] of charges)
-  t.test(`a parcel of ${weightKg} kg costs the first kilogram and each one after it that is started`, async t => {
-    t.equal(charge({ firstKg: 45_000, eachExtraKg: 9_050 }, weightKg), hundredths)
-  })
-
-t.test('a card finds the rate of the zones of two cities, in that direction', async t => {
-  const [near, far, back] = [1, 2, 3].map(firstKg => ({ firstKg, eachExtraKg: 0 })) as [Rate, Rate, Rate]
-  const card = new RateCard({
-    name: 'standard',
-    zones: ['elsewhere', 'metro', 'north'].map((name, id) => ({ id, name })),
-    elsewhere: 'elsewhere',
-    cities: [
-      { cityId: 2, zone: 'north' },
-      { cityId: 1, zone: 'metro' },
-    ],
-    rates: [
-      { from: 'metro', to: 'metro', ...near },
-      { from: 'metro', to: 'elsewhere', ...far },
-      { from: 'elsewhere', to: 'metro', ...back },
-    ],
-  })
-  const found: [from: number, to: number, rate: Rate | undefined][] = [
-    [1, 1, near],
-    [1, 77, far],
-    [77, 1, back],
-    [1, 2, undefined],
-    [2, 1, undefined],
-    [77, 78, undefined],
-  ]
-  for (const [from, to, rate] of found) t.strictSame(card.find(from, to), rate, `${from} to ${to}`)
-})
-type Rate = Parameters<typeof charge>[0]
-
-t.test('a card without the zone "*" has no rate for a city that no zone names', async t => {
-  const card = new RateCard({
-    name: 'standard',
-    zones: [{ id: 1, name: 'metro' }],
-    cities: [{ cityId: 1, zone: 'metro' }],
-    rates: [{ from: 'metro', to: 'metro', firstKg: 1, eachExtraKg: 1 }],
-  })
-  t.strictSame(card.find(1, 1), { firstKg: 1, eachExtraKg: 1 })
-  t.equal(card.find(1, 2), undefined)
-  t.equal(card.find(2, 1), undefined)
-})
 
 t.test('the price is stored with the order', async t => {
   const { bulk, rows } = await build(t)

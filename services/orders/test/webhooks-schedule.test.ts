@@ -43,7 +43,14 @@ t.test('Retry-After is read as seconds or as a date, up to a day', async t => {
     ['Fri, 20 Feb 2036 08:00:00 GMT', 24 * hour],
     ['-5', 0],
     ['soon', 0],
+    // Of up to 40 characters; as a date, some digits are a year.
     ['1'.repeat(100), 0],
+    [`Fri, 20 Feb 2026 09:01:00 GMT${' '.repeat(11)}`, 60],
+    [`Fri, 20 Feb 2026 09:01:00 GMT${' '.repeat(12)}`, 0],
+    ['2026-02-20T09:02:00Z', 120],
+    ['1 Jan 2000', 0],
+    ['12345678901', 0],
+    ['2.5', 0],
     [['1', '2'], 0],
     [undefined, 0],
   ]
@@ -83,7 +90,23 @@ t.test('an event is given up after its last attempt only while the endpoint take
   t.match(settled({ ...healthy, failures: 9 }, last), { verdicts: [{ state: 'pending', delay: 24 * hour }] })
 })
 
+t.test('each event has a verdict of its own', async t => {
+  const outcomes = [
+    outcome(500, { position: 1 }),
+    outcome(200, { position: 2 }),
+    outcome(500, { position: 3, attempts: 10 }),
+  ]
+  t.strictSame(settled(healthy, ...outcomes).verdicts, [
+    { position: 1, state: 'pending', delay: 5 },
+    { position: 2, state: 'delivered', delay: null },
+    { position: 3, state: 'failed', delay: null },
+  ])
+  t.equal(settled({ ...healthy, failures: 9 }, outcome(500)).isRecovered, false)
+})
+
 t.test('410 and five days of failure disable', async t => {
+  t.equal(settled({ ...healthy, isOverdue: true }, outcome(500)).disabledReason, 'failing')
+  t.equal(settled(healthy, outcome(410), outcome(500)).disabledReason, 'gone')
   t.equal(settled(healthy, outcome(410)).disabledReason, 'gone')
   t.equal(settled({ ...healthy, failures: 9, isOverdue: true }, outcome(500)).disabledReason, 'failing')
   t.match(settled(healthy, outcome(410)).verdicts, [{ state: 'pending' }])

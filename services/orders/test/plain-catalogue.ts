@@ -1,0 +1,49 @@
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import { type City, CityIndex } from '../catalogue/cities.ts'
+import { RateCard } from '../catalogue/rate-card.ts'
+import { WaybillFormat } from '../catalogue/waybill-format.ts'
+
+const states = ['Colombo', 'Galle', 'Jaffna'].map((name, index) => ({ id: index + 1, name }))
+const [colombo, galle, jaffna] = states as [City['state'], City['state'], City['state']]
+const cities: City[] = [
+  { id: 1500, name: 'Kotte', postalCode: '10100', state: colombo },
+  { id: 2100, name: 'Galle', postalCode: null, state: galle },
+  { id: 3000, name: 'Jaffna', postalCode: null, state: jaffna },
+  { id: 3001, name: 'Nallur', postalCode: null, state: jaffna },
+]
+const card = new RateCard({
+  name: 'standard',
+  zones: ['metro', 'north', 'outstation'].map((name, id) => ({ id, name })),
+  elsewhere: 'outstation',
+  cities: [
+    { cityId: 1500, zone: 'metro' },
+    { cityId: 3000, zone: 'north' },
+    { cityId: 3001, zone: 'north' },
+  ],
+  rates: [
+    { from: 'metro', to: 'metro', firstKg: 30_000, eachExtraKg: 5_000 },
+    { from: 'metro', to: 'outstation', firstKg: 45_000, eachExtraKg: 9_050 },
+  ],
+})
+
+/**
+ * A catalogue that no database has: Kotte (1500), Galle (2100), and Jaffna and Nallur (3000, 3001), to which no rate leads. Merchant
+ * `shoes` has businesses 7290 and 7291 and a card, `books` has 7300 and no card.
+ */
+export const plainCatalogue = (more: Partial<Catalogue> = {}): Catalogue => ({
+  tenant: 'demo',
+  version: '1',
+  currency: 'LKR',
+  country: 'LK',
+  waybills: { mode: 'auto', format: new WaybillFormat('DM##') },
+  secondaryPhone: true,
+  checks: { phone: null, duplicate: null, unusual: null },
+  cities: new CityIndex(states, cities),
+  rateCards: new Map([['shoes', card]]),
+  merchantOfBusiness: new Map([
+    ['7290', 'shoes'],
+    ['7291', 'shoes'],
+    ['7300', 'books'],
+  ]),
+  ...more,
+})

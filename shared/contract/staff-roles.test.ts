@@ -1,0 +1,59 @@
+import t from 'tap'
+import { operationsFor, ordersOperations, rolesFor, staffOperations, staffRoles } from './staff-roles.ts'
+
+const everyone = ['viewer', 'dispatcher', 'messenger', 'admin']
+/** As docs/staff.md#roles has them. */
+const table: [roles: string[], operations: string[]][] = [
+  [
+    everyone,
+    [
+      ...[
+        'getCurrentStaff',
+        'logOutStaff',
+        'listAllOrders',
+        'getAnyOrder',
+        'getToday',
+        'listStaffStatuses',
+        'listMerchants',
+      ],
+      ...['listRateGaps', 'listCustomerRequests', 'listMessages', 'summariseMessages', 'getMessage', 'getTimeline'],
+      ...['getConversation', 'listTemplates', 'listChannels'],
+    ],
+  ],
+  [
+    ['dispatcher', 'admin'],
+    ['moveOrders', 'editAnyOrder', 'decideCustomerRequest', 'printAnyLabel', 'printAnyLabels', 'printRunSheet'],
+  ],
+  [
+    ['messenger', 'admin'],
+    [
+      ...['preflightMessages', 'sendMessage', 'sendMessages', 'cancelMessage', 'resendMessage', 'optOut', 'optIn'],
+      'getCosts',
+    ],
+  ],
+  [['admin'], ['putChannel', 'registerChannel', 'checkChannel', 'resumeChannel', 'syncTemplates']],
+]
+
+t.test('each operation of staff is open to these roles', async t => {
+  t.strictSame(staffRoles, everyone)
+  for (const [roles, operations] of table)
+    for (const operation of operations) t.strictSame(rolesFor(operation), roles, operation)
+  t.strictSame(staffOperations.toSorted(), table.flatMap(([, operations]) => operations).toSorted())
+})
+
+t.test('an operation that is not of staff has no roles, whatever its name', async t => {
+  for (const name of ['createOrders', 'toString', '__proto__', 'constructor']) t.equal(rolesFor(name), undefined, name)
+})
+
+t.test('those of orders are the first of all', async t => {
+  t.strictSame(ordersOperations, staffOperations.slice(0, ordersOperations.length))
+  t.ok(ordersOperations.includes('printRunSheet') && !ordersOperations.includes('listMessages'))
+  t.strictSame(operationsFor('messenger', ['sendMessage', 'moveOrders']), ['sendMessage'])
+})
+
+t.test('each role may call these operations', async t => {
+  for (const role of staffRoles) {
+    const expected = table.flatMap(([roles, operations]) => (roles.includes(role) ? operations : []))
+    t.strictSame(operationsFor(role).toSorted(), expected.toSorted(), role)
+  }
+})
