@@ -1,5 +1,7 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
 import { createLossyPool, type LossyPool, loseBetweenTransactions } from '../../../dev/lossy-pool.ts'
+import type { Tx } from '../database/tables.ts'
 import { type ApiResponse, serviceToken } from './build.ts'
 import { ordersFixture } from './orders-fixture.ts'
 import { batch, order } from './tenant.ts'
@@ -21,7 +23,7 @@ const poolOf = async (url: string) => {
   lossy = await createLossyPool(t, url)
   return lossy.pool
 }
-const { bulk, cancel, make, move, request, rows, staffGet, tokenOf } = await ordersFixture(t, { poolOf })
+const { bulk, cancel, make, move, pool, request, staffGet, tokenOf } = await ordersFixture(t, { poolOf })
 
 const read = () => {
   const columns = tables.map(table =>
@@ -29,7 +31,7 @@ const read = () => {
       ? `(select count(revoked_at) from tokens) as tokens`
       : `(select json_agg(${table} order by ${table}::text) from ${table}) as ${table}`,
   )
-  return rows(`select ${columns.join()}`)
+  return inTenant(pool, 'demo', async (tx: Tx) => (await tx.client.query(`select ${columns.join()}`)).rows)
 }
 
 /** The responses to a request about a new order, which changes something each time. */
