@@ -12,14 +12,18 @@ export class ApiError extends Error {
     this.errors = errors
     /** Seconds; 0: not said. */
     this.retryAfter = retryAfter
+    const mayPass = status === 0 || status === 429 || status >= 500
+    /** Seconds until a read is repeated; 0: never. */
+    this.againAfter = mayPass ? Math.min(Math.max(retryAfter, 5), 60) : 0
   }
 }
 
-/** @typedef {{ method?: string, body?: unknown, key?: string, ifMatch?: string, signal?: AbortSignal, as?: 'json' | 'blob', token?: string | null }} Options */
+/** @typedef {{ method?: string, body?: unknown, key?: string, signal?: AbortSignal, as?: 'json' | 'blob', token?: string | null }} Options */
 
 /** Relative to the page, so that a proxy may serve it below a path. */
 const notifierUrl = new URL('..', document.baseURI).href.replace(/\/$/, '')
 let ordersUrl = ''
+const timeoutMs = { json: 30_000, blob: 120_000 }
 
 /** Asks the notifier where orders is. */
 export const readSettings = async () => {
@@ -28,23 +32,21 @@ export const readSettings = async () => {
 }
 
 /** @param {string} url @param {Options} options */
-const request = async (
-  url,
-  { method = 'GET', body, key, ifMatch, signal, as = 'json', token = getSession().token },
-) => {
+const request = async (url, { method = 'GET', body, key, signal, as = 'json', token = getSession().token }) => {
   const { tenant } = getSession()
   const headers = {
     'x-tenant': tenant,
     ...(token && { authorization: `Bearer ${token}` }),
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(key && { 'idempotency-key': key }),
-    ...(ifMatch && { 'if-match': ifMatch }),
   }
-  const init = { method, headers, signal, ...(body !== undefined && { body: JSON.stringify(body) }) }
-  const response = await fetch(url, init).catch(error => {
-    throw error.name === 'AbortError' ? error : new ApiError(t('error.unreachable'))
-  })
-  if (response.ok) return as === 'blob' ? response.blob() : response.json()
+  const end = AbortSignal.any([AbortSignal.timeout(timeoutMs[as]), ...(signal ? [signal] : [])])
+  const unreachable = (/** @type {unknown} */ error) => {
+    throw signal?.aborted ? error : new ApiError(t('error.unreachable'))
+  }
+  const init = { method, headers, signal: end, ...(body !== undefined && { body: JSON.stringify(body) }) }
+  const response = await fetch(url, init).catch(unreachable)
+  if (response.ok) return response[as]().catch(unreachable)
   const {
     message = t('error.status', { status: response.status }),
     code,

@@ -1,6 +1,7 @@
 import { orders, readSettings } from './api.js'
 import { getLanguage, languages, readLanguage, setLanguage, t } from './i18n.js'
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from './preact.js'
+import { waybillIn } from './scan-list.js'
 import { Channels } from './screens/channels.js'
 import { Find } from './screens/find.js'
 import { Gaps } from './screens/gaps.js'
@@ -57,7 +58,7 @@ const find = event => {
   event.preventDefault()
   const form = /** @type {HTMLFormElement} */ (event.currentTarget)
   const text = String(new FormData(form).get('q')).trim()
-  if (text) location.hash = `#/find?${new URLSearchParams({ q: text })}`
+  if (text) location.hash = `#/find?${new URLSearchParams({ q: waybillIn(text) ?? text })}`
 }
 
 const signOut = () => {
@@ -79,7 +80,7 @@ const Top = ({ me, route, onLanguage }) => html`
     <strong class="brand">${me.tenant.name}</strong>
     <form role="search" onSubmit=${find}>
       <input name="q" type="search" id="find" key=${route.query.q} defaultValue=${route.query.q ?? ''} placeholder=${t('find.placeholder')}
-        aria-label=${t('find.label')} aria-keyshortcuts="/" autocomplete="off" spellcheck=${false} maxlength="100" />
+        aria-label=${t('find.label')} aria-keyshortcuts="/" autocomplete="off" spellcheck=${false} maxlength="300" />
     </form>
     <div class="person"><span>${me.name}</span><${Language} onChange=${onLanguage} />
       <button type="button" class="button quiet" onClick=${signOut}>${t('sign_out')}</button></div>
@@ -116,8 +117,8 @@ const Main = ({ route, me }) => {
   const heading = () => main.current.querySelector('h1') ?? main.current
   useLayoutEffect(() => {
     document.title = `${heading().textContent} · ${me.tenant.name}`
-  }, [place, getLanguage()])
-  useLayoutEffect(() => heading().focus(), [place, me])
+  }, [place, route.query.q, getLanguage()])
+  useLayoutEffect(() => heading().focus(), [place, route.query.q, me])
   return html`<main id="main" tabindex="-1" ref=${main}><${Screen} key=${place} params=${route.params} query=${route.query} /></main>`
 }
 
@@ -139,7 +140,7 @@ const App = () => {
   useShortcut()
   const onLanguage = (/** @type {string} */ name) => setLanguage(name).then(() => setShown(name))
   if (!me)
-    return html`<${SignIn} error=${error} isOpening=${Boolean(token) && !error}><${Language} onChange=${onLanguage} /><//>`
+    return html`<${SignIn} error=${token && error} isOpening=${Boolean(token) && !error}><${Language} onChange=${onLanguage} /><//>`
   // What was open stays behind the form, until somebody else signs in.
   return html`
     ${!token && html`<${SignIn} isExpired><${Language} onChange=${onLanguage} /><//>`}
@@ -151,3 +152,4 @@ const App = () => {
 
 await Promise.all([readSettings(), setLanguage(readLanguage())])
 render(html`<${App} />`, /** @type {Element} */ (document.getElementById('app')))
+document.getElementById('late')?.remove()

@@ -3,8 +3,6 @@ type Dependencies = readonly unknown[]
 type Children = unknown
 export const html: (strings: TemplateStringsArray, ...values: unknown[]) => Children
 export const render: (tree: Children, parent: Element) => void
-export const createContext: <Value>(value: Value) => { Provider: unknown; value: Value }
-export const useContext: <Value>(context: { value: Value }) => Value
 export const useState: <Value>(
   first: Value | (() => Value),
 ) => [Value, (next: Value | ((last: Value) => Value)) => void]

@@ -2,12 +2,10 @@
 import { orders } from './api.js'
 import { t } from './i18n.js'
 import { useEffect, useRef, useState } from './preact.js'
-import { getSession } from './session.js'
+import { getSession, readStored } from './session.js'
 
 export const maxScanned = 500
 const atOnce = 6
-/** What could not be read is read again. */
-const againSeconds = 5
 
 /** @typedef {{ waybill: string, order?: any, error?: any, refusal?: { statusKey: string, reason: string }, isRead: boolean }} Item */
 
@@ -16,19 +14,12 @@ const storageKey = () => {
   return `courier.scan ${tenant} ${me?.email ?? me?.name}`
 }
 
-/** @returns {string[]} */
-const readStored = () => {
-  try {
-    return JSON.parse(sessionStorage.getItem(storageKey()) ?? '[]')
-  } catch {
-    return []
-  }
-}
-
-/** A waybill as it was typed, or as the end of the address that the QR code of a label has. @param {string} text */
+/** A waybill as it was typed, or as the end of the address that the QR code of a label of this company has. @param {string} text */
 export const waybillIn = text => {
-  const waybill = decode(/^https?:\/\/\S+\/t\/[^/]+\/([^/?#]+)/.exec(text.trim())?.[1] ?? text.trim())
-  return /^[\x21-\x7e]{1,50}$/.test(waybill) && /[0-9A-Z]/.test(waybill) ? waybill : undefined
+  const [, tenant, end = text.trim()] = /^https?:\/\/\S+\/t\/([^/]+)\/([^/?#]+)/i.exec(text.trim()) ?? []
+  if (tenant && tenant.toLowerCase() !== getSession().tenant.toLowerCase()) return undefined
+  const waybill = decode(end)
+  return /^[\x21-\x7e]{1,50}$/.test(waybill) && /[0-9A-Z]/i.test(waybill) ? waybill : undefined
 }
 
 /** @param {string} text */
@@ -44,11 +35,21 @@ const decode = text => {
 export const useScanList = () => {
   const [, redraw] = useState(0)
   const items = useRef(/** @type {Map<string, Item> | null} */ (null))
-  items.current ??= new Map(readStored().map(waybill => [waybill, { waybill, isRead: false }]))
+  const place = useRef(storageKey()).current
+  items.current ??= new Map(readStored(place, []).map(waybill => [waybill, { waybill, isRead: false }]))
   const list = items.current
+  const redrawing = useRef(0)
+  const isLeft = useRef(false)
+  /** At most every 50 ms: a list of 500 is long. */
   const show = () => {
-    sessionStorage.setItem(storageKey(), JSON.stringify([...list.keys()]))
-    redraw(count => count + 1)
+    redrawing.current ||= window.setTimeout(() => {
+      redrawing.current = 0
+      redraw(count => count + 1)
+    }, 50)
+  }
+  const store = () => {
+    sessionStorage.setItem(place, JSON.stringify([...list.keys()]))
+    show()
   }
   const set = (/** @type {string} */ waybill, /** @type {Partial<Item>} */ changes) => {
     const item = list.get(waybill)
@@ -66,17 +67,25 @@ export const useScanList = () => {
   const checkAll = async (/** @type {string[]} */ waybills) => {
     const left = [...waybills]
     const next = async () => {
-      for (let waybill = left.shift(); waybill !== undefined; waybill = left.shift()) await check(waybill)
+      for (let waybill = left.shift(); waybill !== undefined && !isLeft.current; waybill = left.shift())
+        await check(waybill)
     }
     await Promise.all(Array.from({ length: atOnce }, next))
   }
   useEffect(() => {
-    checkAll([...list.keys()])
-    const isUnread = (/** @type {Item} */ { error }) => error && error.status !== 404
-    const timer = setInterval(() => {
-      if (getSession().token) checkAll([...list.values()].filter(isUnread).map(({ waybill }) => waybill))
-    }, againSeconds * 1000)
-    return () => clearInterval(timer)
+    let timer = 0
+    /** Reads what was not read yet, or what could not be read, until all is. */
+    const checkUnread = async (/** @type {Item[]} */ unread) => {
+      if (getSession().token) await checkAll(unread.map(({ waybill }) => waybill))
+      const failed = [...list.values()].filter(({ error }) => error?.status === 401 || error?.againAfter > 0)
+      const wait = Math.max(5, ...failed.map(({ error }) => error.againAfter))
+      if (!isLeft.current) timer = window.setTimeout(() => checkUnread(failed), wait * 1000)
+    }
+    checkUnread([...list.values()])
+    return () => {
+      isLeft.current = true
+      clearTimeout(timer)
+    }
   }, [])
   return {
     items: [...list.values()].toReversed(),
@@ -84,12 +93,12 @@ export const useScanList = () => {
     isFull: () => list.size >= maxScanned,
     add: (/** @type {string} */ waybill) => {
       list.set(waybill, { waybill, isRead: false })
-      show()
+      store()
       return check(waybill)
     },
     drop: (/** @type {string[]} */ waybills) => {
       for (const waybill of waybills) list.delete(waybill)
-      show()
+      store()
     },
     set: (/** @type {string[]} */ waybills, /** @type {(item: Item) => Partial<Item>} */ change) => {
       for (const waybill of waybills) set(waybill, change(/** @type {Item} */ (list.get(waybill) ?? {})))

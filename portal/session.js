@@ -5,9 +5,18 @@ import { useEffect, useState } from './preact.js'
  *   tenant: { id: string, name: string, currency: string, country: string, time_zone: string } }} Me */
 /** @typedef {{ tenant: string, token: string | null, me: Me | null }} Session */
 
+/** What this tab has stored; `none` where that is nothing, or damaged. @param {string} name @param {any} none */
+export const readStored = (name, none) => {
+  try {
+    return JSON.parse(sessionStorage.getItem(name) ?? 'null') ?? none
+  } catch {
+    return none
+  }
+}
+
 const key = 'courier'
 /** @type {Session} */
-let session = { tenant: '', token: null, me: null, ...JSON.parse(sessionStorage.getItem(key) ?? '{}') }
+let session = { tenant: '', token: null, me: null, ...readStored(key, {}) }
 /** @type {Set<() => void>} */
 const listeners = new Set()
 

@@ -7,11 +7,22 @@ const tones = {
   bad: /** @type {const} */ ({ type: 'square', frequency: 165, seconds: 0.4, volume: 0.2 }),
 }
 
+/** Browsers allow sound only once it was started by a key or a click. */
+export const wakeSound = () => {
+  try {
+    audio ??= new AudioContext()
+    if (audio.state !== 'running') audio.resume()
+  } catch {
+    audio = undefined
+  }
+}
+
 /** Silent where the browser has no sound. @param {keyof typeof tones} name */
 export const play = name => {
   const { type, frequency, seconds, volume } = tones[name]
+  wakeSound()
+  if (!audio) return
   try {
-    audio ??= new AudioContext()
     const tone = audio.createOscillator()
     const gain = audio.createGain()
     Object.assign(tone, { type })

@@ -16,21 +16,29 @@ export const useLive = (
   isSignedIn.current = token !== null
   const again = useRef(() => {})
   useEffect(() => {
-    const abort = new AbortController()
+    let abort = new AbortController()
     let timer = 0
+    let isWanted = false
     const run = async () => {
       clearTimeout(timer)
+      // The response of an older request is not shown over that of a newer one.
+      abort.abort()
       if (!isSignedIn.current) return
-      const error = await read(abort.signal).then(
-        data => setState({ data, error: undefined }),
+      abort = new AbortController()
+      const { signal } = abort
+      const error = await read(signal).then(
+        data => {
+          if (!signal.aborted) setState({ data, error: undefined })
+        },
         caught => caught,
       )
-      if (abort.signal.aborted) return
+      if (signal.aborted) return
       if (error) setState(last => ({ ...last, error }))
-      const wait = Math.max(seconds, Math.min(error?.retryAfter ?? 0, 60))
-      if (wait > 0) timer = window.setTimeout(() => document.visibilityState === 'visible' && run(), wait * 1000)
+      const wait = Math.max(seconds, error?.againAfter ?? 0)
+      isWanted = wait > 0
+      if (isWanted) timer = window.setTimeout(onVisible, wait * 1000)
     }
-    const onVisible = () => document.visibilityState === 'visible' && seconds > 0 && run()
+    const onVisible = () => document.visibilityState === 'visible' && isWanted && run()
     setState({ data: undefined, error: undefined })
     again.current = run
     document.addEventListener('visibilitychange', onVisible)
@@ -71,7 +79,19 @@ export const useAction = (/** @type {(...values: any[]) => Promise<unknown>} */ 
 /** Says a sentence to screen readers. @param {string} sentence */
 export const announce = sentence => {
   const live = document.getElementById('live')
-  if (live) live.textContent = sentence
+  if (!live) return
+  // The same sentence again is said again.
+  live.textContent = ''
+  setTimeout(() => {
+    live.textContent = sentence
+  }, 50)
+}
+
+/** Saves a PDF: a viewer inside the page would need a wider policy. @param {Blob} blob @param {string} name */
+export const saveFile = (blob, name) => {
+  const url = URL.createObjectURL(blob)
+  Object.assign(document.createElement('a'), { href: url, download: name }).click()
+  setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }
 
 export const Button = ({ children, kind = '', isBusy = false, ...more }) =>
@@ -126,9 +146,9 @@ export const Table = ({ caption, columns, rows, empty }) =>
       </table>`
 
 /** A section with its heading. */
-export const Panel = ({ title, id = undefined, aside = null, children }) =>
-  html`<section class="panel" aria-labelledby=${id ?? title}>
-    <header><h2 id=${id ?? title}>${title}</h2>${aside}</header>${children}
+export const Panel = ({ title, aside = null, children }) =>
+  html`<section class="panel" aria-label=${title}>
+    <header><h2>${title}</h2>${aside}</header>${children}
   </section>`
 
 /** Until the first value is there; its height is that of what follows. */

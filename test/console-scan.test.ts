@@ -63,10 +63,12 @@ if (browser) {
     t.match(await scan(page, first, true), /^✓ Accepted.*CONFIRMED/)
     t.match(await scan(page, `https://courier.example/t/demo/${second}`), `✓ Accepted ${second} CONFIRMED`)
     t.match(await scan(page, third, true), /^✓ Accepted/)
-    t.match(await scan(page, third), /^✗ Refused.*in the list already/)
+    t.match(await scan(page, third), /^✗ Refused.*already in the list/)
     t.match(await scan(page, 'DM99999999'), /^✗ Refused.*No parcel has this number/)
-    t.match(await scan(page, attack), `✗ Refused ${attack} This is no waybill number.`)
+    t.match(await scan(page, attack), `✗ Refused ${attack} This is not a waybill number of this company.`)
     t.strictSame(await page.evaluate('tones'), [high, high, high, low, low, low])
+    t.match(await scan(page, `https://courier.example/t/other/${second}`), /^✗ Refused.*of this company/)
+    t.match(await scan(page, first.toLowerCase()), `✗ Refused ${first} It is already in the list.`)
     await tabTo(page, '#scan-status')
     await page.keyboard.press('ArrowDown')
     t.equal(await page.locator('#scan-status').inputValue(), 'key_3', 'the first move that they may make')
@@ -100,6 +102,23 @@ if (browser) {
     )
     t.strictSame(faultsIn(problems), [])
     t.notMatch(urls.join('\n'), /courier_|token/i)
+  })
+
+  t.test('a fast reader that ends with Tab loses nothing while responses come out of order', async t => {
+    const waybills = await make({}, {}, {})
+    const waits = [400, 200, 0]
+    await page.route('**/api/staff/order/DM*', async route => {
+      await page.waitForTimeout(waits.shift() ?? 0)
+      await route.continue()
+    })
+    for (const waybill of waybills) {
+      await page.keyboard.type(waybill)
+      await page.keyboard.press('Tab')
+    }
+    await page.locator('tbody .badge', { hasText: 'CONFIRMED' }).nth(2).waitFor()
+    t.match(await page.locator('.scanned').textContent(), waybills.at(-1), 'what was scanned last')
+    t.equal(await page.evaluate('document.activeElement.id'), 'scan')
+    await page.unroute('**/api/staff/order/DM*')
   })
 
   t.test('labels and the run sheet of what was scanned arrive as PDF', async t => {

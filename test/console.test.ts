@@ -58,6 +58,11 @@ if (browser) {
     await page.keyboard.press('Enter')
     await page.locator('.error').waitFor()
     t.equal(await page.evaluate('sessionStorage.length'), 0, 'a wrong password gets the sentence of the service')
+    await page.evaluate(`sessionStorage.setItem('courier', '{')`)
+    await page.route('**/settings.json', route => route.fulfill({ status: 502, body: 'Bad gateway' }))
+    await Promise.all([page.waitForEvent('pageerror'), page.reload()])
+    t.match(await page.locator('body').innerText(), 'reload the page', 'no empty page where a service is down')
+    await page.unroute('**/settings.json')
     desk.problems.length = 0
     await page.reload()
     await page.locator('#tenant:focus').waitFor()
@@ -97,7 +102,7 @@ if (browser) {
     }
     await fill()
     await send.dblclick()
-    await page.getByText('Queued. The timeline shows').waitFor()
+    await page.getByText('Queued. Follow it in the timeline.').waitFor()
     t.equal(await countMessages(third), 1)
     await page.route('**/api/messages', async route => {
       await route.fetch()
@@ -105,10 +110,10 @@ if (browser) {
     })
     await fill()
     await send.click()
-    await page.getByText('No connection to the service').waitFor()
+    await page.getByText('The service cannot be reached').waitFor()
     await page.unroute('**/api/messages')
     await send.click()
-    await page.getByText('Queued. The timeline shows').waitFor()
+    await page.getByText('Queued. Follow it in the timeline.').waitFor()
     t.equal(await countMessages(third), 2, 'the second message once')
     desk.problems.length = 0
   })
@@ -181,7 +186,7 @@ if (browser) {
       route.fulfill({ status: 401, json: { message: 'Unauthenticated.' } }),
     )
     await page.getByRole('button', { name: 'CONFIRMED' }).click()
-    await page.getByText('Your sign-in has ended').waitFor()
+    await page.getByText('Your session has ended').waitFor()
     t.equal(await page.evaluate('sessionStorage.length'), 0)
     await page.locator('#password').fill('courier-demo')
     await page.keyboard.press('Enter')

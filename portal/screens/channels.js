@@ -6,7 +6,7 @@ import { announce, Badge, Button, ErrorText, Field, Live, Time, useAction, useLi
 
 /** What a check found: whether it can send, and what keeps it from that. */
 const Health = ({ checked: { ok, problems, warnings, number } }) => html`
-  <div class=${`notice ${ok ? 'good' : ''}`} role="status">
+  <div class=${`notice ${ok ? 'good' : ''}`}>
     <p><strong>${ok ? `✓ ${t('channels.healthy')}` : `✗ ${t('channels.ill')}`}</strong>
       ${number && html` ${number.display_phone_number} · ${number.verified_name} · ${t('channels.quality')}: ${number.quality_rating ?? '–'}`}</p>
     ${[...problems, ...warnings].map(sentence => html`<p key=${sentence}>${sentence}</p>`)}
@@ -42,7 +42,9 @@ const Channel = ({ channel, onChanged }) => {
   const path = `/api/channels/${encodeURIComponent(id)}`
   const [checked, setChecked] = useState(/** @type {any} */ (null))
   const check = useAction(async () => {
-    setChecked((await notifier(`${path}/check`, { method: 'POST', body: {} })).data)
+    const { data } = await notifier(`${path}/check`, { method: 'POST', body: {} })
+    setChecked(data)
+    announce(t(data.ok ? 'channels.healthy' : 'channels.ill'))
     onChanged()
   })
   const resume = useAction(async () => {

@@ -25,7 +25,7 @@ const columns = () => [
 export const Gaps = () => {
   const [days, setDays] = useState('30')
   const gaps = useLive(signal => orders(withQuery('/api/staff/rate-gaps', { days, limit: 100 }), { signal }), 0, [days])
-  return html`<h1 tabindex="-1">${t('gaps.title')}</h1>
+  return html`<h1 tabindex="-1">${t('menu.gaps')}</h1>
     <p class="notice">${t('gaps.hint')}</p>
     <${Panel} title=${t('gaps.wanted')}>
       <${Field} id="gap-days" label=${t('gaps.period')} value=${days} onChange=${event => setDays(event.target.value)}>

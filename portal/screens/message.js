@@ -34,10 +34,9 @@ const Verdict = ({ of: { status, leaves_at, waits_for, errors, opt_out, price } 
 }
 
 /** Fills in a template, shows what would become of it, and sends it. */
-const Draft = ({ waybill, template, onSent }) => {
+const Draft = ({ waybill, template, keys, onSent }) => {
   const parameters = parametersOf(template) ?? []
   const [values, setValues] = useState(() => Object.fromEntries(parameters.map(({ id, guess }) => [id, guess])))
-  const keys = useRef(newKeys())
   const body = {
     waybill_number: waybill,
     template: {
@@ -55,8 +54,8 @@ const Draft = ({ waybill, template, onSent }) => {
   const isReady = isFilled && preflight.data && preflight.data.status !== 'refused'
   const send = useAction(async () => {
     if (!isReady) return
-    const { message } = await notifier('/api/messages', { method: 'POST', body, key: keys.current.of(body) })
-    keys.current.done()
+    const { message } = await notifier('/api/messages', { method: 'POST', body, key: keys.of(body) })
+    keys.done()
     announce(message)
     onSent()
   })
@@ -100,6 +99,8 @@ export const Composer = ({ waybill, onSent }) => {
   )
   const [chosen, setChosen] = useState('')
   const [isSent, setIsSent] = useState(false)
+  // Outlives the draft: a message whose fate is unknown keeps its key when the template is chosen anew.
+  const keys = useRef(newKeys())
   const template = templates.find(each => idOf(each) === chosen)
   const sent = () => {
     setChosen('')
@@ -121,6 +122,6 @@ export const Composer = ({ waybill, onSent }) => {
         <option value="">${t('message.choose')}</option>
         ${templates.map(each => html`<option key=${idOf(each)} value=${idOf(each)}>${each.name} · ${each.language}</option>`)}
       <//>`}<//>
-    ${template && html`<${Draft} key=${chosen} waybill=${waybill} template=${template} onSent=${sent} />`}
+    ${template && html`<${Draft} key=${chosen} waybill=${waybill} template=${template} keys=${keys.current} onSent=${sent} />`}
   </section>`
 }

@@ -2,7 +2,7 @@ import { newKeys, notifier, orders } from '../api.js'
 import { money, named, number, t, time } from '../i18n.js'
 import { html, useRef, useState } from '../preact.js'
 import { may } from '../session.js'
-import { announce, Badge, Button, ErrorText, Live, Panel, Time, useAction, useLive } from '../ui.js'
+import { announce, Badge, Button, ErrorText, Live, Panel, saveFile, Time, useAction, useLive } from '../ui.js'
 import { Status } from './find.js'
 import { Composer } from './message.js'
 import { Requests } from './today.js'
@@ -24,14 +24,6 @@ const Details = ({ order }) => {
   return html`<dl class="details">${Object.entries(rows).map(([name, value]) =>
     value ? html`<div key=${name}><dt>${t(name)}</dt><dd>${value}</dd></div>` : null,
   )}</dl>`
-}
-
-/** Saves the label: a viewer inside the page would need a wider policy. @param {string} waybill */
-const saveLabel = async waybill => {
-  const url = URL.createObjectURL(await orders(`/api/staff/order/${encodeURIComponent(waybill)}/label`, { as: 'blob' }))
-  const link = Object.assign(document.createElement('a'), { href: url, download: `${waybill}.pdf` })
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }
 
 const Moves = ({ order, onMoved }) => {
@@ -129,7 +121,9 @@ export const Parcel = ({ params: [waybill = ''] }) => {
   const path = encodeURIComponent(waybill)
   const order = useLive(signal => orders(`/api/staff/order/${path}`, { signal }), 15, [waybill])
   const timeline = useLive(signal => notifier(`/api/timeline/${path}`, { signal }), 6, [waybill])
-  const label = useAction(() => saveLabel(waybill))
+  const label = useAction(async () =>
+    saveFile(await orders(`/api/staff/order/${path}/label`, { as: 'blob' }), `${waybill}.pdf`),
+  )
   const reload = () => {
     order.reload()
     timeline.reload()

@@ -44,7 +44,6 @@ const Decision = ({ request, onDecided }) => {
       body: { decision, ...(note.trim() && { note: note.trim() }) },
     })
     announce(message)
-    document.getElementById('requests')?.focus()
     onDecided()
   })
   return html`<div class="decision">
@@ -58,6 +57,12 @@ const Decision = ({ request, onDecided }) => {
 
 /** What customers ask for by the buttons of messages. */
 export const Requests = ({ waybill = undefined }) => {
+  // The panel of a parcel goes with its last request.
+  const onDecided = () => {
+    if (waybill) document.querySelector('h1')?.focus()
+    else document.getElementById('requests')?.focus()
+    list.reload()
+  }
   const query = waybill ? `&waybill_number=${encodeURIComponent(waybill)}` : ''
   const list = useLive(signal => orders(`/api/staff/order/requests?status=open${query}`, { signal }), 15)
   const columns = [
@@ -68,7 +73,7 @@ export const Requests = ({ waybill = undefined }) => {
           {
             name: 'decide',
             label: t('requests.decision'),
-            show: row => html`<${Decision} request=${row} onDecided=${list.reload} />`,
+            show: row => html`<${Decision} request=${row} onDecided=${onDecided} />`,
           },
         ]
       : []),

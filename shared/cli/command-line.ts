@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { text as readText } from 'node:stream/consumers'
 import type { FieldErrors } from '../http/errors.ts'
 import { jsonErrorPosition } from '../http/json-position.ts'
-import { isUnavailable } from '../postgres/database.ts'
+import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
 
 /** The command cannot be carried out as given; `message` says why and what to do. */
 export class UsageError extends Error {
@@ -83,6 +83,8 @@ type Failure = Error & { code?: string; severity?: string }
 /** What the operator can do about it; undefined for a bug of ours. */
 const adviceFor = (error: Failure, program: string, databaseSetting: string): string | undefined => {
   if (error instanceof UsageError) return error.message
+  if (error instanceof CommitInDoubt)
+    return 'the connection to Postgres was lost during the commit, so it is not known whether the command was carried out: look before you repeat it'
   if (isUnavailable(error))
     return `Postgres cannot be reached. Start it (npm start, docker-compose up) or set ${databaseSetting}: ${error.message || error.code}`
   if (error.code === '42P01') return `the database has no tables yet: run ${program} migrate first`

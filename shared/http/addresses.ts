@@ -11,8 +11,8 @@ export interface AddressLimits {
 }
 
 /**
- * The network that counts as one caller: an IPv4 address, or the first 64 bits of an IPv6 address. A connection that its
- * client has reset has no address.
+ * The network that counts as one caller: an IPv4 address, or the first 64 bits of an IPv6 address. Connections that were reset
+ * before they were accepted have no address, and count as one caller.
  */
 export const networkOf = (address = ''): string => {
   if (!address.includes(':')) return address

@@ -68,6 +68,8 @@ export const limitBytesInFlight = (app: FastifyInstance, limits: BytesInFlight, 
   app.addHook('preParsing', (request, reply, payload, done) => {
     const length = announcedLength(request)
     if (isBodyless(request) || (length === 0 && !request.headers['transfer-encoding'])) return done(null, payload)
+    // The client has gone: no `close` would end the count.
+    if (reply.raw.closed) return done(null, payload)
     const address = addressOf(request)
     const refusal = refusalOf(address, length)
     if (refusal) {

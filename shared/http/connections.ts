@@ -8,6 +8,11 @@ export const ignoreExpectHeader = (app: FastifyInstance): void => {
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 }
 
+/** Node keeps the address of a connection that was read once: `request.ip` has it even after the client has reset the connection. */
+export const keepAddresses = (app: FastifyInstance): void => {
+  app.server.on('connection', socket => void socket.remoteAddress)
+}
+
 /** How long an idle connection may still deliver a request that was on its way when closing began. */
 const lastRequestMilliseconds = 1_000
 

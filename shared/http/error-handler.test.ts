@@ -7,6 +7,7 @@ import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
 import { describeError } from '../log.ts'
+import { CommitInDoubt } from '../postgres/database.ts'
 import { httpError } from './errors.ts'
 import { createServer } from './server.ts'
 
@@ -16,6 +17,7 @@ const failures: Record<string, unknown> = {
   library: Object.assign(new Error('s3cret'), { statusCode: 502 }),
   stopping: Object.assign(new Error('terminating connection s3cret'), { code: '57P01' }),
   refused: Object.assign(new Error('connect ECONNREFUSED s3cret'), { code: 'ECONNREFUSED' }),
+  doubtful: new CommitInDoubt({ cause: new Error('s3cret') }),
   conflict: httpError('idempotency_key_running', 'Busy.', { headers: { 'x-owner': 'somebody' }, retryAfterSeconds: 7 }),
   wrong: httpError('validation_failed', 'The given data was invalid.', {
     errors: { cod: ['The cod field is required.'] },
@@ -41,8 +43,12 @@ const start = async (t: Test) => {
     bodies.addContentTypeParser('application/json', { parseAs: 'string' }, parser)
     bodies.post('/orders', { bodyLimit: 100, schema: { body: Type.Object({ cod: Type.Integer() }) } }, async () => ({}))
   })
-  app.get('/fails/:how', async ({ params }) => {
-    throw failures[(params as { how: string }).how]
+  app.route({
+    method: ['GET', 'POST'],
+    url: '/fails/:how',
+    handler: async ({ params }) => {
+      throw failures[(params as { how: string }).how]
+    },
   })
   t.teardown(() => app.close())
 
@@ -157,6 +163,15 @@ t.test('Postgres that is away is 503 with Retry-After', async t => {
     t.match(body, { message: /unavailable/ })
     t.ok(lines.some(line => line.request_id === headers['x-request-id'] && line.msg === 'request.failed'))
   }
+})
+
+t.test('a commit in doubt is not to be repeated; of a request that reads it is as Postgres that is away', async t => {
+  const { request } = await start(t)
+  const changed = await request('POST', '/fails/doubtful')
+  t.strictSame([changed.status, changed.body.code], [503, 'outcome_unknown'])
+  t.notOk('retry-after' in changed.headers)
+  const read = await request('GET', '/fails/doubtful')
+  t.strictSame([read.status, read.body.code, read.headers['retry-after']], [503, 'unavailable', '1'])
 })
 
 t.test('an HttpError comes with its headers, and is not logged as a failure', async t => {

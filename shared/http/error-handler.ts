@@ -12,7 +12,7 @@ export const routerOptions = { ignoreTrailingSlash: true, maxParamLength: 255 }
 export const handleErrors = (app: FastifyInstance): void => {
   const allowedMethods = collectMethods(app)
 
-  app.setErrorHandler((error: FastifyError, request, reply) => send(request, reply, asHttpError(error), error))
+  app.setErrorHandler((error: FastifyError, request, reply) => send(request, reply, asHttpError(error, request), error))
 
   app.setNotFoundHandler((request, reply) => {
     const path = request.url.split('?')[0] ?? '/'
@@ -48,11 +48,13 @@ export const sendError = (request: FastifyRequest, reply: FastifyReply, error: H
   return reply.type(problemType).send(JSON.stringify(problem))
 }
 
-const asHttpError = (error: FastifyError): HttpError => {
+const asHttpError = (error: FastifyError, { method }: FastifyRequest): HttpError => {
   if (isHttpError(error)) return error
-  if (error instanceof CommitInDoubt) return httpError('outcome_unknown', inDoubt)
+  const isInDoubt = error instanceof CommitInDoubt
+  if (isInDoubt && !isSafe(method)) return httpError('outcome_unknown', inDoubt)
   const isClientError = error.statusCode !== undefined && error.statusCode < 500
-  if (!isClientError && isUnavailable(error)) return httpError('unavailable', unavailable, { retryAfterSeconds: 1 })
+  if (isInDoubt || (!isClientError && isUnavailable(error)))
+    return httpError('unavailable', unavailable, { retryAfterSeconds: 1 })
   switch (error.statusCode) {
     case 413:
       return httpError('payload_too_large', 'The body is too large. Send it in smaller parts.')
@@ -63,6 +65,9 @@ const asHttpError = (error: FastifyError): HttpError => {
       return httpError('internal_error', 'Something went wrong on our side. Quote the x-request-id of this answer.')
   }
 }
+
+/** It reads: its commit changes nothing. */
+const isSafe = (method: string): boolean => method === 'GET' || method === 'HEAD'
 
 const unavailable = 'The service is unavailable for a moment. Nothing was changed; repeat the call.'
 

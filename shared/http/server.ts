@@ -15,7 +15,7 @@ import type { Registry } from 'prom-client'
 import type { Tracer } from '../traces.ts'
 import { type AddressLimits, limitAddresses } from './addresses.ts'
 import { type BytesInFlight, limitBytesInFlight, refuseLargeBodies, smallBodyBytes } from './bodies.ts'
-import { drainConnectionsOnClose, ignoreExpectHeader, refuseBrokenRequest } from './connections.ts'
+import { drainConnectionsOnClose, ignoreExpectHeader, keepAddresses, refuseBrokenRequest } from './connections.ts'
 import { allowOrigins } from './cors.ts'
 import { type ApiDescription, docs } from './docs.ts'
 import { handleErrors, routerOptions, sendError } from './error-handler.ts'
@@ -109,6 +109,7 @@ export const createServer = async (options: ServerOptions) => {
   refuseLargeBodies(app)
   if (options.bytesInFlight) limitBytesInFlight(app, options.bytesInFlight, options.registry)
   namePublicUrl(app, options.publicUrl, isTrusted)
+  keepAddresses(app)
   ignoreExpectHeader(app)
   drainConnectionsOnClose(app)
   await app.register(sensible)

@@ -6,14 +6,16 @@ const knownMilliseconds = 30_000
 /** Resolves to the time. */
 export type Clock = () => Promise<Date>
 
-/** Postgres' time, within the milliseconds of a round trip, whatever the clock of the process: asked twice a minute. */
+/**
+ * Postgres' time, whatever the clock of the process: never later than it is, and earlier by the way of a response at most. Asked
+ * twice a minute.
+ */
 export const createClock = (pool: pg.Pool): Clock => {
   let known: { readonly time: number; readonly at: number } | undefined
   let asking: Promise<void> | undefined
   const ask = async (): Promise<void> => {
-    const at = performance.now()
     const { rows } = await pool.query('select extract(epoch from clock_timestamp())::float8 * 1000 as time')
-    known = { time: rows[0].time, at }
+    known = { time: rows[0].time, at: performance.now() }
   }
   return async () => {
     if (!known || performance.now() - known.at > knownMilliseconds) {

@@ -125,7 +125,7 @@ export const inTransaction = async <Tables, Result>(
     const { command } = await client.query(isKept ? 'commit' : 'rollback').catch(error => {
       closeIfSilent(pool, error)
       // A commit that Postgres refuses is rolled back: only a lost connection leaves the outcome unknown.
-      const isRefused = error instanceof pg.DatabaseError && error.severity !== 'FATAL'
+      const isRefused = error instanceof pg.DatabaseError && error.severity === 'ERROR'
       throw isKept && !isRefused ? new CommitInDoubt({ cause: error }) : error
     })
     if (isKept && command !== 'COMMIT') throw new Error('Postgres rolled back instead of committing')
@@ -277,6 +277,9 @@ export const isUnavailable = (error: unknown): boolean => {
   const { code } = error as Error & { code?: unknown }
   return unavailableCodes.test(String(code)) || unavailableWords.test(error.message)
 }
+
+/** Whether the database was lost, before or while a transaction committed. */
+export const isLost = (error: unknown): boolean => error instanceof CommitInDoubt || isUnavailable(error)
 
 /** Rejects within two seconds when the database is unavailable. */
 export const checkReachable = (pool: pg.Pool): Promise<unknown> =>

@@ -1,15 +1,15 @@
+import { httpError } from '@courier/shared/http/errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, isLost, lockTenant } from '@courier/shared/postgres/database.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
-import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { PhoneNumber, TokenInfo } from '../messaging-api/account-responses.ts'
 import type { ChannelDependencies } from './dependencies.ts'
 import { judge } from './health.ts'
 import { proveChannel } from './prove.ts'
 import { findChannel, resumeChannel } from './queries.ts'
-import { newestToken } from './secrets.ts'
+import { newestToken, promoteToken } from './secrets.ts'
 import { noWebhooks, showChannels, unproven } from './view.ts'
 
 const Word = Type.Union([Type.String(), Type.Null()])
@@ -68,7 +68,7 @@ export const checkChannel = async (
   phoneNumberId: string,
   by: Actor,
 ): Promise<{ checked: Checked; isResumed: boolean } | undefined> => {
-  const { pool, keyring, api, tokens } = dependencies
+  const { pool, keyring, api } = dependencies
   const found = await inTenant(pool, tenant, async (tx: Tx) => {
     const channel = await findChannel(tx, tenant, phoneNumberId)
     if (!channel) return undefined
@@ -89,8 +89,7 @@ export const checkChannel = async (
   if (!hasWebhooks) health.warnings.push(noWebhooks)
   const ok = health.problems.length === 0
   if (!ok && isNext) health.problems.push('It is the new access token that was checked; the old one stays in use.')
-  if (ok && isNext) await tokens.promote(tenant, phoneNumberId, accessToken)
-  const isResumed = ok && (await markHealthy(pool, tenant, phoneNumberId, by))
+  const isResumed = ok && (await markHealthy(dependencies, tenant, phoneNumberId, isNext ? accessToken : undefined, by))
   const checked = {
     ok,
     ...health,
@@ -108,9 +107,17 @@ const withoutToken: Checked = {
   token: null,
 }
 
-/** True when the channel was paused. */
-const markHealthy = (pool: pg.Pool, tenant: string, phoneNumberId: string, by: Actor): Promise<boolean> =>
-  inTenant(pool, tenant, async (tx: Tx) => {
+/** True when the channel was paused. `worked` is the new access token of a rotation, if it was checked. */
+const markHealthy = async (
+  { pool, keyring, tokens }: ChannelDependencies,
+  tenant: string,
+  phoneNumberId: string,
+  worked: string | undefined,
+  by: Actor,
+): Promise<boolean> => {
+  const isPaused = await inTenant(pool, tenant, async (tx: Tx) => {
+    // Before rows are locked: docs/decisions.md#order-of-locks.
+    if (worked !== undefined) await lockTenant(tx, tenant)
     const channel = await findChannel(tx, tenant, phoneNumberId)
     await tx
       .updateTable('channels')
@@ -121,8 +128,20 @@ const markHealthy = (pool: pg.Pool, tenant: string, phoneNumberId: string, by: A
     await audit(tx, tenant, by, 'channel.checked', phoneNumberId)
     const isPaused = channel?.state === 'paused'
     if (isPaused) await resumeChannel(tx, tenant, phoneNumberId, by)
+    if (worked !== undefined) await promoteToken(tx, keyring, tenant, phoneNumberId, worked)
     return isPaused
+  }).catch(unlessLost)
+  if (worked !== undefined) tokens.forget(tenant, phoneNumberId)
+  return isPaused
+}
+
+/** The number may have been proven before. */
+const unlessLost = (error: unknown): never => {
+  if (!isLost(error)) throw error
+  throw httpError('unavailable', 'The database was lost, and what the check found may not be stored. Run it again.', {
+    retryAfterSeconds: 1,
   })
+}
 
 const showNumber = (number: PhoneNumber): Checked['number'] => ({
   display_phone_number: number.displayPhoneNumber,

@@ -1,7 +1,7 @@
 import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import { badText, isBadText, required } from '@courier/shared/http/field-errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, isLost, lockTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
@@ -10,6 +10,7 @@ import { MessagesPerSecond, Name, Pin, Plan, Secret, VerifyToken, WabaId } from 
 import { isKeptByAnother, proveChannel } from './prove.ts'
 import { findChannel } from './queries.ts'
 import { type ChannelChange, storeChannels } from './store.ts'
+import { type Channel, readChannel } from './view.ts'
 
 /** Enough for every secret with every character escaped. */
 export const maxChannelBytes = 16_384
@@ -46,9 +47,11 @@ export const ChannelBody = Type.Object(
   },
 )
 
-export type PutResult = { kind: 'stored'; isNew: boolean; changed: string[] } | { kind: 'refused'; errors: FieldErrors }
+export type PutResult =
+  | { kind: 'stored'; isNew: boolean; changed: string[]; channel: Channel }
+  | { kind: 'refused'; errors: FieldErrors }
 
-/** Creates or changes a channel and tries to prove it; returns which of the two, and what changed. */
+/** Creates or changes a channel and tries to prove it; returns which of the two, what changed, and the channel. */
 export const putChannel = async (
   dependencies: ChannelDependencies,
   tenant: string,
@@ -65,8 +68,20 @@ export const putChannel = async (
   )
   if (stored.kind === 'refused') return stored
   tokens.forget(tenant, phoneNumberId)
-  if (!stored.isProven) await proveChannel(dependencies, tenant, phoneNumberId)
-  return stored
+  return { ...stored, channel: stored.isProven ? stored.channel : await prove(dependencies, tenant, stored.channel) }
+}
+
+/** The channel is committed: without the database it is returned as it was stored, and proven later. */
+const prove = async (dependencies: ChannelDependencies, tenant: string, stored: Channel): Promise<Channel> => {
+  const { phone_number_id: id } = stored
+  try {
+    const isProven = await proveChannel(dependencies, tenant, id)
+    const proven = isProven && (await inTenant(dependencies.pool, tenant, (tx: Tx) => readChannel(tx, tenant, id)))
+    return proven || stored
+  } catch (error) {
+    if (isLost(error)) return stored
+    throw error
+  }
 }
 
 const store = async (tx: Tx, keyring: Keyring, tenant: string, change: ChannelChange, by: Actor) => {
@@ -79,7 +94,8 @@ const store = async (tx: Tx, keyring: Keyring, tenant: string, change: ChannelCh
   const changes = await storeChannels(tx, keyring, tenant, [change])
   if (changes.length > 0) await audit(tx, tenant, by, isNew ? 'channel.created' : 'channel.changed', phoneNumberId)
   const changed = changes.map(({ kind, id }) => `${kind} ${id}`)
-  return { kind: 'stored' as const, isNew, isProven: !!current?.proven_at, changed }
+  const channel = (await readChannel(tx, tenant, phoneNumberId)) as Channel
+  return { kind: 'stored' as const, isNew, isProven: channel.proven_at !== null, changed, channel }
 }
 
 const numberTaken: FieldErrors = { phone_number_id: ['The number is a channel of another tenant.'] }

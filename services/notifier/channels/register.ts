@@ -1,5 +1,5 @@
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { CommitInDoubt, inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
@@ -8,14 +8,17 @@ import type { Registration } from '../messaging-api/client.ts'
 import type { Failed, Refused } from '../messaging-api/responses.ts'
 import type { ChannelDependencies } from './dependencies.ts'
 import { findChannel } from './queries.ts'
-import { type NewestToken, newestToken, storeSecret } from './secrets.ts'
+import { type NewestToken, newestToken, promoteToken, storeSecret } from './secrets.ts'
+import { type Channel, readChannel } from './view.ts'
 
 /** The API's own limit (docs/messaging-api.md#register): the eleventh request blocks the number for another 72 hours. */
 const maxRequests = 10
 const windowHours = 72
 
 export type RegistrationResult =
-  | { kind: 'registered' }
+  | { kind: 'registered'; channel: Channel }
+  /** The API registered the number, but `error` kept us from storing it. */
+  | { kind: 'not_stored'; error: unknown }
   | { kind: 'unknown_channel' }
   /** The number was not registered; `unavailable`: the API was not reached, `unknown`: the outcome is not known. */
   | { kind: 'refused' | 'unavailable' | 'unknown'; reason: string }
@@ -25,29 +28,60 @@ export type RegistrationResult =
  * refused without one.
  */
 export const registerNumber = async (
-  { pool, keyring, api, tokens }: ChannelDependencies,
+  dependencies: ChannelDependencies,
   tenant: string,
   phoneNumberId: string,
   registration: Registration,
   by: Actor,
 ): Promise<RegistrationResult> => {
-  const started = await inTenant(pool, tenant, (tx: Tx) => startRegistration(tx, keyring, tenant, phoneNumberId, by))
+  const { pool, keyring, api, tokens } = dependencies
+  const started = await inTenant(pool, tenant, (tx: Tx) =>
+    startRegistration(tx, keyring, tenant, phoneNumberId, by),
+  ).catch(unlessInDoubt)
   if (started.kind !== 'started') return started
-  const { accessToken, isNext } = started
-  const result = await api.register({ accessToken }, phoneNumberId, registration)
+  const result = await api.register(started, phoneNumberId, registration)
   if (result.kind !== 'registered') return failure(result)
-  await inTenant(pool, tenant, async (tx: Tx) => {
-    await storeSecret(tx, keyring, { tenant, phoneNumberId, kind: 'pin' }, registration.pin)
-    await tx
-      .updateTable('channels')
-      .set({ registered_at: sql<Date>`now()` })
-      .where('tenant_id', '=', tenant)
-      .where('phone_number_id', '=', phoneNumberId)
-      .execute()
-    await audit(tx, tenant, by, 'channel.registered', phoneNumberId)
-  })
-  if (isNext) await tokens.promote(tenant, phoneNumberId, accessToken)
-  return { kind: 'registered' }
+  try {
+    const worked = started.isNext ? started.accessToken : undefined
+    const channel = await inTenant(pool, tenant, (tx: Tx) =>
+      storeRegistration(tx, keyring, tenant, phoneNumberId, registration.pin, worked, by),
+    )
+    tokens.forget(tenant, phoneNumberId)
+    return { kind: 'registered', channel }
+  } catch (error) {
+    return { kind: 'not_stored', error }
+  }
+}
+
+const unlessInDoubt = (error: unknown): RegistrationResult => {
+  if (!(error instanceof CommitInDoubt)) throw error
+  return {
+    kind: 'unavailable',
+    reason: 'The database was lost: the number was not registered. The try may count towards 10 in 72 hours.',
+  }
+}
+
+/** `worked` is the new access token of a rotation, if it was used. */
+const storeRegistration = async (
+  tx: Tx,
+  keyring: Keyring,
+  tenant: string,
+  phoneNumberId: string,
+  pin: string,
+  worked: string | undefined,
+  by: Actor,
+): Promise<Channel> => {
+  await lockTenant(tx, tenant)
+  await tx
+    .updateTable('channels')
+    .set({ registered_at: sql<Date>`now()` })
+    .where('tenant_id', '=', tenant)
+    .where('phone_number_id', '=', phoneNumberId)
+    .execute()
+  if (worked !== undefined) await promoteToken(tx, keyring, tenant, phoneNumberId, worked)
+  await storeSecret(tx, keyring, { tenant, phoneNumberId, kind: 'pin' }, pin)
+  await audit(tx, tenant, by, 'channel.registered', phoneNumberId)
+  return (await readChannel(tx, tenant, phoneNumberId)) as Channel
 }
 
 const startRegistration = async (

@@ -3,7 +3,7 @@ import { listQuery } from '@courier/shared/http/filters.ts'
 import { choice, filterRows, flag, part, whole } from '@courier/shared/http/row-filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Static, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import { Checked, checkChannel, exampleCheck } from './check.ts'
 import type { ChannelDependencies } from './dependencies.ts'
@@ -66,12 +66,6 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
   const { pool, onResumed, beforeSealing } = options
   const failures = (...statuses: number[]) => errorResponses(400, 401, ...statuses, 413, 415, 429, 503)
 
-  const show = async (tenant: string, id: string): Promise<Static<typeof Channel>> => {
-    const channel = await readChannel(pool, tenant, id)
-    if (!channel) throw noSuchChannel()
-    return channel
-  }
-
   app.get(
     '/api/channels',
     {
@@ -113,10 +107,9 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
       await beforeSealing()
       const result = await putChannel(options, tenant, id, request.body, actor)
       if (result.kind === 'refused') throw invalid(result.errors)
-      const { isNew, changed } = result
+      const { isNew, changed, channel: data } = result
       request.log.info({ phone_number_id: id, changed }, isNew ? 'channel.created' : 'channel.changed')
       onResumed()
-      const data = await show(tenant, id)
       return {
         message: isNew ? 'Channel Created Successfully' : 'Channel Updated Successfully',
         data,
@@ -146,9 +139,11 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
       const { pin, certificate } = request.body
       await beforeSealing()
       const result = await registerNumber(options, tenant, id, { pin, certificate }, actor)
+      if (result.kind === 'not_stored')
+        request.log.error({ phone_number_id: id, err: result.error }, 'channel.registration_not_stored')
       if (result.kind !== 'registered') throw registrationError(result)
       request.log.info({ phone_number_id: id }, 'channel.registered')
-      return { message: 'Channel Registered Successfully', data: await show(tenant, id) }
+      return { message: 'Channel Registered Successfully', data: result.channel }
     },
   )
 
@@ -193,16 +188,28 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
     async request => {
       const { tenant, actor } = request.staff
       const { phone_number_id: id } = request.params
-      const { state } = await show(tenant, id)
-      await inTenant(pool, tenant, (tx: Tx) => resumeChannel(tx, tenant, id, actor))
-      if (state === 'paused') request.log.info({ phone_number_id: id }, 'channel.resumed')
+      const { before, data } = await inTenant(pool, tenant, async (tx: Tx) => {
+        const before = await show(tx, tenant, id)
+        await resumeChannel(tx, tenant, id, actor)
+        return { before, data: await show(tx, tenant, id) }
+      })
+      if (before.state === 'paused') request.log.info({ phone_number_id: id }, 'channel.resumed')
       onResumed()
-      return { message: 'Channel Resumed Successfully', data: await show(tenant, id) }
+      return { message: 'Channel Resumed Successfully', data }
     },
   )
 }
 
+const show = async (tx: Tx, tenant: string, id: string): Promise<Channel> => {
+  const channel = await readChannel(tx, tenant, id)
+  if (!channel) throw noSuchChannel()
+  return channel
+}
+
 const noSuchChannel = (): HttpError => httpError('not_found', 'There is no such channel.')
+
+const notStored =
+  'The messaging API registered the number, but whether this is stored is not known. Do not repeat the call: run the check of the channel, and store the pin with a change of the channel.'
 
 const registrationError = (result: Exclude<RegistrationResult, { kind: 'registered' }>): HttpError => {
   switch (result.kind) {
@@ -214,5 +221,7 @@ const registrationError = (result: Exclude<RegistrationResult, { kind: 'register
       return httpError('unavailable', result.reason)
     case 'unknown':
       return httpError('outcome_unknown', result.reason)
+    case 'not_stored':
+      return httpError('outcome_unknown', notStored)
   }
 }

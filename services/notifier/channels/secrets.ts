@@ -130,6 +130,19 @@ export const promoteNext = async (tx: Tx, tenant: string, phoneNumberId: string,
     .execute()
 }
 
+/** `worked`, an access token that was `next`, has worked: it becomes the only one, unless a newer one was stored meanwhile. */
+export const promoteToken = async (
+  tx: Tx,
+  keyring: Keyring,
+  tenant: string,
+  phoneNumberId: string,
+  worked: string,
+): Promise<void> => {
+  await lockTenant(tx, tenant)
+  const secrets = await findSecrets(tx, keyring, tenant, phoneNumberId, 'access_token')
+  if (secrets.get('next') === worked) await promoteNext(tx, tenant, phoneNumberId, 'access_token')
+}
+
 /** The access tokens of a number: `next` first while there is one. */
 export interface AccessTokens {
   readonly current: string | undefined
@@ -157,14 +170,8 @@ export const createTokenKeeper = (pool: pg.Pool, keyring: Keyring) => {
       cache.set(keyOf(tenant, phoneNumberId), tokens)
       return tokens
     },
-    /** `worked`, a token that was `next`, has worked: it becomes the only one, unless a newer one was stored meanwhile. */
     promote: async (tenant: string, phoneNumberId: string, worked: string): Promise<void> => {
-      await inTenant(pool, tenant, async (tx: Tx) => {
-        await lockTenant(tx, tenant)
-        const secrets = await findSecrets(tx, keyring, tenant, phoneNumberId, 'access_token')
-        if (secrets.get('next') !== worked) return
-        await promoteNext(tx, tenant, phoneNumberId, 'access_token')
-      })
+      await inTenant(pool, tenant, (tx: Tx) => promoteToken(tx, keyring, tenant, phoneNumberId, worked))
       cache.delete(keyOf(tenant, phoneNumberId))
     },
     forget: (tenant: string, phoneNumberId: string): boolean => cache.delete(keyOf(tenant, phoneNumberId)),

@@ -1,6 +1,4 @@
-import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { type ChannelRow, findChannel } from './queries.ts'
 
@@ -64,11 +62,10 @@ export const showChannels = async (tx: Tx, tenant: string, rows: readonly Channe
 }
 
 /** The tenant's channel of that id, as staff reads it. */
-export const readChannel = (pool: pg.Pool, tenant: string, phoneNumberId: string): Promise<Channel | undefined> =>
-  inTenant(pool, tenant, async (tx: Tx) => {
-    const row = await findChannel(tx, tenant, phoneNumberId)
-    return row && (await showChannels(tx, tenant, [row]))[0]
-  })
+export const readChannel = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Channel | undefined> => {
+  const row = await findChannel(tx, tenant, phoneNumberId)
+  return row && (await showChannels(tx, tenant, [row]))[0]
+}
 
 /** Why a channel that is not proven sends nothing. */
 export const unproven =

@@ -171,18 +171,10 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
   const byId = { tags, security, params: ById, response: { 200: One, ...errorResponses(400, 401, 404, 422, 429, 503) } }
   const changeById = { ...byId, response: { ...byId.response, ...errorResponses(413, 415) } }
 
-  const view = (tenant: string, id: string) =>
-    inTenant(pool, tenant, async (tx: Tx) => {
-      const row = await findMessage(tx, tenant, id)
-      if (!row) throw httpError('not_found', 'There is no such message.')
-      const [timelines, costs] = await Promise.all([findTimelines(tx, tenant, [id]), findCosts(tx, tenant, [id])])
-      return { data: messageView(row, timelines.get(id), costs.get(id)) }
-    })
-
   app.get(
     '/api/messages/:id',
     { schema: { ...byId, operationId: 'getMessage', summary: 'One message with its timeline' } },
-    request => view(request.staff.tenant, request.params.id),
+    ({ staff: { tenant }, params: { id } }) => inTenant(pool, tenant, (tx: Tx) => view(tx, tenant, id)),
   )
 
   app.post(
@@ -191,10 +183,12 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
     async request => {
       const { tenant, actor } = request.staff
       const { id } = request.params
-      const status = await inTenant(pool, tenant, (tx: Tx) => cancelMessage(tx, tenant, id, actor))
-      if (status && status !== 'cancelled')
-        throw invalid({ status: [`The message is ${status}: only a queued or held one can be cancelled.`] })
-      return view(tenant, id)
+      return inTenant(pool, tenant, async (tx: Tx) => {
+        const status = await cancelMessage(tx, tenant, id, actor)
+        if (status && status !== 'cancelled')
+          throw invalid({ status: [`The message is ${status}: only a queued or held one can be cancelled.`] })
+        return view(tx, tenant, id)
+      })
     },
   )
 
@@ -204,15 +198,26 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
     async request => {
       const { tenant, actor } = request.staff
       const { id } = request.params
-      const status = await inTenant(pool, tenant, (tx: Tx) => resendMessage(tx, tenant, id, actor))
-      if (status && status !== 'queued')
-        throw invalid({
-          status: [notResent[status] ?? `The message is ${status}: only a failed or unknown one can be sent again.`],
-        })
+      const resent = await inTenant(pool, tenant, async (tx: Tx) => {
+        const status = await resendMessage(tx, tenant, id, actor)
+        if (status && status !== 'queued')
+          throw invalid({
+            status: [notResent[status] ?? `The message is ${status}: only a failed or unknown one can be sent again.`],
+          })
+        return view(tx, tenant, id)
+      })
       onQueued()
-      return view(tenant, id)
+      return resent
     },
   )
+}
+
+/** Also in the transaction of a change, so that nothing can fail after its commit. */
+const view = async (tx: Tx, tenant: string, id: string): Promise<Static<typeof One>> => {
+  const row = await findMessage(tx, tenant, id)
+  if (!row) throw httpError('not_found', 'There is no such message.')
+  const [timelines, costs] = await Promise.all([findTimelines(tx, tenant, [id]), findCosts(tx, tenant, [id])])
+  return { data: messageView(row, timelines.get(id), costs.get(id)) }
 }
 
 const notResent: Readonly<Record<string, string>> = {

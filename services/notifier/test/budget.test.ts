@@ -122,7 +122,7 @@ t.test('messages that wait for the budget take nothing from those that are sent'
      from messages, generate_series(1, 2000) n where template ->> 'name' = 'order_delivered' and waybill_number is null`,
   )
   const utility = await send('order_cancelled')
-  await until('it is sent', () => isAccepted(utility), 10)
+  await until('it is sent', () => isAccepted(utility), 30)
   const [{ waiting }] = await rows(
     `select count(*)::int as waiting from messages m join message_events e using (tenant_id, message_id)
      where m.status = 'queued' and due_at > now() + interval '9 minutes' and e.detail = 'waits: the month''s budget is used up'`,

@@ -1,3 +1,4 @@
+import type pg from 'pg'
 import { pino } from 'pino'
 import type { Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
@@ -16,6 +17,8 @@ const nobody: OrdersClient = {
 export interface PortalOptions extends FixtureOptions {
   /** Gets the lines of the log. */
   log?: string[]
+  /** The application's own pool, of the database at that URL. */
+  poolOf?: (url: string) => Promise<pg.Pool>
 }
 
 /** The whole application with a staff token, requested as the staff portal does. */
@@ -27,7 +30,8 @@ export const build = async (
   limits: Partial<NotifierOptions> = {},
 ) => {
   const fixture = await createFixture(t, { ...options, isRunning: false })
-  const { pool, keyring, api } = fixture
+  const { keyring, api } = fixture
+  const pool = (await options.poolOf?.(fixture.url)) ?? fixture.pool
   const { log } = options
   const logger = log ? pino({}, { write: line => log.push(line) }) : pino({ level: 'silent' })
   const { app, queue, actions } = await createNotifier({
@@ -47,7 +51,7 @@ export const build = async (
     await app.close()
     await Promise.all([queue.stop(), actions.stop()])
   })
-  const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
+  const { token } = await createTokenFor(fixture.pool, { tenant: 'demo', staff: 'Ruwan' })
   const call = async (
     method: 'GET' | 'POST' | 'PUT',
     url: string,

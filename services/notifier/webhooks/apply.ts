@@ -1,4 +1,5 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import { CommitInDoubt } from '@courier/shared/postgres/database.ts'
 import { batchRequests, countWithin } from '@courier/shared/postgres/request-batcher.ts'
 import type { Tracer } from '@courier/shared/traces.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
@@ -73,7 +74,10 @@ export const createApplier = (pool: pg.Pool, options: ApplyOptions) => {
 const countFacts = (webhooks: readonly SignedWebhook[]): number =>
   webhooks.reduce((sum, { facts }) => sum + facts.length, 0)
 
-/** When a shared transaction fails, each webhook is applied alone: the error of one is not the others'. */
+/**
+ * When a shared transaction fails, each webhook is applied alone: the error of one is not the others'. Not after a commit in
+ * doubt: that none was applied would be said of one that was.
+ */
 const applyGroup = async (
   pool: pg.Pool,
   webhooks: readonly SignedWebhook[],
@@ -82,7 +86,7 @@ const applyGroup = async (
   const [outcome] = await Promise.allSettled([applyTogether(pool, webhooks, options)])
   if (outcome.status === 'fulfilled')
     return webhooks.map((_, index) => (index === 0 ? outcome : { status: 'fulfilled', value: undefined }))
-  if (webhooks.length === 1) return [outcome]
+  if (webhooks.length === 1 || outcome.reason instanceof CommitInDoubt) return webhooks.map(() => outcome)
   const outcomes: Outcome[] = []
   for (const webhook of webhooks) outcomes.push(...(await applyGroup(pool, [webhook], options)))
   return outcomes

@@ -111,6 +111,7 @@ const waitFor = async (
       retryAfterSeconds: 1,
     })
   const gone = new AbortController()
+  if (reply.raw.closed) return
   reply.raw.once('close', () => gone.abort())
   await watch.wait({ tenant, merchantId, after: position }, seconds * 1_000, gone.signal)
 }

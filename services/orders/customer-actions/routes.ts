@@ -4,10 +4,11 @@ import {
   CustomerActions,
 } from '@courier/shared/contract/customer-actions.ts'
 import { isTenantId } from '@courier/shared/http/authenticate.ts'
-import { errorResponses, type FieldErrors, httpError, invalid } from '@courier/shared/http/errors.ts'
+import { errorResponses, type FieldErrors, type HttpError, httpError, invalid } from '@courier/shared/http/errors.ts'
 import { badText, isBadText } from '@courier/shared/http/field-errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
 import { requireService } from '@courier/shared/http/service.ts'
+import { isLost } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
@@ -66,8 +67,8 @@ const actOn = async (
   tenant: string,
   action: CustomerAction,
 ): Promise<Result> => {
-  const acted = await act(pool, catalogues, { tenant, action, requestId, traceparent, publicUrl })
-  if (!acted) throw httpError('unavailable', busy, { retryAfterSeconds: 1 })
+  const acted = await act(pool, catalogues, { tenant, action, requestId, traceparent, publicUrl }).catch(unlessLost)
+  if (!acted) throw repeat('The catalogue kept changing.')
   const { result, isRepeated } = acted
   const { outcome } = result
   if (outcome === 'done' && !isRepeated) onChanged(tenant)
@@ -79,7 +80,15 @@ const actOn = async (
   return result
 }
 
-const busy = 'The catalogue kept changing. Repeat the request: what is done already is not done again.'
+/** Actions before this one may be done. */
+const unlessLost = (error: unknown): never => {
+  throw isLost(error) ? repeat('The service is unavailable for a moment.') : error
+}
+
+const repeat = (reason: string): HttpError =>
+  httpError('unavailable', `${reason} Repeat the request: what is done already is not done again.`, {
+    retryAfterSeconds: 1,
+  })
 
 /** Beyond the schema: Postgres stores neither U+0000 nor lone surrogates. */
 const refuseBadIds = (actions: CustomerActions['actions']): void => {

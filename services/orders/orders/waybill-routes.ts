@@ -43,7 +43,9 @@ const waybillOf = (request: FastifyRequest, body: Buffer | undefined): string =>
 
 /** The connection closes: the rest of a body that is too large stays unread. */
 const bodyOfGet = async (request: FastifyRequest): Promise<Buffer> => {
-  const body = await readBody(request.raw)
+  const body = await readBody(request.raw).catch(() => {
+    throw httpError('malformed_request', 'The connection ended before the body.')
+  })
   if (body) return body
   throw httpError('payload_too_large', 'The body is too large. It holds one waybill number.', {
     headers: { connection: 'close' },

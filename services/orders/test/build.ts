@@ -1,6 +1,7 @@
 import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { readKeys } from '@courier/shared/vault.ts'
+import type pg from 'pg'
 import { pino } from 'pino'
 import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
@@ -27,15 +28,18 @@ export interface RequestOptions {
 export const serviceToken = 'a-service-token-of-tests'
 export const webhookKeyring = readKeys('WEBHOOK_KEYS', `test:${Buffer.alloc(32, 5).toString('base64')}`)
 
+/** The application's own pool, of the database at that URL. */
+type PoolOf = (url: string) => Promise<pg.Pool>
+
 /** The orders application on a database of its own, with one tenant and a token of its first merchant. Its relay is not started. */
 export const build = async (
   t: Teardown,
-  { file = tenantFile(), ...limits }: { file?: TenantFile } & Partial<OrdersOptions> = {},
+  { file = tenantFile(), poolOf, ...limits }: { file?: TenantFile; poolOf?: PoolOf } & Partial<OrdersOptions> = {},
 ) => {
   const database = await cloneDatabase(t, 'orders')
   const pool = createPool({ url: database.url, name: 'test', connections: 10 })
   const ordersOptions = {
-    pool,
+    pool: (await poolOf?.(database.url)) ?? pool,
     logger: pino({ level: 'silent' }),
     notifier: createServiceClient({ baseUrl: 'http://127.0.0.1:1', serviceToken }),
     serviceToken,

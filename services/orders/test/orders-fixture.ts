@@ -1,14 +1,12 @@
-import type { Test } from 'tap'
+import type { Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
-import type { OrdersOptions } from '../app.ts'
-import type { TenantFile } from '../provisioning/tenant-file.ts'
 import { type ApiResponse, build, type RequestOptions } from './build.ts'
 import { batch, order, tenantFile } from './tenant.ts'
 
 const merchant = '/api/public/merchant'
 
 /** The small tenant, both merchants with a card; orders with waybills of the test's choice, and the requests about them. */
-export const ordersFixture = async (t: Test, options: Partial<OrdersOptions> & { file?: TenantFile } = {}) => {
+export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters<typeof build>[1]> = {}) => {
   const file = options.file ?? tenantFile()
   for (const merchant of file.merchants) merchant.rate_card = 'standard'
   const built = await build(t, { ...options, file })

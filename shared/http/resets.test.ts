@@ -1,0 +1,77 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import t, { type Test } from 'tap'
+import { addressOf } from './addresses.ts'
+import { acceptJson } from './json-body.ts'
+import { createServer } from './server.ts'
+
+/** A listening server; `seen` has the network of each request, `log` the lines from level warn on. */
+const start = async (t: Test, trustedProxies?: string) => {
+  const log: string[] = []
+  const app = await createServer({
+    api: { title: 'Test', version: '1', description: 'Test', tags: [] },
+    logger: pino({ level: 'warn' }, { write: (line: string) => log.push(line) }),
+    registry: new Registry(),
+    isReady: async () => {},
+    trustedProxies,
+    addressLimits: { requests: 10, refusals: 10 },
+    bytesInFlight: { inAll: 1_000, ofAddress: 1_000 },
+  })
+  const seen: string[] = []
+  app.addHook('onRequest', async request => {
+    seen.push(addressOf(request))
+    // As one that looks up a token.
+    await delay(20)
+  })
+  await app.register(async json => {
+    acceptJson(json)
+    json.post('/', async () => ({}))
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  const { port } = app.server.address() as AddressInfo
+
+  const head = 'POST / HTTP/1.1\r\nhost: x\r\nx-forwarded-for: 192.0.2.7\r\ncontent-type: application/json\r\n'
+  /** Sends a request and resets the connection, so that both arrive at once. */
+  const sendAndReset = async (isAccepted: boolean): Promise<void> => {
+    const accepted = isAccepted ? once(app.server, 'connection') : undefined
+    const socket = connect(port, '127.0.0.1').on('error', () => {})
+    await Promise.all([once(socket, 'connect'), accepted])
+    const count = seen.length
+    socket.write(`${head}content-length: 2\r\n\r\n{}`, () => socket.resetAndDestroy())
+    for (let tries = 0; seen.length === count && tries < 100; tries++) await delay(5)
+  }
+  const inFlight = async (): Promise<number> => {
+    const { payload } = await app.inject('/metrics')
+    return Number(/^body_bytes_in_flight (\d+)$/m.exec(payload)?.[1])
+  }
+  return { app, log, seen, sendAndReset, inFlight }
+}
+
+t.test('a client that resets its connection is counted by its address, and logs nothing', async t => {
+  for (const [trustedProxies, address] of [
+    [undefined, '127.0.0.1'],
+    ['127.0.0.1', '192.0.2.7'],
+  ] as const) {
+    const { app, log, seen, sendAndReset, inFlight } = await start(t, trustedProxies)
+    const request = async (remoteAddress: string) =>
+      (await app.inject({ url: '/openapi.json', remoteAddress })).statusCode
+    for (let count = 0; count < 10; count++) await sendAndReset(true)
+    t.strictSame(new Set(seen), new Set([address]))
+    t.equal(await request(address), 429)
+    t.equal(await request('192.0.2.1'), 200, 'others are not touched')
+    await delay(50)
+    t.equal(await inFlight(), 0, 'their bodies are in flight no more')
+    t.strictSame(log, [])
+  }
+})
+
+t.test('connections that were reset before they were accepted count as one caller, and log nothing', async t => {
+  const { log, seen, sendAndReset } = await start(t)
+  for (let count = 0; count < 10; count++) await sendAndReset(false)
+  t.ok(seen.every(address => address === '' || address === '127.0.0.1'))
+  t.strictSame(log, [])
+})

@@ -1,0 +1,39 @@
+import { randomInt } from 'node:crypto'
+import { conversation } from './models/conversation.ts'
+import { type CreateModel, playHistories } from './models/history.ts'
+import { idempotency } from './models/idempotency.ts'
+import { message } from './models/message.ts'
+import { order } from './models/order.ts'
+import { tokens } from './models/tokens.ts'
+import { seed as sameSeed, type TrustOptions, type TrustPromise } from './promise.ts'
+
+const models: Record<string, CreateModel> = { order, idempotency, tokens, message, conversation }
+
+/** `MODELS_ONLY='order tokens'` plays only these. */
+const chosen = process.env.MODELS_ONLY?.split(' ') ?? Object.keys(models)
+
+const play = async (name: string, create: CreateModel, seed: number, options: TrustOptions): Promise<number[]> => {
+  const { short, broken, report } = options
+  const limits = short ? { histories: 8, seconds: 8 } : { histories: 500, seconds: 240 }
+  const { failure, histories, steps } = await playHistories(await create(options), { seed, ...limits })
+  const again = `npm run trust -- models ${short ? '--short ' : ''}--seed ${seed}`
+  broken.require(failure === undefined, `${name}:\n${failure}\n  again: MODELS_ONLY=${name} ${again}`)
+  report(`${name}: ${histories} histories, ${steps} steps`)
+  return [histories, steps]
+}
+
+/** Random in each run, unless one is given. */
+const seedOf = ({ seed }: TrustOptions): number => (seed === sameSeed ? randomInt(2 ** 31) : seed)
+
+export const promise: TrustPromise = {
+  promise: 'Whatever happens in whatever order, the services do what small models of these promises do',
+  limit: '500 random histories of each model, or as many as four minutes allow: 0 differences',
+  run: async options => {
+    const seed = seedOf(options)
+    const played: number[][] = []
+    for (const [name, create] of Object.entries(models))
+      if (chosen.includes(name)) played.push(await play(name, create, seed, options))
+    const sum = (column: number): number => played.reduce((total, row) => total + (row[column] ?? 0), 0)
+    return { models: played.length, histories: sum(0), steps: sum(1), seed }
+  },
+}

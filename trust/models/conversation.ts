@@ -1,0 +1,166 @@
+import fc from 'fast-check'
+import { messageTo } from '../../services/notifier/test/fixture.ts'
+import { inbound } from '../../services/notifier/test/webhooks-fixture.ts'
+import { type CreateModel, expectSame, pick, type Step } from './history.ts'
+import { fates, runningNotifier } from './running-notifier.ts'
+
+interface Message {
+  name: string
+  id: string
+  holds: boolean
+  status: string
+  attempts: number
+}
+
+/** Times are in seconds since 1970. */
+interface State {
+  plan: 'free' | 'paid'
+  recipient: string
+  messages: Message[]
+  now: number
+  wroteAt: number
+  outAt: number
+  inAt: number
+}
+
+const isOut = ({ outAt, inAt }: State): boolean => outAt > 0 && outAt >= inAt
+const isOpen = ({ wroteAt }: State): boolean => wroteAt + 86_400 > Date.now() / 1000
+const mayBeSent = (state: State): boolean => state.plan === 'paid' || isOpen(state)
+
+/** What becomes of a message of staff. */
+const accepted = (state: State, holds: boolean): 'refused' | 'held' | 'queued' => {
+  if (isOut(state)) return 'refused'
+  if (mayBeSent(state)) return 'queued'
+  return holds ? 'held' : 'refused'
+}
+/** What becomes of a message that is due. */
+const due = (state: State, holds: boolean): string => {
+  if (isOut(state)) return 'cancelled'
+  if (mayBeSent(state)) return 'accepted'
+  return holds ? 'held' : 'failed'
+}
+
+/** What customers write, and what it means. */
+const words = {
+  hello: undefined,
+  'bus stop': undefined,
+  STOP: 'out',
+  'Stop!': 'out',
+  START: 'in',
+} as const
+
+const number = fc.nat(1_000)
+
+export const conversation: CreateModel = async t => {
+  const { call, control, rows, post, webhook, settle } = await runningNotifier(t)
+  let histories = 0
+
+  const sends = fc.record({ holds: fc.boolean(), isBusy: fc.boolean() }).map(
+    ({ holds, isBusy }): Step<State> => ({
+      text: ({ messages }) =>
+        `staff sends M${messages.length + 1}${holds ? ', which may wait' : ''}${isBusy ? ', and the API is busy' : ''}`,
+      run: async state => {
+        const { recipient } = state
+        const expected = accepted(state, holds)
+        const body = { ...messageTo(recipient), hold_until_open: holds }
+        const preview = await call('POST', '/api/messages/preflight', body)
+        expectSame('preview', preview.body.data[0].status, expected)
+        if (isBusy && expected === 'queued')
+          control.script({ recipient, trouble: fates.busy as (typeof fates)[string] })
+        const response = await call('POST', '/api/messages', body)
+        expectSame('status', response.status, expected === 'refused' ? 422 : 202)
+        if (expected === 'refused') return expected
+        const name = `M${state.messages.length + 1}`
+        const status = expected === 'held' || isBusy ? expected : 'accepted'
+        const attempts = expected === 'queued' && isBusy ? 1 : 0
+        state.messages.push({ name, id: response.body.data.id, holds, status, attempts })
+        await settle(state.messages)
+        return status
+      },
+    }),
+  )
+
+  /** `isLate`: its webhook comes after that of a newer one. */
+  const writes = fc
+    .record({ word: fc.constantFrom(...(Object.keys(words) as (keyof typeof words)[])), isLate: fc.boolean() })
+    .map(
+      ({ word, isLate }): Step<State> => ({
+        text: () => `customer writes "${word}"${isLate ? ', and it comes late' : ''}`,
+        run: async state => {
+          state.now += 10
+          const at = isLate ? state.now - 15 : state.now
+          const from = { from: state.recipient, timestamp: String(at), text: { body: word } }
+          await post(webhook({ messages: [inbound(from)] }))
+          state.wroteAt = Math.max(state.wroteAt, at)
+          if (words[word] === 'out') state.outAt = Math.max(state.outAt, at)
+          if (words[word] === 'in') state.inAt = Math.max(state.inAt, at)
+          if (isOpen(state) && !isOut(state))
+            for (const message of state.messages) if (message.status === 'held') message.status = 'accepted'
+          await settle(state.messages)
+          return isOut(state) ? 'opted out' : 'not opted out'
+        },
+      }),
+    )
+
+  const records = fc.constantFrom('out', 'in').map(
+    (which): Step<State> => ({
+      text: () => `staff opts the customer ${which}`,
+      run: async state => {
+        const { status } = await call('POST', `/api/conversations/${state.recipient}/opt-${which}`, { reason: 'phone' })
+        state.now += 10
+        const column = `opted_${which}_at`
+        // To the clock of this history.
+        const set = `update conversations set ${column} = to_timestamp($2) where recipient = $1`
+        await rows(set, [state.recipient, state.now])
+        if (which === 'out') state.outAt = state.now
+        else state.inAt = state.now
+        return status
+      },
+    }),
+  )
+
+  const closes = fc.constant<Step<State>>({
+    isPossible: isOpen,
+    text: () => '25 hours pass',
+    run: async state => {
+      const set = `update conversations set last_inbound_at = last_inbound_at - interval '25 hours' where recipient = $1`
+      await rows(set, [state.recipient])
+      state.wroteAt -= 90_000
+      return 'closed'
+    },
+  })
+
+  const waits = (message: Message): boolean => message.status === 'queued'
+  const waitsNoMore = number.map(
+    (which): Step<State> => ({
+      isPossible: ({ messages }) => messages.some(waits),
+      text: ({ messages }) => `the API is no longer busy for ${pick(messages.filter(waits), which).name}`,
+      run: async state => {
+        const message = pick(state.messages.filter(waits), which)
+        await rows('update messages set due_at = now() where message_id = $1', [message.id])
+        message.status = due(state, message.holds)
+        await settle(state.messages)
+        return message.status
+      },
+    }),
+  )
+
+  return {
+    settings: fc.constantFrom('free', 'paid'),
+    begin: async plan => {
+      control.clearScripts()
+      await rows('update channels set plan = $1', [plan])
+      const now = Math.floor(Date.now() / 1000) - 20_000
+      const recipient = `9477${3_000_000 + ++histories}`
+      return { plan, recipient, messages: [], now, wroteAt: 0, outAt: 0, inAt: 0 }
+    },
+    steps: [sends, sends, sends, writes, writes, writes, records, closes, waitsNoMore, waitsNoMore],
+    check: async (state: State) => {
+      const { data } = (await call('GET', `/api/conversations/${state.recipient}`)).body
+      expectSame('open, opted out', [data.open, data.opted_out], [isOpen(state), isOut(state)])
+      const arrived = control.messages({ to: state.recipient }).map(each => each.biz_opaque_callback_data)
+      const sent = state.messages.filter(({ status }) => status === 'accepted').map(({ id }) => id)
+      expectSame('arrived', arrived.toSorted(), sent.toSorted())
+    },
+  }
+}

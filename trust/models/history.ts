@@ -1,0 +1,95 @@
+import { isDeepStrictEqual } from 'node:util'
+import fc from 'fast-check'
+import type { Teardown } from '../../dev/test-database.ts'
+
+/** One step of a history: what somebody does, and what comes of it. */
+export interface Step<State> {
+  /** Whether it can be done now. */
+  isPossible?: (state: State) => boolean
+  /** In words, before it is done. */
+  text: (state: State) => string
+  /** Does it to the application and to the model, compares both, and returns what came of it. */
+  run: (state: State) => Promise<string | number>
+}
+
+export interface Model<State, Setting> {
+  /** What is chosen for a whole history. */
+  settings: fc.Arbitrary<Setting>
+  /** The state in which a history begins: nothing of an earlier one shows. */
+  begin: (setting: Setting) => Promise<State>
+  steps: fc.Arbitrary<Step<State>>[]
+  /** What holds after each step. */
+  check?: (state: State) => Promise<void>
+  /** What holds after the last step. */
+  end?: (state: State) => Promise<void>
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: what a model keeps is its own
+export type CreateModel = (t: Teardown) => Promise<Model<any, any>>
+
+export interface HistoryOptions {
+  seed: number
+  histories: number
+  /** None begins later; of a failure smaller ones are searched for as long. */
+  seconds: number
+}
+
+export interface Played {
+  histories: number
+  steps: number
+  /** The smallest history found in which application and model differ. */
+  failure?: string
+}
+
+/** The application did something else than the model. */
+export const expectSame = (what: string, actual: unknown, expected: unknown): void => {
+  if (!isDeepStrictEqual(actual, expected))
+    throw new Error(`${what}: ${JSON.stringify(actual)}, expected ${JSON.stringify(expected)}`)
+}
+
+/** Plays random histories until one fails, and then smaller ones. */
+export const playHistories = async <State extends object, Setting>(
+  model: Model<State, Setting>,
+  { seed, histories, seconds }: HistoryOptions,
+): Promise<Played> => {
+  const played: Played = { histories: 0, steps: 0 }
+  let end = Date.now() + seconds * 1000
+  const commands = model.steps.map(steps => steps.map(step => toCommand(model, step, played)))
+  const all = fc.commands(commands, { maxCommands: 60, size: 'max', disableReplayLog: true })
+  const property = fc.asyncProperty(model.settings, all, async (setting, chosen) => {
+    if (Date.now() > end) return
+    const story = [`  ${JSON.stringify(setting)}`]
+    played.histories++
+    try {
+      const state = await model.begin(setting)
+      await fc.asyncModelRun(() => ({ model: state, real: story }), chosen)
+      await model.end?.(state)
+    } catch (error) {
+      if (played.failure === undefined) end = Date.now() + seconds * 1000
+      played.failure = [...story, `  ${(error as Error).message}`].join('\n')
+      throw error
+    }
+  })
+  const { failed, numShrinks } = await fc.check(property, { seed, numRuns: histories })
+  if (failed) played.failure = `${played.failure}\n  (made smaller ${numShrinks} times)`
+  return played
+}
+
+const toCommand = <State extends object, Setting>(
+  model: Model<State, Setting>,
+  step: Step<State>,
+  played: Played,
+): fc.AsyncCommand<State, string[]> => ({
+  check: state => step.isPossible?.(state) ?? true,
+  run: async (state, story) => {
+    const text = step.text(state)
+    const line = story.push(`  ${text}`) - 1
+    played.steps++
+    story[line] = `  ${text} -> ${await step.run(state)}`
+    await model.check?.(state)
+  },
+  toString: () => 'step',
+})
+
+/** One of a list, by a number of any size; `undefined` of an empty one. */
+export const pick = <Item>(items: readonly Item[], number: number): Item => items[number % items.length] as Item

@@ -1,0 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { Teardown } from '../../dev/test-database.ts'
+import { storeSecret } from '../../services/notifier/channels/secrets.ts'
+import type { Tx } from '../../services/notifier/database/tables.ts'
+import { phoneNumberId } from '../../services/notifier/test/fixture.ts'
+import { build } from '../../services/notifier/test/portal.ts'
+import { envelope, sign } from '../../services/notifier/test/webhooks-fixture.ts'
+import type { Trouble } from '../../simulator/trouble/trouble.ts'
+import { expectSame } from './history.ts'
+
+/** What a send meets: refused for good or for now, the response lost, or the request lost before it took effect. */
+export const fates: Record<string, Trouble> = {
+  refused: { kind: 'error', code: 131026 },
+  busy: { kind: 'error', code: 131016 },
+  lost: { kind: 'lost', accepted: true },
+  cut: { kind: 'lost', accepted: false },
+}
+
+interface Expected {
+  name: string
+  id: string
+  status: string
+  attempts: number
+}
+
+/** The notifier with a running queue, against the simulator over the wire, and webhooks that the test sends. */
+export const runningNotifier = async (t: Teardown) => {
+  const notifier = await build(t)
+  const { app, pool, keyring, queue, rows } = notifier
+  const appSecret = 'of-the-models'
+  await inTenant(pool, 'demo', (tx: Tx) =>
+    storeSecret(tx, keyring, { tenant: 'demo', phoneNumberId, kind: 'app_secret' }, appSecret),
+  )
+  queue.start()
+
+  /** Waits until the messages are as expected: one that waits behind another is due a second later. */
+  const settle = async (messages: readonly Expected[]): Promise<unknown> => {
+    const ids = messages.map(({ id }) => id)
+    const expected = messages.map(({ name, status, attempts }) => `${name} ${status} ${attempts}`)
+    const read = async (): Promise<string[]> => {
+      const found = await rows('select message_id, status, attempts from messages where message_id = any($1)', [ids])
+      const byId = new Map(found.map(row => [row.message_id, `${row.status} ${row.attempts}`]))
+      return messages.map(({ name, id }) => `${name} ${byId.get(id)}`)
+    }
+    const goes = messages.filter(({ status }) => status !== 'queued').map(({ id }) => id)
+    const end = Date.now() + 10_000
+    for (let tries = 1; Date.now() < end; tries++) {
+      if (String(await read()) === String(expected)) return park(ids)
+      // Not those that are claimed: for these, due_at is the end of the claim, in ten seconds.
+      const hasten = `update messages set due_at = now() where message_id = any($1) and status = 'queued'
+        and due_at not between now() + interval '7 seconds' and now() + interval '11 seconds'`
+      if (tries % 20 === 0) await rows(hasten, [goes])
+      queue.wake()
+      await delay(15)
+    }
+    return expectSame('messages', await read(), expected)
+  }
+  /** What is refused for now is due again when the model says so. */
+  const park = (ids: string[]) =>
+    rows(
+      `update messages set due_at = now() + interval '1 hour'
+       where message_id = any($1) and status = 'queued' and attempts > 0`,
+      [ids],
+    )
+
+  const post = async (body: string): Promise<void> => {
+    const headers = { 'content-type': 'application/json', 'x-hub-signature-256': sign(body, appSecret) }
+    const response = await app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload: body })
+    expectSame('webhook', response.statusCode, 200)
+  }
+  /** The webhook of some facts. */
+  const webhook = (value: Record<string, unknown>): string => JSON.stringify(envelope(value, phoneNumberId))
+  return { ...notifier, settle, post, webhook }
+}

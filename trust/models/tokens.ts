@@ -1,0 +1,271 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import fc from 'fast-check'
+import {
+  addStaff,
+  changeRole,
+  changeStaffPassword,
+  deactivateStaff,
+} from '../../services/orders/access/staff-commands.ts'
+import { createTokenFor, revokeTokenById } from '../../services/orders/access/token-commands.ts'
+import { applyTenant } from '../../services/orders/provisioning/apply.ts'
+import {
+  addMerchant,
+  changePassword,
+  deactivateMerchant,
+} from '../../services/orders/provisioning/merchant-commands.ts'
+import { ordersFixture } from '../../services/orders/test/orders-fixture.ts'
+import { type CreateModel, expectSame, pick, type Step } from './history.ts'
+
+const people = ['merchant', 'staff'] as const
+type Person = (typeof people)[number]
+const roles = ['viewer', 'dispatcher', 'messenger', 'admin'] as const
+type Role = (typeof roles)[number]
+const passwords = ['first-password', 'other-password'] as const
+
+interface Token {
+  name: string
+  of: Person
+  token: string
+  id: string | undefined
+  isLogin: boolean
+  isEnded: boolean
+  /** Its statuses of the last five seconds, which processes may remember. */
+  recent: Set<number>
+}
+
+interface Account {
+  email: string
+  password: number
+  isActive: boolean
+}
+
+interface State {
+  accounts: Record<Person, Account>
+  role: Role
+  tokens: Token[]
+}
+
+/** What a request to move an unknown order, or of a merchant for its own account, is to get. */
+const statusOf = ({ accounts, role }: State, { of, isLogin, isEnded }: Token): number => {
+  if (isEnded) return 401
+  if (of === 'merchant') return accounts.merchant.isActive ? 200 : 401
+  const its = isLogin ? role : 'admin'
+  return its === 'dispatcher' || its === 'admin' ? 422 : 403
+}
+
+/** Before something changes. */
+const remember = (state: State): void => {
+  for (const token of state.tokens) token.recent.add(statusOf(state, token))
+}
+const endLogins = ({ tokens }: State, person: Person): void => {
+  for (const token of tokens) if (token.of === person && token.isLogin) token.isEnded = true
+}
+
+const number = fc.nat(1_000)
+const person = fc.constantFrom(...people)
+const login = { tokenDays: 30, staffHours: 12, triesPerEmail: 100_000, triesPerAddress: 100_000 }
+
+export const tokens: CreateModel = async t => {
+  const { pool, request, rows } = await ordersFixture(t, { login })
+  const tenant = 'demo'
+  let histories = 0
+  const applying: Promise<unknown>[] = []
+  t.teardown(() => Promise.all(applying))
+  const pass = movableClock(t.teardown)
+
+  /** `apply` returns seconds after its commit. */
+  const applied = async (email: string, change: () => Promise<unknown>): Promise<void> => {
+    const read = async () =>
+      JSON.stringify(await rows('select password_hash, is_active from merchants where email = $1', [email]))
+    const before = await read()
+    applying.push(change())
+    while ((await read()) === before) await delay(5)
+  }
+  const activate = ({ email }: Account): Promise<unknown> => {
+    const merchant = { name: email, email, active: true, businesses: [] }
+    return applied(email, () => applyTenant(pool, { tenant: { id: tenant }, merchants: [merchant] }, false))
+  }
+
+  const use = async (state: State, token: Token): Promise<number> => {
+    const options = { token: token.token, tenant }
+    const unknown = { waybill_numbers: ['DM99999999'], status_key: 'key_2' }
+    const { status } =
+      token.of === 'merchant'
+        ? await request('GET', '/api/public/merchant/user/get-current', undefined, options)
+        : await request('POST', '/api/staff/order/status', unknown, options)
+    if (!token.recent.has(status)) expectSame(`status of ${token.name}`, status, statusOf(state, token))
+    return status
+  }
+  const add = (state: State, of: Person, token: string, id?: string): string => {
+    const name = `T${state.tokens.length + 1}`
+    state.tokens.push({ name, of, token, id, isLogin: id === undefined, isEnded: false, recent: new Set() })
+    return name
+  }
+
+  const logsIn = fc.record({ who: person, password: fc.constantFrom(0, 1) }).map(
+    ({ who, password }): Step<State> => ({
+      text: ({ accounts }) => `${who} logs in with ${accounts[who].password === password ? 'the' : 'another'} password`,
+      run: async state => {
+        const { email, isActive, password: its } = state.accounts[who]
+        const path = who === 'merchant' ? '/api/public/merchant/login' : '/api/staff/login'
+        const { status, body } = await request('POST', path, { email, password: passwords[password] }, { token: '' })
+        expectSame('status', status, isActive && its === password ? 200 : 422)
+        if (status !== 200) return status
+        if (who === 'staff') expectSame('role', body.staff.role, state.role)
+        return add(state, who, body.token)
+      },
+    }),
+  )
+  const isCreated = person.map(
+    (who): Step<State> => ({
+      isPossible: ({ accounts }) => who === 'staff' || accounts.merchant.isActive,
+      text: () => `operator creates a token for ${who}`,
+      run: async state => {
+        const holder = who === 'staff' ? { staff: 'Portal' } : { merchant: state.accounts.merchant.email }
+        const { id, token } = await createTokenFor(pool, { tenant, ...holder })
+        return add(state, who, token, id)
+      },
+    }),
+  )
+  const isRevoked = number.map(
+    (which): Step<State> => ({
+      isPossible: ({ tokens }) => tokens.some(({ id }) => id),
+      text: ({ tokens }) =>
+        `operator revokes ${
+          pick(
+            tokens.filter(({ id }) => id),
+            which,
+          ).name
+        }`,
+      run: async state => {
+        const token = pick(
+          state.tokens.filter(({ id }) => id),
+          which,
+        )
+        remember(state)
+        await revokeTokenById(pool, token.id ?? '')
+        token.isEnded = true
+        return 'done'
+      },
+    }),
+  )
+  const logsOut = number.map(
+    (which): Step<State> => ({
+      isPossible: ({ tokens }) => tokens.length > 0,
+      text: ({ tokens }) => `the holder of ${pick(tokens, which).name} logs out`,
+      run: async state => {
+        const token = pick(state.tokens, which)
+        const path = token.of === 'merchant' ? '/api/public/merchant/logout' : '/api/staff/logout'
+        const { status } = await request('POST', path, {}, { token: token.token })
+        const isLive = statusOf(state, token) !== 401
+        if (isLive || token.recent.size === 0) expectSame('status', status, isLive ? 200 : 401)
+        if (status === 200) Object.assign(token, { isEnded: true, recent: new Set() })
+        return status
+      },
+    }),
+  )
+  const changesPassword = person.map(
+    (who): Step<State> => ({
+      text: () => `operator gives ${who} another password`,
+      run: async state => {
+        const account = state.accounts[who]
+        account.password = 1 - account.password
+        remember(state)
+        const [{ email }, password] = [account, passwords[account.password] ?? '']
+        if (who === 'staff') await changeStaffPassword(pool, { tenant, email }, password)
+        else await applied(email, () => changePassword(pool, { tenant, email }, password))
+        endLogins(state, who)
+        return 'done'
+      },
+    }),
+  )
+  const switches = person.map(
+    (who): Step<State> => ({
+      text: ({ accounts }) => `operator ${accounts[who].isActive ? 'deactivates' : 'brings back'} ${who}`,
+      run: async state => {
+        const account = state.accounts[who]
+        const { email, isActive } = account
+        remember(state)
+        if (who === 'merchant')
+          await (isActive ? applied(email, () => deactivateMerchant(pool, { tenant, email })) : activate(account))
+        else if (isActive) await deactivateStaff(pool, { tenant, email })
+        else await addStaff(pool, { tenant, email, name: email, role: state.role }, passwords[account.password] ?? '')
+        if (who === 'staff' && isActive) endLogins(state, who)
+        account.isActive = !isActive
+        return 'done'
+      },
+    }),
+  )
+  const changesRole = fc.constantFrom(...roles).map(
+    (role): Step<State> => ({
+      text: () => `operator makes staff ${role}`,
+      run: async state => {
+        remember(state)
+        await changeRole(pool, { tenant, email: state.accounts.staff.email, role })
+        state.role = role
+        return 'done'
+      },
+    }),
+  )
+  const uses = number.map(
+    (which): Step<State> => ({
+      isPossible: ({ tokens }) => tokens.length > 0,
+      text: ({ tokens }) => `${pick(tokens, which).of} uses ${pick(tokens, which).name}`,
+      run: state => use(state, pick(state.tokens, which)),
+    }),
+  )
+  const passes = fc.constant<Step<State>>({
+    text: () => 'five seconds pass',
+    run: async ({ tokens }) => {
+      pass(5_000)
+      for (const token of tokens) token.recent.clear()
+      return 'done'
+    },
+  })
+
+  return {
+    settings: fc.constant('a merchant and a member of staff, a viewer'),
+    begin: async () => {
+      const name = `h${++histories}`
+      const email = `${name}@example.com`
+      const account = { email, password: 0, isActive: true }
+      const business = [`${10_000 + histories}:${name}`]
+      await addMerchant(pool, { tenant, email, name: email, business }, passwords[0])
+      await addStaff(pool, { tenant, email, name: email, role: 'viewer' }, passwords[0])
+      return { accounts: { merchant: { ...account }, staff: { ...account } }, role: 'viewer', tokens: [] }
+    },
+    steps: [
+      logsIn,
+      logsIn,
+      isCreated,
+      isRevoked,
+      logsOut,
+      changesPassword,
+      switches,
+      changesRole,
+      uses,
+      uses,
+      uses,
+      uses,
+      passes,
+    ],
+    end: async state => {
+      pass(5_000)
+      for (const token of state.tokens) token.recent.clear()
+      for (const token of state.tokens) await use(state, token)
+    },
+  }
+}
+
+/** Moves the clock by which tokens are remembered, without waiting. */
+const movableClock = (teardown: (cleanUp: () => unknown) => unknown) => {
+  const real = performance.now
+  let moved = 0
+  performance.now = () => real.call(performance) + moved
+  teardown(() => {
+    performance.now = real
+  })
+  return (milliseconds: number): void => {
+    moved += milliseconds
+  }
+}
