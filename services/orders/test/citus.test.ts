@@ -32,9 +32,11 @@ t.test('the schema is one that Citus shards by tenant', async t => {
   const guide = readFileSync(join(root, 'docs/scaling.md'), 'utf8')
   const tables = await rows(`select table_name from information_schema.columns where column_name = 'tenant_id'`)
   t.strictSame(
-    tables.map(({ table_name }) => table_name).filter(name => !guide.includes(`'${name}'`)),
+    tables
+      .map(({ table_name }) => table_name)
+      .filter(name => guide.split(`'${name}'`).length !== 2 && name !== 'tenants'),
     [],
-    'the guide distributes every table',
+    'the guide distributes every table, once',
   )
   await none(
     'the role of the service may use every sequence',
