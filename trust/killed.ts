@@ -135,12 +135,33 @@ export const checkMessages = async (
   return { messages: messages.length, unknown, 'delivered after s': deliveredSeconds }
 }
 
+/** What is queued and waits for no earlier message of its waybill. */
+const ready = `
+  select count(*)::int as count from messages m where status = 'queued' and not exists (
+    select from messages e where e.tenant_id = m.tenant_id and e.waybill_number = m.waybill_number
+      and e.status in ('sending', 'unknown') and (e.created_at, e.message_id) < (m.created_at, m.message_id))`
+
 /** The sends of a dead process are given up after 32 s. Moves that time to now: a living process has its response within a second. */
 const giveUpSends = async (courier: Courier): Promise<void> => {
-  const isSent = ({ queued = 0 }: Record<string, number>) => queued === 0
-  await eventually('nothing is queued', () => countByStatus(courier), isSent, 120)
+  await eventually(
+    'what may leave has left',
+    () => courier.rows('notifier', ready),
+    ([row]) => row?.count === 0,
+    120,
+  )
   await delay(1_000)
   await courier.rows('notifier', `update messages set due_at = now() where status = 'sending'`)
+}
+
+/** A later message waits for an unknown one for 15 minutes. Moves that time to now. */
+const endWaits = async (courier: Courier): Promise<void> => {
+  const text = `select count(*)::int as count from messages where status = 'sending' union all ${ready}`
+  const isSettled = (rows: Record<string, unknown>[]) => rows.every(({ count }) => count === 0)
+  await eventually('what is left waits for unknown messages', () => courier.rows('notifier', text), isSettled, 600)
+  await courier.rows(
+    'notifier',
+    `update messages set status_at = now() - interval '15 minutes', due_at = now() where status = 'queued'`,
+  )
 }
 
 const run: TrustPromise['run'] = async t => {
@@ -177,6 +198,7 @@ const run: TrustPromise['run'] = async t => {
   broken.require(unmoved === 0, `${unmoved} acknowledged moves are missing`)
   broken.require(stored.ok > 20 && stored.acknowledged > kills, 'there was too little to lose')
   if (t.short) await giveUpSends(courier)
+  await endWaits(courier)
   const messages = await checkMessages(courier, { cancelled, queued }, broken)
   const killed = `${kills} of services, ${postgresKills} of Postgres`
   return { kills: killed, ...stored, moved: moved.length, changes, ...messages, 'recovery s': rounded(slowest, 2) }
