@@ -27,6 +27,8 @@ const prepare = async (t: Test) => {
     SIMULATOR_PORT: String(await freePort()),
     SIMULATOR_DELAY_FACTOR: '0.1',
     EMBEDDED_POSTGRES_PORT: String(await freePort()),
+    // Commands of a stack that is down would find the containers of the test beside this one.
+    COMPOSE_PROJECT_NAME: 'courier-test-without-containers',
   }
   const launch = (program: string, words: string[], changed: Record<string, string> = {}): Run => {
     const child = spawn(program, words, {
