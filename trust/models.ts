@@ -14,7 +14,7 @@ const chosen = process.env.MODELS_ONLY?.split(' ') ?? Object.keys(models)
 
 const play = async (name: string, create: CreateModel, seed: number, options: TrustOptions): Promise<number[]> => {
   const { short, broken, report } = options
-  const limits = short ? { histories: 8, seconds: 8 } : { histories: 500, seconds: 240 }
+  const limits = short ? { histories: 5, seconds: 5 } : { histories: 500, seconds: 240 }
   const { failure, histories, steps } = await playHistories(await create(options), { seed, ...limits })
   const again = `npm run trust -- models ${short ? '--short ' : ''}--seed ${seed}`
   broken.require(failure === undefined, `${name}:\n${failure}\n  again: MODELS_ONLY=${name} ${again}`)
