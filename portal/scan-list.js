@@ -47,10 +47,7 @@ export const useScanList = () => {
       redraw(count => count + 1)
     }, 50)
   }
-  const store = () => {
-    sessionStorage.setItem(place, JSON.stringify([...list.keys()]))
-    show()
-  }
+  const store = () => sessionStorage.setItem(place, JSON.stringify([...list.keys()]))
   const set = (/** @type {string} */ waybill, /** @type {Partial<Item>} */ changes) => {
     const item = list.get(waybill)
     if (item) list.set(waybill, { ...item, ...changes })
@@ -94,11 +91,14 @@ export const useScanList = () => {
     add: (/** @type {string} */ waybill) => {
       list.set(waybill, { waybill, isRead: false })
       store()
+      show()
       return check(waybill)
     },
     drop: (/** @type {string[]} */ waybills) => {
       for (const waybill of waybills) list.delete(waybill)
       store()
+      // At once: what is pressed next is meant for the others.
+      redraw(count => count + 1)
     },
     set: (/** @type {string[]} */ waybills, /** @type {(item: Item) => Partial<Item>} */ change) => {
       for (const waybill of waybills) set(waybill, change(/** @type {Item} */ (list.get(waybill) ?? {})))
