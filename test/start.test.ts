@@ -54,7 +54,7 @@ const prepare = async (t: Test) => {
 }
 
 const isReady = async ({ output, child }: Run): Promise<boolean> => {
-  for (let tries = 0; tries < 600 && child.exitCode === null; tries++) {
+  for (let tries = 0; tries < 1_800 && child.exitCode === null; tries++) {
     if (/^courier is ready\r?$/m.test(output())) return true
     await new Promise(resolve => setTimeout(resolve, 100))
   }
