@@ -2031,6 +2031,7 @@ export interface operations {
                 "filter[to]"?: string;
                 "filter[waybill_number]"?: string;
                 id?: string;
+                /** @description Default: 50. */
                 limit?: number;
                 /** @description The status. */
                 status?: string;
@@ -2736,7 +2737,7 @@ export interface operations {
                 "filter[waba_id]"?: string;
                 /** @description Only templates in this language, such as en_US. */
                 language?: string;
-                /** @description How many at most; 50 without it. */
+                /** @description Default: 50. */
                 limit?: number;
                 /** @description Only templates of this name. */
                 name?: string;

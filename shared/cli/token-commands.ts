@@ -13,12 +13,12 @@ export const readExpiry = (expires: string | undefined): Date | null => {
   return expiresAt
 }
 
-/** The tokens of one tenant, or of all; `find` reads those of one tenant, without their hashes. */
-export const listTokens = async <Tables, Token>(
+/** What one tenant has, or all of them; `find` reads it of one, without secrets. */
+export const listOf = async <Tables, Row>(
   pool: pg.Pool,
   tenant: string | undefined,
-  find: (tx: TenantTransaction<Tables>, tenant: string) => Promise<Token[]>,
-): Promise<Token[]> => {
+  find: (tx: TenantTransaction<Tables>, tenant: string) => Promise<Row[]>,
+): Promise<Row[]> => {
   const tenants = tenant === undefined ? await findTenantIds(pool) : [tenant]
   const lists = await Promise.all(
     tenants.map(id => inTenant(pool, id, (tx: TenantTransaction<Tables>) => find(tx, id))),

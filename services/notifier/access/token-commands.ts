@@ -36,7 +36,7 @@ export const createTokenFor = async (
 
 /** The tokens of one tenant, or of all tenants, without their hashes. */
 export const listTokens = (pool: pg.Pool, tenant?: string) =>
-  commands.listTokens(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
+  commands.listOf(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
 
 const findTokens = (tx: Tx, tenant: string) =>
   tx

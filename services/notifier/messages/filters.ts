@@ -1,5 +1,13 @@
 import { goodText } from '@courier/shared/http/field-errors.ts'
-import { dateOrTime, type Filter, listQuery, oneOf, text, type Wanted } from '@courier/shared/http/filters.ts'
+import {
+  dateOrTime,
+  type Filter,
+  listQuery,
+  oneOf,
+  pageLimit,
+  text,
+  type Wanted,
+} from '@courier/shared/http/filters.ts'
 import { Type } from '@sinclair/typebox'
 import { messageStatuses } from '../database/tables.ts'
 import { messageIdPattern } from './insert.ts'
@@ -30,14 +38,7 @@ const filters = {
 export type MessageFilter = Wanted<typeof filters>
 
 const paging = {
-  limit: Type.Optional(
-    Type.String({
-      maxLength: 3,
-      pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$',
-      must: 'be a whole number, 1 to 200',
-      documented: { type: 'integer', minimum: 1, maximum: 200 },
-    }),
-  ),
+  limit: pageLimit,
   cursor: Type.Optional(
     Type.String({
       ...messageId,

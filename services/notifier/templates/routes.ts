@@ -1,6 +1,6 @@
 import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
 import { goodText } from '@courier/shared/http/field-errors.ts'
-import { type Filter, listQuery } from '@courier/shared/http/filters.ts'
+import { type Filter, listQuery, pageLimit } from '@courier/shared/http/filters.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -34,15 +34,7 @@ const filters = {
 
 const TemplatesQuery = listQuery(
   {
-    limit: Type.Optional(
-      Type.String({
-        maxLength: 3,
-        pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$',
-        description: 'How many at most; 50 without it.',
-        must: 'be a whole number, 1 to 200',
-        documented: { type: 'integer', minimum: 1, maximum: 200 },
-      }),
-    ),
+    limit: pageLimit,
     cursor: Type.Optional(textOf(2000, 'The next_cursor of the page before.')),
   },
   filters,

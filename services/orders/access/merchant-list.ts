@@ -1,5 +1,5 @@
 import { errorResponses } from '@courier/shared/http/errors.ts'
-import { listQuery, text } from '@courier/shared/http/filters.ts'
+import { idCursor, listQuery, pageLimit, text } from '@courier/shared/http/filters.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
@@ -38,26 +38,7 @@ const example: ListedMerchant = {
   recent_orders: 320,
 }
 
-const paging = {
-  limit: Type.Optional(
-    Type.String({
-      maxLength: 3,
-      pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$',
-      must: 'be a whole number, 1 to 200',
-      description: 'Default: 50.',
-      documented: { type: 'integer', minimum: 1, maximum: 200 },
-    }),
-  ),
-  cursor: Type.Optional(
-    Type.String({
-      maxLength: 18,
-      pattern: '^[1-9][0-9]{0,17}$',
-      must: 'be the next_cursor of a page',
-      description: '`next_cursor` of the page before.',
-    }),
-  ),
-}
-const Query = listQuery(paging, { name: text('Part of the name, in any letter case.') })
+const Query = listQuery({ limit: pageLimit, cursor: idCursor }, { name: text('Part of the name, in any letter case.') })
 
 /** The merchants of the tenant, for its staff. */
 export const merchantList: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {

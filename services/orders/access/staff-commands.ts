@@ -153,7 +153,7 @@ const change = async (
 
 /** Those of one tenant, or of all, without their passwords. */
 export const listStaff = (pool: pg.Pool, tenant?: string) =>
-  commands.listTokens(pool, tenant, async (tx: Tx, id) => {
+  commands.listOf(pool, tenant, async (tx: Tx, id) => {
     const rows = await tx
       .selectFrom('staff')
       .select([...staffColumns, 'created_at'])

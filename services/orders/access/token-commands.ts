@@ -42,7 +42,7 @@ const findTokenHolder = async (tx: Tx, tenant: string, email: string): Promise<H
 
 /** The tokens of one tenant, or of all. */
 export const listTokens = (pool: pg.Pool, tenant?: string) =>
-  commands.listTokens(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
+  commands.listOf(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
 
 /** Returns the tenant of the token. */
 export const revokeTokenById = (pool: pg.Pool, tokenId: string, by: Actor = operator()): Promise<string> =>

@@ -1,4 +1,4 @@
-import { oneOf, text } from '@courier/shared/http/filters.ts'
+import { idCursor, oneOf, pageLimit, text } from '@courier/shared/http/filters.ts'
 import { Type } from '@sinclair/typebox'
 import { requestStatuses } from '../database/tables.ts'
 import { StatusMove } from '../orders/move-schema.ts'
@@ -8,25 +8,7 @@ export const requestFilters = {
   waybill_number: text('The whole number.'),
 }
 
-export const requestPaging = {
-  limit: Type.Optional(
-    Type.String({
-      maxLength: 3,
-      pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$',
-      must: 'be a whole number, 1 to 200',
-      description: 'Default: 50.',
-      documented: { type: 'integer', minimum: 1, maximum: 200 },
-    }),
-  ),
-  cursor: Type.Optional(
-    Type.String({
-      maxLength: 18,
-      pattern: '^[1-9][0-9]{0,17}$',
-      must: 'be the next_cursor of a page',
-      description: '`next_cursor` of the page before.',
-    }),
-  ),
-}
+export const requestPaging = { limit: pageLimit, cursor: idCursor }
 
 export const RequestDecision = Type.Object(
   {

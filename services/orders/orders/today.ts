@@ -47,11 +47,16 @@ const yesterdayMilliseconds = 3_600_000
  * nothing.
  */
 export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: string) => Promise<Today>) => {
-  const earlier = new LRUCache<string, Day>({ max: 100_000 })
+  let earlier: LRUCache<string, Day> | undefined
   const current = new LRUCache<string, Today>({
     max: 10_000,
     ttl: keptMilliseconds,
-    fetchMethod: tenant => inTenant(pool, tenant, (tx: Tx) => readToday(tx, tenant, earlier)),
+    fetchMethod: tenant => {
+      // Made when it is first needed: it takes its memory at once.
+      earlier ??= new LRUCache({ max: 100_000 })
+      const known = earlier
+      return inTenant(pool, tenant, (tx: Tx) => readToday(tx, tenant, known))
+    },
   })
   return tenant => current.forceFetch(tenant)
 }

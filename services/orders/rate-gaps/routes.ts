@@ -1,4 +1,5 @@
 import { errorResponses } from '@courier/shared/http/errors.ts'
+import { pageLimit } from '@courier/shared/http/filters.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
@@ -15,15 +16,7 @@ export interface RateGapOptions {
 }
 
 const Query = Type.Object({
-  limit: Type.Optional(
-    Type.String({
-      maxLength: 3,
-      pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$',
-      must: 'be a whole number, 1 to 200',
-      description: 'Default: 50.',
-      documented: { type: 'integer', minimum: 1, maximum: 200 },
-    }),
-  ),
+  limit: pageLimit,
   days: Type.Optional(
     Type.String({
       maxLength: 2,
