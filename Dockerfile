@@ -6,7 +6,7 @@ COPY package.json package-lock.json .npmrc ./
 COPY shared/package.json shared/
 COPY services/orders/package.json services/orders/
 COPY services/notifier/package.json services/notifier/
-RUN npm ci --omit=dev --ignore-scripts --no-audit --no-fund && npm cache clean --force
+RUN npm ci --omit=dev --omit=optional --ignore-scripts --no-audit --no-fund && npm cache clean --force
 COPY shared shared
 COPY services services
 COPY portal portal

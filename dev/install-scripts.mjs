@@ -3,7 +3,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Fetches the Node of this machine's kind, which everything here runs on. */
+/** Fetches the Node of a machine for which no package is locked. */
 const node = { name: 'node', script: 'installArchSpecificPackage.js' }
 
 /** Make the links between Postgres' libraries, which a package cannot hold. */
@@ -20,8 +20,15 @@ const postgres = [
 
 export const allowed = [node, ...postgres]
 
-/** Those of the packages that are there: of Postgres' npm installs the machine's own. */
+/** The package of Node that npm installed: the machine's own where one is locked. */
+export const findNode = root => {
+  const own = `node-${process.platform}-${process.arch}`
+  return existsSync(join(root, 'node_modules', own)) ? own : node.name
+}
+
+/** Those that have to run: npm installs the machine's own package of Postgres, and often of Node. */
 export const findInstalled = root =>
   allowed
+    .filter(({ name }) => name !== node.name || findNode(root) === node.name)
     .map(({ name, script }) => ({ folder: join(root, 'node_modules', name), script }))
     .filter(({ folder, script }) => existsSync(join(folder, script)))

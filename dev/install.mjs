@@ -1,11 +1,11 @@
-// Installs the packages when the lock file changed since the last time. Plain JavaScript for any Node:
-// the one that the project runs on is itself a package.
+// Installs the packages when the lock file changed since the last time, with --omit=dev those alone that `npm start` needs.
+// Plain JavaScript for any Node: the one that the project runs on is itself a package.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { findInstalled } from './install-scripts.mjs'
+import { findInstalled, findNode } from './install-scripts.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const stamp = join(root, 'node_modules', '.courier-installed')
@@ -14,7 +14,9 @@ const lock = createHash('sha256')
   .digest('hex')
 // Under npm this program runs on the project's own Node when there is one, which `npm ci` takes away: npm's own Node stays.
 const node = process.env.npm_node_execpath ?? process.execPath
-const installed = existsSync(stamp) && readFileSync(stamp, 'utf8') === lock
+const omitsDev = process.argv.includes('--omit=dev')
+const stamped = existsSync(stamp) ? readFileSync(stamp, 'utf8') : ''
+const isComplete = stamped === `${lock} all` || (omitsDev && stamped.startsWith(lock))
 const registry = process.env.npm_config_registry ?? 'https://registry.npmjs.org/'
 const proxy = process.env.npm_config_https_proxy ?? process.env.HTTPS_PROXY ?? process.env.https_proxy
 
@@ -77,10 +79,13 @@ const run = (what, command, args, cwd) =>
     child.on('exit', status => end(status === 0 ? undefined : 'see above'))
   })
 
-if (!installed) {
+if (!isComplete) {
   say('Installing the packages (once; about a minute) ...')
   const npm = process.env.npm_execpath ? [node, process.env.npm_execpath] : ['npm']
-  const options = ['ci', '--include=dev', '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
+  // `npm ci` would take away the packages that a running `npm start` works with: the others are added to them.
+  const way = stamped.startsWith(lock) ? ['install', '--no-save'] : ['ci']
+  const kinds = [omitsDev ? '--omit=dev' : '--include=dev', '--include=optional']
+  const options = [...way, ...kinds, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const orExit = problem => {
     if (problem === undefined) return
     say(
@@ -88,12 +93,12 @@ if (!installed) {
     )
     process.exit(1)
   }
-  orExit(await run('npm ci', npm[0], [...npm.slice(1), ...options], root))
+  orExit(await run(`npm ${way[0]}`, npm[0], [...npm.slice(1), ...options], root))
   for (const { folder, script } of findInstalled(root))
     orExit(await run(`setting up ${basename(folder)}`, node, [script], folder))
-  // npm links only the programs that are there when it installs: this one came after.
+  // Both packages of Node have a program of that name: npm links only the one that is there when it installs.
   const link = join(root, 'node_modules', '.bin', 'node')
   rmSync(link, { force: true })
-  symlinkSync(join('..', 'node', 'bin', 'node'), link)
-  writeFileSync(stamp, lock)
+  symlinkSync(join('..', findNode(root), 'bin', 'node'), link)
+  writeFileSync(stamp, `${lock} ${omitsDev ? 'without dev' : 'all'}`)
 }
