@@ -16,6 +16,7 @@ interface Cell {
   name: string
   unit: string
   unitsPerRequest: number
+  isOfNotifier?: boolean
   measure: (version: Version) => Promise<Measure>
 }
 
@@ -41,7 +42,7 @@ export const compareWithCommit = async (
 }
 
 /** Until the compiler has seen enough. */
-const warmUpSeconds = 3
+export const warmUpSeconds = 3
 
 const summaryOf = (what: string, commit: string, row: TableRow): TableRow => {
   const names = ['units/s', `${commit}/s`, `ratio to ${commit}`, 'Node us', `${commit} Node us`]
@@ -49,7 +50,7 @@ const summaryOf = (what: string, commit: string, row: TableRow): TableRow => {
   return { what, ...Object.fromEntries(columns.map(name => [name, row[name] ?? null])) }
 }
 
-const cellsOf = (names: readonly string[], options: BenchOptions, apiUrl: string, load: Load): Cell[] => {
+export const cellsOf = (names: readonly string[], options: BenchOptions, apiUrl: string, load: Load): Cell[] => {
   const { batches = [1, 100, 1000], connections } = options
   const cells: Record<string, Cell[]> = {
     bulk: batches.flatMap(batch =>
@@ -87,6 +88,7 @@ const queueCell = (apiUrl: string, latency: number): Cell => ({
   name: `queue, responses after ${latency} ms`,
   unit: 'units',
   unitsPerRequest: 1,
+  isOfNotifier: true,
   measure: async ({ notifier: { superuser }, notifierUrl: url }) => {
     let perSecond = 500
     return async seconds => {

@@ -10,6 +10,7 @@ import { footprint } from './footprint.ts'
 import { growth } from './growth.ts'
 import { notifier } from './notifier.ts'
 import { read } from './read.ts'
+import { printTimelines } from './timeline.ts'
 
 const benches: Record<string, Bench> = { bulk, read, changes, notifier, growth, footprint }
 
@@ -25,6 +26,7 @@ ${Object.entries(benches)
   --connections N,N     only these numbers of connections; notifier: of messages on their way at once
   --million N           growth: how many million orders are filled in (default 20)
   --against COMMIT      bulk, read, notifier: the services beside those of that commit, in turn
+  --timeline            bulk, read, notifier: a second of each in windows of 20 ms: what had the cores, what waited
   --profile FOLDER      writes a CPU profile of the service into FOLDER (slows it)
   --json                prints JSON
 
@@ -48,7 +50,7 @@ const readArguments = () => {
   const flag = { type: 'boolean', default: false } as const
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { ...texts, json: flag, help: flag },
+    options: { ...texts, json: flag, timeline: flag, help: flag },
   })
   const unknown = positionals.filter(name => !Object.hasOwn(benches, name))
   if (unknown.length > 0)
@@ -91,8 +93,9 @@ const printTables = (whole: TableRow[]): void => {
 }
 
 await runTool(async cleanUps => {
-  const { names, options, json, against, help: isHelp } = readArguments()
+  const { names, options, json, against, timeline, help: isHelp } = readArguments()
   if (isHelp) return print(help)
+  if (timeline) return printTimelines(names, options, cleanUps)
   if (against !== undefined) {
     const rows = await compareWithCommit(against, names, options, cleanUps)
     return json ? printJson(rows) : printTable(rows, '')

@@ -12,6 +12,7 @@ export interface ServiceOptions {
 
 export interface Service {
   url: string
+  pid: number
   /** From the start of the process until it was ready. */
   readySeconds: number
 }
@@ -35,5 +36,5 @@ export const startService = async (options: ServiceOptions, cleanUps: AsyncDispo
   })
   service.start()
   await service.ready()
-  return { url: service.url, readySeconds: (performance.now() - start) / 1000 }
+  return { url: service.url, pid: service.pid ?? 0, readySeconds: (performance.now() - start) / 1000 }
 }

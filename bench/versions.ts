@@ -65,8 +65,8 @@ export const checkOut = async (commit: string, cleanUps: AsyncDisposableStack): 
 export interface Version {
   ordersUrl: string
   notifierUrl: string
-  orders: EmptiedGround
-  notifier: Pick<EmptiedGround, 'superuser'>
+  orders: EmptiedGround & { pid: number }
+  notifier: Pick<EmptiedGround, 'superuser'> & { pid: number }
 }
 
 /** Everything goes through the version's own operator's commands: only these and HTTP must be the same in both. */
@@ -93,8 +93,8 @@ const startOrders = async (folder: string, cleanUps: AsyncDisposableStack, profi
   const file = join(folder, 'services/orders/main.ts')
   const service = { file, portSetting: 'ORDERS_PORT', environment: { ...environment, ...settings }, profileFolder }
   const headers = { authorization: `Bearer ${token}`, 'x-tenant': tenant.id, 'content-type': 'application/json' }
-  const { url } = await startService(service, cleanUps)
-  return { ordersUrl: url, orders: { headers, superuser, tablesBeside: ['order_events', 'outbox'] } }
+  const { url, pid } = await startService(service, cleanUps)
+  return { ordersUrl: url, orders: { pid, headers, superuser, tablesBeside: ['order_events', 'outbox'] } }
 }
 
 const startNotifier = async (
@@ -117,11 +117,11 @@ const startNotifier = async (
   await applyChannel(admin, cleanUps)
   await superuser.query('update channels set rate = 1000000')
   const file = join(folder, 'services/notifier/main.ts')
-  const { url } = await startService(
+  const { url, pid } = await startService(
     { file, portSetting: 'NOTIFIER_PORT', environment: settings, profileFolder },
     cleanUps,
   )
-  return { notifierUrl: url, notifier: { superuser } }
+  return { notifierUrl: url, notifier: { pid, superuser } }
 }
 
 const applyChannel = async (admin: (...words: string[]) => Promise<unknown>, cleanUps: AsyncDisposableStack) => {

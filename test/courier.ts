@@ -47,7 +47,7 @@ export const phoneOf = async (simulator: string, digits: string): Promise<PhoneM
   return body.data.reverse()
 }
 
-/** The value once `isSo`, else an error that shows the last one. */
+/** The value once `isSo`, else an error that shows the beginning of the last one. */
 export const eventually = async <Value>(
   what: string,
   poll: () => Promise<Value>,
@@ -58,7 +58,8 @@ export const eventually = async <Value>(
   for (;;) {
     const value = await poll()
     if (isSo(value)) return value
-    if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}: ${JSON.stringify(value)}`)
+    if (performance.now() > end)
+      throw new Error(`not within ${seconds} s: ${what}: ${JSON.stringify(value)?.slice(0, 2_000)}`)
     await delay(100)
   }
 }
