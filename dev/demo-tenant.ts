@@ -1,0 +1,110 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Applied } from '@courier/shared/cli/changes.ts'
+import { poolOf } from '@courier/shared/cli/operator-commands.ts'
+import { loadConfigOrExit } from '@courier/shared/config.ts'
+import { Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import * as notifierTokens from '../services/notifier/access/token-commands.ts'
+import { readKeyring } from '../services/notifier/channels/vault.ts'
+import * as notifier from '../services/notifier/config.ts'
+import { applyFile } from '../services/notifier/provisioning/apply.ts'
+import { checkFile as checkNotifierFile, type TenantConfig } from '../services/notifier/provisioning/check-file.ts'
+import { addStaff, listStaff } from '../services/orders/access/staff-commands.ts'
+import * as ordersTokens from '../services/orders/access/token-commands.ts'
+import * as orders from '../services/orders/config.ts'
+import { applyTenant } from '../services/orders/provisioning/apply.ts'
+import { checkFile as checkTenantFile } from '../services/orders/provisioning/check-file.ts'
+import { root } from './settings.ts'
+
+export interface Token {
+  id: string
+  token: string
+}
+
+/** Of the demo's first merchant, and of staff of either service. */
+export interface Tokens {
+  merchant: Token
+  staff: Token
+  portal: Token
+}
+
+const readExample = async (file: string) => JSON.parse(await readFile(join(root, 'examples', file), 'utf8'))
+
+/** The first merchant of examples/demo-tenant.json. */
+export const readDemoMerchant = async (): Promise<{ email: string; password: string }> =>
+  (await readExample('demo-tenant.json')).merchants[0]
+
+/** A token for each holder: those that are there stay. */
+const provide = async <Name extends keyof Tokens>(
+  listed: readonly { token_id: string; revoked_at: Date | string | null }[],
+  kept: Tokens | undefined,
+  create: Record<Name, () => Promise<Token>>,
+) => {
+  const isLive = (token: Token) => listed.some(row => row.token_id === token.id && !row.revoked_at)
+  const tokens: Partial<Record<Name, Token>> = {}
+  for (const name of Object.keys(create) as Name[]) {
+    const token = kept?.[name]
+    tokens[name] = token && isLive(token) ? token : await create[name]()
+  }
+  return tokens as Record<Name, Token>
+}
+
+/** Throws what is wrong with an example file. */
+const applied = (file: string, result: Applied): void => {
+  if (result.kind === 'refused') throw new Error(`examples/${file}: ${JSON.stringify(result.errors)}`)
+}
+
+const tenant = 'demo'
+const staff = 'Demo portal'
+const settings = () =>
+  loadConfigOrExit(
+    Type.Object({ ...orders.databaseSettings, ...notifier.databaseSettings, ...notifier.credentialSettings }),
+    process.env,
+  )
+const inOrders = poolOf('demo', () => orders.databaseOf(settings()))
+const inNotifier = poolOf('demo', () => ({ url: settings().NOTIFIER_DATABASE_URL }))
+
+/** As the operator's commands do, in this process: each of them would be a start of its own. */
+export const loadOrders = (kept: Tokens | undefined) =>
+  inOrders(async pool => {
+    const listed = await ordersTokens.listTokens(pool)
+    if (listed.length === 0) {
+      const checked = checkTenantFile(await readExample('demo-tenant.json'))
+      applied('demo-tenant.json', checked.kind === 'refused' ? checked : await applyTenant(pool, checked.file, false))
+    }
+    await provideStaff(pool)
+    const { email: merchant } = await readDemoMerchant()
+    return provide(listed, kept, {
+      merchant: () => ordersTokens.createTokenFor(pool, { tenant, merchant }),
+      staff: () => ordersTokens.createTokenFor(pool, { tenant, staff }),
+    })
+  })
+
+export const loadNotifier = (kept: Tokens | undefined) =>
+  inNotifier(async pool => {
+    const listed = await notifierTokens.listTokens(pool)
+    if (listed.length === 0) {
+      const checked = checkNotifierFile(await readExample('demo-notifier.json'), process.env)
+      const apply = (file: TenantConfig) => applyFile(pool, readKeyring(settings().CREDENTIALS_KEYS), file, false)
+      applied('demo-notifier.json', checked.kind === 'refused' ? checked : await apply(checked.file))
+    }
+    return provide(listed, kept, { portal: () => notifierTokens.createTokenFor(pool, { tenant, staff }) })
+  })
+
+/** The demo's staff, one for each role. The password is public: it protects nothing. */
+export const demoPassword = 'courier-demo'
+const demoStaff = [
+  { role: 'viewer', name: 'Saman Fernando' },
+  { role: 'dispatcher', name: 'Nimali Silva' },
+  { role: 'messenger', name: 'Tharindu Jayasuriya' },
+  { role: 'admin', name: 'Dilani Perera' },
+]
+export const demoEmail = (role: string): string => `${role}@courier.example`
+
+/** Those who are there keep their roles and passwords. */
+const provideStaff = async (pool: pg.Pool): Promise<void> => {
+  const listed = await listStaff(pool, tenant)
+  const missing = demoStaff.filter(({ role }) => !listed.some(row => row.email === demoEmail(role)))
+  await Promise.all(missing.map(one => addStaff(pool, { tenant, email: demoEmail(one.role), ...one }, demoPassword)))
+}
