@@ -20,7 +20,7 @@ interface Watched {
 }
 
 /** What threads and processes had done until now: CPU in ns, calls that write. */
-interface Sample {
+export interface Sample {
   readonly at: number
   readonly loop: number
   /** Ready to run, without a core. */
