@@ -96,18 +96,14 @@ export const orderJoins = [
 /** The newest edits of an order that are shown. */
 export const maxEdits = 50
 
-type Event = [status: string, time: string, staff: string | null, note: string | null, actor: 'customer' | null]
-type Edit = [fields: string[], time: string, staff: string | null, reason: string | null, actor: 'customer' | null]
-
-/** An order without names. Times are without the zeros at their end. */
+/** An order without names, `status` being a key. Times are without the zeros at their end. */
 interface FoundOrder extends pg.QueryResultRow {
   /** Of the catalogue, in the same snapshot. */
   version: string
   merchant_id: string
-  status_key: string
   created_at: string
-  timeline: Event[]
-  edits: Edit[]
+  timeline: (Omit<EventRow, 'status'> & { status: string })[]
+  edits: EditRow[]
 }
 
 const utc = (column: string): string => `${column} at time zone 'UTC'`
@@ -116,14 +112,14 @@ const statement = `
   select (select version from tenants where tenant_id = $1) as version,
     waybill_number, order_no, merchant_id, business_id as merchant_business_id, origin_city_id, destination_city_id,
     customer_name, customer_address, customer_phone, customer_secondary_phone, customer_email,
-    cod, weight, description, remark, delivery_charge::float8 as delivery_charge, status_key,
+    cod, weight, description, remark, delivery_charge::float8 as delivery_charge, status_key as status,
     to_json(${utc('created_at')}) as created_at, (
-      select coalesce(json_agg(json_build_array(event.status_key, ${utc('event.happened_at')}, event.staff_name,
-        event.note, event.actor) order by event.event_id desc), '[]')
+      select coalesce(json_agg(json_build_object('status', event.status_key, 'happened_at', ${utc('event.happened_at')},
+        'staff_name', event.staff_name, 'note', event.note, 'actor', event.actor) order by event.event_id desc), '[]')
       from order_events event where event.tenant_id = $1 and event.waybill_number = orders.waybill_number
     ) as timeline, (
-      select coalesce(json_agg(json_build_array(edit.fields, ${utc('edit.edited_at')}, edit.staff_name,
-        edit.reason, edit.actor) order by edit.edit_id desc), '[]')
+      select coalesce(json_agg(json_build_object('fields', edit.fields, 'edited_at', ${utc('edit.edited_at')},
+        'staff_name', edit.staff_name, 'reason', edit.reason, 'actor', edit.actor) order by edit.edit_id desc), '[]')
       from (
         select * from order_edits where tenant_id = $1 and waybill_number = orders.waybill_number
         order by edit_id desc limit ${maxEdits}
@@ -133,13 +129,15 @@ const statement = `
 
 const isoOf = (time: string): string => `${time.padEnd(20, '.').padEnd(26, '0')}Z`
 
-const toTracked = (row: FoundOrder, names: Names): TrackedOrder => {
-  const { merchant_id, merchant_business_id, origin_city_id, destination_city_id, status_key } = row
+/** The name of a status that is no longer in the set is its key. */
+const statusOf = ({ statuses }: Names, key: string): StatusLabel =>
+  statuses.get(key) ?? { key, name: key, color: 'secondary' }
+
+const toOrder = (row: FoundOrder, names: Names) => {
+  const { merchant_id, merchant_business_id, origin_city_id, destination_city_id } = row
   const origin = names.cities.get(origin_city_id)
   const destination = names.cities.get(destination_city_id)
-  // The name of a status that is no longer in the set is its key.
-  const statusOf = (key: string) => names.statuses.get(key) ?? { key, name: key, color: 'secondary' }
-  const order = {
+  return {
     waybill_number: row.waybill_number,
     order_no: row.order_no,
     merchant: { id: Number(merchant_id), name: names.merchants.get(Number(merchant_id)) ?? null },
@@ -162,28 +160,21 @@ const toTracked = (row: FoundOrder, names: Names): TrackedOrder => {
     remark: row.remark,
     delivery_charge: row.delivery_charge,
     currency: names.currency,
-    status: statusOf(status_key),
+    status: statusOf(names, row.status),
     created_at: isoOf(row.created_at),
   }
-  return {
-    order: order as OrderRow,
-    company: names.company,
-    timeline: row.timeline.map(([key, time, staff_name, note, actor]) => ({
-      status: statusOf(key),
-      happened_at: isoOf(time),
-      staff_name,
-      note,
-      actor,
-    })),
-    edits: row.edits.map(([fields, time, staff_name, reason, actor]) => ({
-      fields,
-      edited_at: isoOf(time),
-      staff_name,
-      reason,
-      actor,
-    })),
-  }
 }
+
+const toTracked = (row: FoundOrder, names: Names): TrackedOrder => ({
+  order: toOrder(row, names) as OrderRow,
+  company: names.company,
+  timeline: row.timeline.map(event => ({
+    ...event,
+    status: statusOf(names, event.status),
+    happened_at: isoOf(event.happened_at),
+  })),
+  edits: row.edits.map(edit => ({ ...edit, edited_at: isoOf(edit.edited_at) })),
+})
 
 /** Waybill numbers are printable ASCII. Postgres refuses some other text. */
 export const isWaybill = /^[\x21-\x7e]{1,50}$/
