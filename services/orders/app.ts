@@ -27,6 +27,7 @@ import { createWaybillNumbers } from './booking/waybill-numbers.ts'
 import { createCatalogues } from './catalogue/catalogue.ts'
 import { createLists } from './catalogue/lists.ts'
 import { countLoads, watchCatalogues } from './catalogue/metrics.ts'
+import { createNames } from './catalogue/names.ts'
 import { createPlaceIndexes } from './catalogue/place-index.ts'
 import { resolving } from './catalogue/place-routes.ts'
 import { catalogueLists, catalogueRows } from './catalogue/routes.ts'
@@ -170,14 +171,14 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const gaps = createRateGaps(pool, logger)
   app.addHook('onClose', () => gaps.close())
   const findCaller = createTokenReader(pool)
-  const findOrder = createOrderFinder(pool)
   const openWholeList = createWholeLists(pool)
   const listBytes = Math.floor(limits.catalogueBytes / 4)
   const listsOf = createLists(listBytes)
   const indexBytes = Math.ceil(limits.catalogueBytes / 8)
   const nextSlice = createSlices()
   const placeIndexOf = createPlaceIndexes(indexBytes, nextSlice)
-  const catalogues = createCatalogues(pool, limits.catalogueBytes - listBytes - indexBytes, countLoads(registry))
+  const findOrder = createOrderFinder(pool, createNames(pool, indexBytes))
+  const catalogues = createCatalogues(pool, limits.catalogueBytes - listBytes - 2 * indexBytes, countLoads(registry))
   watchCatalogues(catalogues, registry)
   const numbers = createWaybillNumbers(pool)
   const writeBatch = createBatchWriter(pool, limits.tracer)

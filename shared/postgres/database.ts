@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
+import { TenantQuery } from './tenant-query.ts'
 import { inTenantShare } from './tenant-share.ts'
 
 export interface PoolOptions {
@@ -137,38 +138,47 @@ export const inTransaction = async <Tables, Result>(
   }
 }
 
-/**
- * Runs one query in a read-only transaction of `tenant`, in one round trip: its commit is sent along, since nothing depends on
- * the result. Returns the rows.
- */
+/** Runs one query in a read-only transaction of `tenant`, in one round trip: nothing depends on the result. Returns the rows. */
 export const readInTenant = <Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   tenant: string,
   query: pg.QueryConfig,
-): Promise<Row[]> => inTenantShare(pool, tenant, () => read(pool, tenant, query))
+): Promise<Row[]> =>
+  inTenantShare(pool, tenant, async () => {
+    const client = await pool.connect()
+    sendTogether(client)
+    try {
+      const result = await (isCitus(pool) ? readOnCitus(pool, client, tenant, query) : read(client, tenant, query))
+      client.release()
+      return result.rows as Row[]
+    } catch (error) {
+      closeIfSilent(pool, error as Error)
+      client.release(error as Error)
+      throw error
+    }
+  })
 
-const read = async <Row extends pg.QueryResultRow>(
-  pool: pg.Pool,
-  tenant: string,
-  query: pg.QueryConfig,
-): Promise<Row[]> => {
-  const client = await pool.connect()
-  sendTogether(client)
-  try {
-    const [, { rows }] = await Promise.all([
-      begin(pool, client, 'begin read only', ofTenant(tenant)).catch(error => {
-        closeIfSilent(pool, error)
-        throw error
-      }),
-      client.query<Row>(query),
-      client.query('commit'),
-    ])
-    client.release()
-    return rows
-  } catch (error) {
-    await abandon(client)
-    throw error
-  }
+const read = (client: pg.PoolClient, tenant: string, query: pg.QueryConfig): Promise<pg.QueryResult> =>
+  new Promise((resolve, reject) => {
+    const silence = setTimeout(() => streamOf(client).destroy(new Error('query read timeout')), silentMilliseconds)
+    const { 'app.tenant': name = '' } = ofTenant(tenant)
+    const reading = new TenantQuery(
+      name,
+      query,
+      () => clearTimeout(silence),
+      (error, result) => {
+        clearTimeout(silence)
+        if (error) reject(error)
+        else resolve(result)
+      },
+    )
+    client.query(reading)
+  })
+
+const readOnCitus = async (pool: pg.Pool, client: pg.PoolClient, tenant: string, query: pg.QueryConfig) => {
+  const opening = begin(pool, client, 'begin read only', ofTenant(tenant))
+  const [, result] = await Promise.all([opening, client.query(query), client.query('commit')])
+  return result
 }
 
 /** A read-only transaction of a tenant in which all statements see the same rows. It holds a connection until it is closed. */
@@ -200,6 +210,8 @@ export const openSnapshot = async <Tables>(
   }
 }
 
+const isCitus = ({ options }: pg.Pool): boolean => Boolean((options as { isCitus?: boolean }).isCitus)
+
 /** Settings of Postgres that last until the transaction ends. */
 type LocalSettings = Readonly<Record<string, string>>
 
@@ -213,7 +225,7 @@ const ofTenant = (tenant: string): LocalSettings => ({ 'app.tenant': tenant === 
  */
 const begin = (pool: pg.Pool, client: pg.PoolClient, beginning: string, settings: LocalSettings): Promise<unknown> => {
   const entries = Object.entries(settings).map(([name, value]) => [name, pg.escapeLiteral(value)] as const)
-  if ((pool.options as { isCitus?: boolean }).isCitus)
+  if (isCitus(pool))
     return Promise.all(
       [beginning, ...entries.map(([name, value]) => `set local ${name} = ${value}`)].map(text => client.query(text)),
     )

@@ -30,6 +30,16 @@ t.test('tenants never share a statement', async t => {
   )
 })
 
+t.test('many requests of one turn are divided evenly', async t => {
+  const { asked, find } = lengths()
+  const rows = await Promise.all(Array.from({ length: 65 }, (_, index) => find('demo', `name ${index}`)))
+  t.equal(rows.filter(Boolean).length, 65)
+  t.strictSame(
+    asked.map(({ names }) => names.length),
+    [33, 32],
+  )
+})
+
 t.test('requests that arrive meanwhile share the next statement, a hundred at most', async t => {
   const { asked, find } = lengths()
   const first = find('demo', 'first')

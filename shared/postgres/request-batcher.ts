@@ -2,8 +2,8 @@
 export interface Batching<Item, Result> {
   /** Handles a batch; resolves to one result per item, in their order. When it rejects, every item of the batch fails. */
   readonly run: (key: string, items: readonly Item[]) => Promise<readonly Result[]>
-  /** How many of the waiting items go into the next batch, the oldest first. */
-  readonly take: (waiting: readonly Item[]) => number
+  /** How many of the waiting items go into the next batch, the oldest first; so many batches of the key are running. */
+  readonly take: (waiting: readonly Item[], running: number) => number
   /** How many batches of a key may run at once while these items wait. */
   readonly lanes: (waiting: readonly Item[]) => number
   /** Items that waited this long, as behind a batch that waits for a lock, may use this many lanes. */
@@ -28,7 +28,7 @@ export const batchRequests = <Item, Result>(batching: Batching<Item, Result>) =>
   const queues = new Map<string, Queue<Item, Result>>()
 
   const run = async (key: string, queue: Queue<Item, Result>): Promise<void> => {
-    const count = Math.max(1, batching.take(queue.items))
+    const count = Math.max(1, batching.take(queue.items, queue.running))
     const items = queue.items.splice(0, count)
     const waiters = queue.waiters.splice(0, count)
     clearTimeout(queue.patience)
@@ -89,8 +89,13 @@ export const countWithin = <Item>(items: readonly Item[], limit: number, sizeOf:
 /** Concurrent statements of one tenant, and names in one statement. */
 const readLanes = 2
 const namesPerRead = 100
+/** So few cost one statement less than two. */
+const namesUndivided = 16
 
-/** Batches look-ups of single rows by name; `read` returns the rows found, by name. */
+/**
+ * Batches look-ups of single rows by name; `read` returns the rows found, by name. Free lanes divide what waits: each reads while the
+ * rows of the other are sent.
+ */
 export const batchReads = <Row>(
   read: (tenant: string, names: readonly string[]) => Promise<ReadonlyMap<string, Row>>,
 ): ((tenant: string, name: string) => Promise<Row | undefined>) =>
@@ -99,6 +104,7 @@ export const batchReads = <Row>(
       const rows = await read(tenant, [...new Set(names)])
       return names.map(name => rows.get(name))
     },
-    take: () => namesPerRead,
+    take: ({ length }, running) =>
+      Math.min(namesPerRead, Math.max(namesUndivided, Math.ceil(length / (readLanes - running)))),
     lanes: () => readLanes,
   })

@@ -1,13 +1,8 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import { batchReads } from '@courier/shared/postgres/request-batcher.ts'
 import type pg from 'pg'
+import type { Names, NamesOf, StatusLabel } from '../catalogue/names.ts'
 import type { ChangeActor } from '../database/tables.ts'
-
-export interface StatusLabel {
-  key: string
-  name: string
-  color: string
-}
 
 /** An order as the merchant wrote it, with the names of what it refers to. Times are ISO 8601, UTC, in microseconds. */
 export interface OrderRow {
@@ -101,23 +96,85 @@ export const orderJoins = [
 /** The newest edits of an order that are shown. */
 export const maxEdits = 50
 
+/** An order without names, `status` being a key. Times are without the zeros at their end. */
+interface FoundOrder extends pg.QueryResultRow {
+  /** Of the catalogue, in the same snapshot. */
+  version: string
+  merchant_id: string
+  created_at: string
+  timeline: (Omit<EventRow, 'status'> & { status: string })[]
+  edits: EditRow[]
+}
+
+const utc = (column: string): string => `${column} at time zone 'UTC'`
+
 const statement = `
-  select ${orderColumns}, (
-    select coalesce(json_agg(json_build_object('status', ${label('event.status_key', 'event_status')},
-      'happened_at', ${isoTime('event.happened_at')}, 'staff_name', event.staff_name, 'note', event.note,
-      'actor', event.actor)
-      order by event.event_id desc), '[]')
-    from order_events event ${named('statuses', 'event_status', 'status_key', 'event.status_key')}
-    where event.tenant_id = $1 and event.waybill_number = o.waybill_number
-  ) as timeline, (
-    select coalesce(json_agg(json_build_object('fields', edit.fields, 'edited_at', ${isoTime('edit.edited_at')},
-      'staff_name', edit.staff_name, 'reason', edit.reason, 'actor', edit.actor) order by edit.edit_id desc), '[]')
-    from (
-      select * from order_edits where tenant_id = $1 and waybill_number = o.waybill_number order by edit_id desc limit ${maxEdits}
-    ) edit
-  ) as edits, tenant.name as company
-  from orders o ${orderJoins}
-  where o.tenant_id = $1 and o.waybill_number = any($2::text[])`
+  select (select version from tenants where tenant_id = $1) as version,
+    waybill_number, order_no, merchant_id, business_id as merchant_business_id, origin_city_id, destination_city_id,
+    customer_name, customer_address, customer_phone, customer_secondary_phone, customer_email,
+    cod, weight, description, remark, delivery_charge::float8 as delivery_charge, status_key as status,
+    to_json(${utc('created_at')}) as created_at, (
+      select coalesce(json_agg(json_build_object('status', event.status_key, 'happened_at', ${utc('event.happened_at')},
+        'staff_name', event.staff_name, 'note', event.note, 'actor', event.actor) order by event.event_id desc), '[]')
+      from order_events event where event.tenant_id = $1 and event.waybill_number = orders.waybill_number
+    ) as timeline, (
+      select coalesce(json_agg(json_build_object('fields', edit.fields, 'edited_at', ${utc('edit.edited_at')},
+        'staff_name', edit.staff_name, 'reason', edit.reason, 'actor', edit.actor) order by edit.edit_id desc), '[]')
+      from (
+        select * from order_edits where tenant_id = $1 and waybill_number = orders.waybill_number
+        order by edit_id desc limit ${maxEdits}
+      ) edit
+    ) as edits
+  from orders where tenant_id = $1 and waybill_number = any($2::text[])`
+
+const isoOf = (time: string): string => `${time.padEnd(20, '.').padEnd(26, '0')}Z`
+
+/** The name of a status that is no longer in the set is its key. */
+const statusOf = ({ statuses }: Names, key: string): StatusLabel =>
+  statuses.get(key) ?? { key, name: key, color: 'secondary' }
+
+const toOrder = (row: FoundOrder, names: Names) => {
+  const { merchant_id, merchant_business_id, origin_city_id, destination_city_id } = row
+  const origin = names.cities.get(origin_city_id)
+  const destination = names.cities.get(destination_city_id)
+  return {
+    waybill_number: row.waybill_number,
+    order_no: row.order_no,
+    merchant: { id: Number(merchant_id), name: names.merchants.get(Number(merchant_id)) ?? null },
+    merchant_business_id,
+    merchant_business_name: names.businesses.get(merchant_business_id) ?? null,
+    origin_city_id,
+    origin_city_name: origin?.name ?? null,
+    origin_state_name: origin?.state ?? null,
+    destination_city_id,
+    destination_city_name: destination?.name ?? null,
+    destination_state_name: destination?.state ?? null,
+    customer_name: row.customer_name,
+    customer_address: row.customer_address,
+    customer_phone: row.customer_phone,
+    customer_secondary_phone: row.customer_secondary_phone,
+    customer_email: row.customer_email,
+    cod: row.cod,
+    weight: row.weight,
+    description: row.description,
+    remark: row.remark,
+    delivery_charge: row.delivery_charge,
+    currency: names.currency,
+    status: statusOf(names, row.status),
+    created_at: isoOf(row.created_at),
+  }
+}
+
+const toTracked = (row: FoundOrder, names: Names): TrackedOrder => ({
+  order: toOrder(row, names) as OrderRow,
+  company: names.company,
+  timeline: row.timeline.map(event => ({
+    ...event,
+    status: statusOf(names, event.status),
+    happened_at: isoOf(event.happened_at),
+  })),
+  edits: row.edits.map(edit => ({ ...edit, edited_at: isoOf(edit.edited_at) })),
+})
 
 /** Waybill numbers are printable ASCII. Postgres refuses some other text. */
 export const isWaybill = /^[\x21-\x7e]{1,50}$/
@@ -134,13 +191,12 @@ export type FindOrder = (
 ) => Promise<TrackedOrder | undefined>
 
 /** A read is one round trip and one prepared statement, which concurrent reads share. */
-export const createOrderFinder = (pool: pg.Pool): FindOrder => {
+export const createOrderFinder = (pool: pg.Pool, namesOf: NamesOf): FindOrder => {
   const find = batchReads(async (tenant, waybills) => {
     const query = { name: 'find_tracked_orders', text: statement, values: [tenant, waybills] }
-    const rows = await readInTenant<OrderRow & Omit<TrackedOrder, 'order'>>(pool, tenant, query)
-    return new Map(
-      rows.map(({ timeline, edits, company, ...order }) => [order.waybill_number, { order, company, timeline, edits }]),
-    )
+    const rows = await readInTenant<FoundOrder>(pool, tenant, query)
+    const names = rows[0] && (await namesOf(tenant, rows[0].version))
+    return new Map(names ? rows.map(row => [row.waybill_number, toTracked(row, names)]) : [])
   })
   return async (tenant, waybill, merchantId = null) => {
     const found = isWaybill.test(waybill) ? await find(tenant, waybill) : undefined

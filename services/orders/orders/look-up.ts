@@ -1,6 +1,7 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import { isoTime, label, named, type StatusLabel } from './find-order.ts'
+import type { StatusLabel } from '../catalogue/names.ts'
+import { isoTime, label, named } from './find-order.ts'
 
 /** Merchants may give several orders one number: of each the newest are found. */
 export const maxPerOrderNo = 10

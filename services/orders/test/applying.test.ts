@@ -1,7 +1,8 @@
 import t from 'tap'
+import { createOrders } from '../app.ts'
 import type { TenantFile } from '../provisioning/tenant-file.ts'
 import { build } from './build.ts'
-import { tenantFile } from './tenant.ts'
+import { batch, tenantFile } from './tenant.ts'
 
 t.test('of two concurrent first applies the later one sees what the other created', async t => {
   const { apply, rows } = await build(t)
@@ -30,4 +31,27 @@ t.test('a session may read the list of tenants and change its own row alone', as
   t.equal((await client.query(`update tenants set name = 'mine' where tenant_id = 'demo'`)).rowCount, 0)
   t.equal((await client.query(`update tenants set name = 'mine'`)).rowCount, 1)
   t.same(await rows(`select tenant_id from tenants where name = 'mine'`), [{ tenant_id: 'other' }])
+})
+
+t.test('new names are in the next read of every process, also of what is deactivated', async t => {
+  const { apply, app, bulk, ordersOptions, token } = await build(t)
+  const other = await createOrders(ordersOptions)
+  t.teardown(() => other.app.close())
+  const [waybill] = (await bulk(batch())).body.data
+  const read = async (by: typeof app) => {
+    const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo' }
+    const order = (await by.inject({ url: `/api/public/merchant/order/${waybill}`, headers })).json().data
+    const { merchant, merchant_business_name, origin_city_name, destination_city_name, destination_state_name } = order
+    return [merchant.name, merchant_business_name, origin_city_name, destination_city_name, destination_state_name]
+  }
+  const before = ['Lanka Shoes', 'Lanka Shoes Online', 'Kotte', 'Galle', 'Galle']
+  t.strictSame(await Promise.all([read(app), read(other.app)]), [before, before])
+  const text = JSON.stringify(tenantFile())
+    .replace('Lanka Shoes Online', 'Shoes')
+    .replace('Kotte', 'Sri Jayawardenepura')
+  const renamed: TenantFile = JSON.parse(text)
+  renamed.states[1]?.cities.shift()
+  t.equal((await apply(renamed)).kind, 'applied')
+  const after = ['Lanka Shoes', 'Shoes', 'Sri Jayawardenepura', 'Galle', 'Galle']
+  t.strictSame(await Promise.all([read(app), read(other.app)]), [after, after])
 })

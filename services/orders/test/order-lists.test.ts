@@ -311,6 +311,8 @@ t.test('a list is counted up to 10,000, and goes on by cursor', async t => {
   const { get } = await openLargeCounter(t)
   const { body } = await get('/order?per_page=1000&page=10')
   t.strictSame([body.meta.total, body.meta.last_page, body.data.length, body.links.next], [10_000, 10, 1000, null])
+  t.equal((await get('/order')).body.meta.total, 10_000, 'again')
+  t.equal((await get('/order?created_from=2999-01-01')).body.meta.total, 0)
   const next = await get(`/order?per_page=1000&cursor=${body.meta.next_cursor}`)
   t.equal(next.body.data.length, 101)
   t.strictSame([next.body.meta.next_cursor, next.body.links.next], [null, null])
