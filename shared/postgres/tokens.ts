@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto'
+import { hash, randomBytes } from 'node:crypto'
 import { crc32 } from 'node:zlib'
 import { type RawBuilder, sql } from 'kysely'
 import type { AnyTransaction } from './database.ts'
@@ -28,7 +28,7 @@ export const mayBeToken = (token: string): boolean => {
 }
 
 /** Unsalted: a token has 256 bits of entropy. */
-export const hashToken = (token: string): Buffer => createHash('sha256').update(token).digest()
+export const hashToken = (token: string): Buffer => hash('sha256', token, 'buffer')
 
 /** The columns of `tokens` that both services have. */
 export interface LiveToken {
