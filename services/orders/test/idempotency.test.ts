@@ -208,7 +208,7 @@ t.test('keys are looked up one by one, also by a plan that was made when there w
     client.query = ((config: { text: string }, ...rest: []) => {
       if (/insert into orders/.test(config.text)) writing = config.text
       return query(config as never, ...rest)
-    }) as typeof client.query
+    }) as unknown as typeof client.query
   })
   const { app } = await createOrders({ ...ordersOptions, pool })
   t.teardown(() => app.close())
