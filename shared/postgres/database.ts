@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
+import { Opening } from './opening.ts'
 import { inTenantShare } from './tenant-share.ts'
 
 export interface PoolOptions {
@@ -217,69 +218,9 @@ const begin = (pool: pg.Pool, client: pg.PoolClient, beginning: string, settings
     return Promise.all([beginning, ...locals].map(text => client.query(text)))
   }
   return new Promise((resolve, reject) => {
-    client.query(new Opening(beginning, settings, error => (error ? reject(error) : resolve(undefined))) as never)
+    const opening = new Opening(beginning, settings, error => (error ? reject(error) : resolve(undefined)))
+    client.query(Object.assign(opening, { query_timeout: silentMilliseconds }) as unknown as pg.QueryConfig)
   })
-}
-
-/** What pg's types leave out of a connection. */
-interface Wire {
-  readonly stream: Socket
-  /** The texts of prepared statements by name. */
-  readonly parsedStatements: Record<string, string>
-  parse(message: { name: string; text: string }): void
-  bind(message: { statement: string; values: readonly string[] }): void
-  execute(message: object): void
-  sync(): void
-}
-
-interface PgQuery {
-  submit(wire: Wire): void
-  handleDataRow(): void
-  handleCommandComplete(): void
-  handleError(error: Error, wire: Wire): void
-}
-const { Query } = pg as unknown as { Query: new (config: { text: string }, done: (error?: Error) => void) => PgQuery }
-
-/** `begin` and the settings as prepared statements, which end together: pg itself waits for the end of each. */
-class Opening extends Query {
-  readonly query_timeout = silentMilliseconds
-  readonly #beginning: string
-  readonly #settings: LocalSettings
-
-  constructor(beginning: string, settings: LocalSettings, done: (error?: Error) => void) {
-    super({ text: beginning }, done)
-    this.#beginning = beginning
-    this.#settings = settings
-  }
-
-  override submit(wire: Wire): void {
-    const names = Object.keys(this.#settings)
-    run(wire, this.#beginning, () => this.#beginning, [])
-    run(wire, names.join(), () => `select ${names.map(callOf).join()}`, Object.values(this.#settings))
-    wire.sync()
-  }
-
-  override handleDataRow(): void {}
-
-  override handleCommandComplete(): void {}
-
-  /** It is not known what is prepared over this connection. */
-  override handleError(error: Error, wire: Wire): void {
-    wire.stream.destroy()
-    super.handleError(error, wire)
-  }
-}
-
-const callOf = (name: string, index: number): string => `set_config('${name}', $${index + 1}, true)`
-
-const run = (wire: Wire, name: string, textOf: () => string, values: readonly string[]): void => {
-  if (wire.parsedStatements[name] === undefined) {
-    const text = textOf()
-    wire.parse({ name, text })
-    wire.parsedStatements[name] = text
-  }
-  wire.bind({ statement: name, values })
-  wire.execute({})
 }
 
 /** Rolls back and releases the connection; a broken one is discarded. */
@@ -299,7 +240,8 @@ const sendTogether = (client: pg.PoolClient): void => {
   process.nextTick(() => stream.uncork())
 }
 
-const streamOf = (client: pg.PoolClient): Socket => (client as unknown as { connection: Wire }).connection.stream
+const streamOf = (client: pg.PoolClient): Socket =>
+  (client as unknown as { connection: { stream: Socket } }).connection.stream
 
 const bind = <Tables>(client: pg.PoolClient): TenantTransaction<Tables> => {
   const borrowed = { query: client.query.bind(client), release: () => {} } as pg.PoolClient
