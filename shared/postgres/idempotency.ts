@@ -100,7 +100,8 @@ export const deleteOldKeys = async (handle: AnyTransaction, tenant: string): Pro
   const { numDeletedRows } = await tx
     .deleteFrom('idempotency_keys')
     .where('tenant_id', '=', tenant)
-    .where(sql`ctid`, 'in', old.limit(10_000))
+    // A join with them, which `in` would be, takes three times as long.
+    .where(sql<boolean>`ctid = any(array(${old.limit(10_000)}))`)
     .executeTakeFirst()
   return Number(numDeletedRows)
 }
