@@ -45,7 +45,7 @@ t.test('no other file opens its own transaction or sets what it may see', async 
   const named = (words: RegExp) => productFiles.filter(file => words.test(textOf(file))).sort()
   t.same(named(/\binTransaction\b/), ['shared/postgres/all-tenants.ts', 'shared/postgres/database.ts'])
   t.same(named(/app\.all_tenants/), ['shared/postgres/all-tenants.ts'])
-  t.same(named(/'app\.tenant'/), ['shared/postgres/database.ts', 'shared/postgres/tenant-query.ts'])
+  t.same(named(/'app\.tenant'/), ['shared/postgres/database.ts', 'shared/postgres/pipelined.ts'])
 })
 
 const select = 'select tenant_id from channels order by tenant_id'

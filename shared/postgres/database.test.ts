@@ -90,7 +90,9 @@ t.test('a statement that is planned once is never planned for its values', async
     await inTenant(pool, 'demo', query('as_it_likes'))
   }
   const plans = await inTenant(pool, 'demo', (tx: Tx) =>
-    tx.client.query('select name, custom_plans::integer from pg_prepared_statements order by name'),
+    tx.client.query(
+      `select name, custom_plans::integer from pg_prepared_statements where name in ('once', 'as_it_likes') order by name`,
+    ),
   )
   t.strictSame(plans.rows, [
     { name: 'as_it_likes', custom_plans: 3 },

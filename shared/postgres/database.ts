@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { Kysely, PostgresDialect, sql } from 'kysely'
 import pg from 'pg'
-import { TenantQuery } from './tenant-query.ts'
+import { Opening, TenantQuery } from './pipelined.ts'
 import { inTenantShare } from './tenant-share.ts'
 
 export interface PoolOptions {
@@ -172,7 +172,7 @@ const read = (client: pg.PoolClient, tenant: string, query: pg.QueryConfig): Pro
         else resolve(result)
       },
     )
-    client.query(reading)
+    client.query(reading as unknown as pg.QueryConfig)
   })
 
 const readOnCitus = async (pool: pg.Pool, client: pg.PoolClient, tenant: string, query: pg.QueryConfig) => {
@@ -224,16 +224,14 @@ const ofTenant = (tenant: string): LocalSettings => ({ 'app.tenant': tenant === 
  * throughput of small batches.
  */
 const begin = (pool: pg.Pool, client: pg.PoolClient, beginning: string, settings: LocalSettings): Promise<unknown> => {
-  const entries = Object.entries(settings).map(([name, value]) => [name, pg.escapeLiteral(value)] as const)
-  if (isCitus(pool))
-    return Promise.all(
-      [beginning, ...entries.map(([name, value]) => `set local ${name} = ${value}`)].map(text => client.query(text)),
-    )
-  const calls = entries.map(([name, value]) => `set_config('${name}', ${value}, true)`)
-  return client.query({
-    text: `${beginning}; select ${calls.join(', ')}`,
-    query_timeout: silentMilliseconds,
-  } as pg.QueryConfig)
+  if (isCitus(pool)) {
+    const locals = Object.entries(settings).map(([name, value]) => `set local ${name} = ${pg.escapeLiteral(value)}`)
+    return Promise.all([beginning, ...locals].map(text => client.query(text)))
+  }
+  return new Promise((resolve, reject) => {
+    const opening = new Opening(beginning, settings, error => (error ? reject(error) : resolve(undefined)))
+    client.query(Object.assign(opening, { query_timeout: silentMilliseconds }) as unknown as pg.QueryConfig)
+  })
 }
 
 /** Rolls back and releases the connection; a broken one is discarded. */

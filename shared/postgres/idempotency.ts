@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { type Kysely, sql } from 'kysely'
 import type { AnyTransaction } from './database.ts'
 
@@ -23,7 +23,7 @@ export interface IdempotencyTable {
   }
 }
 
-export const fingerprint = (bytes: Buffer): Buffer => createHash('sha256').update(bytes).digest()
+export const fingerprint = (bytes: Buffer): Buffer => hash('sha256', bytes, 'buffer')
 
 export type Claim =
   | { kind: 'free' }
@@ -61,9 +61,7 @@ export const claimKey = async (handle: AnyTransaction, tenant: string, claimed: 
 
 /** The advisory lock that claims the key. */
 export const lockNumber = (tenant: string, { scope, key }: IdempotencyKey): string =>
-  createHash('sha256')
-    .update(JSON.stringify([tenant, scope, key]))
-    .digest()
+  hash('sha256', JSON.stringify([tenant, scope, key]), 'buffer')
     .readBigInt64BE()
     .toString()
 
@@ -102,7 +100,8 @@ export const deleteOldKeys = async (handle: AnyTransaction, tenant: string): Pro
   const { numDeletedRows } = await tx
     .deleteFrom('idempotency_keys')
     .where('tenant_id', '=', tenant)
-    .where(sql`ctid`, 'in', old.limit(10_000))
+    // A join with them, which `in` would be, takes three times as long.
+    .where(sql<boolean>`ctid = any(array(${old.limit(10_000)}))`)
     .executeTakeFirst()
   return Number(numDeletedRows)
 }

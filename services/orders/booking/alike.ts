@@ -1,7 +1,6 @@
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
 import { batchRequests, countWithin } from '@courier/shared/postgres/request-batcher.ts'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
 import { cancelledKey } from '../orders/statuses.ts'
 import { type Alike, arrayLiteral } from './batch-rows.ts'
 
@@ -24,7 +23,7 @@ const lanes = 2
 export const createFindAlike = (pool: pg.Pool): FindAlike =>
   batchRequests<readonly Likeness[], readonly Alike[]>({
     run: async (tenant, requests) => {
-      const found = await inTenant(pool, tenant, (tx: Tx) => findAlike(tx, tenant, requests.flat()))
+      const found = await readInTenant<Alike & pg.QueryResultRow>(pool, tenant, finding(tenant, requests.flat()))
       let start = 0
       return requests.map(({ length }) => {
         start += length
@@ -35,7 +34,7 @@ export const createFindAlike = (pool: pg.Pool): FindAlike =>
     lanes: () => lanes,
   })
 
-const findAlike = async (tx: Tx, tenant: string, orders: readonly Likeness[]): Promise<Alike[]> => {
+const finding = (tenant: string, orders: readonly Likeness[]): pg.QueryConfig => {
   const columns = [
     orders.map(({ merchantId }) => merchantId),
     orders.map(({ phone }) => phone),
@@ -43,9 +42,7 @@ const findAlike = async (tx: Tx, tenant: string, orders: readonly Likeness[]): P
     orders.map(({ cityId }) => cityId),
     orders.map(({ orderNo }) => orderNo),
   ]
-  const values = [tenant, ...columns.map(arrayLiteral), cancelledKey]
-  const { rows } = await tx.client.query({ name: 'find_alike', text: finding, values })
-  return rows
+  return { name: 'find_alike', text: findingText, values: [tenant, ...columns.map(arrayLiteral), cancelledKey] }
 }
 
 /**
@@ -77,7 +74,7 @@ export const alikeJoins = (tenant: string, cancelled: string): string => `
       order by created_at desc limit 1
     ) same_order_no on true`
 
-const finding = `
+const findingText = `
   with wanted as materialized (
     select *, ${phoneKeyOf('phone')} as phone_key
     from unnest($2::bigint[], $3::text[], $4::integer[], $5::integer[], $6::text[]) with ordinality

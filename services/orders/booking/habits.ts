@@ -33,7 +33,8 @@ export const createFindHabits = (pool: pg.Pool): FindHabits => {
     },
   })
   return async (tenant, merchantId) => {
-    const habits = await cache.fetch(`${tenant} ${merchantId}`)
+    const key = `${tenant} ${merchantId}`
+    const habits = cache.get(key) ?? (await cache.fetch(key))
     return habits && habits.orders >= fewest ? habits : undefined
   }
 }

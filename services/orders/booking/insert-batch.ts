@@ -51,12 +51,16 @@ const arrays = columns.map(({ name, type }) => `:${name}::${type}[]`).join(', ')
 const commonOrOwn = batchColumns.map(({ name, type }) => `coalesce(:all_${name}::${type}, ${name}) as ${name}`)
 const input = [...orderColumns.map(({ name }) => name), ...commonOrOwn].join(', ')
 
-/** A locked key belongs to a running request (claimKey). */
+/**
+ * A locked key belongs to a running request (claimKey). `limit`: joined, a plan that was made when the table was small reads all
+ * keys of the tenant for each statement.
+ */
 const areKeysFree = `
       and (select bool_and(pg_try_advisory_xact_lock(lock)) from unnest(:key_locks::bigint[]) as lock)
       and not exists (
-        select from unnest(:key_scopes::text[], :key_names::text[]) as keys (scope, idempotency_key)
-        join idempotency_keys known using (scope, idempotency_key) where known.tenant_id = :tenant
+        select from unnest(:key_scopes::text[], :key_names::text[]) as keys (scope, name), lateral (
+          select from idempotency_keys where tenant_id = :tenant and scope = keys.scope and idempotency_key = keys.name limit 1
+        ) known
       )`
 
 const keyInsertion = `, keyed as (

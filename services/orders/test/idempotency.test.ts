@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { createPool } from '@courier/shared/postgres/database.ts'
 import pg from 'pg'
 import t, { type Test } from 'tap'
+import { createOrders } from '../app.ts'
 import { build } from './build.ts'
 import { batch, order, tenantFile } from './tenant.ts'
 
@@ -194,4 +196,26 @@ t.test('a request that dies in the middle leaves neither orders nor its key', as
   t.equal(again.status, 200)
   t.equal(again.headers['idempotency-replayed'], undefined)
   t.equal(await countOf('died'), 2)
+})
+
+t.test('keys are looked up one by one, also by a plan that was made when there were none', async t => {
+  const { database, ordersOptions, token } = await build(t)
+  const pool = createPool({ url: database.url, name: 'plans', connections: 1 })
+  t.teardown(() => pool.end())
+  let writing = ''
+  pool.on('connect', client => {
+    const query = client.query.bind(client)
+    client.query = ((config: { text: string }, ...rest: []) => {
+      if (/insert into orders/.test(config.text)) writing = config.text
+      return query(config as never, ...rest)
+    }) as unknown as typeof client.query
+  })
+  const { app } = await createOrders({ ...ordersOptions, pool })
+  t.teardown(() => app.close())
+  const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'idempotency-key': 'plan' }
+  await app.inject({ method: 'POST', url: '/api/public/merchant/order/bulk', headers, payload: batch() })
+  const { rows } = await pool.query(`explain (generic_plan) ${writing}`)
+  const plan = rows.map(row => row['QUERY PLAN']).join('\n')
+  t.match(plan, /using idempotency_keys_pkey/)
+  t.notMatch(plan, /Scan on idempotency_keys/)
 })
