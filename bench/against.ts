@@ -12,7 +12,7 @@ import { startTaskProcess } from './processes.ts'
 import { checkOut, startVersion, type Version } from './versions.ts'
 
 /** A measure of a version, and what it is called. */
-interface Cell {
+export interface Cell {
   name: string
   unit: string
   unitsPerRequest: number
@@ -62,17 +62,17 @@ export const cellsOf = (names: readonly string[], options: BenchOptions, apiUrl:
   return names.flatMap(name => cells[name] ?? [])
 }
 
-const bulkCell = (load: Load, batch: number, isKeyed: boolean, connections: number): Cell => ({
+export const bulkCell = (load: Load, batch: number, isKeyed: boolean, connections: number, bodies?: number): Cell => ({
   name: `bulk, batch ${batch}, key ${isKeyed ? 'on' : 'off'}, connections ${connections}`,
   unit: 'units',
   unitsPerRequest: batch,
   measure: async ({ orders, ordersUrl }) => {
-    const calls = { batch, bodies: await makeBodies(batch), isKeyed }
+    const calls = { batch, bodies: await makeBodies(batch, bodies), isKeyed }
     return measureBulk(orders, ordersUrl, load, calls, connections)
   },
 })
 
-const readCell = (load: Load, connections: number): Cell => ({
+export const readCell = (load: Load, connections: number): Cell => ({
   name: `one order, connections ${connections}`,
   unit: 'units',
   unitsPerRequest: 1,
@@ -84,7 +84,7 @@ const readCell = (load: Load, connections: number): Cell => ({
 })
 
 /** From the first to the last message that the running service sends of those that lie there. */
-const queueCell = (apiUrl: string, latency: number): Cell => ({
+export const queueCell = (apiUrl: string, latency: number): Cell => ({
   name: `queue, responses after ${latency} ms`,
   unit: 'units',
   unitsPerRequest: 1,

@@ -1,10 +1,10 @@
-import { spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { checkOut } from '../bench/versions.ts'
 import { onServer } from '../dev/databases.ts'
+import { firstRelease, lastRelease, skipWithoutRelease } from '../dev/last-release.ts'
 import { addressOf, freePort } from '../dev/ports.ts'
 import { type Environment, runAdmin, ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
@@ -14,19 +14,6 @@ import { messageTo } from '../services/notifier/test/fixture.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 import { control, unlimited } from '../trust/courier.ts'
 import { eventually, request } from './courier.ts'
-
-/** 0.1.0, which has no tag. */
-const firstRelease = '3d13e8ef8c7ffdd5095cc3efd03bed05e2c174e4'
-
-const git = (...words: string[]) => spawnSync('git', words, { cwd: root, encoding: 'utf8' })
-
-/** The newest tag `v…` before this commit; undefined where the clone has no history. */
-const findLastRelease = (): string | undefined => {
-  const tag = git('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^')
-  const commit = tag.status === 0 ? tag.stdout.trim() : firstRelease
-  return git('cat-file', '-e', `${commit}^{commit}`).status === 0 ? commit : undefined
-}
-const lastRelease = findLastRelease()
 
 type Service = 'orders' | 'notifier'
 
@@ -145,83 +132,88 @@ const keepRequesting = ({ orders, notifier, merchant, ordersStaff, notifierStaff
   return { log, stop, goOn }
 }
 
-const skip = lastRelease === undefined && 'the last release is not in this clone: git fetch --unshallow --tags'
+t.test(
+  'the last release and this code run side by side, forth and back, and no request fails',
+  { skip: skipWithoutRelease },
+  async t => {
+    const cleanUps = new AsyncDisposableStack()
+    t.teardown(() => cleanUps.disposeAsync())
+    const release = await checkOut(lastRelease ?? '', cleanUps)
+    const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
+    const simulatorPort = await freePort()
+    const SERVICE_TOKEN = randomBytes(16).toString('hex')
+    const orders = await prepare(t, 'orders', { SERVICE_TOKEN })
+    const notifier = await prepare(t, 'notifier', {
+      ...secrets,
+      SERVICE_TOKEN,
+      ORDERS_URL: orders.url,
+      CREDENTIALS_KEYS: `test:${randomBytes(32).toString('base64')}`,
+      MESSAGING_API_URL: `http://127.0.0.1:${simulatorPort}`,
+      RECIPIENT_PAUSE_SECONDS: '0',
+    })
+    Object.assign(orders.environment, { NOTIFIER_URL: notifier.url })
+    const simulator = new ServiceProcess('simulator/main.ts', addressOf('127.0.0.1', simulatorPort), {
+      ...secrets,
+      SIMULATOR_PORT: String(simulatorPort),
+      SIMULATOR_DELAY_FACTOR: '0',
+      SIMULATOR_THROUGHPUT_PER_SECOND: '0',
+      WEBHOOK_URL: `${notifier.url}/webhooks/messaging`,
+    })
+    t.teardown(() => simulator.stop())
 
-t.test('the last release and this code run side by side, forth and back, and no request fails', { skip }, async t => {
-  const cleanUps = new AsyncDisposableStack()
-  t.teardown(() => cleanUps.disposeAsync())
-  const release = await checkOut(lastRelease ?? '', cleanUps)
-  const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
-  const simulatorPort = await freePort()
-  const SERVICE_TOKEN = randomBytes(16).toString('hex')
-  const orders = await prepare(t, 'orders', { SERVICE_TOKEN })
-  const notifier = await prepare(t, 'notifier', {
-    ...secrets,
-    SERVICE_TOKEN,
-    ORDERS_URL: orders.url,
-    CREDENTIALS_KEYS: `test:${randomBytes(32).toString('base64')}`,
-    MESSAGING_API_URL: `http://127.0.0.1:${simulatorPort}`,
-    RECIPIENT_PAUSE_SECONDS: '0',
-  })
-  Object.assign(orders.environment, { NOTIFIER_URL: notifier.url })
-  const simulator = new ServiceProcess('simulator/main.ts', addressOf('127.0.0.1', simulatorPort), {
-    ...secrets,
-    SIMULATOR_PORT: String(simulatorPort),
-    SIMULATOR_DELAY_FACTOR: '0',
-    SIMULATOR_THROUGHPUT_PER_SECOND: '0',
-    WEBHOOK_URL: `${notifier.url}/webhooks/messaging`,
-  })
-  t.teardown(() => simulator.stop())
+    const old = [await orders.place('old', release), await notifier.place('old', release)]
+    await startAll(simulator, ...old)
+    await orders.admin(release, 'apply', join(release, 'examples/demo-tenant.json'))
+    await notifier.admin(release, 'apply', join(release, 'examples/demo-notifier.json'))
+    const create = async ({ admin }: typeof orders, ...holder: string[]): Promise<string> =>
+      ((await admin(release, 'token', 'create', '--tenant', 'demo', ...holder)) as { token: string }).token
+    const load = keepRequesting({
+      orders: orders.url,
+      notifier: notifier.url,
+      merchant: await create(orders, '--merchant', 'shop@example.com'),
+      ordersStaff: await create(orders, '--staff', 'Ruwan'),
+      notifierStaff: await create(notifier, '--staff', 'Ruwan'),
+    })
+    t.teardown(load.stop)
+    const ended = async (phase: string): Promise<void> => {
+      await load.goOn()
+      t.same(load.log.failures.splice(0), [], phase)
+    }
+    await ended('the last release alone')
 
-  const old = [await orders.place('old', release), await notifier.place('old', release)]
-  await startAll(simulator, ...old)
-  await orders.admin(release, 'apply', join(release, 'examples/demo-tenant.json'))
-  await notifier.admin(release, 'apply', join(release, 'examples/demo-notifier.json'))
-  const create = async ({ admin }: typeof orders, ...holder: string[]): Promise<string> =>
-    ((await admin(release, 'token', 'create', '--tenant', 'demo', ...holder)) as { token: string }).token
-  const load = keepRequesting({
-    orders: orders.url,
-    notifier: notifier.url,
-    merchant: await create(orders, '--merchant', 'shop@example.com'),
-    ordersStaff: await create(orders, '--staff', 'Ruwan'),
-    notifierStaff: await create(notifier, '--staff', 'Ruwan'),
-  })
-  t.teardown(load.stop)
-  const ended = async (phase: string): Promise<void> => {
-    await load.goOn()
-    t.same(load.log.failures.splice(0), [], phase)
-  }
-  await ended('the last release alone')
+    const fresh = [await orders.place('new', root), await notifier.place('new', root)]
+    await onServer(orders.database.ownerUrl, async client => {
+      await client.query('begin; lock table kysely_migration')
+      fresh[0]?.start()
+      await load.goOn()
+      await t.rejects(
+        fetch(`${fresh[0]?.url}/health/live`),
+        'this code does not serve on the schema of the last release',
+      )
+      await client.query('rollback')
+    })
+    await fresh[0]?.ready()
+    await startAll(fresh[1] as ServiceProcess)
+    await ended('both on the new schema')
+    await stopAll(...old)
+    await ended('this code alone')
 
-  const fresh = [await orders.place('new', root), await notifier.place('new', root)]
-  await onServer(orders.database.ownerUrl, async client => {
-    await client.query('begin; lock table kysely_migration')
-    fresh[0]?.start()
-    await load.goOn()
-    await t.rejects(fetch(`${fresh[0]?.url}/health/live`), 'this code does not serve on the schema of the last release')
-    await client.query('rollback')
-  })
-  await fresh[0]?.ready()
-  await startAll(fresh[1] as ServiceProcess)
-  await ended('both on the new schema')
-  await stopAll(...old)
-  await ended('this code alone')
+    const again = [
+      await orders.place('old', release, await asideFor(t, 'orders')),
+      await notifier.place('old', release, await asideFor(t, 'notifier')),
+    ]
+    await startAll(...again)
+    await ended('the last release started on the new schema')
+    await stopAll(...fresh)
+    await ended('the last release alone on the new schema')
 
-  const again = [
-    await orders.place('old', release, await asideFor(t, 'orders')),
-    await notifier.place('old', release, await asideFor(t, 'notifier')),
-  ]
-  await startAll(...again)
-  await ended('the last release started on the new schema')
-  await stopAll(...fresh)
-  await ended('the last release alone on the new schema')
-
-  await load.stop()
-  const { waybills, cancelled, rounds } = load.log
-  const due = waybills.length + cancelled + rounds
-  const arrived = async () =>
-    (await control(simulator.url, '/messages?limit=50000')).data as { biz_opaque_callback_data: string }[]
-  const messages = await eventually('every message arrives', arrived, list => list.length >= due)
-  t.equal(messages.length, due, 'each order, cancellation and message of staff arrived once')
-  t.equal(new Set(messages.map(message => message.biz_opaque_callback_data)).size, due)
-})
+    await load.stop()
+    const { waybills, cancelled, rounds } = load.log
+    const due = waybills.length + cancelled + rounds
+    const arrived = async () =>
+      (await control(simulator.url, '/messages?limit=50000')).data as { biz_opaque_callback_data: string }[]
+    const messages = await eventually('every message arrives', arrived, list => list.length >= due)
+    t.equal(messages.length, due, 'each order, cancellation and message of staff arrived once')
+    t.equal(new Set(messages.map(message => message.biz_opaque_callback_data)).size, due)
+  },
+)

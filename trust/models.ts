@@ -1,13 +1,15 @@
 import { randomInt } from 'node:crypto'
 import { conversation } from './models/conversation.ts'
+import { endpoint } from './models/endpoint.ts'
 import { type CreateModel, playHistories } from './models/history.ts'
 import { idempotency } from './models/idempotency.ts'
 import { message } from './models/message.ts'
 import { order } from './models/order.ts'
+import { outbox } from './models/outbox.ts'
 import { tokens } from './models/tokens.ts'
 import { seed as sameSeed, type TrustOptions, type TrustPromise } from './promise.ts'
 
-const models: Record<string, CreateModel> = { order, idempotency, tokens, message, conversation }
+const models: Record<string, CreateModel> = { order, idempotency, tokens, message, conversation, outbox, endpoint }
 
 /** `MODELS_ONLY='order tokens'` plays only these. */
 const chosen = process.env.MODELS_ONLY?.split(' ') ?? Object.keys(models)

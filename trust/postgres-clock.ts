@@ -11,9 +11,13 @@ export interface PostgresClock {
 
 /**
  * Makes now() of a service's role, in this database, a function that adds what is stored: the clock of the server itself is the
- * computer's. Defaults of columns keep the real one. To be called before the service connects.
+ * computer's. Defaults of columns keep the real one. To be called before the service connects. A stopped one does not go on.
  */
-export const setUpClock = async ({ url, superuserUrl }: TestDatabase): Promise<PostgresClock> => {
+export const setUpClock = async (
+  { url, superuserUrl }: TestDatabase,
+  { isStopped = false } = {},
+): Promise<PostgresClock> => {
+  const start = isStopped ? `timestamptz ''epoch''` : 'pg_catalog.now()'
   const { username: role, pathname } = new URL(url)
   const run = (text: string, values: unknown[] = []) =>
     onServer(superuserUrl, async client => (await client.query(text, values)).rows)
@@ -22,7 +26,7 @@ export const setUpClock = async ({ url, superuserUrl }: TestDatabase): Promise<P
     create table clock.shift (by interval not null);
     insert into clock.shift values ('0');
     create function clock.now() returns timestamptz language sql stable
-      as 'select pg_catalog.now() + (select by from clock.shift)';
+      as 'select ${start} + (select by from clock.shift)';
     create function clock.clock_timestamp() returns timestamptz language sql volatile
       as 'select pg_catalog.clock_timestamp() + (select by from clock.shift)';
     grant usage on schema clock to ${role};
@@ -31,7 +35,7 @@ export const setUpClock = async ({ url, superuserUrl }: TestDatabase): Promise<P
   const shifts = [{ since: 0, by: 0 }]
   return {
     set: async time => {
-      const by = Math.round(time - Date.now())
+      const by = Math.round(isStopped ? time : time - Date.now())
       await run(`update clock.shift set by = make_interval(secs => $1)`, [by / 1000])
       shifts.push({ since: Date.now(), by })
     },

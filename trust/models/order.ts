@@ -32,10 +32,10 @@ interface State {
 
 /** What docs/contract.md#statuses says. */
 const contract = readFileSync(new URL('../../docs/contract.md', import.meta.url), 'utf8')
-const moves = new Map(
+export const moves = new Map(
   [...contract.matchAll(/^\| (key_\d+) \|.*\| (.*) \|$/gm)].map(([, key = '', to = '']) => [key, to.split(', ')]),
 )
-const isFinal = (status: string): boolean => moves.get(status)?.[0] === '–'
+export const isFinal = (status: string): boolean => moves.get(status)?.[0] === '–'
 /** Whether a merchant, or a customer by a button, may move an order. */
 const mayMerchant = (from: string, to: string): boolean =>
   to === 'key_2' ? from === 'key_1' : from === 'key_1' || from === 'key_2'

@@ -67,7 +67,7 @@ export class Relay {
   }
 }
 
-const drainedBy = (result: DrainResult, onFailed: RelayOptions['onFailed']): Drained => {
+export const drainedBy = (result: DrainResult, onFailed: RelayOptions['onFailed']): Drained => {
   if (result.kind === 'leased_elsewhere') return result.kind
   if (result.kind === 'done' || result.kind === 'unknown_tenant') return 'done'
   const { kind, ...cause } = result

@@ -6,16 +6,16 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type OrderEvent, OrderEvents } from '@courier/shared/contract/order-events.ts'
 import { FormatRegistry } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
-import type { Test } from 'tap'
+import type { Teardown } from '../../../dev/test-database.ts'
 import { serviceToken } from './build.ts'
 
 if (!FormatRegistry.Has('date-time')) FormatRegistry.Set('date-time', text => !Number.isNaN(Date.parse(text)))
 
 /**
  * The reaction to a request: acknowledged, acknowledged with the response lost, refused because the tenant is unknown (`drop`: as by
- * the notifier of 0.1.0), a bare status, or no response.
+ * the notifier of 0.1.0), a bare status, no response, or the end of the connection instead.
  */
-export type Reaction = 'acknowledge' | 'lose' | 'unknown' | 'drop' | 'hang' | number
+export type Reaction = 'acknowledge' | 'lose' | 'unknown' | 'drop' | 'hang' | 'cut' | number
 
 export interface Receiver {
   readonly url: string
@@ -34,7 +34,7 @@ export interface Receiver {
 }
 
 /** Accepts events as the notifier does. Ends with the test. */
-export const startReceiver = async (t: Test, port = 0): Promise<Receiver> => {
+export const startReceiver = async (t: Teardown, port = 0): Promise<Receiver> => {
   const busy = new Map<string, number>()
   const server = createServer((request, response) => {
     serve(request, response).catch(() => response.destroy())
@@ -65,6 +65,7 @@ export const startReceiver = async (t: Test, port = 0): Promise<Receiver> => {
     busy.set(tenant, (busy.get(tenant) ?? 1) - 1)
     const reaction = receiver.react(post)
     if (reaction === 'hang') return
+    if (reaction === 'cut') return void response.destroy()
     if (typeof reaction === 'number') return void response.writeHead(reaction).end('{"message":"No."}')
     const respond = (status: number, body: object) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message: '', ...body }))

@@ -15,6 +15,7 @@ export interface Received {
   // biome-ignore lint/suspicious/noExplicitAny: a message is whatever came over the wire
   readonly body: any
   readonly headers: IncomingHttpHeaders
+  readonly path: string
 }
 
 export interface Reaction {
@@ -48,6 +49,7 @@ export const startWebhookReceiver = async (t: Teardown) => {
       waybill: body.data.waybill_number,
       body,
       headers,
+      path: request.url ?? '',
     }
     receiver.requests.push(message)
     const { status = 204, milliseconds = 0, ...reaction } = receiver.react(message)

@@ -1,0 +1,37 @@
+import t from 'tap'
+import { lastRelease, skipWithoutRelease } from '../dev/last-release.ts'
+import { compareInShort, isSlower, measureUntilSure, type Ratios } from './regression.ts'
+
+const ratios = (perSecond: number, perCpuSecond: number): Ratios => ({ perSecond, perCpuSecond })
+
+t.test('slower is what has less throughput and costs more CPU, in most rounds', async t => {
+  t.equal(isSlower([ratios(0.6, 0.7), ratios(0.7, 0.6), ratios(1.2, 1.1)]), true)
+  t.equal(isSlower([ratios(0.6, 0.98), ratios(0.7, 1), ratios(0.5, 0.97)]), false, 'a busy machine')
+  t.equal(isSlower([ratios(1, 0.7), ratios(1.1, 0.6), ratios(0.9, 0.8)]), false)
+  t.equal(isSlower([ratios(0.7, 0.7)], 0.8), false, 'less is accepted')
+})
+
+t.test('rounds are added while it looks slower, nine at most, in the other order every second time', async t => {
+  const orders: boolean[] = []
+  const play = async (...speeds: number[]): Promise<number> =>
+    (
+      await measureUntilSure(async isReversed => {
+        orders.push(isReversed)
+        const speed = speeds.shift() ?? 0.5
+        return ratios(speed, speed)
+      })
+    ).length
+  t.equal(await play(0.5, 1, 1), 3)
+  t.equal(await play(0.5, 0.5, 1, 1, 1, 1), 6)
+  t.equal(await play(), 9)
+  t.same(orders.slice(0, 3), [false, true, false])
+})
+
+t.test('this code is not slower than the last release', { skip: skipWithoutRelease }, async t => {
+  const cleanUps = new AsyncDisposableStack()
+  t.teardown(() => cleanUps.disposeAsync())
+  for (const { sentence, isSlower } of await compareInShort(lastRelease ?? '', cleanUps)) {
+    t.comment(sentence)
+    t.notOk(isSlower, sentence)
+  }
+})

@@ -1,0 +1,93 @@
+import { root } from '../dev/settings.ts'
+import { bulkCell, type Cell, queueCell, readCell } from './against.ts'
+import type { Costed, Measure } from './compare.ts'
+import { median, rounded } from './figures.ts'
+import { setAnswerLatency, startSimulator } from './notifier-ground.ts'
+import { startTaskProcess } from './processes.ts'
+import { checkOut, startVersion } from './versions.ts'
+
+/** Ours to theirs, of one round: more is better. */
+export interface Ratios {
+  perSecond: number
+  /** Of operations per second of CPU. */
+  perCpuSecond: number
+}
+
+/** So much of the last release's speed is to be left. */
+const limit = 0.85
+
+/** What is left on purpose, with the reason; empty after a release. */
+const accepted: Readonly<Record<string, number>> = {
+  // Hours, budgets, rules that supersede each other and templates on hold are looked up for each message.
+  'queue, responses after 0 ms': 0.8,
+}
+
+export const mediansOf = (rounds: readonly Ratios[]): Ratios => ({
+  perSecond: median(rounds.map(({ perSecond }) => perSecond)),
+  perCpuSecond: median(rounds.map(({ perCpuSecond }) => perCpuSecond)),
+})
+
+/**
+ * Both have to be low. A neighbour that takes the cores lowers the throughput of whoever is measured then, but adds little to the CPU of
+ * an operation; that is counted in ticks of 10 ms. Slower code costs more of both.
+ */
+export const isSlower = (rounds: readonly Ratios[], share = 1): boolean => {
+  const { perSecond, perCpuSecond } = mediansOf(rounds)
+  return Math.max(perSecond, perCpuSecond) < limit * share
+}
+
+const [roundsAtOnce, mostRounds, secondsEach, warmUpSeconds] = [3, 9, 0.6, 1]
+
+/** Rounds until it is not slower, or as many as count as proof. */
+export const measureUntilSure = async (
+  round: (isReversed: boolean) => Promise<Ratios>,
+  share = 1,
+): Promise<Ratios[]> => {
+  const rounds: Ratios[] = []
+  do for (let each = 0; each < roundsAtOnce; each++) rounds.push(await round(rounds.length % 2 === 1))
+  while (rounds.length < mostRounds && isSlower(rounds, share))
+  return rounds
+}
+
+const ratiosOf = (ours: Costed, theirs: Costed): Ratios => {
+  const requests = ours.requestMilliseconds.length / theirs.requestMilliseconds.length
+  return {
+    perSecond: (requests * theirs.seconds) / ours.seconds,
+    perCpuSecond: (requests * cpuOf(theirs)) / cpuOf(ours),
+  }
+}
+/** That of Postgres is not known everywhere. */
+const cpuOf = ({ nodeSeconds, postgresSeconds }: Costed): number => nodeSeconds + (postgresSeconds || 0)
+
+const measureInTurn = (ours: Measure, theirs: Measure) => async (isReversed: boolean) => {
+  const first = await (isReversed ? theirs : ours)(secondsEach)
+  const second = await (isReversed ? ours : theirs)(secondsEach)
+  return isReversed ? ratiosOf(second, first) : ratiosOf(first, second)
+}
+
+/** Each kind of work on this code beside that of a commit, in turn. */
+export const compareInShort = async (commit: string, cleanUps: AsyncDisposableStack) => {
+  const folder = await checkOut(commit, cleanUps)
+  const apiUrl = await startSimulator(cleanUps)
+  await setAnswerLatency(apiUrl, 0)
+  const ours = await startVersion(root, apiUrl, cleanUps)
+  const theirs = await startVersion(folder, apiUrl, cleanUps)
+  const load = startTaskProcess('load.ts', cleanUps) as Parameters<typeof readCell>[0]
+  const cells: Cell[] = [
+    bulkCell(load, 1, true, 16, 5_000),
+    bulkCell(load, 100, false, 16, 200),
+    bulkCell(load, 1000, false, 16, 20),
+    readCell(load, 16),
+    queueCell(apiUrl, 0),
+  ]
+  const compared = []
+  for (const { name, measure } of cells) {
+    const sides = [await measure(ours), await measure(theirs)] as const
+    for (const side of sides) await side(warmUpSeconds)
+    const rounds = await measureUntilSure(measureInTurn(...sides), accepted[name])
+    const { perSecond, perCpuSecond } = mediansOf(rounds)
+    const sentence = `${name}: ${rounded(perSecond, 2)} of ${commit.slice(0, 7)}'s throughput, ${rounded(perCpuSecond, 2)} per CPU second, ${rounds.length} rounds`
+    compared.push({ sentence, isSlower: isSlower(rounds, accepted[name]) })
+  }
+  return compared
+}
