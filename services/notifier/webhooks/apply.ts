@@ -10,7 +10,7 @@ import { findKeywords, type Inbound, type Person, recordInbound, releaseHeld } f
 import type { Tx } from '../database/tables.ts'
 import { type CategoryChange, reportCategories } from '../templates/category-changes.ts'
 import { reportTemplates } from '../templates/queries.ts'
-import { lockMessages, planAnew } from './message-queries.ts'
+import { lockMessages, planAgain, plannedOnce } from './message-queries.ts'
 import { type Pressed, recordPresses, type Said } from './presses.ts'
 import { type ReportedFailure, settleMessages, type TracedStatus } from './settle-messages.ts'
 import { SignedFacts, type SignedWebhook } from './signed-facts.ts'
@@ -102,7 +102,7 @@ const applyTogether = async (
   const action = (tx: Tx): Promise<Applied> => apply(tx, own, countFacts(webhooks), options)
   for (let attempt = 1; ; attempt++) {
     try {
-      return await inAllTenants(pool, action)
+      return await inAllTenants(pool, action, plannedOnce)
     } catch (error) {
       if (attempt === 3 || (error as { code?: unknown }).code !== deadlockDetected) throw error
     }
@@ -114,7 +114,7 @@ const deadlockDetected = '40P01'
 
 /** Every transaction locks in this order: docs/decisions.md#order-of-locks. */
 const apply = async (tx: Tx, own: SignedFacts, total: number, options: ApplyOptions): Promise<Applied> => {
-  planAnew(tx)
+  planAgain(tx)
   const said = await findSaid(tx, own)
   const { writers, now } = await openConversations(tx, said, own)
   const locked =

@@ -55,12 +55,21 @@ export const lockMessages = async (
   return rows
 }
 
+/** To plan the statements below costs more than to run them for a few messages. */
+export const plannedOnce = { plan_cache_mode: 'force_generic_plan' }
+
+const plannedMilliseconds = 5_000
+const plannedAt = new WeakMap<Tx['client'], number>()
+
 /**
- * Has Postgres plan the prepared statements below for the tables as they now are: a plan kept from when they were almost
- * empty reads all of a grown table. Travels with the next statement.
+ * Has Postgres plan them again every few seconds for the tables as they now are: a plan kept from when they were almost empty reads all
+ * of a grown table. Travels with the next statement.
  */
-export const planAnew = (tx: Tx): void => {
-  tx.client.query('set local plan_cache_mode = force_custom_plan').catch(() => {})
+export const planAgain = ({ client }: Tx): void => {
+  const now = performance.now()
+  if (now - (plannedAt.get(client) ?? Number.NEGATIVE_INFINITY) < plannedMilliseconds) return
+  plannedAt.set(client, now)
+  client.query('discard plans').catch(() => {})
 }
 
 const lock = (wanted: string): string => `
