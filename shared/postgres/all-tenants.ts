@@ -1,5 +1,5 @@
 import type pg from 'pg'
-import { inTransaction, type LocalSettings, type TenantTransaction } from './database.ts'
+import { inTransaction, type TenantTransaction } from './database.ts'
 
 /**
  * Like inTenant, but row-level security shows the rows of all tenants: for work across tenants, such as the queue's. Only the
@@ -8,5 +8,4 @@ import { inTransaction, type LocalSettings, type TenantTransaction } from './dat
 export const inAllTenants = <Tables, Result>(
   pool: pg.Pool,
   action: (tx: TenantTransaction<Tables>) => Promise<Result>,
-  settings: LocalSettings = {},
-): Promise<Result> => inTransaction(pool, { 'app.all_tenants': 'on', ...settings }, action)
+): Promise<Result> => inTransaction(pool, { 'app.all_tenants': 'on' }, action)

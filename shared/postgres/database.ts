@@ -201,7 +201,7 @@ export const openSnapshot = async <Tables>(
 }
 
 /** Settings of Postgres that last until the transaction ends. */
-export type LocalSettings = Readonly<Record<string, string>>
+type LocalSettings = Readonly<Record<string, string>>
 
 /** Until 0.3.0 the policies take '*' as all tenants, for processes of 0.1.0: from here it names no tenant. */
 const ofTenant = (tenant: string): LocalSettings => ({ 'app.tenant': tenant === '*' ? '' : tenant })
