@@ -47,7 +47,7 @@ const mark = (ready: string): string => `
     fence = m.fence + 1, is_paced = false
   from ${ready} ready
   where m.tenant_id = ready.tenant_id and m.message_id = ready.message_id
-    and clock_timestamp() - transaction_timestamp() < interval '10 seconds'
+    and clock_timestamp() - now() < interval '10 seconds'
   returning m.tenant_id || ' ' || m.message_id as key, m.fence`
 
 /**
