@@ -1,36 +1,28 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
-import type { Conversation } from '../conversations/conversation.ts'
 import { conversationOf } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { findMarketingTemplates, templateKey } from '../templates/queries.ts'
 import { keepBudget } from './keep-budget.ts'
-import { type DueMessage, keepHours, keepWaybillOrder, limitRecipientRate } from './postpone.ts'
+import { type MarkOptions, markSending } from './mark.ts'
+import type { ClaimedMessage, DueMessage } from './message.ts'
+import { keepHours, keepWaybillOrder, limitRecipientRate } from './postpone.ts'
+import { type Blocked, blockReasonOf } from './pre-send-check.ts'
 import { availableTokens } from './timing.ts'
 
-/** A message that this process may send, until its claim ends. */
-export interface ClaimedMessage extends Omit<DueMessage, 'waybillNumber'> {
-  readonly waybillNumber?: string | null
-  readonly plan: 'free' | 'paid'
-  readonly conversation: Conversation | undefined
-  /** Looked up for people who opted out of marketing messages; else false. */
-  readonly isMarketing: boolean
-  /** By Postgres' clock. */
-  readonly claimedAt: Date
-}
-
-export interface ClaimOptions {
+export interface ClaimOptions extends MarkOptions {
   /** How many messages at most. */
   readonly room: number
-  /** How long a claim lasts when the process dies. */
-  readonly claimSeconds: number
-  /** Seconds between two messages to one recipient; 0: no limit. */
-  readonly pairSeconds: number
+  /** Called with what the claim's commit makes this process's: should that be in doubt, it is to be queued again. */
+  readonly beforeCommit?: (messages: readonly ClaimedMessage[]) => void
 }
 
 export interface Claimed {
-  readonly messages: ClaimedMessage[]
+  /** `sending` is committed. */
+  readonly messages: readonly ClaimedMessage[]
+  /** They are queued as before. */
+  readonly blocked: readonly Blocked[]
   /** A number had due messages, even if its rate lets none of them be sent now. */
   readonly hasMore: boolean
   /** By Postgres' clock. */
@@ -48,29 +40,47 @@ interface Channel {
 }
 
 /**
- * Claims due messages, round-robin over the numbers that have any: a number with few does not wait behind one with many.
- * The rows of the numbers are locked meanwhile, so that rates hold across processes; another process takes other numbers.
+ * Claims due messages for sending at once, round-robin over the numbers that have any: a number with few does not wait behind one with
+ * many. Commits `sending` of those that may be sent. The rows of the numbers and messages are locked meanwhile, so that checks and
+ * rates hold across processes; another process takes other numbers.
  */
 export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Claimed> =>
   inAllTenants(pool, async (tx: Tx) => {
-    const withDue = await lockChannels(tx)
+    const withDue = await lockChannels(tx, options.room)
     const hasMore = withDue.length > 0
     const channels = withDue.filter(({ tokens }) => tokens >= 1)
     const now = channels[0]?.now
-    if (!now) return { messages: [], hasMore, now: new Date(0) }
+    if (!now) return { messages: [], blocked: [], hasMore, now: new Date(0) }
     const share = Math.max(1, Math.floor(options.room / channels.length))
     const counts = channels.map(({ tokens }) => Math.min(Math.floor(tokens), share))
-    const due = await claimDue(tx, channels, counts, options.claimSeconds)
+    const due = await lockDue(tx, channels, counts)
     const affordable = await keepBudget(tx, due)
     const allowed = await keepHours(tx, affordable, now)
     const first = await keepWaybillOrder(tx, allowed)
-    const ready = await limitRecipientRate(tx, first, options.pairSeconds)
-    await takeTokens(tx, channels, ready)
-    return { messages: await addConversations(tx, channels, ready), hasMore, now }
+    const [ready, checkable] = await Promise.all([
+      limitRecipientRate(tx, first, options.pairSeconds),
+      addConversations(tx, channels, first),
+    ])
+    const { sendable, blocked } = check(ready, checkable, now)
+    const [messages] = await Promise.all([markSending(tx, sendable, options), takeTokens(tx, channels, ready)])
+    options.beforeCommit?.(messages)
+    return { messages, blocked, hasMore, now }
   })
 
+const check = (ready: readonly DueMessage[], checkable: ReadonlyMap<DueMessage, ClaimedMessage>, now: Date) => {
+  const sendable: ClaimedMessage[] = []
+  const blocked: Blocked[] = []
+  for (const due of ready) {
+    const message = checkable.get(due)
+    const reason = message && blockReasonOf(message, now)
+    if (message && reason) blocked.push({ message, reason })
+    else if (message) sendable.push(message)
+  }
+  return { sendable, blocked }
+}
+
 /** The active, proven numbers that have due messages, the longest unserved first. */
-const lockChannels = async (tx: Tx): Promise<Channel[]> => {
+const lockChannels = async (tx: Tx, most: number): Promise<Channel[]> => {
   const { rows } = await tx.client.query({
     name: 'lock_channels',
     text: `
@@ -86,9 +96,10 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
           limit 1
         )
       order by c.served_at
-      limit 64
+      limit least($1::integer, 64)
       -- Not for update: whoever queues messages holds a key-share lock on the number's row until the commit.
       for no key update of c skip locked`,
+    values: [most],
   })
   return rows.map(row => ({
     tenant: row.tenant_id,
@@ -102,43 +113,37 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
   }))
 }
 
-const claimDue = async (
-  tx: Tx,
-  channels: readonly Channel[],
-  counts: readonly number[],
-  claimSeconds: number,
-): Promise<DueMessage[]> => {
+/** Until the transaction ends nobody else takes them. */
+const lockDue = async (tx: Tx, channels: readonly Channel[], counts: readonly number[]): Promise<DueMessage[]> => {
   const { rows } = await tx.client.query({
-    name: 'claim_due',
+    name: 'lock_due',
     text: `
       with allowed as (
         select * from unnest($1::text[], $2::text[], $3::integer[]) as allowed (tenant_id, phone_number_id, count)
-      ), due as (
-        select candidate.* from allowed cross join lateral (
-          select m.ctid as row_id from messages m
-          where m.tenant_id = allowed.tenant_id and m.phone_number_id = allowed.phone_number_id
-            and m.status = 'queued' and m.due_at <= now() and m.expires_at - now() > interval '0'
-          order by m.due_at
-          limit allowed.count
-          for update skip locked
-        ) candidate
+      ), held as materialized (
+        select t.tenant_id, c.phone_number_id, t.name, t.language, t.held_at
+        from allowed join channels c using (tenant_id, phone_number_id)
+          join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
+        where t.held_at is not null or t.budget_paused_at is not null
       )
-      update messages m set due_at = now() + make_interval(secs => $4), fence = m.fence + 1,
-        -- For the last release.
-        is_paced = false
-      from due
-      where m.ctid = due.row_id
-      returning m.tenant_id as tenant, m.message_id as id, m.phone_number_id as "phoneNumberId", m.recipient,
-        m.template, m.attempts, m.fence,
-        m.holds_until_open as "holdsUntilOpen", m.is_exempt as "isExempt", m.hours,
-        m.superseded_by as "supersededBy", m.waybill_number as "waybillNumber", m.traceparent,
-        (
-          select case when t.held_at is null then 'budget' else 'refused' end from channels c join templates t on t.tenant_id = c.tenant_id and t.waba_id = c.waba_id
-          where c.tenant_id = m.tenant_id and c.phone_number_id = m.phone_number_id
-            and t.name = m.template ->> 'name' and t.language = m.template -> 'language' ->> 'code'
-            and (t.held_at is not null or t.budget_paused_at is not null and m.waybill_number is null)
-        ) as "templateHold"`,
-    values: [channels.map(c => c.tenant), channels.map(c => c.phoneNumberId), counts, claimSeconds],
+      select candidate.*, (
+          select case when h.held_at is null then 'budget' else 'refused' end from held h
+          where h.tenant_id = candidate.tenant and h.phone_number_id = candidate."phoneNumberId"
+            and h.name = candidate.template ->> 'name' and h.language = candidate.template -> 'language' ->> 'code'
+            and (h.held_at is not null or candidate."waybillNumber" is null)
+        ) as "templateHold"
+      from allowed cross join lateral (
+        select m.tenant_id as tenant, m.message_id as id, m.phone_number_id as "phoneNumberId", m.recipient, m.template,
+          m.attempts, m.fence, m.holds_until_open as "holdsUntilOpen", m.is_exempt as "isExempt", m.hours,
+          m.superseded_by as "supersededBy", m.waybill_number as "waybillNumber", m.traceparent
+        from messages m
+        where m.tenant_id = allowed.tenant_id and m.phone_number_id = allowed.phone_number_id
+          and m.status = 'queued' and m.due_at <= now() and m.expires_at - now() > interval '0'
+        order by m.due_at
+        limit allowed.count
+        for update skip locked
+      ) candidate`,
+    values: [channels.map(c => c.tenant), channels.map(c => c.phoneNumberId), counts],
   })
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
@@ -148,7 +153,7 @@ const addConversations = async (
   tx: Tx,
   channels: readonly Channel[],
   messages: readonly DueMessage[],
-): Promise<ClaimedMessage[]> => {
+): Promise<Map<DueMessage, ClaimedMessage>> => {
   const ofNumber = Map.groupBy(messages, message => message.phoneNumberId)
   const known = channels.map(async ({ tenant, phoneNumberId, plan, now: claimedAt }) => {
     const due = ofNumber.get(phoneNumberId) ?? []
@@ -161,10 +166,11 @@ const addConversations = async (
     const marketing = await findMarketingTemplates(tx, tenant, phoneNumberId, names)
     return due.map(message => {
       const isMarketing = !isPlain(message.template) && marketing.has(templateKey(message.template))
-      return { ...message, plan, conversation: conversations.get(message.recipient), isMarketing, claimedAt }
+      const conversation = conversations.get(message.recipient)
+      return [message, { ...message, plan, conversation, isMarketing, claimedAt }] as const
     })
   })
-  return (await Promise.all(known)).flat()
+  return new Map((await Promise.all(known)).flat())
 }
 
 /** Takes tokens from the numbers' buckets and puts the numbers at the end of the round. */

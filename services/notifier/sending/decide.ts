@@ -1,7 +1,7 @@
 import { type Classification, classify } from '../messaging-api/classify.ts'
 import { marketingStopped } from '../messaging-api/errors.ts'
 import type { Accepted, Failed } from '../messaging-api/responses.ts'
-import type { ClaimedMessage } from './claim.ts'
+import type { ClaimedMessage } from './message.ts'
 import type { Outcome } from './outcomes.ts'
 import { secondsToRetry, unknownMinutes } from './timing.ts'
 

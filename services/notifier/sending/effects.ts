@@ -6,8 +6,8 @@ import { findSettings, recordInbound } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { holdTemplate } from '../templates/queries.ts'
-import type { ClaimedMessage } from './claim.ts'
 import type { Effect } from './decide.ts'
+import type { ClaimedMessage } from './message.ts'
 import { slowDown } from './timing.ts'
 
 /** Carries out what responses mean for numbers and templates. Counts denials in this process. */

@@ -1,5 +1,5 @@
 import type { Tx } from '../database/tables.ts'
-import type { DueMessage } from './postpone.ts'
+import type { DueMessage } from './message.ts'
 
 export const waitsForBudget = "waits: the month's budget is used up"
 

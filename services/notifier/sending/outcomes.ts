@@ -1,7 +1,7 @@
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import pg from 'pg'
 import type { MessageStatus, Tx } from '../database/tables.ts'
-import type { ClaimedMessage } from './claim.ts'
+import type { ClaimedMessage } from './message.ts'
 
 /** The outcome of a send. */
 export interface Outcome {
@@ -20,87 +20,6 @@ export interface Outcome {
   readonly isUnwritten?: true
   readonly detail?: string
 }
-
-/**
- * All writers lock messages in this order, and recipients after messages: docs/decisions.md#order-of-locks.
- *
- * `coalesce(m.status, '')` below keeps the partial index of due messages out of the plan: on a backlog that was never
- * analyzed, Postgres would walk all of it for each message instead of finding the row by its key.
- */
-const lockMine = `
-  select given.tenant_id, given.message_id, given.fence, locked.phone_number_id, locked.recipient, locked.due_at, locked.hours,
-    locked.template ->> 'name' as template, locked.template -> 'language' ->> 'code' as language
-  from unnest($1::text[], $2::text[], $3::bigint[]) as given (tenant_id, message_id, fence)
-    join messages locked using (tenant_id, message_id)
-  where locked.fence = given.fence and coalesce(locked.status, '') = 'queued'
-  order by given.tenant_id, given.message_id
-  for update of locked`
-
-export interface MarkOptions {
-  /** An outcome is overdue after this long. */
-  readonly sendingSeconds: number
-  /** Seconds between two messages to one recipient; 0: no limit. */
-  readonly pairSeconds: number
-}
-
-/**
- * Commits `sending` before the requests are written. Returns the messages that may still be sent: not cancelled, not
- * claimed again meanwhile (perhaps by this process itself), where they have hours their claim not over, their number neither paused nor resting, their template not
- * held, and nobody writing to their recipient: with a pause between two messages to a person, each keeps the next one back until its
- * outcome is stored or overdue. So the pause begins after its request has arrived, whichever process sent it.
- */
-export const markSending = (
-  pool: pg.Pool,
-  messages: readonly ClaimedMessage[],
-  { sendingSeconds, pairSeconds }: MarkOptions,
-): Promise<Set<ClaimedMessage>> =>
-  inAllTenants(pool, async (tx: Tx) => {
-    const { rows } = await tx.client.query({
-      name: pairSeconds > 0 ? 'mark_sending_apart' : 'mark_sending',
-      text: mark(pairSeconds > 0),
-      values: [
-        messages.map(m => m.tenant),
-        messages.map(m => m.id),
-        messages.map(m => m.fence),
-        sendingSeconds,
-        ...(pairSeconds > 0 ? [pairSeconds] : []),
-      ],
-    })
-    const mine = new Set(rows.map(({ id, fence }) => `${id} ${fence}`))
-    return new Set(messages.filter(({ id, fence }) => mine.has(`${id} ${fence}`)))
-  })
-
-const mark = (isApart: boolean): string => `
-  with mine as (${lockMine}), ready as materialized (
-    select ${isApart ? 'distinct on (tenant_id, phone_number_id, recipient)' : ''} mine.* from mine
-    -- The hours were checked at the claim.
-    where (mine.hours is null or mine.due_at > now())
-      and exists (
-        select from channels c
-        where c.tenant_id = mine.tenant_id and c.phone_number_id = mine.phone_number_id
-          and c.state = 'active' and (c.not_before is null or c.not_before <= now())
-          and not exists (
-            select from templates t
-            where t.tenant_id = c.tenant_id and t.waba_id = c.waba_id and t.name = mine.template
-              and t.language = mine.language and t.held_at is not null
-          )
-      )
-    ${isApart ? 'order by tenant_id, phone_number_id, recipient, message_id' : ''}
-  )${isApart ? `, free as (${occupy})` : ''}
-  update messages m set status = 'sending', status_at = now(), due_at = now() + make_interval(secs => $4)
-  from ready ${isApart ? 'join free using (tenant_id, phone_number_id, recipient)' : ''}
-  where m.tenant_id = ready.tenant_id and m.message_id = ready.message_id and m.fence = ready.fence
-    and coalesce(m.status, '') = 'queued'
-  returning m.message_id as id, m.fence`
-
-/** `due_at` of the message and the pause: storeOutcomes finds by it that nobody else has the recipient meanwhile. */
-const occupy = `
-  insert into recipients as r (tenant_id, phone_number_id, recipient, next_send_at)
-  select tenant_id, phone_number_id, recipient, now() + make_interval(secs => $4) + make_interval(secs => $5) from ready
-  order by tenant_id, phone_number_id, recipient
-  on conflict (tenant_id, phone_number_id, recipient) do update set next_send_at = excluded.next_send_at
-  where r.next_send_at <= now()
-  returning tenant_id, phone_number_id, recipient`
 
 /**
  * Stores outcomes, each with its timeline event. After the message was claimed again or a webhook reported more, one only fills in a
@@ -232,18 +151,3 @@ export const storeValidOutcomes = async (
 
 /** SQLSTATE classes 22 and 23: the values are wrong, and would be again. */
 const isBadData = (error: unknown): boolean => error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')
-
-/** Makes claimed messages due again, before anything was written. Does not count as an attempt. */
-export const giveBack = (pool: pg.Pool, messages: readonly ClaimedMessage[]): Promise<void> =>
-  inAllTenants(pool, async (tx: Tx) => {
-    await tx.client.query({
-      name: 'give_back',
-      text: `
-        with mine as (${lockMine})
-        update messages m set due_at = now()
-        from mine
-        where m.tenant_id = mine.tenant_id and m.message_id = mine.message_id and m.fence = mine.fence
-          and coalesce(m.status, '') = 'queued'`,
-      values: [messages.map(m => m.tenant), messages.map(m => m.id), messages.map(m => m.fence)],
-    })
-  })

@@ -1,30 +1,6 @@
 import type { Tx } from '../database/tables.ts'
-import { type Hours, putOffUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
-import type { Content } from '../messaging-api/message-template.ts'
-
-/** A message whose time has come. */
-export interface DueMessage {
-  readonly tenant: string
-  readonly id: string
-  readonly phoneNumberId: string
-  readonly recipient: string
-  readonly template: Content
-  readonly attempts: number
-  readonly fence: string
-  readonly holdsUntilOpen: boolean
-  /** It goes to a person who opted out, too. */
-  readonly isExempt: boolean
-  readonly hours: Hours | null
-  /** Why it is not sent any more. */
-  readonly supersededBy: string | null
-  /**
-   * refused: by the API; the message waits until the catalogue approves its template again. budget: it is a marketing message
-   * about no parcel, and the tenant's budget is used up.
-   */
-  readonly templateHold: 'refused' | 'budget' | null
-  readonly waybillNumber: string | null
-  readonly traceparent: string | null
-}
+import { putOffUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
+import type { DueMessage } from './message.ts'
 
 /**
  * Hours: returns the messages that may be sent now, and those that are cancelled anyway. Puts the others off until their hours

@@ -4,8 +4,8 @@ import { isOpen } from '../conversations/conversation.ts'
 import { lockConversations } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import type { ClaimedMessage } from './claim.ts'
 import { budgetSeconds, waitsForBudget } from './keep-budget.ts'
+import type { ClaimedMessage } from './message.ts'
 
 /** Why a due message must not be sent now. */
 export type BlockReason =

@@ -1,9 +1,10 @@
 import { setImmediate, setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { type ClaimedMessage, claimMessages } from './claim.ts'
-import { giveBack, markSending, type Outcome, storeValidOutcomes } from './outcomes.ts'
-import { type Blocked, blockReasonOf, storeBlocked } from './pre-send-check.ts'
+import { claimMessages } from './claim.ts'
+import type { ClaimedMessage } from './message.ts'
+import { type Outcome, storeValidOutcomes } from './outcomes.ts'
+import { storeBlocked } from './pre-send-check.ts'
 import { sweep } from './sweep.ts'
 import { ThroughputEstimate } from './timing.ts'
 
@@ -27,30 +28,24 @@ const pollMilliseconds = 25
 const idlePollMilliseconds = 250
 const sweepMilliseconds = 1_000
 
-/** A dead process's claim ends after this long; a claimed message is written or given back well before. */
-const claimSeconds = 10
-/** So much of the work is claimed ahead, at least one window and at most four. */
-const claimedMilliseconds = 200
-/** A marked message that found no free place in the window within this time is queued again. */
-const markedMilliseconds = 500
+/** A claimed message that found no free place in the window within this time is queued again. */
+const claimedMilliseconds = 500
 
-type Step = 'claim' | 'mark' | 'store' | 'giveBack' | 'sweep'
+type Step = 'claim' | 'store' | 'sweep'
 
 /**
- * Sends what is due. A message that this process works on is in one of four states:
+ * Sends what is due. A message that this process works on is in one of three states:
  *
- * - claimed: until the claim ends no other process takes it.
- * - marked: `sending` is committed, and the message waits for a free place in the window.
+ * - claimed: `sending` is committed, and the message waits for a free place in the window.
  * - writing: its request is in flight.
  * - finished: its outcome waits to be stored.
  *
- * One loop moves messages on, many with each statement. It claims ahead of need, and marks as many as have a free place
- * or will have one when the mark is committed. Any number of processes may run one.
+ * One loop moves messages on, many with each statement. It claims as many as have a free place or will have one when the claim is
+ * committed. Any number of processes may run one.
  */
 export class Queue {
   readonly #options: QueueOptions
-  readonly #claimed: ClaimedMessage[] = []
-  readonly #marked: { message: ClaimedMessage; at: number }[] = []
+  readonly #claimed: { message: ClaimedMessage; at: number }[] = []
   #writing = 0
   readonly #finished: Outcome[] = []
 
@@ -99,8 +94,7 @@ export class Queue {
       if (this.#isStopping) this.#release()
       else {
         this.#write(now)
-        if (this.#claimed.length > 0 && this.#roomToMark(now) > 0) this.#begin('mark', this.#mark)
-        if (this.#isClaimDue) this.#begin('claim', this.#claim)
+        if (this.#isClaimDue && this.#roomToClaim(now) > 0) this.#begin('claim', this.#claim)
         if (this.#sweepAt <= now) this.#begin('sweep', this.#sweep)
       }
       if (this.#finished.length > 0) this.#begin('store', this.#store)
@@ -127,72 +121,53 @@ export class Queue {
   }
 
   #isDrained(): boolean {
-    const atHand = this.#claimed.length + this.#marked.length + this.#writing + this.#finished.length
+    const atHand = this.#claimed.length + this.#writing + this.#finished.length
     return this.#isStopping && atHand === 0 && this.#running.size === 0
   }
 
   async #claim(): Promise<void> {
-    const { pool, pairSeconds } = this.#options
+    const { pool, sendSeconds, pairSeconds } = this.#options
+    const begun = performance.now()
     this.#isClaimDue = false
-    const room = this.#roomToClaim(performance.now())
-    if (room === 0) return
+    let inDoubt: readonly ClaimedMessage[] = []
+    const beforeCommit = (messages: readonly ClaimedMessage[]) => {
+      inDoubt = messages
+    }
+    // Twice the time of a send: a slow outcome of a live process must not look like that of a dead one.
+    const options = { room: this.#roomToClaim(begun), sendingSeconds: sendSeconds * 2, pairSeconds, beforeCommit }
     const hasMore = await this.#guard('queue.claim_failed', async () => {
       if ((await this.#options.mayClaim?.()) === false) return false
-      const { messages, hasMore, now } = await claimMessages(pool, { room, claimSeconds, pairSeconds })
-      const blocked: Blocked[] = []
-      for (const message of messages) {
-        const reason = blockReasonOf(message, now)
-        if (reason) blocked.push({ message, reason })
-        else this.#claimed.push(message)
-      }
+      const { messages, blocked, hasMore, now } = await claimMessages(pool, options)
+      inDoubt = []
+      const at = performance.now()
+      this.#throughput.recordClaim(at - begun)
+      for (const message of messages) this.#claimed.push({ message, at })
+      this.#change.resolve()
       await storeBlocked(pool, blocked, now)
+      if (messages.length > 0) this.#isClaimDue = true
       return hasMore
     })
+    this.#unclaim(inDoubt)
     // An unavailable database is polled less often.
     this.#hasMore = hasMore ?? false
   }
 
-  /** Zero while at least half of the wanted messages are claimed. */
+  /** While some are claimed, few are not worth a commit. */
   #roomToClaim(now: number): number {
     const { window } = this.#options
-    const ahead = this.#throughput.expectedWithin(claimedMilliseconds, now)
-    const wanted = Math.min(Math.max(ahead, window), window * 4)
-    const room = wanted - this.#claimed.length
-    return room < wanted / 2 ? 0 : room
+    const expected = this.#throughput.expectedWhileClaiming(now)
+    const ahead = Math.min(expected > 0 ? expected + window / 8 : 0, window / 2)
+    const room = Math.ceil(window + ahead) - this.#writing - this.#claimed.length
+    return this.#claimed.length > 0 && room < window / 8 ? 0 : room
   }
 
-  async #mark(): Promise<void> {
-    const { pool, sendSeconds, pairSeconds } = this.#options
-    const begun = performance.now()
-    const batch = this.#claimed.splice(0, this.#roomToMark(begun))
-    // Twice the time of a send: a slow outcome of a live process must not look like that of a dead one.
-    const options = { sendingSeconds: sendSeconds * 2, pairSeconds }
-    const mine = await this.#guard('queue.mark_failed', () => markSending(pool, batch, options))
-    const at = performance.now()
-    this.#throughput.recordMark(at - begun)
-    if (this.#hasMore) this.#isClaimDue = true
-    // Whether it was committed is not known.
-    if (!mine) return this.#unmark(batch)
-    for (const message of mine) this.#marked.push({ message, at })
-    this.#change.resolve()
-    await this.#giveBack(batch.filter(message => !mine.has(message)))
-  }
-
-  /** While some are marked, few are not worth a commit. */
-  #roomToMark(now: number): number {
-    const { window } = this.#options
-    const ahead = Math.min(this.#throughput.expectedWhileMarking(now), window / 2)
-    const room = Math.ceil(window + ahead) - this.#writing - this.#marked.length
-    return this.#marked.length > 0 && room < window / 8 ? 0 : room
-  }
-
-  /** Fills the window with marked messages. When the API has become slower, some are left over. */
+  /** Fills the window with claimed messages. When the API has become slower, some are left over. */
   #write(now: number): void {
-    if (this.#marked.length === 0) return
-    const fresh = this.#marked.findIndex(({ at }) => at > now - markedMilliseconds)
-    const stale = this.#marked.splice(0, fresh === -1 ? this.#marked.length : fresh)
-    this.#unmark(stale.map(({ message }) => message))
-    for (const { message } of this.#marked.splice(0, this.#options.window - this.#writing)) this.#send(message)
+    if (this.#claimed.length === 0) return
+    const fresh = this.#claimed.findIndex(({ at }) => at > now - claimedMilliseconds)
+    const stale = this.#claimed.splice(0, fresh === -1 ? this.#claimed.length : fresh)
+    this.#unclaim(stale.map(({ message }) => message))
+    for (const { message } of this.#claimed.splice(0, this.#options.window - this.#writing)) this.#send(message)
   }
 
   async #send(message: ClaimedMessage): Promise<void> {
@@ -221,20 +196,15 @@ export class Queue {
     await sleep(500)
   }
 
-  /** Gives up what was not written; a claim or a mark that is still running brings more. */
+  /** Gives up what was not written; a claim that is still running brings more. */
   #release(): void {
-    this.#unmark(this.#marked.splice(0).map(({ message }) => message))
-    if (this.#claimed.length > 0) this.#begin('giveBack', () => this.#giveBack(this.#claimed.splice(0)))
+    this.#unclaim(this.#claimed.splice(0).map(({ message }) => message))
   }
 
   /** Nothing of them was written: they are queued again, when the database is back. */
-  #unmark(messages: readonly ClaimedMessage[]): void {
+  #unclaim(messages: readonly ClaimedMessage[]): void {
     const again = { status: 'queued', isAttempt: false, dueSeconds: 0, isUnwritten: true } as const
     for (const message of messages) this.#finished.push({ message, ...again })
-  }
-
-  async #giveBack(messages: readonly ClaimedMessage[]): Promise<void> {
-    if (messages.length > 0) await this.#guard('queue.give_back_failed', () => giveBack(this.#options.pool, messages))
   }
 
   async #sweep(): Promise<void> {

@@ -7,9 +7,9 @@ import { classify } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import type { Accepted, Failed, Refused } from '../messaging-api/responses.ts'
-import type { ClaimedMessage } from './claim.ts'
 import { decide } from './decide.ts'
 import type { createEffects } from './effects.ts'
+import type { ClaimedMessage } from './message.ts'
 import type { Outcome } from './outcomes.ts'
 
 export interface SenderOptions {

@@ -60,23 +60,23 @@ export const unknownMinutes = 10
 const slotMilliseconds = 100
 
 /**
- * Estimates how many responses arrive in a given time and how long a mark takes to commit: how many messages must be ready for no
+ * Estimates how many responses arrive in a given time and how long a claim takes to commit: how many messages must be ready for no
  * place in the window to stay empty. Zero for an API that hangs. Times are those of performance.now().
  */
 export class ThroughputEstimate {
   #slotBegan = 0
   #responses = 0
   #responsesBefore = 0
-  #markMilliseconds = 0
+  #claimMilliseconds = 0
 
   recordResponse(now: number): void {
     this.#advance(now)
     this.#responses++
   }
 
-  recordMark(milliseconds: number): void {
+  recordClaim(milliseconds: number): void {
     // A slow one is forgotten gradually.
-    this.#markMilliseconds = Math.max(milliseconds, this.#markMilliseconds * 0.9)
+    this.#claimMilliseconds = Math.max(milliseconds, this.#claimMilliseconds * 0.9)
   }
 
   /** Responses expected within that time. */
@@ -86,9 +86,9 @@ export class ThroughputEstimate {
     return Math.ceil((perSlot * milliseconds) / slotMilliseconds)
   }
 
-  /** Responses expected while the next messages are marked. */
-  expectedWhileMarking(now: number): number {
-    return this.expectedWithin(this.#markMilliseconds, now)
+  /** Responses expected while the next messages are claimed. */
+  expectedWhileClaiming(now: number): number {
+    return this.expectedWithin(this.#claimMilliseconds, now)
   }
 
   #advance(now: number): void {

@@ -71,15 +71,14 @@ for (const [moment, { latency, wait }] of Object.entries(updates))
     t.comment({ unknown: await count(fixture, 'unknown'), accepted: await count(fixture, 'accepted') })
   })
 
-t.test('killed with claims that it had not begun to write: another sends each once', async t => {
+t.test('killed while the API hangs: another sends each that it had not begun to write', async t => {
   const fixture = await createFixture(t, { isRunning: false })
-  // The answers hang: the places are taken, and what was claimed ahead waits.
+  // The answers hang: the places are taken, and nothing is claimed ahead.
   fixture.control.behave({ answer_latency_ms: 60_000 })
   const ids = await fixture.accept(...several(200))
   const worker = await spawnWorker(t, fixture, { WINDOW: '16', SEND_SECONDS: '4' })
   await until('the places are taken', async () => (await count(fixture, 'sending')) === 16)
-  const ahead = `select 1 from messages where status = 'queued' and fence > 0`
-  await until('messages are claimed ahead', async () => (await fixture.rows(ahead)).length >= 16)
+  await sleep(100)
   await worker.kill()
   fixture.control.behave({ answer_latency_ms: 0 })
   await spawnWorker(t, fixture, { SEND_SECONDS: '4' })
@@ -124,5 +123,5 @@ t.test('a worker that is stopped leaves no message unknown', async t => {
   await worker.stop()
   t.equal(await count(fixture, 'sending,unknown'), 0)
   const waiting = await fixture.rows(`select 1 from messages where status = 'queued' and due_at > now()`)
-  t.equal(waiting.length, 0, 'what was claimed and not written is given back')
+  t.equal(waiting.length, 0, 'what was claimed and not written is queued again')
 })

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { Refused } from '../messaging-api/responses.ts'
-import type { ClaimedMessage } from '../sending/claim.ts'
 import { decide } from '../sending/decide.ts'
+import type { ClaimedMessage } from '../sending/message.ts'
 
 const claimed = (more: Partial<ClaimedMessage> = {}): ClaimedMessage => ({
   tenant: 'demo',

@@ -2,7 +2,7 @@ import { createPool } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
 import { startProxy } from '../../../dev/tcp-proxy.ts'
 import { claimMessages } from '../sending/claim.ts'
-import { markSending, type Outcome, storeOutcomes } from '../sending/outcomes.ts'
+import { type Outcome, storeOutcomes } from '../sending/outcomes.ts'
 import { sweep } from '../sending/sweep.ts'
 import { buildQueue, createFixture, messageTo, until } from './fixture.ts'
 
@@ -65,7 +65,7 @@ t.test('messages about a parcel keep their order when the outcome of one comes l
   t.same(arrived(fixture), [first, second])
 })
 
-const claiming = { room: 10, claimSeconds: 10, pairSeconds: 0 }
+const claiming = { room: 10, sendingSeconds: 0, pairSeconds: 0 }
 const refused = {
   status: 'queued',
   code: 131016,
@@ -80,8 +80,7 @@ const sweptMessage = async (t: Test) => {
   const fixture = await createFixture(t, { isRunning: false })
   const { pool, rows, accept } = fixture
   const [id] = await accept(aboutParcel)
-  const { messages } = await claimMessages(pool, claiming)
-  const [message] = await markSending(pool, messages, { sendingSeconds: 0, pairSeconds: 0 })
+  const [message] = (await claimMessages(pool, claiming)).messages
   if (!message) throw new Error('not claimed')
   await sweep(pool)
   const store = (outcome: Omit<Outcome, 'message'>) => storeOutcomes(pool, [{ message, ...outcome }], 0)

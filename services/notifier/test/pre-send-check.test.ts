@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { ClaimedMessage } from '../sending/claim.ts'
+import type { ClaimedMessage } from '../sending/message.ts'
 import { blockReasonOf } from '../sending/pre-send-check.ts'
 import { messageTo } from './fixture.ts'
 

@@ -4,14 +4,14 @@ import pg from 'pg'
 import t from 'tap'
 import type { Tx } from '../database/tables.ts'
 import { claimMessages } from '../sending/claim.ts'
-import { markSending, storeOutcomes } from '../sending/outcomes.ts'
+import type { ClaimedMessage } from '../sending/message.ts'
+import { storeOutcomes } from '../sending/outcomes.ts'
 import { createFixture, messageTo, phoneNumberId, until } from './fixture.ts'
 
 const several = (count: number) =>
   Array.from({ length: count }, (_, index) => messageTo(`+9477${String(1_000_000 + index)}`))
 
-const claiming = { room: 100, claimSeconds: 10, pairSeconds: 0 }
-const marking = { sendingSeconds: 30, pairSeconds: 0 }
+const claiming = { room: 100, sendingSeconds: 30, pairSeconds: 0 }
 
 t.test('a number is sent from while somebody is queuing messages for it', async t => {
   const { accept, rows, pool } = await createFixture(t)
@@ -25,22 +25,27 @@ t.test('a number is sent from while somebody is queuing messages for it', async 
   t.equal((await rows('select from messages')).length, 2)
 })
 
-t.test('a message that this very process claimed anew is written once, not for each claim', async t => {
-  const { accept, rows, pool } = await createFixture(t, { isRunning: false })
-  const [id] = await accept(messageTo('0770000101'))
-  const [stale] = await claimSome(() => claimMessages(pool, claiming))
-  await rows('update messages set due_at = now()')
-  const [fresh] = await claimSome(() => claimMessages(pool, claiming))
-  if (!stale || !fresh) return t.fail('not claimed')
-  t.equal(fresh.id, id)
-  t.same([...(await markSending(pool, [stale, fresh], marking))], [fresh])
-})
+t.test(
+  'a claim leaves what another one locks or has committed, and claims no more numbers than it has room',
+  async t => {
+    const { accept, rows, pool } = await createFixture(t, { isRunning: false })
+    const [id] = await accept(messageTo('0770000101'))
+    await inTenant(pool, 'demo', async (tx: Tx) => {
+      await tx.client.query('select from messages for update')
+      t.same((await claimMessages(pool, claiming)).messages, [])
+    })
+    t.match(await claimSome(() => claimMessages(pool, claiming)), [{ id, fence: '1' }])
+    t.same((await claimMessages(pool, claiming)).messages, [])
+    t.match(await rows('select status, fence from messages'), [{ status: 'sending', fence: '1' }])
+    await accept(messageTo('0770000102'))
+    t.same((await claimMessages(pool, { ...claiming, room: 0 })).messages, [])
+  },
+)
 
-t.test('claims that expire while the API hangs do not send a message twice', async t => {
+t.test('messages that are due again and again while the API hangs are sent once', async t => {
   const { accept, rows, control, queue } = await createFixture(t, { isRunning: false, window: 8, sendSeconds: 60 })
   control.behave({ answer_latency_ms: 1_500 })
   await accept(...several(40))
-  // What waits for a place loses its claim again and again, and this queue claims it anew.
   let isLosing = true
   const lose = async (): Promise<void> => {
     for (; isLosing; await sleep(100))
@@ -63,8 +68,7 @@ t.test('claims that expire while the API hangs do not send a message twice', asy
 t.test('an outcome stored twice counts its attempt once', async t => {
   const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   await accept(messageTo('0770000101'))
-  const claimed = await claimSome(() => claimMessages(pool, claiming))
-  const [message] = await markSending(pool, claimed, marking)
+  const [message] = await claimSome(() => claimMessages(pool, claiming))
   if (!message) return t.fail('not claimed')
   const outcome = { message, status: 'queued', code: 131016, meaning: 'down', isAttempt: true, dueSeconds: 60 } as const
   await storeOutcomes(pool, [outcome], 0)
@@ -72,52 +76,66 @@ t.test('an outcome stored twice counts its attempt once', async t => {
   t.match(await rows('select status, attempts from messages'), [{ status: 'queued', attempts: 1 }])
 })
 
-t.test('a mark whose commit is unknown sends nothing and loses nothing', async t => {
-  const { accept, rows, ownerUrl, queue, control } = await createFixture(t, { isRunning: false })
-  const owner = new pg.Client({ connectionString: ownerUrl })
-  await owner.connect()
-  t.teardown(() => owner.end())
-  // The connection dies when the first message is marked.
-  await owner.query(`
-    create function die() returns trigger language plpgsql as $$
-    begin perform pg_terminate_backend(pg_backend_pid()); return new; end $$;
-    create trigger die before update on messages for each row when (new.status = 'sending') execute function die()`)
-  await accept(...several(20))
-  queue.start()
-  await until('claimed', async () => (await rows('select from messages where fence > 0')).length)
-  await owner.query('drop trigger die on messages')
-  await until(
-    'all are accepted',
-    async () => (await rows(`select from messages where status = 'accepted'`)).length === 20,
-  )
-  t.equal(control.messages({}).length, 20)
-})
+const moments = {
+  'is refused': 'create trigger die before update on messages',
+  'is in doubt': 'create constraint trigger die after update on messages deferrable initially deferred',
+}
+for (const [moment, trigger] of Object.entries(moments))
+  t.test(`a claim whose commit ${moment} sends nothing and loses nothing`, async t => {
+    const { accept, rows, ownerUrl, queue, control } = await createFixture(t, { isRunning: false })
+    const owner = new pg.Client({ connectionString: ownerUrl })
+    await owner.connect()
+    t.teardown(() => owner.end())
+    // The connection dies when the first message is marked, or as that is committed.
+    await owner.query(`
+      create sequence deaths;
+      create function die() returns trigger language plpgsql security definer as $$
+      begin perform nextval('deaths'), pg_terminate_backend(pg_backend_pid()); return new; end $$;
+      ${trigger} for each row when (new.status = 'sending') execute function die()`)
+    await accept(...several(20))
+    queue.start()
+    await until('claimed', async () => (await owner.query('select from deaths where is_called')).rows.length)
+    await owner.query('drop trigger die on messages')
+    await until(
+      'all are accepted',
+      async () => (await rows(`select from messages where status = 'accepted'`)).length === 20,
+    )
+    t.equal(control.messages({}).length, 20)
+  })
 
-t.test('messages claimed ahead stay when their number is paused, and are sent when it resumes', async t => {
+t.test('a commit of a claim that is in doubt was made: its messages are queued again', async t => {
   const { accept, rows, pool } = await createFixture(t, { isRunning: false })
-  await accept(...several(5))
-  const claimed = await claimSome(() => claimMessages(pool, claiming))
-  await rows(`update channels set state = 'paused'`)
-  t.equal((await markSending(pool, claimed, marking)).size, 0)
-  await rows(`update channels set state = 'active'`)
-  t.equal((await markSending(pool, claimed, marking)).size, 5)
+  await accept(...several(3))
+  let committed: readonly ClaimedMessage[] = []
+  const beforeCommit = (messages: readonly ClaimedMessage[]) => {
+    committed = messages
+  }
+  await claimSome(() => claimMessages(pool, { ...claiming, beforeCommit }))
+  const unwritten = { status: 'queued', isAttempt: false, dueSeconds: 0, isUnwritten: true } as const
+  const outcomes = committed.map(message => ({ message, ...unwritten }))
+  await storeOutcomes(pool, outcomes, 0)
+  await storeOutcomes(pool, outcomes, 0)
+  t.match(await rows('select distinct status, attempts from messages'), [{ status: 'queued', attempts: 0 }])
 })
 
-t.test('of the messages to a person one is sent at a time, however many are claimed', async t => {
+t.test('of the messages to a person one is sent at a time', async t => {
   const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   await accept(...Array.from({ length: 3 }, () => messageTo('0770000101')), messageTo('0770000102'))
-  const apart = { ...marking, pairSeconds: 6 }
-  const claimed = await claimSome(() => claimMessages(pool, claiming))
-  const sending = [...(await markSending(pool, claimed, apart))]
+  const apart = { ...claiming, pairSeconds: 6 }
+  const dueAgain = () => rows(`update messages set due_at = now() where status = 'queued'`)
+  const sending = await claimSome(() => claimMessages(pool, apart))
   t.same(sending.map(({ recipient }) => recipient).toSorted(), ['94770000101', '94770000102'])
-  t.equal((await markSending(pool, claimed, apart)).size, 0)
+  await dueAgain()
+  t.equal((await claimMessages(pool, apart)).messages.length, 0)
   const unwritten = { status: 'queued', isAttempt: false, dueSeconds: 60, isUnwritten: true } as const
   const outcomes = sending.map(message => ({ message, ...unwritten }))
   await storeOutcomes(pool, outcomes, 6)
-  t.equal((await markSending(pool, claimed, apart)).size, 2, 'what was not written costs no pause')
+  await dueAgain()
+  t.equal((await claimSome(() => claimMessages(pool, apart))).length, 2, 'what was not written costs no pause')
   await rows(`update recipients set next_send_at = now() + interval '1 minute'`)
   await storeOutcomes(pool, outcomes, 6)
-  t.equal((await markSending(pool, claimed, apart)).size, 0, 'a late outcome does not end the turn of another')
+  await dueAgain()
+  t.equal((await claimMessages(pool, apart)).messages.length, 0, 'a late outcome does not end the turn of another')
 })
 
 t.test('an outcome that Postgres refuses does not keep the others from being stored', async t => {
@@ -136,8 +154,8 @@ t.test('an outcome that Postgres refuses does not keep the others from being sto
 })
 
 /** The token bucket may need a moment to fill. */
-const claimSome = async <T>(claim: () => Promise<{ messages: T[] }>): Promise<T[]> => {
-  let claimed: T[] = []
+const claimSome = async <T>(claim: () => Promise<{ messages: readonly T[] }>): Promise<readonly T[]> => {
+  let claimed: readonly T[] = []
   await until('claimed', async () => {
     claimed = (await claim()).messages
     return claimed.length

@@ -11,8 +11,8 @@ const estimateOf = (...times: number[]): ThroughputEstimate => {
 t.test('nothing is expected before the first response', async t => {
   const estimate = new ThroughputEstimate()
   t.strictSame([estimate.expectedWithin(1_000, 50), estimate.expectedWithin(1_000, 1_000)], [0, 0])
-  t.equal(estimate.expectedWhileMarking(1_000), 0)
-  t.equal(estimateOf(1_000).expectedWhileMarking(1_000), 0, 'nothing was marked')
+  t.equal(estimate.expectedWhileClaiming(1_000), 0)
+  t.equal(estimateOf(1_000).expectedWhileClaiming(1_000), 0, 'nothing was claimed')
 })
 
 t.test('as many responses are expected as came in a tenth of a second, rounded up', async t => {
@@ -39,15 +39,15 @@ t.test('the first tenth of a second begins at 0', async t => {
   t.equal(estimateOf(50, 60, 70, 100).expectedWithin(100, 199), 3)
 })
 
-t.test('while messages are marked, responses come; a slow mark is forgotten gradually', async t => {
+t.test('while messages are claimed, responses come; a slow claim is forgotten gradually', async t => {
   const estimate = estimateOf(...Array.from({ length: 10 }, () => 1_000))
-  const expected = () => estimate.expectedWhileMarking(1_000)
-  estimate.recordMark(100)
+  const expected = () => estimate.expectedWhileClaiming(1_000)
+  estimate.recordClaim(100)
   t.equal(expected(), 10)
-  estimate.recordMark(10)
+  estimate.recordClaim(10)
   t.equal(expected(), 9)
-  estimate.recordMark(85)
+  estimate.recordClaim(85)
   t.equal(expected(), 9)
-  estimate.recordMark(200)
+  estimate.recordClaim(200)
   t.equal(expected(), 20)
 })

@@ -10,7 +10,7 @@ import { findKeywords, type Inbound, type Person, recordInbound, releaseHeld } f
 import type { Tx } from '../database/tables.ts'
 import { type CategoryChange, reportCategories } from '../templates/category-changes.ts'
 import { reportTemplates } from '../templates/queries.ts'
-import { lockMessages, planAnew } from './message-queries.ts'
+import { createPlanner, lockMessages } from './message-queries.ts'
 import { type Pressed, recordPresses, type Said } from './presses.ts'
 import { type ReportedFailure, settleMessages, type TracedStatus } from './settle-messages.ts'
 import { SignedFacts, type SignedWebhook } from './signed-facts.ts'
@@ -51,6 +51,8 @@ const manyLanes = 6
 const manyFacts = 100
 const maxFactsPerTransaction = 1_000
 
+type Options = ApplyOptions & { readonly plan: ReturnType<typeof createPlanner> }
+
 type Outcome = PromiseSettledResult<Applied | undefined>
 
 /**
@@ -58,7 +60,8 @@ type Outcome = PromiseSettledResult<Applied | undefined>
  * the commit with what the transaction changed; with undefined when another webhook of the same transaction reports it.
  * Repeating changes nothing.
  */
-export const createApplier = (pool: pg.Pool, options: ApplyOptions) => {
+export const createApplier = (pool: pg.Pool, given: ApplyOptions) => {
+  const options = { ...given, plan: createPlanner() }
   const batched = batchRequests<SignedWebhook, Outcome>({
     run: (_key, webhooks) => applyGroup(pool, webhooks, options),
     take: waiting => countWithin(waiting, maxFactsPerTransaction, ({ facts }) => facts.length),
@@ -78,11 +81,7 @@ const countFacts = (webhooks: readonly SignedWebhook[]): number =>
  * When a shared transaction fails, each webhook is applied alone: the error of one is not the others'. Not after a commit in
  * doubt: that none was applied would be said of one that was.
  */
-const applyGroup = async (
-  pool: pg.Pool,
-  webhooks: readonly SignedWebhook[],
-  options: ApplyOptions,
-): Promise<Outcome[]> => {
+const applyGroup = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: Options): Promise<Outcome[]> => {
   const [outcome] = await Promise.allSettled([applyTogether(pool, webhooks, options)])
   if (outcome.status === 'fulfilled')
     return webhooks.map((_, index) => (index === 0 ? outcome : { status: 'fulfilled', value: undefined }))
@@ -92,11 +91,7 @@ const applyGroup = async (
   return outcomes
 }
 
-const applyTogether = async (
-  pool: pg.Pool,
-  webhooks: readonly SignedWebhook[],
-  options: ApplyOptions,
-): Promise<Applied> => {
+const applyTogether = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: Options): Promise<Applied> => {
   const own = new SignedFacts()
   for (const webhook of webhooks) own.add(webhook)
   const action = (tx: Tx): Promise<Applied> => apply(tx, own, countFacts(webhooks), options)
@@ -113,8 +108,8 @@ const applyTogether = async (
 const deadlockDetected = '40P01'
 
 /** Every transaction locks in this order: docs/decisions.md#order-of-locks. */
-const apply = async (tx: Tx, own: SignedFacts, total: number, options: ApplyOptions): Promise<Applied> => {
-  planAnew(tx)
+const apply = async (tx: Tx, own: SignedFacts, total: number, options: Options): Promise<Applied> => {
+  options.plan(tx, own.inbound.length + own.preferences.length === 0)
   const said = await findSaid(tx, own)
   const { writers, now } = await openConversations(tx, said, own)
   const locked =

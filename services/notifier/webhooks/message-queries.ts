@@ -55,12 +55,28 @@ export const lockMessages = async (
   return rows
 }
 
+const sizeMilliseconds = 10_000
+
 /**
- * Has Postgres plan the prepared statements below for the tables as they now are: a plan kept from when they were almost
- * empty reads all of a grown table. Travels with the next statement.
+ * How Postgres plans the prepared statements below, by the sizes of the tables: large ones are read by their keys from then on, and to
+ * plan that each time costs more than to do it for a few messages. A plan kept from when they were almost empty would read all of a grown
+ * table, and that of held messages depends on how many there are (`isByKey` is false). Travels with the next statement.
  */
-export const planAnew = (tx: Tx): void => {
-  tx.client.query('set local plan_cache_mode = force_custom_plan').catch(() => {})
+export const createPlanner = () => {
+  let isLarge = false
+  let askAt = 0
+  return ({ client }: Tx, isByKey: boolean): void => {
+    const mode = isLarge && isByKey ? 'force_generic_plan' : 'force_custom_plan'
+    client.query(`set local plan_cache_mode = ${mode}`).catch(() => {})
+    if (performance.now() < askAt) return
+    askAt = performance.now() + sizeMilliseconds
+    client
+      .query(`select pg_relation_size('messages') > 8e6 and pg_relation_size('message_events') > 1e6 as "isLarge"`)
+      .then(({ rows }) => {
+        isLarge = rows[0].isLarge
+      })
+      .catch(() => {})
+  }
 }
 
 const lock = (wanted: string): string => `

@@ -1,0 +1,70 @@
+import type { Tx } from '../database/tables.ts'
+import type { ClaimedMessage } from './message.ts'
+
+export interface MarkOptions {
+  /** An outcome is overdue after this long. */
+  readonly sendingSeconds: number
+  /** Seconds between two messages to one recipient; 0: no limit. */
+  readonly pairSeconds: number
+}
+
+/**
+ * Makes messages `sending` whose rows this transaction has locked, before their requests are written. Returns them with their new
+ * fences, without those to whose recipient somebody else writes: with a pause between two messages to a person, each keeps the next one
+ * back until its outcome is stored or overdue. So the pause begins after its request has arrived, whichever process sent it.
+ */
+export const markSending = async (
+  tx: Tx,
+  messages: readonly ClaimedMessage[],
+  { sendingSeconds, pairSeconds }: MarkOptions,
+): Promise<ClaimedMessage[]> => {
+  if (messages.length === 0) return []
+  const isApart = pairSeconds > 0
+  const { rows } = await tx.client.query({
+    name: isApart ? 'mark_sending_apart' : 'mark_sending',
+    text: isApart ? markApart : mark('given'),
+    values: [
+      messages.map(m => m.tenant),
+      messages.map(m => m.id),
+      sendingSeconds,
+      ...(isApart ? [messages.map(m => m.phoneNumberId), messages.map(m => m.recipient), pairSeconds] : []),
+    ],
+  })
+  const fences = new Map<string, string>(rows.map(({ key, fence }) => [key, fence]))
+  return messages.flatMap(message => {
+    const fence = fences.get(`${message.tenant} ${message.id}`)
+    return fence === undefined ? [] : [{ ...message, fence }]
+  })
+}
+
+/**
+ * A process that stood still for longer than its checks are worth sends nothing: hours, say, may be over. The last release reads
+ * `is_paced`.
+ */
+const mark = (ready: string): string => `
+  ${ready === 'given' ? 'with given as (select * from unnest($1::text[], $2::text[]) as given (tenant_id, message_id))' : ''}
+  update messages m set status = 'sending', status_at = now(), due_at = now() + make_interval(secs => $3),
+    fence = m.fence + 1, is_paced = false
+  from ${ready} ready
+  where m.tenant_id = ready.tenant_id and m.message_id = ready.message_id
+    and clock_timestamp() - now() < interval '10 seconds'
+  returning m.tenant_id || ' ' || m.message_id as key, m.fence`
+
+/**
+ * Recipients are locked after messages (docs/decisions.md#order-of-locks). `due_at` of the message and the pause: storeOutcomes finds by
+ * it that nobody else has the recipient meanwhile.
+ */
+const markApart = `
+  with given as (
+    select distinct on (tenant_id, phone_number_id, recipient) given.*
+    from unnest($1::text[], $2::text[], $4::text[], $5::text[]) as given (tenant_id, message_id, phone_number_id, recipient)
+    order by tenant_id, phone_number_id, recipient, message_id
+  ), occupied as (
+    insert into recipients as r (tenant_id, phone_number_id, recipient, next_send_at)
+    select tenant_id, phone_number_id, recipient, now() + make_interval(secs => $3) + make_interval(secs => $6) from given
+    order by tenant_id collate "C", phone_number_id collate "C", recipient collate "C"
+    on conflict (tenant_id, phone_number_id, recipient) do update set next_send_at = excluded.next_send_at
+    where r.next_send_at <= now()
+    returning tenant_id, phone_number_id, recipient
+  ), free as (select given.tenant_id, given.message_id from given join occupied using (tenant_id, phone_number_id, recipient))
+  ${mark('free')}`
