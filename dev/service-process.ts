@@ -42,6 +42,10 @@ export class ServiceProcess {
     return this.#child?.pid
   }
 
+  get isRunning(): boolean {
+    return this.#child !== undefined && !this.#hasEnded()
+  }
+
   start(): void {
     const env = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...this.environment }
     const child = spawn(process.execPath, this.#command, { env, stdio: this.#output })

@@ -3,7 +3,7 @@ import type { TrustPromise } from './promise.ts'
 /** In the order of docs/promises.md. */
 export const promiseNames = [
   ...['killed', 'repeated-requests', 'restarts', 'notifier-away', 'webhooks', 'presses', 'hours', 'restored'],
-  ...['models'],
+  ...['models', 'chaos'],
   ...['soak', 'fuzz', 'signatures', 'cost'],
   ...['access', 'row-security', 'roles', 'canaries'],
 ]
