@@ -41,15 +41,14 @@ export const inDoubtIsWholeOrNot: Check = facts => {
     .map(({ intent: { what, name, parts }, count }) => `${what} ${name} is stored in part: ${count} of ${parts.length}`)
 }
 
-/** What was repeated without a key may be there twice. */
+/** Without a key it may be there as often as it was sent, but for the calls whose response says that nothing was changed. */
 export const nothingTwice: Check = facts => {
   const storedOf = storedParts(facts)
-  return changesOf(facts)
-    .filter(({ key, calls }) => key !== null || calls.length === 1)
-    .flatMap(intent => {
-      const doubled = [...storedOf(intent)].filter(([, count]) => count > 1).map(([part]) => part)
-      return doubled.length > 0 ? [`${intent.what} ${intent.name} is stored twice: ${doubled}`] : []
-    })
+  return changesOf(facts).flatMap(intent => {
+    const most = intent.key === null ? intent.calls.filter(({ ending }) => ending !== 'refused').length : 1
+    const doubled = [...storedOf(intent)].filter(([, count]) => count > Math.max(1, most)).map(([part]) => part)
+    return doubled.length > 0 ? [`${intent.what} ${intent.name} is stored twice: ${doubled}`] : []
+  })
 }
 
 export const nothingUnasked: Check = facts => {

@@ -22,7 +22,8 @@ export const changesComeOnceInOrder: Check = facts => {
     const all = read.get(waybill) ?? []
     const statuses = all.filter(({ type }) => type !== 'order.edited').map(({ status }) => status)
     const edits = all.length - statuses.length
-    return statuses.join(' ') === due.statuses && edits === due.edits
+    const isBegun = all[0]?.type === 'order.created'
+    return isBegun && statuses.join(' ') === due.statuses && edits === due.edits
       ? []
       : [`the changes of ${waybill} are ${statuses.join(' ')} and ${edits} edits, not ${due.statuses} and ${due.edits}`]
   })
