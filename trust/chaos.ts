@@ -62,13 +62,15 @@ const play = async (t: TrustOptions, seed: number, seconds: number): Promise<Pla
   })
   t.report(`seed ${seed}: ${plan.length} faults in ${seconds} s`)
   await faults.done()
+  t.report('nothing fails any more')
   heal(bed)
   recorder.giveUpIn(120)
   const finishing = clients.finish()
-  const { seconds: recoverySeconds } = await recover(bed, endpointId)
+  const { seconds: recoverySeconds } = await recover(bed, endpointId, t.report)
   await finishing
-  const { waiting } = await recover(bed, endpointId)
+  const { waiting } = await recover(bed, endpointId, t.report)
   const items = await finishFollowing()
+  t.report(`served again after ${rounded(recoverySeconds, 1)} s, and everything has come to rest`)
   const { presses, stops } = clients
   const facts = await readFacts(bed, { history: recorder.history, presses, stops, waiting }, items)
   return { facts, happened: faults.log, faults: plan.length, recoverySeconds }

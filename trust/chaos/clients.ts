@@ -253,23 +253,15 @@ export const startClients = (bed: Bed, recorder: Recorder, seed: number, log: Ha
       await delay(20 + chance() * 300)
     }
   }
-  const chances = Array.from({ length: 6 }, (_, n) => chanceOf(seed * 100 + n)) as [
-    Chance,
-    Chance,
-    Chance,
-    Chance,
-    Chance,
-    Chance,
-  ]
+  const start = (create: (chance: Chance) => Act, n: number): Promise<void> => {
+    const chance = chanceOf(seed * 100 + n)
+    return keep(create(chance), chance)
+  }
   const working = Promise.all([
-    ...[0, 1].map(n =>
-      keep(merchant(bed, recorder, `merchant${n}`, chances[n] as Chance, known), chances[n] as Chance),
-    ),
-    keep(ordersStaff(bed, recorder, 'clerk', chances[2], known), chances[2]),
-    ...[3, 4].map(n =>
-      keep(notifierStaff(bed, recorder, `agent${n}`, chances[n] as Chance, known), chances[n] as Chance),
-    ),
-    keep(customer(bed, chances[5], presses, stops, log), chances[5]),
+    ...[0, 1, 2, 3].map(n => start(chance => merchant(bed, recorder, `merchant${n}`, chance, known), n)),
+    ...[4, 5].map(n => start(chance => ordersStaff(bed, recorder, `clerk${n}`, chance, known), n)),
+    ...[6, 7, 8].map(n => start(chance => notifierStaff(bed, recorder, `agent${n}`, chance, known), n)),
+    start(chance => customer(bed, chance, presses, stops, log), 9),
   ])
   const finish = async (): Promise<void> => {
     isOver = true

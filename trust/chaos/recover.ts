@@ -75,7 +75,11 @@ const passTime = async ({ courier }: Bed): Promise<void> => {
 }
 
 /** Waits until all is well. Returns after how many seconds everything served and had drained by itself, and what waits for ever. */
-export const recover = async (bed: Bed, endpointId: string): Promise<{ seconds: number; waiting: Counts }> => {
+export const recover = async (
+  bed: Bed,
+  endpointId: string,
+  report: (progress: string) => void,
+): Promise<{ seconds: number; waiting: Counts }> => {
   const started = performance.now()
   await eventually('all processes are ready', () => isServing(bed), Boolean, 120)
   await repair(bed, endpointId)
@@ -85,6 +89,7 @@ export const recover = async (bed: Bed, endpointId: string): Promise<{ seconds: 
   const sum = (counts: Counts): number => Object.values(counts).reduce((total, count) => total + count, 0)
   let waiting = await countWaiting(bed)
   for (let tries = 0; tries < 240 && sum(waiting) > 0; tries++) {
+    if (tries % 20 === 19) report(`still waiting: ${JSON.stringify(waiting)}`)
     if (tries % 4 === 3) {
       await repair(bed, endpointId)
       if (waiting['webhooks of the API'] === 0) await passTime(bed)
