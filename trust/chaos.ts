@@ -51,7 +51,7 @@ const play = async (t: TrustOptions, seed: number, seconds: number): Promise<Pla
   const endpointId = await register(bed, recorder, seed)
   const merchant = { url: addressOf(bed.links['clients-orders']), token: bed.courier.merchant.token }
   const finishFollowing = followChanges(merchant)
-  const plan = planFaults(seed, seconds * 1000, t.short ? 3_000 : 14_000)
+  const plan = planFaults(seed, seconds * 1000, t.short ? 3_000 : 8_000)
   const faults = runFaults(bed, plan)
   const clients = startClients(bed, recorder, seed, faults.log)
   // First of all: nothing is started again after that.

@@ -91,13 +91,14 @@ const spoils: Record<keyof typeof checks, Record<string, (facts: Facts) => unkno
       history.push({ ...booked, ...later(booked), status: 0, ending: 'in doubt' })
     },
   },
-  ordersAreInFull: { 'an amount differs': ({ orders }) => change(orders, any, { cod: 1 }) },
+  ordersAreInFull: { 'an amount differs': ({ orders }) => change(orders, any, { cod: -1 }) },
   waybillsAreTrue: {
     'two orders have one waybill': ({ orders }) =>
       change(orders, any, { waybill: (orders[1] as { waybill: string }).waybill }),
     'a response names the order of another batch': ({ history }) => {
-      const [one, other] = history.filter(isBatch) as [Call, Call]
-      ;(one.data as string[])[0] = (other.data as string[])[0] as string
+      const one = find(history, isBatch)
+      const other = find(history, call => isBatch(call) && call.name !== one.name)
+      Object.assign(one, { data: [...one.parts.slice(1), (other.data as string[])[0]] })
     },
   },
   timelinesAreTrue: {

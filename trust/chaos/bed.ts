@@ -77,6 +77,8 @@ export const startBed = async (t: TrustOptions): Promise<Bed> => {
     'orders-endpoint': await link(endAt(endpoint.url)),
   }
   const common = { NODE_OPTIONS, CLOCK_IS_WRONG_BY }
+  let second: Promise<[ServiceProcess, ServiceProcess]> = Promise.reject(new Error('the services were not started'))
+  second.catch(() => undefined)
   const courier = await startCourier(t, {
     rules,
     rate: 200,
@@ -94,19 +96,22 @@ export const startBed = async (t: TrustOptions): Promise<Bed> => {
       SIMULATOR_DELAY_FACTOR: '0.3',
     },
     onStarted: stack => {
+      second = Promise.all([startAnother(t, stack, 'orders'), startAnother(t, stack, 'notifier')])
+      // Awaited below, whatever fails before.
+      second.catch(() => undefined)
       move(orders[0] as End, stack.orders.url)
       move(notifier[0] as End, stack.notifier.url)
       move(api, stack.simulator.url)
     },
   })
-  const second = await Promise.all([startAnother(t, courier, 'orders'), startAnother(t, courier, 'notifier')])
-  move(orders[1] as End, second[0].url)
-  move(notifier[1] as End, second[1].url)
+  const [ordersTwo, notifierTwo] = await second
+  move(orders[1] as End, ordersTwo.url)
+  move(notifier[1] as End, notifierTwo.url)
   return {
     courier,
     processes: {
-      ...{ 'orders-1': courier.orders, 'orders-2': second[0] },
-      ...{ 'notifier-1': courier.notifier, 'notifier-2': second[1] },
+      ...{ 'orders-1': courier.orders, 'orders-2': ordersTwo },
+      ...{ 'notifier-1': courier.notifier, 'notifier-2': notifierTwo },
     },
     links,
     servers: { 'Postgres-of-orders': ordersPostgres, 'Postgres-of-notifier': notifierPostgres },

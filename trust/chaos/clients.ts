@@ -24,8 +24,11 @@ const nextOf: Readonly<Record<string, string>> = {
   ...{ key_1: 'key_2', key_2: 'key_9', key_9: 'key_10', key_10: 'key_11', key_11: 'key_12', key_12: 'key_13' },
 }
 
+/** Who decides what becomes of an order: the others leave it alone. */
+const fates = ['staff', 'staff', 'staff', 'customer', 'customer', 'merchant'] as const
+type Fate = (typeof fates)[number]
 /** Waybills that were acknowledged, with the status that staff know of. */
-type Known = { waybill: string; status: string; cancels: boolean }[]
+type Known = { waybill: string; status: string; fate: Fate }[]
 
 const bearer = (token: string) => ({ authorization: `Bearer ${token}`, 'x-tenant': 'demo' })
 
@@ -52,13 +55,13 @@ const merchant = (bed: Bed, { call, insist }: Recorder, who: string, chance: Cha
     const booked = (data as string[]).map(waybill => ({
       waybill,
       status: initial_status_key,
-      cancels: chance() < 0.15,
+      fate: pick(fates, chance) as Fate,
     }))
     own.push(...booked)
     known.push(...booked)
   }
   const cancel = async () => {
-    const one = own.find(({ cancels, status }) => cancels && status !== 'key_3')
+    const one = own.find(({ fate, status }) => fate === 'merchant' && status !== 'key_3')
     if (!one) return
     one.status = 'key_3'
     const body = { waybill_numbers: [one.waybill] }
@@ -94,7 +97,7 @@ const ordersStaff = (bed: Bed, { insist, call }: Recorder, who: string, chance: 
   const common = { who, headers: bearer(bed.courier.staffToken) }
   return async n => {
     const first = pick(
-      known.filter(({ cancels, status }) => !cancels && nextOf[status]),
+      known.filter(({ fate, status }) => fate === 'staff' && nextOf[status]),
       chance,
     )
     if (!first) return
@@ -105,13 +108,13 @@ const ordersStaff = (bed: Bed, { insist, call }: Recorder, who: string, chance: 
       return call({ ...wanted, parts: [first.waybill] })
     }
     const same = known
-      .filter(({ cancels, status }) => !cancels && status === first.status)
+      .filter(({ fate, status }) => fate === 'staff' && status === first.status)
       .slice(0, 1 + Math.floor(chance() * 12))
     const status_key = nextOf[first.status] as string
     const parts = same.map(({ waybill }) => waybill)
     const body = { waybill_numbers: parts, status_key, note: name }
     const { ending } = await insist({ ...common, what: 'move', name, parts, url: `${url}/status`, body, key: name })
-    // Refused: a customer cancelled or confirmed one of them. They are moved no more.
+    // Refused: a customer or another clerk moved one of them. They are moved no more.
     for (const one of same) one.status = ending === 'done' ? status_key : 'unknown'
   }
 }

@@ -49,7 +49,7 @@ const pickTarget = (chance: () => number): Target => {
 /** In milliseconds. A process may sleep for longer than a claim (10 s), a lease (22 s) and a send (32 s) last. */
 const lengthOf = ({ kind }: Target, most: number, chance: () => number): number => {
   if (kind === 'clock' || kind === 'silence') return 0
-  return Math.round(chance() * (kind === 'pause' ? 3 * most : most))
+  return Math.round(chance() * (kind === 'pause' ? 5 * most : most))
 }
 
 /** The same for the same seed: faults of `milliseconds` in all, none of which is longer than `most`, pauses of processes apart. */

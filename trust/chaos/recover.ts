@@ -72,6 +72,11 @@ const passTime = async ({ courier }: Bed): Promise<void> => {
     'notifier',
     `update messages set due_at = now() where status = 'queued' and due_at > now() + interval '11 s'`,
   )
+  // Of presses: up to two minutes.
+  await courier.rows(
+    'notifier',
+    `update customer_actions set due_at = now() where outcome is null and due_at > now() + interval '11 s'`,
+  )
 }
 
 /** Waits until all is well. Returns after how many seconds everything served and had drained by itself, and what waits for ever. */

@@ -63,7 +63,8 @@ export const timelinesAreTrue: Check = ({ orders, timeline }) => {
 
 /** The merchant edits one order after the other, each time with an address of its own. */
 export const editsAreKept: Check = ({ history, orders, acted }) => {
-  const byCustomer = new Set(acted.filter(({ action }) => action === 'change_address').map(({ waybill }) => waybill))
+  const addresses = acted.filter(({ action, outcome }) => action === 'change_address' && outcome === 'done')
+  const byCustomer = new Set(addresses.map(({ waybill }) => waybill))
   const current = new Map(orders.map(({ waybill, address }) => [waybill, address]))
   const edits = intentsOf(history).filter(({ what }) => what === 'edit')
   return [...Map.groupBy(edits, ({ calls }) => String(calls[0]?.asked))].flatMap(([waybill, all]) => {
