@@ -59,7 +59,7 @@ export const planFaults = (seed: number, milliseconds: number, most: number): Fa
   const isFree = ({ where, at, lasts }: Fault): boolean =>
     faults.every(other => other.where !== where || other.at + other.lasts < at - 500 || at + lasts < other.at - 500)
   for (let lane = 0; lane < lanes; lane++) {
-    for (let at = chance() * most; at < milliseconds; at += (chance() * most) / 2) {
+    for (let at = chance() * most; at < milliseconds; at += chance() * most) {
       const target = pickTarget(chance)
       const lasts = Math.min(lengthOf(target, most, chance), milliseconds - at)
       const fault: Fault = { ...target, at: Math.round(at), lasts: Math.round(lasts) }
