@@ -74,7 +74,7 @@ export class ServiceProcess {
     return child?.exitCode ?? null
   }
 
-  async ready(seconds = 60): Promise<void> {
+  async ready(seconds = 180): Promise<void> {
     const end = performance.now() + seconds * 1000
     while (performance.now() < end && !this.#hasEnded()) {
       const response = await fetch(`${this.url}/health/ready`).catch(() => undefined)

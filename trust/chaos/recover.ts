@@ -86,7 +86,7 @@ export const recover = async (
   report: (progress: string) => void,
 ): Promise<{ seconds: number; waiting: Counts }> => {
   const started = performance.now()
-  await eventually('all processes are ready', () => isServing(bed), Boolean, 120)
+  await eventually('all processes are ready', () => isServing(bed), Boolean, 180)
   await repair(bed, endpointId)
   const outbox = () => bed.courier.rows('orders', 'select count(*)::int as depth from outbox')
   await eventually('the outbox is empty', outbox, ([row]) => row?.depth === 0, 120)
