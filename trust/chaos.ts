@@ -115,6 +115,7 @@ const figuresOf = ({ seed, broken }: TrustOptions, all: readonly Played[]): Meas
     orders: all.reduce((sum, { facts }) => sum + facts.orders.length, 0),
     'messages sent': all.reduce((sum, { facts }) => sum + facts.wire.length, 0),
     faults: all.reduce((sum, { faults }) => sum + faults, 0),
+    'webhooks given up': all.reduce((sum, { facts }) => sum + facts.webhooksGivenUp, 0),
     violations: broken.count,
     'p99 ms': rounded(percentile(calls, 0.99)),
     'recovery s': rounded(Math.max(...all.map(({ recoverySeconds }) => recoverySeconds)), 1),

@@ -93,7 +93,8 @@ export const startBed = async (t: TrustOptions): Promise<Bed> => {
     },
     simulator: {
       WEBHOOK_URL: `${addressOf(links['webhooks-notifier'])}/webhooks/messaging`,
-      SIMULATOR_DELAY_FACTOR: '0.3',
+      // It repeats webhooks for six minutes, in the short form for two.
+      SIMULATOR_DELAY_FACTOR: t.short ? '0.3' : '1',
     },
     onStarted: stack => {
       second = Promise.all([startAnother(t, stack, 'orders'), startAnother(t, stack, 'notifier')])

@@ -27,6 +27,8 @@ export interface Facts {
   readonly stops: { person: string }[]
   /** What still waits at the end, by its name. */
   readonly waiting: Record<string, number>
+  /** By the API, after its last attempt: what they said may be unknown. */
+  readonly webhooksGivenUp: number
   /** Seconds between two messages to a person. */
   readonly pauseSeconds: number
 }

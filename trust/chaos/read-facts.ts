@@ -50,6 +50,7 @@ export const readFacts = async (
   const orders = await readAll(text => rows('orders', text), ofOrders)
   const notifier = await readAll(text => rows('notifier', text), ofNotifier)
   const { data } = await control('/messages?limit=50000')
+  const { webhooks } = await control('')
   const { timeline, edits } = orders
   const { messages, optOuts } = notifier
   const effect = (name: unknown, part: unknown): Effect => ({ name: String(name), part: String(part) })
@@ -93,6 +94,7 @@ export const readFacts = async (
       })),
     actions: notifier.actions as never,
     optOuts: optOuts.map(({ person, at }) => ({ person: digits(person), at: Number(at) })),
+    webhooksGivenUp: webhooks.lost,
     pauseSeconds,
   }
 }

@@ -24,12 +24,7 @@ const countWaiting = async ({ courier }: Bed): Promise<Counts> => {
     courier.control(''),
   ])
   const hooks = webhooks.waiting + webhooks.under_way + webhooks.to_retry
-  return {
-    ...(orders as Counts),
-    ...(notifier as Counts),
-    'webhooks of the API': hooks,
-    'webhooks given up': webhooks.lost,
-  }
+  return { ...(orders as Counts), ...(notifier as Counts), 'webhooks of the API': hooks }
 }
 
 /** Both services take requests, and what is due has been done: only what waits for its time, or for an unknown message, is left. */

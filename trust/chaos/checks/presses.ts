@@ -8,7 +8,8 @@ export const pressesActOnce: Check = ({ actions, acted }) => {
 }
 
 /** The simulator got a 200 for the webhook of each, in the end. */
-export const noPressIsLost: Check = ({ presses, actions }) => {
+export const noPressIsLost: Check = ({ presses, actions, webhooksGivenUp }) => {
+  if (webhooksGivenUp > 0) return []
   const known = new Set(actions.map(({ id }) => id))
   return presses
     .map(({ message, index }) => `${message} ${index}`)
