@@ -42,6 +42,10 @@ export class ServiceProcess {
     return this.#child?.pid
   }
 
+  get isRunning(): boolean {
+    return this.#child !== undefined && !this.#hasEnded()
+  }
+
   start(): void {
     const env = { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...this.environment }
     const child = spawn(process.execPath, this.#command, { env, stdio: this.#output })
@@ -70,7 +74,7 @@ export class ServiceProcess {
     return child?.exitCode ?? null
   }
 
-  async ready(seconds = 60): Promise<void> {
+  async ready(seconds = 180): Promise<void> {
     const end = performance.now() + seconds * 1000
     while (performance.now() < end && !this.#hasEnded()) {
       const response = await fetch(`${this.url}/health/ready`).catch(() => undefined)

@@ -57,3 +57,11 @@ t.test('connections are refused from cut to restore', async t => {
   await proxy.restore()
   t.equal(await request(), 'a response of some length')
 })
+
+t.test('slow: everything arrives, later in both directions', async t => {
+  const { proxy, request } = await start(t)
+  proxy.trouble = { kind: 'slow', milliseconds: 50 }
+  const started = performance.now()
+  t.equal(await request(), 'a response of some length')
+  t.ok(performance.now() - started >= 99)
+})

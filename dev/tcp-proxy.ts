@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** A network failure. A request is what the client sends, a response what comes back. */
 export type Trouble =
@@ -12,6 +13,8 @@ export type Trouble =
   /** Half of the request arrives, or half of the response, then both ends are reset. */
   | { kind: 'half_request' }
   | { kind: 'half_response' }
+  /** Everything arrives so much later, in both directions. */
+  | { kind: 'slow'; milliseconds: number }
 
 /** Of a connection, as after `silence`. */
 const silence: Trouble = { kind: 'black_hole' }
@@ -95,6 +98,7 @@ const pass = (from: Socket, to: Socket, part: 'request' | 'response', troubleNow
     const trouble = troubleNow()
     earlier = earlier.then(async () => {
       from.pause()
+      if (trouble?.kind === 'slow') await delay(trouble.milliseconds)
       await write(to, spoil(bytes, part, trouble))
       if (endsWith(part, trouble)) for (const end of [from, to]) end.resetAndDestroy()
       from.resume()

@@ -30,7 +30,7 @@ const onlyInAll = [
 ]
 /** Of a first run: these start before all others. */
 const knownSlow =
-  /check\.ts$|\/(compose|upgrade|bench|regression|crash|apply-rules|admin|dev\/test|login-floods|provisioning|process|start|outbox[a-z-]*|events|login|fair)\.test\.ts$|(killed|restored|cost)$/
+  /check\.ts$|\/(compose|upgrade|bench|regression|crash|apply-rules|admin|dev\/test|login-floods|provisioning|process|start|outbox[a-z-]*|events|login|fair)\.test\.ts$|(chaos|killed|restored|cost)$/
 const checks = 'dev/check.ts'
 /** A file, and the words that it gets. */
 const shortForms = 'trust/promises.test.ts'

@@ -18,7 +18,7 @@ export interface ApiResponse {
 /** One request of tenant `demo`. */
 export const request = async (
   url: string,
-  { token, body, key }: { token?: string; body?: unknown; key?: string } = {},
+  { token, body, key, signal }: { token?: string; body?: unknown; key?: string; signal?: AbortSignal } = {},
 ): Promise<ApiResponse> => {
   const response = await fetch(url, {
     method: body === undefined ? 'GET' : 'POST',
@@ -29,6 +29,7 @@ export const request = async (
       ...(body !== undefined && { 'content-type': 'application/json' }),
     },
     ...(body !== undefined && { body: JSON.stringify(body) }),
+    ...(signal && { signal }),
   })
   return { status: response.status, body: await response.json() }
 }

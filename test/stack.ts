@@ -34,6 +34,8 @@ export interface StackOptions {
   /** Instead of clones. */
   ordersDatabase?: TestDatabase
   notifierDatabase?: TestDatabase
+  /** Called when the addresses are known, before anything is ready. */
+  onStarted?: (services: Pick<Stack, 'orders' | 'notifier' | 'simulator'>) => void
 }
 
 /** Both services and the simulator on databases of their own, with each other's addresses, ready. Gone when the test ends. */
@@ -75,6 +77,7 @@ export const startStack = async (t: Teardown, more: StackOptions = {}): Promise<
     t.teardown(() => service.stop())
     service.start()
   }
+  more.onStarted?.(services)
   await Promise.all(Object.values(services).map(service => service.ready()))
   const admin: Stack['admin'] = (service, ...words) => runAdmin(service, words, { env: services[service].environment })
   return { ...services, databases, admin }

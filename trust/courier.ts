@@ -4,8 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { onServer } from '../dev/databases.ts'
 import { addressOf, freePort } from '../dev/ports.ts'
-import { runAdmin, ServiceProcess } from '../dev/service-process.ts'
+import { type Environment, runAdmin, ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
+import type { Teardown } from '../dev/test-database.ts'
 import { messageTo } from '../services/notifier/test/fixture.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
 import { type Stack, type StackOptions, startStack } from '../test/stack.ts'
@@ -98,11 +99,17 @@ export const measure = async ({ lines, pid }: ServiceProcess, signal: NodeJS.Sig
   throw new Error('the event loop was blocked for more than a minute')
 }
 
-/** One more process of orders, on the database of the first. */
-export const startOrders = async (t: TrustOptions, { orders }: Courier): Promise<ServiceProcess> => {
+/** One more process of a service, on the database of the first. */
+export const startAnother = async (
+  t: Teardown,
+  { orders, notifier }: Pick<Stack, Service>,
+  service: Service,
+  more: Environment = {},
+): Promise<ServiceProcess> => {
   const port = await freePort()
-  const environment = { ...orders.environment, ORDERS_PORT: String(port) }
-  const process = new ServiceProcess('services/orders/main.ts', addressOf('127.0.0.1', port), environment)
+  const [first, setting] = service === 'orders' ? [orders, 'ORDERS_PORT'] : [notifier, 'NOTIFIER_PORT']
+  const environment = { ...first.environment, [setting]: String(port), ...more }
+  const process = new ServiceProcess(`services/${service}/main.ts`, addressOf('127.0.0.1', port), environment)
   t.teardown(() => process.stop())
   process.start()
   await process.ready()

@@ -3,8 +3,9 @@ import { request } from '../test/courier.ts'
 import type { Merchant } from './order-requests.ts'
 import type { Broken } from './promise.ts'
 
-interface Item {
+export interface Item {
   readonly id: string
+  readonly type: string
   readonly waybill_number: string
   readonly status: { readonly key: string }
 }
@@ -17,9 +18,8 @@ export const followChanges = ({ url, token }: Merchant) => {
   let isOver = false
   const read = async (cursor: string, wait: number) => {
     const query = new URLSearchParams({ limit: '97', wait: String(wait), ...(cursor && { cursor }) })
-    const response = await request(`${url}/api/public/merchant/order/changes?${query}`, { token }).catch(
-      () => undefined,
-    )
+    const options = { token, signal: AbortSignal.timeout(20_000) }
+    const response = await request(`${url}/api/public/merchant/order/changes?${query}`, options).catch(() => undefined)
     return response?.status === 200 ? response.body : undefined
   }
   const work = async (): Promise<void> => {

@@ -1,14 +1,13 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { addressOf, freePort } from '../dev/ports.ts'
-import { ServiceProcess } from '../dev/service-process.ts'
+import type { ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
 import { cloneDatabase } from '../dev/test-database.ts'
 import { messageTo } from '../services/notifier/test/fixture.ts'
 import { chanceOf } from '../test/chance.ts'
 import { eventually } from '../test/courier.ts'
-import { type Courier, nowhere, startCourier } from './courier.ts'
+import { type Courier, nowhere, startAnother, startCourier } from './courier.ts'
 import { type PostgresClock, setUpClock } from './postgres-clock.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
@@ -89,22 +88,9 @@ const runSeconds = 6
 const wrongBy = ['0,-5,0.5,4400', '3,-4400,-0.4', '-12,25,0']
 
 /** Processes of the notifier whose clocks change while they run. */
-const startProcesses = async (
-  t: Parameters<TrustPromise['run']>[0],
-  { notifier }: Courier,
-): Promise<ServiceProcess[]> => {
-  const more = await Promise.all(
-    wrongBy.slice(1).map(async CLOCK_IS_WRONG_BY => {
-      const port = await freePort()
-      const environment = { ...notifier.environment, NOTIFIER_PORT: String(port), CLOCK_IS_WRONG_BY }
-      const process = new ServiceProcess('services/notifier/main.ts', addressOf('127.0.0.1', port), environment)
-      t.teardown(() => process.stop())
-      process.start()
-      await process.ready()
-      return process
-    }),
-  )
-  return [notifier, ...more]
+const startProcesses = async (t: Parameters<TrustPromise['run']>[0], courier: Courier): Promise<ServiceProcess[]> => {
+  const start = (CLOCK_IS_WRONG_BY: string) => startAnother(t, courier, 'notifier', { CLOCK_IS_WRONG_BY })
+  return [courier.notifier, ...(await Promise.all(wrongBy.slice(1).map(start)))]
 }
 
 /** Messages for each span, by whichever process responds. */

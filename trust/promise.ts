@@ -16,6 +16,8 @@ export interface TrustOptions extends Teardown {
   short: boolean
   /** Of everything that is left to chance. */
   seed: number
+  /** How long a run of `chaos` lasts, where that was asked for. */
+  minutes?: number | undefined
   /** Logs the progress. */
   report: (progress: string) => void
   /** Takes each way in which the promise was broken; none when it was kept. */

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { rounded } from '../bench/figures.ts'
 import type { ServiceProcess } from '../dev/service-process.ts'
 import { startProxy } from '../dev/tcp-proxy.ts'
-import { nowhere, startCourier, startOrders } from './courier.ts'
+import { nowhere, startAnother, startCourier } from './courier.ts'
 import { keepBooking } from './order-requests.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 import { checkStored } from './stored-orders.ts'
@@ -22,7 +22,7 @@ const timedStop = async (orders: ServiceProcess, broken: Broken): Promise<number
 const run: TrustPromise['run'] = async t => {
   const { broken } = t
   const courier = await startCourier(t, { orders: { NOTIFIER_URL: nowhere, LOG_LEVEL: 'warn' } })
-  const both = [courier.orders, await startOrders(t, courier)]
+  const both = [courier.orders, await startAnother(t, courier, 'orders')]
   const balancer = await startProxy(...both.map(({ url }) => ({ host: '127.0.0.1', port: Number(new URL(url).port) })))
   t.teardown(balancer.close)
   const merchant = { ...courier.merchant, url: `http://127.0.0.1:${balancer.port}` }

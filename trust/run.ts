@@ -13,6 +13,7 @@ ${(await Promise.all(promiseNames.map(async name => `  ${name.padEnd(17)}${(awai
 
   --short     in short, some seconds each
   --seed N    other random inputs than those of every run
+  --minutes M how long each history of chaos lasts; 3.3 without it
   --json      prints JSON
 
 Everything runs on an embedded Postgres of its own, gone afterwards. docs/promises.md has the limits. Status 1: a promise was not kept.`
@@ -22,21 +23,23 @@ const readArguments = () => {
   const flag = { type: 'boolean', default: false } as const
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { short: flag, seed: text, json: flag, help: flag },
+    options: { short: flag, seed: text, minutes: text, json: flag, help: flag },
   })
   const unknown = positionals.filter(name => !promiseNames.includes(name))
   if (unknown.length > 0) throw new Error(`there is no promise ${unknown}; there are: ${promiseNames.join(', ')}`)
   const chance = Number(values.seed ?? seed)
   if (!Number.isSafeInteger(chance)) throw new Error(`--seed must be a whole number, not ${values.seed}`)
+  const minutes = values.minutes === undefined ? undefined : Number(values.minutes)
+  if (minutes !== undefined && !(minutes > 0)) throw new Error(`--minutes must be above 0, not ${values.minutes}`)
   const chosen = promiseNames.filter(name => positionals.length === 0 || positionals.includes(name))
-  return { chosen, ...values, seed: chance }
+  return { chosen, ...values, seed: chance, minutes }
 }
 
 const log = (progress: string): void => {
   process.stderr.write(`${progress}\n`)
 }
 
-type Form = Pick<TrustOptions, 'short' | 'seed'>
+type Form = Pick<TrustOptions, 'short' | 'seed' | 'minutes'>
 
 /** Never rejects: a promise that could not be tried was not kept. */
 const keep = async (name: string, form: Form, cleanUps: AsyncDisposableStack) => {
@@ -65,9 +68,9 @@ const runAll = async (chosen: readonly string[], form: Form, cleanUps: AsyncDisp
 }
 
 await runTool(async cleanUps => {
-  const { chosen, short, seed, json, help: isHelp } = readArguments()
+  const { chosen, short, seed, minutes, json, help: isHelp } = readArguments()
   if (isHelp) return print(await help())
-  const rows = await runAll(chosen, { short, seed }, cleanUps)
+  const rows = await runAll(chosen, { short, seed, minutes }, cleanUps)
   if (json) printJson(rows)
   else printTable(rows, 'There is nothing to show.')
   if (rows.some(({ ok }) => ok === 'NO')) process.exitCode = 1

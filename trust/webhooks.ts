@@ -5,7 +5,7 @@ import { batch, order, tenantFile } from '../services/orders/test/tenant.ts'
 import { startWebhookReceiver, type WebhookReceiver } from '../services/orders/test/webhook-receiver.ts'
 import { chanceOf } from '../test/chance.ts'
 import { eventually } from '../test/courier.ts'
-import { type Courier, nowhere, startCourier, startOrders } from './courier.ts'
+import { type Courier, nowhere, startAnother, startCourier } from './courier.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
 interface Merchant {
@@ -80,7 +80,7 @@ const run: TrustPromise['run'] = async t => {
   const { broken } = t
   const [batches, kills, probes] = t.short ? [8, 2, 20] : [240, 30, 300]
   const courier = await startCourier(t, { orders: { NOTIFIER_URL: nowhere } })
-  const processes = [courier.orders, await startOrders(t, courier)]
+  const processes = [courier.orders, await startAnother(t, courier, 'orders')]
   const chance = chanceOf(t.seed)
   const demo = { tenant: 'demo', token: courier.merchant.token }
   const slowOnes = await createMerchant(courier, 'slow')

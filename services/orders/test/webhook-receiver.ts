@@ -14,6 +14,8 @@ export interface Received {
   readonly waybill: string
   // biome-ignore lint/suspicious/noExplicitAny: a message is whatever came over the wire
   readonly body: any
+  /** As it came. */
+  readonly payload: string
   readonly headers: IncomingHttpHeaders
   readonly path: string
 }
@@ -48,6 +50,7 @@ export const startWebhookReceiver = async (t: Teardown) => {
       type: body.type,
       waybill: body.data.waybill_number,
       body,
+      payload,
       headers,
       path: request.url ?? '',
     }

@@ -1,0 +1,84 @@
+/** What a client knows of a call: it was done, it was refused, or neither. */
+export type Ending = 'done' | 'refused' | 'in doubt'
+
+/** A call as its client saw it. Times in milliseconds since 1970. */
+export interface Call {
+  readonly who: string
+  readonly what: string
+  /** Of what the client wants; the calls that repeat one another share it, and what is stored because of them carries it. */
+  readonly name: string
+  readonly key: string | null
+  /** What is there once it is done, such as the places of the orders in a batch. */
+  readonly parts: readonly string[]
+  /** What the request asked for, where it is compared with what is stored. */
+  readonly asked?: unknown
+  readonly sentAt: number
+  readonly answeredAt: number
+  /** 0: no response. */
+  readonly status: number
+  readonly code: string | null
+  readonly hasRetryAfter: boolean
+  readonly ending: Ending
+  /** The `data` of the response. */
+  readonly data: unknown
+}
+
+/** What a client wants: a call, with those that repeat it. */
+export interface Intent {
+  readonly name: string
+  readonly what: string
+  readonly key: string | null
+  readonly parts: readonly string[]
+  readonly calls: readonly Call[]
+  readonly ending: Ending
+}
+
+/** A 503 `unavailable` says that nothing was changed: it counts as refused, and the audit holds it to that. */
+export const endingOf = (status: number, code: string | null): Ending => {
+  if (status >= 200 && status < 300) return 'done'
+  return (status >= 400 && status < 500) || code === 'unavailable' ? 'refused' : 'in doubt'
+}
+
+const endingOfAll = (calls: readonly Call[]): Ending => {
+  if (calls.some(({ ending }) => ending === 'done')) return 'done'
+  return calls.every(({ ending }) => ending === 'refused') ? 'refused' : 'in doubt'
+}
+
+/** A response that needs no repetition. */
+export const isSettled = (code: string | null, status: number): boolean =>
+  status >= 200 && status < 500 && code !== 'idempotency_key_running' && code !== 'rate_limited'
+
+/** What only reads has no effects. */
+export const reads: readonly string[] = ['look up', 'follow', 'read']
+
+export const intentsOf = (history: readonly Call[]): Intent[] =>
+  [...Map.groupBy(history, ({ name }) => name)].map(([name, calls]) => {
+    const { what, key, parts } = calls[0] as Call
+    return { name, what, key, parts, calls, ending: endingOfAll(calls) }
+  })
+
+const seconds = (at: number, start: number): string => `${((at - start) / 1000).toFixed(2).padStart(7)} s`
+
+/** A line for each call, and for what else happened, that shares a word of the sentence: what one reads to understand it. */
+export const storyOf = (
+  sentence: string,
+  history: readonly Call[],
+  others: readonly { readonly at: number; readonly text: string }[],
+  most = 25,
+): string => {
+  const words = new Set(sentence.match(/[\w.-]*\d[\w.-]*/g) ?? [])
+  const textOf = (call: Call): string => [call.name, ...call.parts, JSON.stringify(call.data ?? '')].join(' ')
+  const about = history.filter(call => (textOf(call).match(/[\w.-]*\d[\w.-]*/g) ?? []).some(word => words.has(word)))
+  const start = Math.min(...history.map(({ sentAt }) => sentAt))
+  const [first, last] = [about[0]?.sentAt ?? 0, Math.max(0, ...about.map(({ answeredAt }) => answeredAt))]
+  const calls = about.map(call => ({
+    at: call.sentAt,
+    text: `${call.who}: ${call.what} ${call.name}${call.key ? ' with its key' : ''} -> ${call.status || 'no response'} ${call.code ?? ''} after ${Math.round(call.answeredAt - call.sentAt)} ms: ${call.ending}`,
+  }))
+  const near = others.filter(({ at }) => at > first - 10_000 && at < last + 10_000)
+  const lines = [...calls, ...near].toSorted((one, other) => one.at - other.at)
+  return lines
+    .slice(0, most)
+    .map(({ at, text }) => `    ${seconds(at, start)}  ${text}`)
+    .join('\n')
+}

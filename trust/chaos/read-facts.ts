@@ -1,0 +1,100 @@
+import type { Item } from '../follow-changes.ts'
+import { type Bed, pauseSeconds } from './bed.ts'
+import type { Effect, Facts } from './facts.ts'
+
+type Rows = Record<string, unknown>[]
+
+const ofOrders = {
+  orders: `select waybill_number as waybill, split_part(order_no, ' ', 1) as name, split_part(order_no, ' ', 2) as part,
+      customer_phone as phone, cod, customer_address as address, status_key as status from orders`,
+  timeline: `select waybill_number as waybill, status_key as status,
+      case when actor = 'customer' then 'customer' when staff_name is null then 'merchant' else 'staff' end as by, note
+    from order_events order by event_id`,
+  edits: 'select waybill_number as waybill, reason from order_edits order by edit_id',
+  acted: 'select action_id as id, waybill_number as waybill, action, outcome from customer_actions',
+}
+
+const textOf = (place: number): string =>
+  `jsonb_path_query_first(template, '$.components[*] ? (@.type == "body").parameters[${place}].text') #>> '{}'`
+const happened = (detail: string): string =>
+  `(select count(*)::int from message_events e where e.message_id = m.message_id and e.detail = '${detail}')`
+
+const ofNotifier = {
+  messages: `select message_id as id, waybill_number as waybill, recipient as person, status, rule_event as event,
+      extract(epoch from created_at)::float8 * 1000 as "createdAt", ${happened('sent again by staff')} as resends,
+      ${happened('cancelled by staff')} > 0 as "isCancelled", ${textOf(0)} as name, ${textOf(1)} as part
+    from messages m order by message_id`,
+  actions: 'select action_id as id, waybill_number as waybill, action, outcome from customer_actions',
+  // The audit has the time at which it was stored; `at` is when it was said.
+  optOuts: `select recipient as person, reason, extract(epoch from a.happened_at)::float8 * 1000 as at
+    from opt_outs o join audit a on a.object_id = o.opt_out_id::text and a.action = 'conversation.opted_out'`,
+}
+
+const readAll = async <Names extends string>(
+  read: (text: string) => Promise<Rows>,
+  queries: Record<Names, string>,
+): Promise<Record<Names, Rows>> => {
+  const found = await Promise.all(Object.entries<string>(queries).map(async ([name, text]) => [name, await read(text)]))
+  return Object.fromEntries(found)
+}
+
+const digits = (text: unknown): string => String(text).replace(/\D/g, '')
+
+/** Everything stored, on the wire and received, once all is well. */
+export const readFacts = async (
+  { courier, endpoint }: Bed,
+  told: Pick<Facts, 'history' | 'presses' | 'stops' | 'waiting'>,
+  items: readonly Item[],
+): Promise<Facts> => {
+  const { rows, control } = courier
+  const orders = await readAll(text => rows('orders', text), ofOrders)
+  const notifier = await readAll(text => rows('notifier', text), ofNotifier)
+  const { data } = await control('/messages?limit=50000')
+  const { webhooks } = await control('')
+  const { timeline, edits } = orders
+  const { messages, optOuts } = notifier
+  const effect = (name: unknown, part: unknown): Effect => ({ name: String(name), part: String(part) })
+  const effects = [
+    ...orders.orders.map(({ name, part }) => effect(name, part)),
+    ...timeline.filter(({ note }) => note).map(({ note, waybill }) => effect(note, waybill)),
+    ...timeline
+      .filter(({ by, status }) => by === 'merchant' && status === 'key_3')
+      .map(({ waybill }) => effect(`cancel-${waybill}`, waybill)),
+    ...edits.filter(({ reason }) => reason).map(({ reason, waybill }) => effect(reason, waybill)),
+    ...messages.filter(({ event }) => event === null).map(({ name, part }) => effect(name, part)),
+    ...messages.filter(({ isCancelled }) => isCancelled).map(({ id }) => effect(`drop-${id}`, id)),
+    ...optOuts.filter(({ reason }) => reason).map(({ reason, person }) => effect(reason, digits(person))),
+  ]
+  return {
+    ...told,
+    effects,
+    orders: orders.orders as never,
+    timeline: timeline as never,
+    edits: edits as never,
+    acted: orders.acted as never,
+    changes: items.map(({ id, type, waybill_number, status }) => ({
+      id,
+      type,
+      waybill: waybill_number,
+      status: status.key,
+    })),
+    received: endpoint.accepted.map(({ id, waybill, payload, headers }) => ({
+      ...{ id, waybill, payload },
+      timestamp: String(headers['webhook-timestamp']),
+      signature: String(headers['webhook-signature']),
+    })),
+    webhookSecret: endpoint.secret,
+    messages: messages.map(message => ({ ...message, person: digits(message.person) })) as never,
+    wire: (data as { biz_opaque_callback_data: string; to: string; accepted_at: string }[])
+      .toReversed()
+      .map(({ biz_opaque_callback_data: message, to: person, accepted_at }) => ({
+        message,
+        person,
+        at: Date.parse(accepted_at),
+      })),
+    actions: notifier.actions as never,
+    optOuts: optOuts.map(({ person, at }) => ({ person: digits(person), at: Number(at) })),
+    webhooksGivenUp: webhooks.lost,
+    pauseSeconds,
+  }
+}

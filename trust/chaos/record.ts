@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { type Call, endingOf, isSettled } from './history.ts'
+
+/** A call that a client wants to make. */
+export interface Wanted extends Pick<Call, 'who' | 'what' | 'name' | 'parts' | 'asked'> {
+  readonly url: string
+  readonly method?: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: object
+  readonly key?: string | undefined
+}
+
+/** No client waits longer: the call is in doubt then. */
+const timeoutMs = 12_000
+
+/** Makes calls for the clients and records each. */
+export const createRecorder = () => {
+  const history: Call[] = []
+  let givesUpAt = Number.POSITIVE_INFINITY
+
+  /** Never rejects. */
+  const call = async (wanted: Wanted): Promise<Call> => {
+    const { who, what, name, parts, asked, url, method, headers, body, key } = wanted
+    const sentAt = Date.now()
+    const init = {
+      method: method ?? (body ? 'POST' : 'GET'),
+      headers: {
+        ...headers,
+        ...(body && { 'content-type': 'application/json' }),
+        ...(key && { 'idempotency-key': key }),
+      },
+      ...(body && { body: JSON.stringify(body) }),
+      signal: AbortSignal.timeout(timeoutMs),
+    }
+    const answer = await fetch(url, init)
+      .then(async response => ({ response, body: (await response.json()) as { code?: string; data?: unknown } }))
+      .catch(error => ({ error }))
+    const response = 'response' in answer ? answer.response : undefined
+    const [status, code] = [response?.status ?? 0, ('body' in answer && answer.body.code) || null]
+    // The connection was refused: nothing was sent.
+    const isUnsent = 'error' in answer && answer.error.cause?.syscall === 'connect'
+    const made: Call = {
+      ...{ who, what, name, parts, asked, key: key ?? null, sentAt, answeredAt: Date.now(), status, code },
+      hasRetryAfter: response?.headers.has('retry-after') ?? false,
+      ending: isUnsent ? 'refused' : endingOf(status, code),
+      data: 'body' in answer ? (answer.body.data ?? null) : null,
+    }
+    history.push(made)
+    return made
+  }
+
+  /** Repeats the call until it gets a final response; without a key only while its responses say that nothing was changed. */
+  const insist = async (wanted: Wanted): Promise<Call> => {
+    for (let pause = 200; ; pause = Math.min(2_000, pause * 1.5)) {
+      const made = await call(wanted)
+      const mayRepeat = wanted.key !== undefined || made.ending === 'refused'
+      if (isSettled(made.code, made.status) || !mayRepeat || Date.now() > givesUpAt) return made
+      await delay(pause)
+    }
+  }
+
+  return {
+    history,
+    call,
+    insist,
+    giveUpIn: (seconds: number): void => {
+      givesUpAt = Date.now() + seconds * 1000
+    },
+  }
+}
+
+export type Recorder = ReturnType<typeof createRecorder>
