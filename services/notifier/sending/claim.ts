@@ -14,7 +14,7 @@ import { availableTokens } from './timing.ts'
 export interface ClaimOptions extends MarkOptions {
   /** How many messages at most. */
   readonly room: number
-  /** Called with what the claim's commit makes this process's: should that be in doubt, it is to be queued again. */
+  /** Called before the commit with the messages that it makes `sending`: if it is in doubt, queue them again. */
   readonly beforeCommit?: (messages: readonly ClaimedMessage[]) => void
 }
 
@@ -46,9 +46,9 @@ interface Channel {
  */
 export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Claimed> =>
   inAllTenants(pool, async (tx: Tx) => {
-    const withDue = await lockChannels(tx, options.room)
+    const withDue = await lockChannels(tx)
     const hasMore = withDue.length > 0
-    const channels = withDue.filter(({ tokens }) => tokens >= 1)
+    const channels = withDue.filter(({ tokens }) => tokens >= 1).slice(0, options.room)
     const now = channels[0]?.now
     if (!now) return { messages: [], blocked: [], hasMore, now: new Date(0) }
     const share = Math.max(1, Math.floor(options.room / channels.length))
@@ -80,7 +80,7 @@ const check = (ready: readonly DueMessage[], checkable: ReadonlyMap<DueMessage, 
 }
 
 /** The active, proven numbers that have due messages, the longest unserved first. */
-const lockChannels = async (tx: Tx, most: number): Promise<Channel[]> => {
+const lockChannels = async (tx: Tx): Promise<Channel[]> => {
   const { rows } = await tx.client.query({
     name: 'lock_channels',
     text: `
@@ -96,10 +96,9 @@ const lockChannels = async (tx: Tx, most: number): Promise<Channel[]> => {
           limit 1
         )
       order by c.served_at
-      limit least($1::integer, 64)
+      limit 64
       -- Not for update: whoever queues messages holds a key-share lock on the number's row until the commit.
       for no key update of c skip locked`,
-    values: [most],
   })
   return rows.map(row => ({
     tenant: row.tenant_id,

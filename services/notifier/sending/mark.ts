@@ -37,17 +37,19 @@ export const markSending = async (
   })
 }
 
+const areChecksValid = `clock_timestamp() - now() < interval '10 seconds'`
+
 /**
- * A process that stood still for longer than its checks are worth sends nothing: hours, say, may be over. The last release reads
- * `is_paced`.
+ * A process that was stopped for longer than its checks are valid sends nothing: hours, say, may be over. The fence is a new one even
+ * after a claim that was rolled back: what that claim's process stores late concerns no other claim. The last release reads `is_paced`.
  */
 const mark = (ready: string): string => `
   ${ready === 'given' ? 'with given as (select * from unnest($1::text[], $2::text[]) as given (tenant_id, message_id))' : ''}
   update messages m set status = 'sending', status_at = now(), due_at = now() + make_interval(secs => $3),
-    fence = m.fence + 1, is_paced = false
+    fence = m.fence + 1 + floor(random() * 1e9)::bigint, is_paced = false
   from ${ready} ready
   where m.tenant_id = ready.tenant_id and m.message_id = ready.message_id
-    and clock_timestamp() - now() < interval '10 seconds'
+    and ${areChecksValid}
   returning m.tenant_id || ' ' || m.message_id as key, m.fence`
 
 /**
@@ -58,6 +60,7 @@ const markApart = `
   with given as (
     select distinct on (tenant_id, phone_number_id, recipient) given.*
     from unnest($1::text[], $2::text[], $4::text[], $5::text[]) as given (tenant_id, message_id, phone_number_id, recipient)
+    where ${areChecksValid}
     order by tenant_id, phone_number_id, recipient, message_id
   ), occupied as (
     insert into recipients as r (tenant_id, phone_number_id, recipient, next_send_at)

@@ -61,7 +61,7 @@ export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[], n
         name: 'store_blocked',
         text: `
           with blocked as (
-            update messages m set status = $4, status_at = now(), due_at = now() + make_interval(secs => $5),
+            update messages m set status = $4, status_at = now(), fence = m.fence + 1, due_at = now() + make_interval(secs => $5),
               error_meaning = case when $4 = 'failed' then $6 end
             where m.tenant_id = $1 and m.message_id = $2 and m.fence = $3::bigint and m.status = 'queued'
             returning m.tenant_id, m.message_id, m.status

@@ -78,7 +78,7 @@ export class Queue {
   }
 
   /**
-   * Claims nothing more, gives back what was not written, and waits until every send has ended and its outcome is stored. A send
+   * Claims nothing more, queues again what was not written, and waits until every send has ended and its outcome is stored. A send
    * that is cut off after all becomes `unknown`.
    */
   async stop(): Promise<void> {
@@ -196,7 +196,7 @@ export class Queue {
     await sleep(500)
   }
 
-  /** Gives up what was not written; a claim that is still running brings more. */
+  /** Queues again what was not written; a claim that is still running brings more. */
   #release(): void {
     this.#unclaim(this.#claimed.splice(0).map(({ message }) => message))
   }
@@ -215,7 +215,7 @@ export class Queue {
     })
   }
 
-  /** An unavailable database delays the work; claims expire, so nothing is lost. undefined after a failure. */
+  /** An unavailable database delays the work. undefined after a failure. */
   async #guard<Result>(fact: string, action: () => Promise<Result>): Promise<Result | undefined> {
     try {
       return await action()

@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { ErrorList } from '@courier/shared/http/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import pg from 'pg'
 import t from 'tap'
 import type { Tx } from '../database/tables.ts'
+import { acceptMessages } from '../messages/accept.ts'
 import { claimMessages } from '../sending/claim.ts'
 import type { ClaimedMessage } from '../sending/message.ts'
 import { storeOutcomes } from '../sending/outcomes.ts'
-import { createFixture, messageTo, phoneNumberId, until } from './fixture.ts'
+import { addTenant, createFixture, messageTo, phoneNumberId, until } from './fixture.ts'
 
 const several = (count: number) =>
   Array.from({ length: count }, (_, index) => messageTo(`+9477${String(1_000_000 + index)}`))
@@ -34,9 +36,9 @@ t.test(
       await tx.client.query('select from messages for update')
       t.same((await claimMessages(pool, claiming)).messages, [])
     })
-    t.match(await claimSome(() => claimMessages(pool, claiming)), [{ id, fence: '1' }])
+    t.match(await claimSome(() => claimMessages(pool, claiming)), [{ id, fence: /^\d+$/ }])
     t.same((await claimMessages(pool, claiming)).messages, [])
-    t.match(await rows('select status, fence from messages'), [{ status: 'sending', fence: '1' }])
+    t.match(await rows('select status, fence from messages'), [{ status: 'sending' }])
     await accept(messageTo('0770000102'))
     t.same((await claimMessages(pool, { ...claiming, room: 0 })).messages, [])
   },
@@ -81,25 +83,34 @@ const moments = {
   'is in doubt': 'create constraint trigger die after update on messages deferrable initially deferred',
 }
 for (const [moment, trigger] of Object.entries(moments))
-  t.test(`a claim whose commit ${moment} sends nothing and loses nothing`, async t => {
+  t.test(`a claim whose commit ${moment} while the database goes away sends each message once`, async t => {
     const { accept, rows, ownerUrl, queue, control } = await createFixture(t, { isRunning: false })
     const owner = new pg.Client({ connectionString: ownerUrl })
     await owner.connect()
     t.teardown(() => owner.end())
-    // The connection dies when the first message is marked, or as that is committed.
+    // Every connection of the notifier ends as the first message becomes `sending`, or as that is committed; none begins for a moment.
     await owner.query(`
       create sequence deaths;
-      create function die() returns trigger language plpgsql security definer as $$
-      begin perform nextval('deaths'), pg_terminate_backend(pg_backend_pid()); return new; end $$;
+      grant all on sequence deaths to public;
+      create function die() returns trigger language plpgsql as $$
+      begin
+        perform nextval('deaths'), pg_terminate_backend(pid) from pg_stat_activity
+          where datname = current_database() and usename = current_user and pid <> pg_backend_pid();
+        perform nextval('deaths'), pg_terminate_backend(pg_backend_pid());
+        return new;
+      end $$;
       ${trigger} for each row when (new.status = 'sending') execute function die()`)
+    const { name } = (await owner.query('select quote_ident(current_database()) as name')).rows[0]
+    control.behave({ answer_latency_ms: 800 })
     await accept(...several(20))
     queue.start()
+    await owner.query(`alter database ${name} connection limit 0`)
     await until('claimed', async () => (await owner.query('select from deaths where is_called')).rows.length)
     await owner.query('drop trigger die on messages')
-    await until(
-      'all are accepted',
-      async () => (await rows(`select from messages where status = 'accepted'`)).length === 20,
-    )
+    await sleep(150)
+    await owner.query(`alter database ${name} connection limit -1`)
+    const accepted = `select from messages where status = 'accepted'`
+    await until('all are accepted', async () => (await rows(accepted)).length === 20, 20)
     t.equal(control.messages({}).length, 20)
   })
 
@@ -116,6 +127,20 @@ t.test('a commit of a claim that is in doubt was made: its messages are queued a
   await storeOutcomes(pool, outcomes, 0)
   await storeOutcomes(pool, outcomes, 0)
   t.match(await rows('select distinct status, attempts from messages'), [{ status: 'queued', attempts: 0 }])
+})
+
+t.test('numbers whose rate is used up hide no other, however little room there is', async t => {
+  const { accept, rows, pool } = await createFixture(t, { isRunning: false })
+  for (const [index, tenant] of ['a', 'b', 'c', 'd'].entries()) {
+    await addTenant(pool, tenant, `10000000000000${index}`, {})
+    await acceptMessages(pool, tenant, [messageTo('+94771000001')], new ErrorList(), () => '')
+  }
+  await accept(messageTo('0770000101'))
+  await rows(`update channels set rate = 1, budget = 0, budget_at = now() + interval '1 hour', served_at = now() - interval '1 s'
+    where tenant_id <> 'demo'`)
+  await rows(`update channels set served_at = now() where tenant_id = 'demo'`)
+  const claim = async () => (await claimMessages(pool, { ...claiming, room: 4 })).messages.length
+  await until('the message is claimed', async () => (await claim()) === 1, 2)
 })
 
 t.test('of the messages to a person one is sent at a time', async t => {
