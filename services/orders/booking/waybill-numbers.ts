@@ -1,4 +1,4 @@
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { CommitInDoubt, inTenant } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Catalogue } from '../catalogue/catalogue.ts'
@@ -37,7 +37,7 @@ export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
 
   const refill = async (stock: Stock, tenant: string, format: WaybillFormat, count: number): Promise<void> => {
     const size = Math.max(count, blockSize(format))
-    const next = await inTenant(pool, tenant, (tx: Tx) => reserveNumbers(tx, tenant, size))
+    const next = await inTenant(pool, tenant, (tx: Tx) => reserveNumbers(tx, tenant, size)).catch(withoutDoubt)
     const end = Math.min(stock.end, format.capacity)
     for (let number = stock.next; number < end; number++) stock.spare.push(format.waybill(number))
     Object.assign(stock, { next, end: next + size })
@@ -66,6 +66,11 @@ export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
       stockOf(tenant, format).spare.push(...waybills)
     },
   }
+}
+
+/** Numbers that may have been reserved are a gap: no order was changed. */
+const withoutDoubt = (error: unknown): never => {
+  throw error instanceof CommitInDoubt ? error.cause : error
 }
 
 /** Large enough for rare refills, small enough that a restart wastes at most a ten-thousandth of the format. */
