@@ -7,6 +7,7 @@ const ratios = (perSecond: number, perCpuSecond: number): Ratios => ({ perSecond
 t.test('slower is what has less throughput and costs more CPU, in most rounds', async t => {
   t.equal(isSlower([ratios(0.6, 0.7), ratios(0.7, 0.6), ratios(1.2, 1.1)]), true)
   t.equal(isSlower([ratios(0.6, 0.98), ratios(0.7, 1), ratios(0.5, 0.97)]), false, 'a busy machine')
+  t.equal(isSlower([ratios(0.5, 1), ratios(0.4, 1), ratios(0.5, 1)]), true, 'it waits')
   t.equal(isSlower([ratios(1, 0.7), ratios(1.1, 0.6), ratios(0.9, 0.8)]), false)
   t.equal(isSlower([ratios(0.7, 0.7)], 0.8), false, 'less is accepted')
 })

@@ -27,13 +27,16 @@ export const mediansOf = (rounds: readonly Ratios[]): Ratios => ({
   perCpuSecond: median(rounds.map(({ perCpuSecond }) => perCpuSecond)),
 })
 
+/** Code that waits more, for locks or round trips, costs no CPU: so little throughput is too little by itself. */
+const limitOfWaiting = 0.55
+
 /**
  * Both have to be low. A neighbour that takes the cores lowers the throughput of whoever is measured then, but adds little to the CPU of
  * an operation; that is counted in ticks of 10 ms. Slower code costs more of both.
  */
 export const isSlower = (rounds: readonly Ratios[], share = 1): boolean => {
   const { perSecond, perCpuSecond } = mediansOf(rounds)
-  return Math.max(perSecond, perCpuSecond) < limit * share
+  return Math.max(perSecond, perCpuSecond) < limit * share || perSecond < limitOfWaiting * share
 }
 
 const [roundsAtOnce, mostRounds, secondsEach, warmUpSeconds] = [3, 9, 0.6, 1]

@@ -26,7 +26,7 @@ ${Object.entries(benches)
   --connections N,N     only these numbers of connections; notifier: of messages on their way at once
   --million N           growth: how many million orders are filled in (default 20)
   --against COMMIT      bulk, read, notifier: the services beside those of that commit, in turn
-  --timeline            bulk, read, notifier: a second of each in windows of 20 ms: what had the cores, what waited
+  --timeline            bulk, read, notifier: a second of each in windows of 20 ms: what occupied the cores, what waited
   --profile FOLDER      writes a CPU profile of the service into FOLDER (slows it)
   --json                prints JSON
 

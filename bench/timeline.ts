@@ -31,7 +31,7 @@ export interface Sample {
   readonly writes: number
 }
 
-/** One second of each cell, in windows: who had the two cores, and whether they were idle. Linux alone. */
+/** One second of each cell, in windows: who had the two cores, and whether they were idle. Only on Linux. */
 export const printTimelines = async (
   names: readonly string[],
   options: BenchOptions,
@@ -101,7 +101,16 @@ const takeSample = ({ service, postgres, others }: Watched): Sample => {
 
 /** CPU and waiting for a core of each thread in ns; the first is the event loop's. */
 const readThreads = (pid: number): number[][] =>
-  readdirSync(`/proc/${pid}/task`).map(thread => read(`/proc/${pid}/task/${thread}/schedstat`).split(' ').map(Number))
+  threadsOf(pid).map(thread => read(`/proc/${pid}/task/${thread}/schedstat`).split(' ').map(Number))
+
+/** None when it has ended. */
+const threadsOf = (pid: number): string[] => {
+  try {
+    return readdirSync(`/proc/${pid}/task`)
+  } catch {
+    return []
+  }
+}
 
 /** A line for each of them: a mark for each window, and the mean. */
 export const drawTimeline = (samples: readonly Sample[]): string => {

@@ -21,14 +21,16 @@ const packageFolders = ['shared', 'services/orders', 'services/notifier', 'simul
 
 /** Whether every package that the code in `folder` depends on is installed here, in the same version. */
 const hasSamePackages = async (folder: string): Promise<boolean> => {
-  const readDependencies = async (from: string): Promise<string[]> => {
-    const files = packageFolders.map(async name => JSON.parse(await readFile(join(from, name, 'package.json'), 'utf8')))
-    return (await Promise.all(files)).flatMap(({ dependencies = {} }) =>
-      Object.entries(dependencies).map(([name, version]) => `${name} ${version}`),
+  const read = async (from: string, kind: 'dependencies' | 'devDependencies', folders: string[]): Promise<string[]> => {
+    const files = folders.map(async name => JSON.parse(await readFile(join(from, name, 'package.json'), 'utf8')))
+    return (await Promise.all(files)).flatMap(({ [kind]: packages = {} }) =>
+      Object.entries(packages).map(([name, version]) => `${name} ${version}`),
     )
   }
-  const ours = new Set(await readDependencies(root))
-  return (await readDependencies(folder)).every(dependency => ours.has(dependency))
+  // Those that only the last release needs are among ours of development.
+  const ours = [read(root, 'dependencies', packageFolders), read(root, 'devDependencies', ['.'])]
+  const installed = new Set((await Promise.all(ours)).flat())
+  return (await read(folder, 'dependencies', packageFolders)).every(dependency => installed.has(dependency))
 }
 
 /** Links our packages into `folder`, all but its own. */

