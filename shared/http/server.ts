@@ -123,8 +123,8 @@ export const createServer = async (options: ServerOptions) => {
 }
 
 /**
- * The same for every response: helmet makes them once. Set by Fastify: after a header that was set by itself, Node writes all of
- * them more slowly.
+ * The same for every response: helmet makes them once. Set through Fastify: a header that is set on the raw response makes Node write
+ * all headers more slowly.
  */
 const addSecurityHeaders = (app: FastifyInstance): void => {
   const response = new ServerResponse(new IncomingMessage(new Socket()))
