@@ -92,7 +92,7 @@ export const editsAreKept: Check = evidence => {
   })
 }
 
-/** The places in an order's timeline of what was acknowledged before. */
+/** The statuses of an order that were acknowledged before. */
 const acknowledgedBefore = (history: readonly Call[], at: number, waybill: string): unknown[] =>
   history
     .filter(
