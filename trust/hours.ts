@@ -207,7 +207,7 @@ const run: TrustPromise['run'] = async t => {
 
 export const promise: TrustPromise = {
   promise:
-    'A message leaves within its hours alone, by the clock of Postgres: over changes of clocks, with processes whose own clocks are wrong, and when processes are killed',
+    'A message leaves only within its hours, by the clock of Postgres: over changes of clocks, with processes whose own clocks are wrong, and when processes are killed',
   limit:
     'clocks wrong by up to half a year that change while running, kill -9, hours around this minute and both changes of clocks: 0 messages outside of their hours',
   run,

@@ -6,6 +6,7 @@ import { eventually, request } from '../test/courier.ts'
 import { type Courier, countByStatus, queueMessages, startCourier } from './courier.ts'
 import { checkChanges, followChanges } from './follow-changes.ts'
 import { type BulkRequest, book, keepBooking, type Load, type Merchant } from './order-requests.ts'
+import { endWaits, giveUpSends } from './pass-time.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 import { checkStored } from './stored-orders.ts'
 
@@ -141,8 +142,8 @@ const ready = `
     select from messages e where e.tenant_id = m.tenant_id and e.waybill_number = m.waybill_number
       and e.status in ('sending', 'unknown') and (e.created_at, e.message_id) < (m.created_at, m.message_id))`
 
-/** The sends of a dead process are given up after 32 s. Moves that time to now: a living process has its response within a second. */
-const giveUpSends = async (courier: Courier): Promise<void> => {
+/** Gives up the sends of a dead process: a living one has its response within a second. */
+const giveUpDeadSends = async (courier: Courier): Promise<void> => {
   await eventually(
     'what may leave has left',
     () => courier.rows('notifier', ready),
@@ -150,18 +151,15 @@ const giveUpSends = async (courier: Courier): Promise<void> => {
     120,
   )
   await delay(1_000)
-  await courier.rows('notifier', `update messages set due_at = now() where status = 'sending'`)
+  await giveUpSends(courier, 1)
 }
 
-/** A later message waits for an unknown one for 15 minutes. Moves that time to now. */
-const endWaits = async (courier: Courier): Promise<void> => {
+/** Lets what waits only for unknown messages go. */
+const endLastWaits = async (courier: Courier): Promise<void> => {
   const text = `select count(*)::int as count from messages where status = 'sending' union all ${ready}`
   const isSettled = (rows: Record<string, unknown>[]) => rows.every(({ count }) => count === 0)
   await eventually('what is left waits for unknown messages', () => courier.rows('notifier', text), isSettled, 600)
-  await courier.rows(
-    'notifier',
-    `update messages set status_at = now() - interval '15 minutes', due_at = now() where status = 'queued'`,
-  )
+  await endWaits(courier)
 }
 
 const run: TrustPromise['run'] = async t => {
@@ -197,8 +195,8 @@ const run: TrustPromise['run'] = async t => {
   const unmoved = cancelled.length - moved.length
   broken.require(unmoved === 0, `${unmoved} acknowledged moves are missing`)
   broken.require(stored.ok > 20 && stored.acknowledged > kills, 'there was too little to lose')
-  if (t.short) await giveUpSends(courier)
-  await endWaits(courier)
+  if (t.short) await giveUpDeadSends(courier)
+  await endLastWaits(courier)
   const messages = await checkMessages(courier, { cancelled, queued }, broken)
   const killed = `${kills} of services, ${postgresKills} of Postgres`
   return { kills: killed, ...stored, moved: moved.length, changes, ...messages, 'recovery s': rounded(slowest, 2) }

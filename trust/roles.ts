@@ -31,7 +31,7 @@ const setUps: Readonly<Record<string, (server: string, name: string) => Promise<
 const addressAs = (server: string, role: string, database: string): string =>
   Object.assign(new URL(server), { username: role, password: embeddedPassword, pathname: database }).href
 
-/** Creates and migrates the databases of both services, under names of this run alone, which it returns. */
+/** Creates and migrates the databases of both services, under names of only this run, which it returns. */
 const provide = async (t: TrustOptions, server: string, how: string): Promise<string[]> => {
   const run = randomBytes(4).toString('hex')
   const names = services.map(service => `trust_${how}_${service}_${run}`)
@@ -103,7 +103,7 @@ const checkLogins = async (server: string, names: readonly string[], broken: Bro
 }
 
 export const promise: TrustPromise = {
-  promise: 'The role of a service owns nothing, is held by row-level security, and opens its own database alone',
+  promise: 'The role of a service owns nothing, is held by row-level security, and opens only its own database',
   limit: 'embedded Postgres and compose: 0 rights too many, every other login refused',
   run: async options => {
     const server = process.env.TEST_POSTGRES_URL ?? ''

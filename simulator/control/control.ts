@@ -6,6 +6,7 @@ import { type MessageView, viewOf } from '../messages/message.ts'
 import type { Outage, Script } from '../trouble/scripts.ts'
 import type { Inbound, InboundView, Preference, Press } from '../webhooks/inbox.ts'
 import { categoryOf, preferenceOf } from '../webhooks/payloads.ts'
+import type { GivenUp } from '../webhooks/schema.ts'
 import { receive, reportStatus } from '../world/report.ts'
 import type { RequestView } from '../world/request-log.ts'
 import { letGo, type World } from '../world/world.ts'
@@ -40,6 +41,8 @@ export const createControl = (world: World) => ({
   inbox: (limit?: number): InboundView[] => first(world.inbox.newestFirst(), limit),
   /** Requests of the messaging API, refused ones too, newest first. */
   calls: (limit?: number): RequestView[] => first(world.requests.list(), limit),
+  /** Updates of webhooks that were given up, newest first. */
+  givenUp: (limit?: number): GivenUp[] => first(world.callback.givenUp.newestFirst(), limit),
   /** The next requests meet this trouble. */
   script(script: Script) {
     if (script.trouble.kind === 'refused' && script.recipient !== undefined)

@@ -5,6 +5,7 @@ import { Behaviour } from '../basics/behaviour.ts'
 import { MessageView } from '../messages/message.ts'
 import { Outage, Script } from '../trouble/scripts.ts'
 import { Inbound, InboundView, Preference, Press } from '../webhooks/inbox.ts'
+import { GivenUp } from '../webhooks/schema.ts'
 import { RequestView } from '../world/request-log.ts'
 import type { Control } from './control.ts'
 import * as schemas from './schema.ts'
@@ -44,6 +45,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
   }))
   show('/calls', 'Requests and their responses, newest first', RequestView, control.calls)
   show('/inbound', 'Inbound messages, newest first', InboundView, control.inbox)
+  show('/given-up', 'Updates of webhooks that were given up, newest first', GivenUp, control.givenUp)
 
   /** A request that changes something, and returns nothing unless `Response` says what. */
   const change = <Body extends TSchema>(

@@ -6,7 +6,7 @@ import { Behaviour } from '../basics/behaviour.ts'
 import { oneOf } from '../basics/one-of.ts'
 import { Outage, Script } from '../trouble/scripts.ts'
 import { statusWords } from '../trouble/trouble.ts'
-import { WebhookCounts } from '../webhooks/callback.ts'
+import { WebhookCounts } from '../webhooks/schema.ts'
 
 /** A number in a path. */
 export const OfNumber = Type.Object({

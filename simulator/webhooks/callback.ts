@@ -1,19 +1,11 @@
 import { createHmac } from 'node:crypto'
-import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyBaseLogger } from 'fastify'
 import type { PhoneNumber } from '../accounts/account.ts'
 import type { Behaviour } from '../basics/behaviour.ts'
 import type { Clock } from '../basics/clock.ts'
+import { createRing, type Ring } from '../basics/ring.ts'
 import { envelope, type Update } from './payloads.ts'
-
-export const WebhookCounts = Type.Object({
-  waiting: Type.Integer({ description: 'Updates not yet posted.' }),
-  under_way: Type.Integer({ description: 'Updates posted, without a response yet.' }),
-  to_retry: Type.Integer({ description: 'Updates that wait for their next attempt.' }),
-  delivered: Type.Integer({ description: 'Updates acknowledged with 200.' }),
-  lost: Type.Integer({ description: 'Updates given up.' }),
-})
-type WebhookCounts = Static<typeof WebhookCounts>
+import type { GivenUp, WebhookCounts } from './schema.ts'
 
 /** Posts of one number at a time. The real one posts concurrently, in no order (docs/messaging-api.md#delivery). */
 const mostAtOnce = 4
@@ -30,6 +22,8 @@ export interface Callback {
   /** Queues an update; what waits together is posted together, up to a hundred. */
   send(phoneNumberId: string, update: Update): void
   counts(): WebhookCounts
+  /** The last ones, after their last attempt. */
+  givenUp: Ring<GivenUp>
   /** Aborts posts in flight and forgets every update. */
   reset(): void
 }
@@ -50,6 +44,7 @@ export const createCallback = ({ behaviour, clock, logger, findNumber }: Callbac
   let cut = new AbortController()
   let queues = new Map<string, Queue>()
   let counts = { under_way: 0, to_retry: 0, delivered: 0, lost: 0 }
+  const givenUp = createRing<GivenUp>(5_000)
 
   const attempt = async (phone_number_id: string, updates: Update[], tries: number): Promise<void> => {
     const number = findNumber(phone_number_id)
@@ -61,13 +56,14 @@ export const createCallback = ({ behaviour, clock, logger, findNumber }: Callbac
     counts.under_way -= updates.length
     logger.debug({ phone_number_id, updates: updates.length, tries, status }, 'webhook.posted')
     if (status === 200) counts.delivered += updates.length
-    else planRetry(phone_number_id, updates, tries)
+    else planRetry(phone_number_id, updates, tries, status)
   }
 
-  const planRetry = (phone_number_id: string, updates: Update[], tries: number): void => {
+  const planRetry = (phone_number_id: string, updates: Update[], tries: number, status: GivenUp['status']): void => {
     const seconds = retrySeconds[tries - 1]
     if (seconds === undefined) {
       counts.lost += updates.length
+      for (const update of updates) givenUp.push({ at: new Date().toISOString(), status, update })
       logger.warn({ phone_number_id, updates: updates.length }, 'webhook.given_up')
       return
     }
@@ -96,6 +92,7 @@ export const createCallback = ({ behaviour, clock, logger, findNumber }: Callbac
       if (queue.waiting.push(update) === 1) setImmediate(flush, phoneNumberId, queue)
     },
     counts: () => ({ waiting: queues.values().reduce((sum, queue) => sum + queue.waiting.length, 0), ...counts }),
+    givenUp,
     reset() {
       for (const queue of queues.values()) queue.waiting = []
       queues = new Map()

@@ -2,14 +2,16 @@ import * as effects from './checks/effects.ts'
 import * as feed from './checks/feed.ts'
 import * as messages from './checks/messages.ts'
 import * as orders from './checks/orders.ts'
+import * as people from './checks/people.ts'
 import * as presses from './checks/presses.ts'
-import type { Check, Facts } from './facts.ts'
+import * as processes from './checks/processes.ts'
+import type { Check, Evidence } from './evidence.ts'
 
 /** By their names. */
 export const checks = Object.fromEntries(
-  [effects, orders, feed, messages, presses].flatMap(all => Object.entries<Check>(all)),
+  [effects, orders, feed, messages, people, presses, processes].flatMap(all => Object.entries<Check>(all)),
 )
 
 /** Every way in which the services were wrong, as a sentence, with the check that found it. */
-export const audit = (facts: Facts): { check: string; sentence: string }[] =>
-  Object.entries(checks).flatMap(([check, find]) => find(facts).map(sentence => ({ check, sentence })))
+export const audit = (evidence: Evidence): { check: string; sentence: string }[] =>
+  Object.entries(checks).flatMap(([check, find]) => find(evidence).map(sentence => ({ check, sentence })))

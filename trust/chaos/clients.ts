@@ -6,7 +6,7 @@ import { clerk } from './clients/clerk.ts'
 import type { Act, Chance, Known } from './clients/client.ts'
 import { customer } from './clients/customer.ts'
 import { merchant } from './clients/merchant.ts'
-import type { Facts, Press } from './facts.ts'
+import type { Evidence, Press } from './evidence.ts'
 import type { Happened } from './faults.ts'
 import type { Recorder } from './record.ts'
 
@@ -14,7 +14,7 @@ import type { Recorder } from './record.ts'
 export const startClients = (bed: Bed, recorder: Recorder, seed: number, log: Happened[]) => {
   const known: Known[] = []
   const presses: Press[] = []
-  const stops: Facts['stops'] = []
+  const stops: Evidence['stops'] = []
   let isOver = false
   const keep = async (act: Act, chance: Chance): Promise<void> => {
     for (let n = 0; !isOver; n++) {
@@ -32,6 +32,8 @@ export const startClients = (bed: Bed, recorder: Recorder, seed: number, log: Ha
     ...[6, 7, 8].map(n => start(chance => agent({ bed, recorder, who: `agent${n}`, chance, known }), n)),
     start(chance => customer(bed, chance, presses, stops, log), 9),
   ])
+  // Awaited later; until then whoever runs the faults looks for a failure.
+  working.catch(() => undefined)
   const finish = async (): Promise<void> => {
     isOver = true
     await working
@@ -39,5 +41,5 @@ export const startClients = (bed: Bed, recorder: Recorder, seed: number, log: Ha
   const stop = (): void => {
     isOver = true
   }
-  return { presses, stops, finish, stop }
+  return { presses, stops, working, finish, stop }
 }

@@ -3,36 +3,23 @@ import type { ServiceProcess } from '../../dev/service-process.ts'
 import type { TcpProxy, Trouble } from '../../dev/tcp-proxy.ts'
 import type { Trouble as ApiTrouble } from '../../simulator/trouble/trouble.ts'
 import type { Bed } from './bed.ts'
+import { type Exits, watchExits } from './exits.ts'
 import type { Fault } from './plan.ts'
 
 /** Ends the fault. */
 type Heal = () => unknown
 
-/** SIGTERM ends a process within 10 s, on a machine that does nothing else. */
-const stop = async (process: ServiceProcess): Promise<void> => {
-  let hasHung = false
-  const timer = setTimeout(() => {
-    hasHung = true
-    void process.stop('SIGKILL')
-  }, 90_000)
-  await process.stop('SIGTERM')
-  clearTimeout(timer)
-  if (hasHung) throw new Error(`SIGTERM did not end ${process.url} within 90 s`)
-}
-
-const hurtProcess = async (process: ServiceProcess, kind: Fault['kind']): Promise<Heal> => {
+const hurtProcess = async (process: ServiceProcess, kind: Fault['kind'], exits: Exits): Promise<Heal> => {
   const signal = (name: NodeJS.Signals): void => {
     // It may have ended: a later fault starts it again.
     if (process.pid !== undefined && process.isRunning) globalThis.process.kill(process.pid, name)
   }
-  if (kind === 'kill') await process.stop('SIGKILL')
-  if (kind === 'restart') await stop(process)
-  if (kind === 'pause') signal('SIGSTOP')
+  if (kind === 'kill') await exits.kill(process)
+  if (kind === 'restart') await exits.terminate(process)
+  // A stop that lasts longer than planned is not judged with a pause in it.
+  if (kind === 'pause' && !exits.isStopping(process)) signal('SIGSTOP')
   if (kind === 'clock') signal('SIGWINCH')
-  if (kind === 'pause') return () => signal('SIGCONT')
-  return () => {
-    if (!process.isRunning) process.start()
-  }
+  return kind === 'pause' ? () => signal('SIGCONT') : () => exits.start(process)
 }
 
 const hurtLink = async (link: TcpProxy, kind: Fault['kind']): Promise<Heal> => {
@@ -57,8 +44,9 @@ const apiTroubles: Readonly<Record<string, ApiTrouble>> = {
   html: { kind: 'html', accepted: true },
 }
 
-const hurt = async (bed: Bed, fault: Fault): Promise<Heal> => {
-  if (fault.where in bed.processes) return hurtProcess(bed.processes[fault.where as keyof Bed['processes']], fault.kind)
+const hurt = async (bed: Bed, fault: Fault, exits: Exits): Promise<Heal> => {
+  if (fault.where in bed.processes)
+    return hurtProcess(bed.processes[fault.where as keyof Bed['processes']], fault.kind, exits)
   if (fault.where in bed.links) return hurtLink(bed.links[fault.where as keyof Bed['links']], fault.kind)
   if (fault.where === 'API') {
     await bed.courier.control('/scripts', { call: 'messages', times: 3, trouble: apiTroubles[fault.kind] })
@@ -77,6 +65,7 @@ export interface Happened {
 /** Does what the plan says, at its times. `stop` ends it early, without mending what is broken. */
 export const runFaults = (bed: Bed, plan: readonly Fault[]) => {
   const log: Happened[] = []
+  const watched = watchExits(bed.processes, text => log.push({ at: Date.now(), text }))
   const end = new AbortController()
   const wait = (milliseconds: number) => delay(milliseconds, undefined, { signal: end.signal })
   const note = (fault: Fault, what: string) =>
@@ -85,7 +74,7 @@ export const runFaults = (bed: Bed, plan: readonly Fault[]) => {
   const play = async (fault: Fault): Promise<void> => {
     await wait(Math.max(0, fault.at + start - performance.now()))
     note(fault, fault.lasts > 0 ? `for ${fault.lasts} ms` : '')
-    const heal = await hurt(bed, fault)
+    const heal = await hurt(bed, fault, watched)
     await wait(fault.lasts)
     await heal()
     note(fault, 'is over')
@@ -99,5 +88,5 @@ export const runFaults = (bed: Bed, plan: readonly Fault[]) => {
     end.abort()
     await playing
   }
-  return { log, done, stop }
+  return { log, exits: watched.exits, done, stop }
 }

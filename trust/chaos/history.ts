@@ -13,7 +13,7 @@ export interface Call {
   /** What the request asked for, where it is compared with what is stored. */
   readonly asked?: unknown
   readonly sentAt: number
-  readonly answeredAt: number
+  readonly respondedAt: number
   /** 0: no response. */
   readonly status: number
   readonly code: string | null
@@ -39,14 +39,16 @@ export const endingOf = (status: number, code: string | null): Ending => {
   return (status >= 400 && status < 500) || code === 'unavailable' ? 'refused' : 'in doubt'
 }
 
+/** A response that needs no repetition. */
+export const isSettled = ({ code, status }: Pick<Call, 'code' | 'status'>): boolean =>
+  status >= 200 && status < 500 && code !== 'idempotency_key_running' && code !== 'rate_limited'
+
+/** A final refusal of a key says that no call with it did anything, those in doubt included. */
 const endingOfAll = (calls: readonly Call[]): Ending => {
   if (calls.some(({ ending }) => ending === 'done')) return 'done'
-  return calls.every(({ ending }) => ending === 'refused') ? 'refused' : 'in doubt'
+  const last = calls[0]?.key === null ? 0 : Math.max(0, calls.findLastIndex(isSettled))
+  return calls.slice(last).every(({ ending }) => ending === 'refused') ? 'refused' : 'in doubt'
 }
-
-/** A response that needs no repetition. */
-export const isSettled = (code: string | null, status: number): boolean =>
-  status >= 200 && status < 500 && code !== 'idempotency_key_running' && code !== 'rate_limited'
 
 /** What only reads has no effects. */
 export const reads: readonly string[] = ['look up', 'follow', 'read']
@@ -60,7 +62,7 @@ export const intentsOf = (history: readonly Call[]): Intent[] =>
 const seconds = (at: number, start: number): string => `${((at - start) / 1000).toFixed(2).padStart(7)} s`
 
 /** A line for each call, and for what else happened, that shares a word of the sentence: what one reads to understand it. */
-export const storyOf = (
+export const excerptOf = (
   sentence: string,
   history: readonly Call[],
   others: readonly { readonly at: number; readonly text: string }[],
@@ -68,14 +70,15 @@ export const storyOf = (
 ): string => {
   const words = new Set(sentence.match(/[\w.-]*\d[\w.-]*/g) ?? [])
   const textOf = (call: Call): string => [call.name, ...call.parts, JSON.stringify(call.data ?? '')].join(' ')
-  const about = history.filter(call => (textOf(call).match(/[\w.-]*\d[\w.-]*/g) ?? []).some(word => words.has(word)))
+  const isAbout = (text: string): boolean => (text.match(/[\w.-]*\d[\w.-]*/g) ?? []).some(word => words.has(word))
+  const about = history.filter(call => isAbout(textOf(call)))
   const start = Math.min(...history.map(({ sentAt }) => sentAt))
-  const [first, last] = [about[0]?.sentAt ?? 0, Math.max(0, ...about.map(({ answeredAt }) => answeredAt))]
+  const [first, last] = [about[0]?.sentAt ?? 0, Math.max(0, ...about.map(({ respondedAt }) => respondedAt))]
   const calls = about.map(call => ({
     at: call.sentAt,
-    text: `${call.who}: ${call.what} ${call.name}${call.key ? ' with its key' : ''} -> ${call.status || 'no response'} ${call.code ?? ''} after ${Math.round(call.answeredAt - call.sentAt)} ms: ${call.ending}`,
+    text: `${call.who}: ${call.what} ${call.name}${call.key ? ' with its key' : ''} -> ${call.status || 'no response'} ${call.code ?? ''} after ${Math.round(call.respondedAt - call.sentAt)} ms: ${call.ending}`,
   }))
-  const near = others.filter(({ at }) => at > first - 10_000 && at < last + 10_000)
+  const near = others.filter(({ at, text }) => isAbout(text) || (at > first - 10_000 && at < last + 10_000))
   const lines = [...calls, ...near].toSorted((one, other) => one.at - other.at)
   return lines
     .slice(0, most)

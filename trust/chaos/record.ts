@@ -32,18 +32,18 @@ export const createRecorder = () => {
       ...(body && { body: JSON.stringify(body) }),
       signal: AbortSignal.timeout(timeoutMs),
     }
-    const answer = await fetch(url, init)
+    const result = await fetch(url, init)
       .then(async response => ({ response, body: (await response.json()) as { code?: string; data?: unknown } }))
       .catch(error => ({ error }))
-    const response = 'response' in answer ? answer.response : undefined
-    const [status, code] = [response?.status ?? 0, ('body' in answer && answer.body.code) || null]
+    const response = 'response' in result ? result.response : undefined
+    const [status, code] = [response?.status ?? 0, ('body' in result && result.body.code) || null]
     // The connection was refused: nothing was sent.
-    const isUnsent = 'error' in answer && answer.error.cause?.syscall === 'connect'
+    const isUnsent = 'error' in result && result.error.cause?.syscall === 'connect'
     const made: Call = {
-      ...{ who, what, name, parts, asked, key: key ?? null, sentAt, answeredAt: Date.now(), status, code },
+      ...{ who, what, name, parts, asked, key: key ?? null, sentAt, respondedAt: Date.now(), status, code },
       hasRetryAfter: response?.headers.has('retry-after') ?? false,
       ending: isUnsent ? 'refused' : endingOf(status, code),
-      data: 'body' in answer ? (answer.body.data ?? null) : null,
+      data: 'body' in result ? (result.body.data ?? null) : null,
     }
     history.push(made)
     return made
@@ -54,7 +54,7 @@ export const createRecorder = () => {
     for (let pause = 200; ; pause = Math.min(2_000, pause * 1.5)) {
       const made = await call(wanted)
       const mayRepeat = wanted.key !== undefined || made.ending === 'refused'
-      if (isSettled(made.code, made.status) || !mayRepeat || Date.now() > givesUpAt) return made
+      if (isSettled(made) || !mayRepeat || Date.now() > givesUpAt) return made
       await delay(pause)
     }
   }

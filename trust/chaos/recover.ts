@@ -1,5 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { phoneNumberId } from '../../services/notifier/test/fixture.ts'
 import { eventually } from '../../test/courier.ts'
+import { endWaits, giveUpSends } from '../pass-time.ts'
 import { addressOf, type Bed } from './bed.ts'
 
 type Counts = Record<string, number>
@@ -27,10 +29,12 @@ const countWaiting = async ({ courier }: Bed): Promise<Counts> => {
   return { ...(orders as Counts), ...(notifier as Counts), 'webhooks of the API': hooks }
 }
 
-/** Both services take requests, and what is due has been done: only what waits for its time, or for an unknown message, is left. */
-const isServing = async (bed: Bed): Promise<boolean> => {
-  const ready = Object.values(bed.processes).map(({ url }) =>
-    fetch(`${url}/health/ready`).then(
+/** No response to a request of this file is waited for longer. */
+const timeoutMs = 12_000
+
+const isReady = async ({ processes }: Bed): Promise<boolean> => {
+  const ready = Object.values(processes).map(({ url }) =>
+    fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(timeoutMs) }).then(
       ({ ok }) => ok,
       () => false,
     ),
@@ -38,35 +42,24 @@ const isServing = async (bed: Bed): Promise<boolean> => {
   return (await Promise.all(ready)).every(Boolean)
 }
 
-/** Tells those who may repair something that it is repaired: the merchant its endpoint, staff the number. */
-const repair = async ({ courier, links }: Bed, endpointId: string): Promise<void> => {
-  const headers = {
-    authorization: `Bearer ${courier.merchant.token}`,
-    'x-tenant': 'demo',
-    'content-type': 'application/json',
-  }
-  const url = `${addressOf(links['clients-orders'])}/api/public/merchant/webhook/${endpointId}`
-  await fetch(url, { method: 'PATCH', headers, body: '{"state":"enabled"}' }).catch(() => undefined)
-  const resume = `${addressOf(links['clients-notifier'])}/api/channels/106540352242922/resume`
-  const { authorization = '', ...tenant } = courier.staff
-  await fetch(resume, { method: 'POST', headers: { authorization, 'x-tenant': tenant['x-tenant'] ?? '' } }).catch(
-    () => undefined,
-  )
+/** Resumes what waits for people: the merchant's endpoint, and the number. */
+const resume = async ({ courier, links }: Bed, endpointId: string): Promise<void> => {
+  const send = (url: string, init: RequestInit) =>
+    fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) }).catch(() => undefined)
+  const merchant = { authorization: `Bearer ${courier.merchant.token}`, 'x-tenant': 'demo' }
+  const endpoint = `${addressOf(links['clients-orders'])}/api/public/merchant/webhook/${endpointId}`
+  const headers = { ...merchant, 'content-type': 'application/json' }
+  await send(endpoint, { method: 'PATCH', headers, body: '{"state":"enabled"}' })
+  const { authorization = '', 'x-tenant': tenant = '' } = courier.staff
+  const number = `${addressOf(links['clients-notifier'])}/api/channels/${phoneNumberId}/resume`
+  await send(number, { method: 'POST', headers: { authorization, 'x-tenant': tenant } })
 }
 
-/** What is left to wait for after that: the queue's own times, moved to now. */
+/** Moves the times of both queues to now. */
 const passTime = async ({ courier }: Bed): Promise<void> => {
-  // Of sends without a response: 32 s, then ten minutes for a webhook.
-  await courier.rows('notifier', `update messages set due_at = now() where status = 'sending'`)
-  await courier.rows(
-    'notifier',
-    `update messages set due_at = 'infinity' where status = 'unknown' and due_at < 'infinity'`,
-  )
-  // Of failed attempts: up to five hours. What is claimed has a due time within ten seconds.
-  await courier.rows(
-    'notifier',
-    `update messages set due_at = now() where status = 'queued' and due_at > now() + interval '11 s'`,
-  )
+  // A send lasts 15 s at most; while it is on its way a later message of its waybill would overtake it.
+  await giveUpSends(courier, 16)
+  await endWaits(courier)
   // Of presses: up to two minutes.
   await courier.rows(
     'notifier',
@@ -74,28 +67,38 @@ const passTime = async ({ courier }: Bed): Promise<void> => {
   )
 }
 
-/** Waits until all is well. Returns after how many seconds everything served and had drained by itself, and what waits for ever. */
-export const recover = async (
+/** Until when something is waited for, by performance.now(). */
+type Until = number
+const secondsLeft = (until: Until): number => Math.max(1, (until - performance.now()) / 1000)
+
+export const becomeReady = async (bed: Bed, until: Until): Promise<void> => {
+  await eventually('all processes are ready', () => isReady(bed), Boolean, secondsLeft(until))
+}
+
+/** Everything that happened in orders is delivered to the notifier. */
+export const emptyOutbox = async (bed: Bed, endpointId: string, until: Until): Promise<void> => {
+  await resume(bed, endpointId)
+  const outbox = () => bed.courier.rows('orders', 'select count(*)::int as depth from outbox')
+  await eventually('the outbox is empty', outbox, ([row]) => row?.depth === 0, secondsLeft(until))
+}
+
+/** Waits until nothing is left to do, moving what is only a matter of time. Returns what waits for ever. */
+export const comeToRest = async (
   bed: Bed,
   endpointId: string,
+  until: Until,
   report: (progress: string) => void,
-): Promise<{ seconds: number; waiting: Counts }> => {
-  const started = performance.now()
-  await eventually('all processes are ready', () => isServing(bed), Boolean, 180)
-  await repair(bed, endpointId)
-  const outbox = () => bed.courier.rows('orders', 'select count(*)::int as depth from outbox')
-  await eventually('the outbox is empty', outbox, ([row]) => row?.depth === 0, 120)
-  const seconds = (performance.now() - started) / 1000
+): Promise<Counts> => {
   const sum = (counts: Counts): number => Object.values(counts).reduce((total, count) => total + count, 0)
   let waiting = await countWaiting(bed)
-  for (let tries = 0; tries < 240 && sum(waiting) > 0; tries++) {
-    if (tries % 20 === 19) report(`still waiting: ${JSON.stringify(waiting)}`)
-    if (tries % 4 === 3) {
-      await repair(bed, endpointId)
+  for (let tries = 1; performance.now() < until && sum(waiting) > 0; tries++) {
+    if (tries % 20 === 0) report(`still waiting: ${JSON.stringify(waiting)}`)
+    if (tries % 4 === 0) {
+      await resume(bed, endpointId)
       if (waiting['webhooks of the API'] === 0) await passTime(bed)
     }
     await delay(500)
     waiting = await countWaiting(bed)
   }
-  return { seconds, waiting }
+  return waiting
 }

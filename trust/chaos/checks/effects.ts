@@ -1,19 +1,19 @@
-import type { Check, Facts } from '../facts.ts'
-import { type Intent, intentsOf, isSettled, reads } from '../history.ts'
+import type { Check, Evidence } from '../evidence.ts'
+import { type Call, type Intent, intentsOf, isSettled, reads } from '../history.ts'
 
 /** How often each part of what an intent wants is stored. */
-const storedParts = ({ effects }: Facts) => {
+const storedParts = ({ effects }: Evidence) => {
   const byName = Map.groupBy(effects, ({ name }) => name)
   return ({ name }: Intent): Map<string, number> =>
     new Map([...Map.groupBy(byName.get(name) ?? [], ({ part }) => part)].map(([part, all]) => [part, all.length]))
 }
 
-const changesOf = ({ history }: Facts): Intent[] =>
+const changesOf = ({ history }: Evidence): Intent[] =>
   intentsOf(history).filter(({ what, parts }) => !reads.includes(what) && parts.length > 0)
 
-export const acknowledgedIsStored: Check = facts => {
-  const storedOf = storedParts(facts)
-  return changesOf(facts)
+export const acknowledgedIsStored: Check = evidence => {
+  const storedOf = storedParts(evidence)
+  return changesOf(evidence)
     .filter(({ ending }) => ending === 'done')
     .flatMap(intent => {
       const stored = storedOf(intent)
@@ -22,9 +22,9 @@ export const acknowledgedIsStored: Check = facts => {
     })
 }
 
-export const refusedIsNotStored: Check = facts => {
-  const storedOf = storedParts(facts)
-  return changesOf(facts)
+export const refusedIsNotStored: Check = evidence => {
+  const storedOf = storedParts(evidence)
+  return changesOf(evidence)
     .filter(intent => intent.ending === 'refused' && storedOf(intent).size > 0)
     .map(({ what, name, calls }) => {
       const codes = calls.map(({ status, code }) => `${status} ${code ?? 'refused connection'}`)
@@ -32,9 +32,9 @@ export const refusedIsNotStored: Check = facts => {
     })
 }
 
-export const inDoubtIsWholeOrNot: Check = facts => {
-  const storedOf = storedParts(facts)
-  return changesOf(facts)
+export const inDoubtIsWholeOrNot: Check = evidence => {
+  const storedOf = storedParts(evidence)
+  return changesOf(evidence)
     .filter(intent => intent.ending === 'in doubt')
     .map(intent => ({ intent, count: storedOf(intent).size }))
     .filter(({ intent, count }) => count > 0 && count < intent.parts.length)
@@ -42,35 +42,37 @@ export const inDoubtIsWholeOrNot: Check = facts => {
 }
 
 /** Without a key it may be there as often as it was sent, but for the calls whose response says that nothing was changed. */
-export const nothingTwice: Check = facts => {
-  const storedOf = storedParts(facts)
-  return changesOf(facts).flatMap(intent => {
+export const nothingTwice: Check = evidence => {
+  const storedOf = storedParts(evidence)
+  return changesOf(evidence).flatMap(intent => {
     const most = intent.key === null ? intent.calls.filter(({ ending }) => ending !== 'refused').length : 1
     const doubled = [...storedOf(intent)].filter(([, count]) => count > Math.max(1, most)).map(([part]) => part)
     return doubled.length > 0 ? [`${intent.what} ${intent.name} is stored twice: ${doubled}`] : []
   })
 }
 
-export const nothingUnasked: Check = facts => {
-  const wanted = new Set(facts.history.flatMap(({ name, parts }) => parts.map(part => `${name} ${part}`)))
-  return facts.effects
+export const nothingUnasked: Check = evidence => {
+  const wanted = new Set(evidence.history.flatMap(({ name, parts }) => parts.map(part => `${name} ${part}`)))
+  return evidence.effects
     .filter(({ name, part }) => !wanted.has(`${name} ${part}`))
     .map(({ name, part }) => `${name} ${part} is stored, and nobody asked for it`)
 }
 
-/** Of a send alone the status may be another one: it is that of now. */
+/** Of a send only the status may be another one: it is that of now. */
 const comparable = (data: unknown): string => JSON.stringify(data, (name, value) => (name === 'status' ? '' : value))
 
+/** What was done stays done: a repetition is not refused either. */
 export const oneResponseForAKey: Check = ({ history }) =>
   intentsOf(history).flatMap(({ what, name, key, calls }) => {
-    const done = calls.filter(({ ending }) => ending === 'done')
-    const responses = new Set(done.map(({ status, data }) => `${status} ${comparable(data)}`))
+    const done = calls.findIndex(({ ending }) => ending === 'done')
+    const settled = done < 0 ? [] : calls.slice(done).filter(isSettled)
+    const responses = new Set(settled.map(({ status, code, data }) => `${status} ${code ?? comparable(data)}`))
     return key !== null && responses.size > 1
       ? [`${what} ${name} has several responses for its key: ${[...responses].join(' and ')}`]
       : []
   })
 
-/** docs/errors.md: 503 alone, with Retry-After where nothing was changed and without where that is not known. */
+/** docs/errors.md: only 503, with Retry-After where nothing was changed and without where that is not known. */
 export const onlyTheErrorsOfTheDocs: Check = ({ history }) =>
   history
     .filter(({ status }) => status >= 500)
@@ -90,7 +92,7 @@ export const keysRunOnlyWhileTheyRun: Check = ({ history }) =>
       .filter(({ code }) => code === 'idempotency_key_running')
       .filter(running => {
         const before = calls.filter(call => call !== running && call.sentAt <= running.sentAt)
-        const isDone = before.some(({ ending, answeredAt }) => ending === 'done' && answeredAt < running.sentAt)
+        const isDone = before.some(({ ending, respondedAt }) => ending === 'done' && respondedAt < running.sentAt)
         return isDone || before.every(({ ending, code }) => ending === 'refused' && code !== 'idempotency_key_running')
       })
       .map(() => `${what} ${name} was said to be running, and was not`),
@@ -99,5 +101,14 @@ export const keysRunOnlyWhileTheyRun: Check = ({ history }) =>
 /** Once all is well a repetition gets its response. */
 export const nobodyWaitsForever: Check = ({ history }) =>
   intentsOf(history)
-    .filter(({ key, calls }) => key !== null && !isSettled(calls.at(-1)?.code ?? null, calls.at(-1)?.status ?? 0))
+    .filter(({ key, calls }) => key !== null && !isSettled(calls.at(-1) as Call))
     .map(({ what, name, calls }) => `${what} ${name} has no final response after ${calls.length} calls with its key`)
+
+const withData = ['book', 'send', 'look up', 'read']
+
+export const successesHaveTheirData: Check = ({ history }) =>
+  history
+    .filter(
+      ({ what, ending, data }) => ending === 'done' && withData.includes(what) && typeof (data ?? '') !== 'object',
+    )
+    .map(({ what, name, status }) => `${what} ${name} got ${status} without data`)

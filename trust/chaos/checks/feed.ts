@@ -1,41 +1,9 @@
 import { Webhook } from 'standardwebhooks'
-import type { Check, Facts } from '../facts.ts'
-
-/** Of each waybill what its feed has to say, from the timelines and edits. */
-const dueOf = ({ timeline, edits }: Facts) => {
-  const [steps, edited] = [timeline, edits].map(all => Map.groupBy(all, ({ waybill }) => waybill))
-  return new Map(
-    [...(steps ?? [])].map(([waybill, all]) => [
-      waybill,
-      {
-        statuses: (all as Facts['timeline']).map(({ status }) => status).join(' '),
-        edits: edited?.get(waybill)?.length ?? 0,
-      },
-    ]),
-  )
-}
+import { findWrongChanges } from '../../follow-changes.ts'
+import type { Check } from '../evidence.ts'
 
 /** A reader of the changes gets each once, those of a waybill in their order. */
-export const changesComeOnceInOrder: Check = facts => {
-  const read = Map.groupBy(facts.changes, ({ waybill }) => waybill)
-  const wrong = [...dueOf(facts)].flatMap(([waybill, due]) => {
-    const all = read.get(waybill) ?? []
-    const statuses = all.filter(({ type }) => type !== 'order.edited').map(({ status }) => status)
-    const edits = all.length - statuses.length
-    const isBegun = all[0]?.type === 'order.created'
-    return isBegun && statuses.join(' ') === due.statuses && edits === due.edits
-      ? []
-      : [`the changes of ${waybill} are ${statuses.join(' ')} and ${edits} edits, not ${due.statuses} and ${due.edits}`]
-  })
-  const strangers = [...read.keys()].filter(waybill => !facts.orders.some(order => order.waybill === waybill))
-  const ids = Map.groupBy(facts.changes, ({ id }) => id)
-  const twice = [...ids].filter(([, all]) => all.length > 1).map(([id]) => id)
-  return [
-    ...wrong,
-    ...strangers.map(waybill => `the changes have ${waybill}, which is not stored`),
-    ...twice.map(id => `change ${id} was read twice`),
-  ]
-}
+export const changesComeOnceInOrder: Check = evidence => findWrongChanges(evidence.changes, evidence)
 
 export const endpointGetsEveryEvent: Check = ({ changes, received }) => {
   const got = new Set(received.map(({ id }) => id))

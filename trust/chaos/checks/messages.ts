@@ -1,8 +1,9 @@
-import type { Check, StoredMessage } from '../facts.ts'
+import type { Check, StoredMessage } from '../evidence.ts'
+import { intentsOf } from '../history.ts'
 
 const byId = (messages: readonly StoredMessage[]) => new Map(messages.map(message => [message.id, message]))
 
-/** Of the stage's rules: the statuses that make a message (trust/chaos/bed.ts). */
+/** The statuses that make a message, by the rules of trust/chaos/bed.ts. */
 const statusesWithRules = ['key_3', 'key_12', 'key_13']
 
 /** Each event is processed once: each makes its message, and one. */
@@ -35,17 +36,52 @@ export const noMessageTwiceOnTheWire: Check = ({ messages, wire }) => {
   })
 }
 
+/** Staff have a message sent again at most as often as they asked for it, and once at least if that was acknowledged. */
+export const resendsAreAskedFor: Check = ({ history, messages }) => {
+  const asked = Map.groupBy(
+    history.filter(({ what }) => what === 'resend'),
+    call => call.asked,
+  )
+  return messages.flatMap(({ id, resends }) => {
+    const calls = asked.get(id) ?? []
+    const most = calls.filter(({ ending }) => ending !== 'refused').length
+    // One of two at once finds it queued already, and gets 200 too.
+    const least = calls.some(({ ending }) => ending === 'done') ? 1 : 0
+    return resends < least || resends > most
+      ? [`${id} was sent again by staff ${resends} times, and they asked for it ${most} times`]
+      : []
+  })
+}
+
+/** The response to a send names a stored message for each that was asked for. */
+export const sendsNameTheirMessages: Check = ({ history, messages }) => {
+  const stored = byId(messages)
+  return intentsOf(history)
+    .filter(({ what, ending }) => what === 'send' && ending === 'done')
+    .flatMap(({ name, parts, calls }) => {
+      const sent = [calls.find(({ ending }) => ending === 'done')?.data].flat() as ({ id?: string } | null)[]
+      const ids = new Set(sent.map(message => message?.id ?? '').filter(id => stored.has(id)))
+      return ids.size === parts.length && sent.length === parts.length
+        ? []
+        : [
+            `the response to ${name} names ${sent.length} messages, of which ${ids.size} are stored, not ${parts.length}`,
+          ]
+    })
+}
+
 const arrived = ['accepted', 'sent', 'delivered', 'read']
 
-/** All webhooks have come: what arrived is known to have arrived, and nothing else is. */
-export const statusesAreTrue: Check = ({ messages, wire, webhooksGivenUp }) => {
+const hasNotArrived = ['unknown', 'failed', 'cancelled', 'expired', 'queued', 'held']
+
+/** All webhooks have come but for those that were given up: what arrived is known to have arrived, and nothing else is. */
+export const statusesAreTrue: Check = ({ messages, wire, givenUp }) => {
   const there = new Set(wire.map(({ message }) => message))
+  const unreported = new Set(givenUp.map(({ message }) => message))
   return messages.flatMap(({ id, status, isCancelled }) => {
     if (arrived.includes(status) && !there.has(id)) return [`${id} is ${status} and never arrived`]
     if (isCancelled && there.has(id)) return [`${id} was cancelled by staff and arrived`]
-    const mayBeUnknown = webhooksGivenUp > 0 && status === 'unknown'
-    if (!mayBeUnknown && there.has(id) && ['unknown', 'cancelled', 'expired', 'queued', 'held'].includes(status))
-      return [`${id} is ${status}, and it arrived`]
+    const mayBeUnknown = status === 'unknown' && unreported.has(id)
+    if (!mayBeUnknown && there.has(id) && hasNotArrived.includes(status)) return [`${id} is ${status}, and it arrived`]
     return []
   })
 }
@@ -68,40 +104,4 @@ export const messagesKeepTheirOrder: Check = ({ messages, timeline, wire }) => {
       ? [`${id} about ${event} of ${waybill} arrived after that about ${before.event}`]
       : []
   })
-}
-
-/** The API's clock has milliseconds. */
-const slackMs = 2
-
-export const peopleGetTheirPause: Check = ({ wire, pauseSeconds }) =>
-  [...Map.groupBy(wire, ({ person }) => person)].flatMap(([person, arrivals]) => {
-    const sorted = arrivals.toSorted((one, other) => one.at - other.at)
-    return sorted.slice(1).flatMap(({ at, message }, n) => {
-      const gap = at - (sorted[n]?.at ?? 0)
-      return gap + slackMs < pauseSeconds * 1000
-        ? [`${message} reached ${person} ${gap} ms after ${sorted[n]?.message}: the pause is ${pauseSeconds} s`]
-        : []
-    })
-  })
-
-/** What was claimed when the person opted out may arrive while its claim and its send last. */
-const inFlightMs = 60_000
-
-export const optOutsHold: Check = ({ messages, wire, optOuts }) => {
-  const stored = byId(messages)
-  const since = new Map(optOuts.toSorted((one, other) => other.at - one.at).map(({ person, at }) => [person, at]))
-  return wire.flatMap(({ message, person, at }) => {
-    const out = since.get(person)
-    if (out === undefined) return []
-    const isLater = (stored.get(message)?.createdAt ?? 0) > out || at > out + inFlightMs
-    return isLater ? [`${message} reached ${person}, who had opted out ${Math.round((at - out) / 1000)} s before`] : []
-  })
-}
-
-export const writtenOptOutsAreKept: Check = ({ stops, optOuts, webhooksGivenUp }) => {
-  if (webhooksGivenUp > 0) return []
-  const out = new Set(optOuts.map(({ person }) => person))
-  return stops
-    .filter(({ person }) => !out.has(person))
-    .map(({ person }) => `${person} wrote STOP, and it is not stored`)
 }

@@ -1,6 +1,6 @@
 import { merchantMoves, standardStatuses } from '../../../services/orders/orders/statuses.ts'
-import type { Check } from '../facts.ts'
-import { intentsOf } from '../history.ts'
+import type { Check, Evidence, StoredOrder } from '../evidence.ts'
+import { type Call, intentsOf } from '../history.ts'
 
 /** What a merchant's request had of an order. */
 export interface AskedOrder {
@@ -31,15 +31,13 @@ export const waybillsAreTrue: Check = ({ history, orders }) => {
   const wrong = intentsOf(history)
     .filter(({ what, ending }) => what === 'book' && ending === 'done')
     .flatMap(({ name, parts, calls }) => {
-      const waybills = calls.find(({ ending }) => ending === 'done')?.data as string[]
-      const isTrue = parts.length === waybills.length && parts.every((part, n) => isOf(waybills[n], `${name} ${part}`))
+      const data = calls.find(({ ending }) => ending === 'done')?.data
+      const waybills: unknown[] = Array.isArray(data) ? data : []
+      const isTrue =
+        parts.length === waybills.length &&
+        parts.every((part, n) => stored.get(String(waybills[n])) === `${name} ${part}`)
       return isTrue ? [] : [`the response to ${name} names ${waybills.slice(0, 5)}, which are not its orders`]
     })
-  function isOf(waybill: string | undefined, order: string): boolean {
-    const found = stored.get(waybill ?? '')
-    // What is not stored at all is another check's.
-    return found === undefined || found === order
-  }
   return [...twice.map(([waybill]) => `${waybill} was given to several orders`), ...wrong]
 }
 
@@ -48,7 +46,7 @@ const legal = new Set([
   ...Object.entries(merchantMoves).flatMap(([key, moves]) => moves.map(to => `${key} ${to}`)),
 ])
 
-/** An order's timeline begins with its creation, has legal moves alone, and ends with its status. */
+/** An order's timeline begins with its creation, has only legal moves, and ends with its status. */
 export const timelinesAreTrue: Check = ({ orders, timeline }) => {
   const steps = Map.groupBy(timeline, ({ waybill }) => waybill)
   return orders.flatMap(({ waybill, status }) => {
@@ -61,25 +59,60 @@ export const timelinesAreTrue: Check = ({ orders, timeline }) => {
   })
 }
 
-/** The merchant edits one order after the other, each time with an address of its own. */
-export const editsAreKept: Check = ({ history, orders, acted }) => {
+/** People write an address that names a message of theirs (trust/chaos/clients/customer.ts). */
+const isWritten = ({ messages }: Evidence, { address, phone }: StoredOrder): boolean => {
+  const id = /^New Road of (\S+)$/.exec(address)?.[1]
+  return messages.some(message => message.id === id && `+${message.person}` === phone)
+}
+
+/**
+ * A merchant edits one order after the other, each time with an address of its own. What is in doubt may have been done at any
+ * time, also after a repetition and after later edits. When customers wrote theirs is not compared.
+ */
+export const editsAreKept: Check = evidence => {
+  const { history, orders, acted } = evidence
   const addresses = acted.filter(({ action, outcome }) => action === 'change_address' && outcome === 'done')
   const byCustomer = new Set(addresses.map(({ waybill }) => waybill))
-  const current = new Map(orders.map(({ waybill, address }) => [waybill, address]))
-  const edits = intentsOf(history).filter(({ what }) => what === 'edit')
-  return [...Map.groupBy(edits, ({ calls }) => String(calls[0]?.asked))].flatMap(([waybill, all]) => {
+  const edits = Map.groupBy(
+    intentsOf(history).filter(({ what }) => what === 'edit'),
+    ({ calls }) => String(calls[0]?.asked),
+  )
+  return orders.flatMap(order => {
+    const { waybill, address } = order
+    const all = edits.get(waybill) ?? []
+    if (all.some(({ name, ending }) => ending === 'refused' && name === address))
+      return [`${waybill} has the address of ${address}, which was refused`]
     const last = all.findLast(({ ending }) => ending === 'done')
-    const possible = all.filter(edit => edit === last || edit.ending === 'in doubt').map(({ name }) => name)
-    const refused = all.filter(({ ending }) => ending === 'refused').map(({ name }) => name)
-    const address = current.get(waybill) ?? ''
-    if (refused.includes(address)) return [`${waybill} has the address of ${address}, which was refused`]
-    const isLost = last && !byCustomer.has(waybill) && !possible.includes(address) && current.has(waybill)
-    return isLost ? [`${waybill} has the address ${address}, not that of ${last.name}, which was acknowledged`] : []
+    const possible = all.filter(edit => edit === last || edit.calls.some(({ ending }) => ending === 'in doubt'))
+    const hasCustomers = byCustomer.has(waybill)
+    const isKept = possible.some(({ name }) => name === address) || (hasCustomers && isWritten(evidence, order))
+    if (isKept || !(last || hasCustomers)) return []
+    const wanted = [...(last ? [last.name] : []), ...(hasCustomers ? ['its customer'] : [])].join(' or ')
+    return [`${waybill} has the address ${address}, not that of ${wanted}, which was acknowledged`]
   })
 }
 
-/** Who looks up what was acknowledged before finds it. */
-export const readersSeeWhatWasAcknowledged: Check = ({ history }) =>
+/** The statuses of an order that were acknowledged before. */
+const acknowledgedBefore = (history: readonly Call[], at: number, waybill: string): unknown[] =>
   history
-    .filter(({ what, status }) => what === 'look up' && status === 404)
-    .map(({ name, parts }) => `${name} did not find ${parts}, which had been acknowledged`)
+    .filter(
+      ({ what, ending, respondedAt }) => ['move', 'cancel'].includes(what) && ending === 'done' && respondedAt < at,
+    )
+    .filter(({ parts }) => parts.includes(waybill))
+    .map(({ asked }) => asked)
+
+/** Who looks up what was acknowledged before finds it, with a status that it had then or later. */
+export const readersSeeWhatWasAcknowledged: Check = ({ history, timeline }) => {
+  const steps = Map.groupBy(timeline, ({ waybill }) => waybill)
+  return history.flatMap(({ what, name, parts: [waybill = ''], status, ending, data, sentAt }) => {
+    if (what !== 'look up') return []
+    if (status === 404) return [`${name} did not find ${waybill}, which had been acknowledged`]
+    if (ending !== 'done') return []
+    const keys = (steps.get(waybill) ?? []).map(step => step.status)
+    const found = (data as { status?: { key?: string } } | null)?.status?.key ?? ''
+    const least = Math.max(0, ...acknowledgedBefore(history, sentAt, waybill).map(key => keys.indexOf(String(key))))
+    return keys.lastIndexOf(found) >= least
+      ? []
+      : [`${name} found ${waybill} with ${found || 'no status'}, its timeline is ${keys.join(' ')}`]
+  })
+}

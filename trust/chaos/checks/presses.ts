@@ -1,4 +1,4 @@
-import type { Check } from '../facts.ts'
+import type { Check } from '../evidence.ts'
 
 export const pressesActOnce: Check = ({ actions, acted }) => {
   const twice = [actions, acted].flatMap(all =>
@@ -7,11 +7,12 @@ export const pressesActOnce: Check = ({ actions, acted }) => {
   return twice.map(([id, same]) => `the press ${id} acted ${same.length} times`)
 }
 
-/** The simulator got a 200 for the webhook of each, in the end. */
-export const noPressIsLost: Check = ({ presses, actions, webhooksGivenUp }) => {
-  if (webhooksGivenUp > 0) return []
+/** The simulator got a 200 for at least one copy of the webhook of each, unless it gave up all of them. */
+export const noPressIsLost: Check = ({ presses, actions, givenUp }) => {
   const known = new Set(actions.map(({ id }) => id))
+  const copies = Map.groupBy(givenUp, ({ inbound }) => inbound)
   return presses
+    .filter(press => (copies.get(press.inbound)?.length ?? 0) < press.copies)
     .map(({ message, index }) => `${message} ${index}`)
     .filter((id, n, all) => !known.has(id) && all.indexOf(id) === n)
     .map(id => `the press ${id} was acknowledged and is lost`)

@@ -27,7 +27,8 @@ export const agent = ({ bed, recorder, who, chance, known }: Client): Act => {
     const wanted = { ...common, what: 'send', name, parts, url: `${url}/${path}`, body, key }
     const { ending, data } = await insist(wanted)
     if (key && chance() < 0.2) await insist(wanted)
-    if (ending === 'done') ids.push(...[data as { id: string }].flat().map(({ id }) => id))
+    // A 202 without ids is found by a check.
+    if (ending === 'done') ids.push(...[data as { id: string } | null].flat().flatMap(sent => sent?.id ?? []))
     if (chance() < 0.15) await drop()
   }
   const drop = async () => {
@@ -50,7 +51,8 @@ export const agent = ({ bed, recorder, who, chance, known }: Client): Act => {
       parts: [],
       url: `${url}/messages?status=failed&limit=5`,
     })
-    const id = failed.ending === 'done' && pick(failed.data as { id: string }[], chance)?.id
+    const found = Array.isArray(failed.data) ? (failed.data as { id: string }[]) : []
+    const id = failed.ending === 'done' && pick(found, chance)?.id
     if (id)
       await call({
         ...common,

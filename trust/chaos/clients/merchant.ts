@@ -23,8 +23,9 @@ export const merchant = ({ bed, recorder, who, chance, known }: Client): Act => 
     const wanted = { ...common, what: 'book', name, parts, asked, url: `${url}/bulk`, body: batch(orders), key }
     const { ending, data } = await insist(wanted)
     if (key && chance() < 0.2) await insist(wanted)
-    if (ending !== 'done') return
-    const booked = (data as string[]).map(waybill => ({
+    // A 200 without waybills is found by a check.
+    if (ending !== 'done' || !Array.isArray(data)) return
+    const booked = data.map((waybill: string) => ({
       waybill,
       status: initial_status_key,
       fate: pick(fates, chance) as Known['fate'],
@@ -38,14 +39,17 @@ export const merchant = ({ bed, recorder, who, chance, known }: Client): Act => 
     one.status = 'key_3'
     const body = { waybill_numbers: [one.waybill] }
     const name = `cancel-${one.waybill}`
-    await insist({ ...common, what: 'cancel', name, parts: [one.waybill], url: `${url}/cancel`, body, key: name })
+    const about = { what: 'cancel', name, parts: [one.waybill], asked: 'key_3', key: name }
+    const wanted = { ...common, ...about, url: `${url}/cancel`, body }
+    await insist(wanted)
+    if (chance() < 0.3) await insist(wanted)
   }
   const edit = async (n: number) => {
     const one = pick(own, chance)
     if (!one) return
     const name = `${who}-edit-${n}`
     const body = { customer_address: name }
-    // What is stored shows the last edit alone: another check compares it.
+    // What is stored shows only the last edit: another check compares it.
     const wanted = { ...common, what: 'edit', name, parts: [], asked: one.waybill, url: `${url}/${one.waybill}`, body }
     const first = await call({ ...wanted, method: 'PATCH' })
     if (first.ending === 'in doubt') await call({ ...wanted, method: 'PATCH' })

@@ -1,6 +1,6 @@
-import type { Item } from '../follow-changes.ts'
+import { type Item, toChange } from '../follow-changes.ts'
 import { type Bed, pauseSeconds } from './bed.ts'
-import type { Effect, Facts } from './facts.ts'
+import type { Effect, Evidence, GivenUp } from './evidence.ts'
 
 type Rows = Record<string, unknown>[]
 
@@ -40,17 +40,30 @@ const readAll = async <Names extends string>(
 
 const digits = (text: unknown): string => String(text).replace(/\D/g, '')
 
+interface GivenUpView {
+  at: string
+  status: number | string
+  update: { status?: { biz_opaque_callback_data?: string }; message?: { id: string } }
+}
+
+const givenUpOf = ({ at, status, update }: GivenUpView): GivenUp => ({
+  at: Date.parse(at),
+  status: typeof status === 'number' ? status : null,
+  message: update.status?.biz_opaque_callback_data ?? null,
+  inbound: update.message?.id ?? null,
+})
+
 /** Everything stored, on the wire and received, once all is well. */
-export const readFacts = async (
+export const readEvidence = async (
   { courier, endpoint }: Bed,
-  told: Pick<Facts, 'history' | 'presses' | 'stops' | 'waiting'>,
+  recorded: Pick<Evidence, 'history' | 'presses' | 'stops' | 'waiting' | 'exits' | 'readyAt'>,
   items: readonly Item[],
-): Promise<Facts> => {
+): Promise<Evidence> => {
   const { rows, control } = courier
   const orders = await readAll(text => rows('orders', text), ofOrders)
   const notifier = await readAll(text => rows('notifier', text), ofNotifier)
   const { data } = await control('/messages?limit=50000')
-  const { webhooks } = await control('')
+  const givenUp = await control('/given-up?limit=50000')
   const { timeline, edits } = orders
   const { messages, optOuts } = notifier
   const effect = (name: unknown, part: unknown): Effect => ({ name: String(name), part: String(part) })
@@ -66,18 +79,13 @@ export const readFacts = async (
     ...optOuts.filter(({ reason }) => reason).map(({ reason, person }) => effect(reason, digits(person))),
   ]
   return {
-    ...told,
+    ...recorded,
     effects,
     orders: orders.orders as never,
     timeline: timeline as never,
     edits: edits as never,
     acted: orders.acted as never,
-    changes: items.map(({ id, type, waybill_number, status }) => ({
-      id,
-      type,
-      waybill: waybill_number,
-      status: status.key,
-    })),
+    changes: items.map(toChange),
     received: endpoint.accepted.map(({ id, waybill, payload, headers }) => ({
       ...{ id, waybill, payload },
       timestamp: String(headers['webhook-timestamp']),
@@ -94,7 +102,7 @@ export const readFacts = async (
       })),
     actions: notifier.actions as never,
     optOuts: optOuts.map(({ person, at }) => ({ person: digits(person), at: Number(at) })),
-    webhooksGivenUp: webhooks.lost,
+    givenUp: givenUp.data.map(givenUpOf),
     pauseSeconds,
   }
 }

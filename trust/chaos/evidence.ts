@@ -1,7 +1,8 @@
+import type { Change } from '../follow-changes.ts'
 import type { Call } from './history.ts'
 
 /** All that the auditor looks at: plain data, so that a test can spoil it. */
-export interface Facts {
+export interface Evidence {
   readonly history: Call[]
   /** What is stored and carries the name of an intent. */
   readonly effects: Effect[]
@@ -23,12 +24,16 @@ export interface Facts {
   readonly acted: { id: string; waybill: string; action: string; outcome: string }[]
   /** When the opt-out was stored, in milliseconds since 1970. */
   readonly optOuts: { person: string; at: number }[]
-  /** What people wrote, and whether it was to opt out. */
-  readonly stops: { person: string }[]
+  /** Who wrote STOP, with the id of what they wrote. */
+  readonly stops: { person: string; inbound: string }[]
   /** What still waits at the end, by its name. */
   readonly waiting: Record<string, number>
-  /** By the API, after its last attempt: what they said may be unknown. */
-  readonly webhooksGivenUp: number
+  /** What webhooks of the API that it gave up after the last attempt were about: that may be unknown. */
+  readonly givenUp: GivenUp[]
+  /** How processes of the services ended. */
+  readonly exits: Exit[]
+  /** When all processes were ready again after the last fault, in milliseconds since 1970. */
+  readonly readyAt: number
   /** Seconds between two messages to a person. */
   readonly pauseSeconds: number
 }
@@ -53,13 +58,6 @@ export interface Step {
   waybill: string
   status: string
   by: 'merchant' | 'staff' | 'customer'
-}
-
-export interface Change {
-  id: string
-  type: string
-  waybill: string
-  status: string
 }
 
 export interface Received {
@@ -94,7 +92,31 @@ export interface Arrival {
 export interface Press {
   message: string
   index: number
+  /** The API's id of what its webhook reports, and how often that comes. */
+  inbound: string
+  copies: number
+}
+
+export interface GivenUp {
+  /** In milliseconds since 1970. */
+  at: number
+  /** Of the last response; null: there was none. */
+  status: number | null
+  /** The message whose status it is, or the id of what a person sent. */
+  message: string | null
+  inbound: string | null
+}
+
+export interface Exit {
+  process: string
+  lastedSeconds: number
+  /** The signal, if one ended it. */
+  status: number | string | null
+  /** What asked for it; null: nothing did. */
+  by: 'SIGKILL' | 'SIGTERM' | 'SIGTERM while it started' | null
+  /** What it printed last. */
+  line: string
 }
 
 /** Looks for one way in which the services could be wrong; returns a sentence for each place. */
-export type Check = (facts: Facts) => string[]
+export type Check = (evidence: Evidence) => string[]

@@ -1,0 +1,53 @@
+import type { Check, Evidence } from '../evidence.ts'
+
+/** The API's clock has milliseconds. */
+const slackMs = 2
+
+export const peopleGetTheirPause: Check = ({ wire, pauseSeconds }) =>
+  [...Map.groupBy(wire, ({ person }) => person)].flatMap(([person, arrivals]) => {
+    const sorted = arrivals.toSorted((one, other) => one.at - other.at)
+    return sorted.slice(1).flatMap(({ at, message }, n) => {
+      const gap = at - (sorted[n]?.at ?? 0)
+      return gap + slackMs < pauseSeconds * 1000
+        ? [`${message} reached ${person} ${gap} ms after ${sorted[n]?.message}: the pause is ${pauseSeconds} s`]
+        : []
+    })
+  })
+
+/** What was claimed when the person opted out may arrive while its claim and its send last. */
+const inFlightMs = 60_000
+
+type OptOut = Evidence['optOuts'][number]
+
+/** When each person opted out first. */
+const firstOf = (optOuts: readonly OptOut[]): Map<string, number> =>
+  new Map(optOuts.toSorted((one, other) => other.at - one.at).map(({ person, at }) => [person, at]))
+
+/** What is made after staff got the response does not arrive at all. When a STOP was stored only its transaction's time says. */
+export const optOutsHold: Check = ({ history, messages, wire, optOuts }) => {
+  const createdAt = new Map(messages.map(message => [message.id, message.createdAt]))
+  const stored = firstOf(optOuts)
+  const acknowledged = firstOf(
+    history
+      .filter(({ what, ending }) => what === 'opt out' && ending === 'done')
+      .map(({ parts: [person = ''], respondedAt }) => ({ person, at: respondedAt })),
+  )
+  return wire.flatMap(({ message, person, at }) => {
+    const out = Math.min(
+      stored.get(person) ?? Number.POSITIVE_INFINITY,
+      acknowledged.get(person) ?? Number.POSITIVE_INFINITY,
+    )
+    const isNew = (createdAt.get(message) ?? 0) > (acknowledged.get(person) ?? Number.POSITIVE_INFINITY)
+    return isNew || at > out + inFlightMs
+      ? [`${message} reached ${person}, who had opted out ${Math.round((at - out) / 1000)} s before`]
+      : []
+  })
+}
+
+export const writtenOptOutsAreKept: Check = ({ stops, optOuts, givenUp }) => {
+  const out = new Set(optOuts.map(({ person }) => person))
+  const undelivered = new Set(givenUp.map(({ inbound }) => inbound))
+  return stops
+    .filter(({ person, inbound }) => !out.has(person) && !undelivered.has(inbound))
+    .map(({ person }) => `${person} wrote STOP, and it is not stored`)
+}

@@ -1,0 +1,30 @@
+import type { Check } from '../evidence.ts'
+
+/** A service that starts waits for Postgres for a minute, and ends then. */
+const maxWaitSeconds = 59
+
+export const processesEndOnlyWhenAsked: Check = ({ exits }) =>
+  exits
+    .filter(({ by, lastedSeconds, line }) => {
+      const hadNoPostgres = lastedSeconds > maxWaitSeconds && line.includes('Postgres cannot be reached')
+      return by === null && !hadNoPostgres
+    })
+    .map(
+      ({ process, status, line }) =>
+        `${process} ended with ${status}, and nobody had asked for it: ${line.slice(-300)}`,
+    )
+
+/** Once it serves: before that nothing handles the signal. */
+export const sigtermEndsWithStatusZero: Check = ({ exits }) =>
+  exits
+    .filter(({ by, status }) => by === 'SIGTERM' && status !== 0)
+    .map(({ process, status, line }) => `SIGTERM ended ${process} with ${status}: ${line.slice(-300)}`)
+
+/** Once both services are ready they accept every webhook: one that is given up then had no response. */
+export const webhooksAreAccepted: Check = ({ givenUp, readyAt }) =>
+  givenUp
+    .filter(({ at, status }) => at > readyAt && status !== null)
+    .map(
+      ({ status, message, inbound }) =>
+        `a webhook about ${message ?? inbound} got ${status} once both services were ready`,
+    )

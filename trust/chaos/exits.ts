@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { ServiceProcess } from '../../dev/service-process.ts'
+import type { Exit } from './evidence.ts'
+
+const isServing = ({ url }: ServiceProcess): Promise<boolean> =>
+  fetch(`${url}/health/live`, { signal: AbortSignal.timeout(2_000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+
+/** Stops and starts processes, and records each end of theirs, also those that nobody asked for. */
+export const watchExits = (processes: Readonly<Record<string, ServiceProcess>>, log: (text: string) => void) => {
+  const exits: Exit[] = []
+  const names = new Map(Object.entries(processes).map(([name, process]) => [process, name]))
+  const stopping = new Map<ServiceProcess, Exit['by']>()
+  const watch = async (process: ServiceProcess): Promise<void> => {
+    const [started, printed] = [performance.now(), process.lines.length]
+    const status = await process.ended()
+    const lastedSeconds = (performance.now() - started) / 1000
+    const by = stopping.get(process) ?? null
+    // What it printed last is still to be read.
+    await delay(100)
+    const name = names.get(process) ?? ''
+    exits.push({ process: name, lastedSeconds, status, by, line: process.lines.slice(printed).at(-1) ?? '' })
+    log(`** ${name} ended with ${status}`)
+  }
+  for (const process of names.keys()) void watch(process)
+  return {
+    exits,
+    isStopping: (process: ServiceProcess): boolean => stopping.has(process),
+    kill: async (process: ServiceProcess): Promise<void> => {
+      stopping.set(process, 'SIGKILL')
+      await process.stop('SIGKILL')
+    },
+    /** SIGTERM ends a process within 10 s, on a machine that does nothing else. Before it serves nothing handles the signal. */
+    terminate: async (process: ServiceProcess): Promise<void> => {
+      stopping.set(process, (await isServing(process)) ? 'SIGTERM' : 'SIGTERM while it started')
+      const end = new AbortController()
+      const hung = delay(90_000, 'hung', { signal: end.signal }).catch(() => 'ended')
+      const ended = process.stop('SIGTERM')
+      const isHung = (await Promise.race([hung, ended])) === 'hung'
+      end.abort()
+      if (!isHung) return
+      stopping.set(process, 'SIGKILL')
+      await process.stop('SIGKILL')
+      throw new Error(`SIGTERM did not end ${process.url} within 90 s`)
+    },
+    start: (process: ServiceProcess): void => {
+      if (process.isRunning) return
+      stopping.delete(process)
+      process.start()
+      void watch(process)
+    },
+  }
+}
+
+export type Exits = ReturnType<typeof watchExits>

@@ -1,0 +1,45 @@
+import { readFileSync } from 'node:fs'
+import type { Evidence } from '../evidence.ts'
+import type { Call } from '../history.ts'
+
+/** Ways to spoil a true history that a check has to notice. */
+export type Spoils = Record<string, (evidence: Evidence) => unknown>
+
+/** A part of what a run of `npm run trust -- chaos` recorded: a line for each kind of evidence. */
+const lines = readFileSync(new URL('../true-history.jsonl', import.meta.url), 'utf8')
+  .trim()
+  .split('\n')
+export const trueHistory = () => Object.fromEntries(lines.map(line => JSON.parse(line))) as Evidence
+
+/** The first that is so; the recorded history has one. */
+export const find = <Item>(items: readonly Item[], isSo: (item: Item) => boolean): Item => {
+  const found = items.find(isSo)
+  if (found === undefined) throw new Error('the recorded history has no such thing')
+  return found
+}
+export const remove = <Item>(items: Item[], isSo: (item: Item) => boolean): void =>
+  void items.splice(items.indexOf(find(items, isSo)), 1)
+/** With one more of them, or another one in its place. */
+export const double = <Item>(items: Item[], isSo: (item: Item) => boolean, changes: Partial<Item> = {}): void =>
+  void items.push({ ...find(items, isSo), ...changes })
+export const change = <Item extends object>(
+  items: Item[],
+  isSo: (item: Item) => boolean,
+  changes: Partial<Item>,
+): void => void Object.assign(find(items, isSo), changes)
+/** The two change places. */
+export const swap = <Item>(items: Item[], one: Item, other: Item): void => {
+  const [first, second] = [items.indexOf(one), items.indexOf(other)]
+  items[first] = other
+  items[second] = one
+}
+/** The first two that belong to the same waybill, or person. */
+export const twoOf = <Item>(items: readonly Item[], of: (item: Item) => unknown): [Item, Item] =>
+  find([...Map.groupBy(items, of).values()], ({ length }) => length > 1) as [Item, Item]
+
+export const any = (): boolean => true
+export const isBatch = ({ what, ending, parts }: Call): boolean =>
+  what === 'book' && ending === 'done' && parts.length > 2
+export const isKeyed = (call: Call): boolean => isBatch(call) && call.key !== null
+export const isMove = ({ what, ending }: Call): boolean => what === 'move' && ending === 'done'
+export const later = ({ respondedAt }: Call) => ({ sentAt: respondedAt + 1, respondedAt: respondedAt + 2 })
