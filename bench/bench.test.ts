@@ -19,11 +19,8 @@ t.test('the bulk bench measures the service and its floors', async t => {
       t.ok(Number.isFinite(row[figure]) && row[figure] > 0, `${figure} is ${row[figure]}`)
 })
 
-t.test('this code is measured beside that of another commit', async t => {
-  const short = ['--rounds', '1', '--seconds', '0.2', '--batch', '1', '--connections', '2', '--json']
-  const rows = JSON.parse((await bench('read', '--against', 'HEAD', ...short)).stdout)
-  t.equal(rows.length, 1)
-  for (const row of rows) t.ok(row['ratio to HEAD'] > 0 && row['HEAD Postgres us'] > 0, row.what)
+// bench/regression.test.ts measures this code beside that of another commit.
+t.test('a commit that does not exist is named', async t => {
   await t.rejects(bench('bulk', '--against', 'no-such-commit'), {
     code: 1,
     stderr: /invalid reference: no-such-commit/,

@@ -78,7 +78,6 @@ export const compareInShort = async (commit: string, cleanUps: AsyncDisposableSt
   const load = startTaskProcess('load.ts', cleanUps) as Parameters<typeof readCell>[0]
   const cells: Cell[] = [
     bulkCell(load, 1, true, 16, 5_000),
-    bulkCell(load, 100, false, 16, 200),
     bulkCell(load, 1000, false, 16, 20),
     readCell(load, 16),
     queueCell(apiUrl, 0),
