@@ -13,21 +13,21 @@ export interface Ratios {
   perCpuSecond: number
 }
 
-/** So much of the last release's speed is to be left. */
+/** The share of the last release's speed that this code must reach. */
 const limit = 0.85
 
-/** What is left on purpose, with the reason; empty after a release. */
+/** Cells that may be slower still: the share of `limit` that is enough, with the reason. Emptied after a release. */
 const accepted: Readonly<Record<string, number>> = {
   // Hours, budgets, rules that supersede each other and templates on hold are looked up for each message.
   'queue, responses after 0 ms': 0.8,
 }
 
-export const mediansOf = (rounds: readonly Ratios[]): Ratios => ({
+const mediansOf = (rounds: readonly Ratios[]): Ratios => ({
   perSecond: median(rounds.map(({ perSecond }) => perSecond)),
   perCpuSecond: median(rounds.map(({ perCpuSecond }) => perCpuSecond)),
 })
 
-/** Code that waits more, for locks or round trips, costs no CPU: so little throughput is too little by itself. */
+/** Waiting for locks or round trips costs no CPU, so throughput below this is a failure by itself. */
 const limitOfWaiting = 0.55
 
 /**
@@ -41,7 +41,7 @@ export const isSlower = (rounds: readonly Ratios[], share = 1): boolean => {
 
 const [roundsAtOnce, mostRounds, secondsEach, warmUpSeconds] = [3, 9, 0.6, 1]
 
-/** Rounds until it is not slower, or as many as count as proof. */
+/** Measures until it is not slower, or until the rounds prove that it is. */
 export const measureUntilSure = async (
   round: (isReversed: boolean) => Promise<Ratios>,
   share = 1,
@@ -59,6 +59,7 @@ const ratiosOf = (ours: Costed, theirs: Costed): Ratios => {
     perCpuSecond: (requests * cpuOf(theirs)) / cpuOf(ours),
   }
 }
+
 /** That of Postgres is not known everywhere. */
 const cpuOf = ({ nodeSeconds, postgresSeconds }: Costed): number => nodeSeconds + (postgresSeconds || 0)
 

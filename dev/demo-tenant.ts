@@ -65,7 +65,7 @@ const settings = () =>
 const inOrders = poolOf('demo', () => orders.databaseOf(settings()))
 const inNotifier = poolOf('demo', () => ({ url: settings().NOTIFIER_DATABASE_URL }))
 
-/** As the operator's commands do, in this process: each of them would be a start of its own. */
+/** Does what the operator's commands do, in this process: each command would have to start Node again. */
 export const loadOrders = (kept: Tokens | undefined) =>
   inOrders(async pool => {
     const listed = await ordersTokens.listTokens(pool)
