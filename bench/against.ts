@@ -10,6 +10,7 @@ import { setAnswerLatency, startSimulator } from './notifier-ground.ts'
 import { countAccepted, insertMessages, removeMessages } from './notifier-messages.ts'
 import { startTaskProcess } from './processes.ts'
 import { checkOut, startVersion, type Version } from './versions.ts'
+import { measureUpdates } from './webhooks.ts'
 
 /** A measure of a version, and what it is called. */
 export interface Cell {
@@ -56,8 +57,8 @@ export const cellsOf = (names: readonly string[], options: BenchOptions, apiUrl:
     bulk: batches.flatMap(batch =>
       [false, true].map(isKeyed => bulkCell(load, batch, isKeyed, connections?.[0] ?? 16)),
     ),
-    read: [readCell(load, connections?.[0] ?? 64)],
-    notifier: [0, 50].map(latency => queueCell(apiUrl, latency)),
+    read: [readCell(load, connections?.[0] ?? 64), pageCell(load, 1), pageCell(load, 50)],
+    notifier: [...[0, 50].map(latency => queueCell(apiUrl, latency)), webhookCell(load)],
   }
   return names.flatMap(name => cells[name] ?? [])
 }
@@ -83,6 +84,29 @@ export const readCell = (load: Load, connections: number): Cell => ({
   },
 })
 
+/** More than a list counts. */
+const listedThousands = 12
+
+const pageCell = (load: Load, page: number): Cell => ({
+  name: `page ${page} of 20 orders, with ${listedThousands},000 orders`,
+  unit: 'units',
+  unitsPerRequest: 1,
+  measure: async ({ orders: { headers, superuser }, ordersUrl: url }) => {
+    await postEach(url, headers, await makeBodies(1000, listedThousands))
+    const calls = [{ path: `/api/public/merchant/order?per_page=20&page=${page}` }]
+    return measureLoad({ load, url, superuser, task: { work: { kind: 'calls', headers, calls }, connections: 16 } })
+  },
+})
+
+const webhookCell = (load: Load): Cell => ({
+  name: 'webhooks of one update, connections 16',
+  unit: 'units',
+  unitsPerRequest: 1,
+  isOfNotifier: true,
+  measure: async ({ notifier, notifierUrl }) =>
+    measureUpdates(notifier, load, notifierUrl, { updatesPerCall: 1, connections: 16 }),
+})
+
 /** From the first to the last message that the running service sends of those that lie there. */
 export const queueCell = (apiUrl: string, latency: number): Cell => ({
   name: `queue, responses after ${latency} ms`,
@@ -94,6 +118,8 @@ export const queueCell = (apiUrl: string, latency: number): Cell => ({
     return async seconds => {
       await setAnswerLatency(apiUrl, latency)
       const messages = Math.ceil(perSecond * seconds)
+      await removeMessages(superuser)
+      await insertMessages(superuser, 'large', messages, 'queued')
       const measured = await withCost(() => drain(superuser, messages), { url, superuser })
       perSecond = messages / measured.seconds
       return measured
@@ -104,8 +130,6 @@ export const queueCell = (apiUrl: string, latency: number): Cell => ({
 const stallSeconds = 30
 
 const drain = async (superuser: pg.Client, messages: number) => {
-  await removeMessages(superuser)
-  await insertMessages(superuser, 'large', messages, 'queued')
   const end = performance.now() + stallSeconds * 1000
   while ((await countAccepted(superuser)) < messages) {
     if (performance.now() > end) throw new Error(`${messages} messages were not sent within ${stallSeconds} s`)

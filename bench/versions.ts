@@ -12,7 +12,7 @@ import { tell } from './bench.ts'
 import type { EmptiedGround } from './bulk-calls.ts'
 import { startDatabase } from './database.ts'
 import { limits } from './ground.ts'
-import { accessToken, appSecret, numberOf } from './notifier-messages.ts'
+import { accessToken, appSecret, numberOf, type Tenant } from './notifier-messages.ts'
 import { startService } from './service.ts'
 
 const run = promisify(execFile)
@@ -116,7 +116,7 @@ const startNotifier = async (
   }
   const admin = (...words: string[]) => runAdmin('notifier', words, { env: { ...process.env, ...settings }, folder })
   await admin('migrate')
-  await applyChannel(admin, cleanUps)
+  for (const tenant of ['large', 'small'] as const) await applyChannel(admin, tenant, cleanUps)
   await superuser.query('update channels set rate = 1000000')
   const file = join(folder, 'services/notifier/main.ts')
   const { url, pid } = await startService(
@@ -126,13 +126,17 @@ const startNotifier = async (
   return { notifierUrl: url, notifier: { pid, superuser } }
 }
 
-const applyChannel = async (admin: (...words: string[]) => Promise<unknown>, cleanUps: AsyncDisposableStack) => {
+const applyChannel = async (
+  admin: (...words: string[]) => Promise<unknown>,
+  tenant: Tenant,
+  cleanUps: AsyncDisposableStack,
+) => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-channel-'))
   cleanUps.defer(() => rm(folder, { recursive: true, force: true }))
   const path = join(folder, 'notifier.json')
   const secrets = { access_token: accessToken, app_secret: appSecret, verify_token: randomHex() }
-  const channel = { phone_number_id: numberOf.large, name: 'Bench', plan: 'paid', default: true, ...secrets }
-  await writeFile(path, JSON.stringify({ tenant: { id: 'large', country: 'LK' }, channels: [channel] }))
+  const channel = { phone_number_id: numberOf[tenant], name: 'Bench', plan: 'paid', default: true, ...secrets }
+  await writeFile(path, JSON.stringify({ tenant: { id: tenant, country: 'LK' }, channels: [channel] }))
   await admin('apply', path)
 }
 

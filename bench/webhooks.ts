@@ -47,8 +47,13 @@ interface WebhookCalls {
 }
 
 /** Throws unless every update that counts is in the timeline of its message. */
-const measureUpdates =
-  ({ superuser }: NotifierGround, load: Load, url: string, { updatesPerCall, connections }: WebhookCalls): Measure =>
+export const measureUpdates =
+  (
+    { superuser }: Pick<NotifierGround, 'superuser'>,
+    load: Load,
+    url: string,
+    { updatesPerCall, connections }: WebhookCalls,
+  ): Measure =>
   async (seconds, requestsPerSecond) => {
     const messages = Math.max(messagesPerSecond * seconds, updatesPerCall * connections)
     await renewMessages(superuser, messages)

@@ -30,8 +30,10 @@ const onlyInAll = [
 ]
 /** Of a first run: these start before all others. */
 const knownSlow =
-  /check\.ts$|\/(compose|upgrade|bench|regression|crash|apply-rules|admin|dev\/test|login-floods|provisioning|process|start|outbox[a-z-]*|events|login|fair)\.test\.ts$|(chaos|killed|restored|cost)$/
+  /check\.ts$|\/(compose|upgrade|bench|crash|apply-rules|admin|dev\/test|login-floods|provisioning|process|start|outbox[a-z-]*|events|login|fair)\.test\.ts$|(chaos|killed|restored|cost)$/
 const checks = 'dev/check.ts'
+/** Runs after all others: what it compares takes longer beside them. */
+const measuring = 'bench/regression.test.ts'
 /** A file, and the words that it gets. */
 const shortForms = 'trust/promises.test.ts'
 
@@ -107,7 +109,7 @@ const signal = (group: number, name: NodeJS.Signals): void => {
 
 const runAll = async (files: string[], env: NodeJS.ProcessEnv): Promise<Result[]> => {
   const results: Result[] = []
-  const left = [...files]
+  const left = files.filter(file => file !== measuring)
   const work = async (): Promise<void> => {
     for (let file = left.shift(); file !== undefined && !isStopping; file = left.shift()) {
       const result = await runFile(file, env)
@@ -122,6 +124,8 @@ const runAll = async (files: string[], env: NodeJS.ProcessEnv): Promise<Result[]
     }
   }
   await Promise.all(Array.from({ length: jobs }, work))
+  left.push(...files.filter(file => file === measuring))
+  await work()
   return results
 }
 

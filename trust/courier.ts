@@ -85,6 +85,16 @@ export const control = async (
   return response.json()
 }
 
+/** The simulator keeps the last ones. */
+const keptMessages = 50_000
+
+/** The messages that arrived, newest first. Throws when some may be forgotten. */
+export const readArrivals = async (control: Courier['control']): ReturnType<Courier['control']> => {
+  const { data } = await control(`/messages?limit=${keptMessages}`)
+  if (data.length === keptMessages) throw new Error(`the simulator keeps ${keptMessages} messages: more have arrived`)
+  return data
+}
+
 /** The environment of a service that `measure` measures. */
 export const withProbe = { NODE_OPTIONS: `--import ${pathToFileURL(join(root, 'trust/probe.ts'))}` }
 

@@ -7,7 +7,7 @@ import { cloneDatabase } from '../dev/test-database.ts'
 import { messageTo } from '../services/notifier/test/fixture.ts'
 import { chanceOf } from '../test/chance.ts'
 import { eventually } from '../test/courier.ts'
-import { type Courier, nowhere, startAnother, startCourier } from './courier.ts'
+import { type Courier, nowhere, readArrivals, startAnother, startCourier } from './courier.ts'
 import { type PostgresClock, setUpClock } from './postgres-clock.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
@@ -163,7 +163,7 @@ const play = async (
 /** Each message's arrival by Postgres' clock lies within its hours. Returns how many arrived and how many wait. */
 const audit = async (courier: Courier, clock: PostgresClock, broken: Broken) => {
   const rows = await courier.rows('notifier', 'select message_id, status, hours from messages')
-  const { data } = await courier.control('/messages?limit=50000')
+  const data = await readArrivals(courier.control)
   const arrivals = Map.groupBy(data as { biz_opaque_callback_data: string; accepted_at: string }[], arrival =>
     String(arrival.biz_opaque_callback_data),
   )

@@ -3,7 +3,7 @@ import { rounded } from '../bench/figures.ts'
 import { startOwnPostgres } from '../dev/own-postgres.ts'
 import { chanceOf } from '../test/chance.ts'
 import { eventually, request } from '../test/courier.ts'
-import { type Courier, countByStatus, queueMessages, startCourier } from './courier.ts'
+import { type Courier, countByStatus, queueMessages, readArrivals, startCourier } from './courier.ts'
 import { checkChanges, followChanges } from './follow-changes.ts'
 import { type BulkRequest, book, keepBooking, type Load, type Merchant } from './order-requests.ts'
 import { endWaits, giveUpSends } from './pass-time.ts'
@@ -125,8 +125,8 @@ export const checkMessages = async (
   const about = messages.map(row => String(row.about))
   const isSame = about.toSorted().join() === expected.toSorted().join()
   broken.require(isSame, `${expected.length} messages were due, ${about.length} made, about ${new Set(about).size}`)
-  const { data } = (await courier.control('/messages?limit=50000')) as { data: { biz_opaque_callback_data: string }[] }
-  const arrivals = Map.groupBy(data, message => message.biz_opaque_callback_data)
+  const arrived = (await readArrivals(courier.control)) as { biz_opaque_callback_data: string }[]
+  const arrivals = Map.groupBy(arrived, message => message.biz_opaque_callback_data)
   for (const { message_id, status } of messages) {
     const count = arrivals.get(String(message_id))?.length ?? 0
     broken.require(count <= 1, `a message arrived ${count} times`)
@@ -164,19 +164,19 @@ const endLastWaits = async (courier: Courier): Promise<void> => {
 
 const run: TrustPromise['run'] = async t => {
   const { broken } = t
-  const [kills, postgresKills, count, rate] = t.short ? [6, 2, 400, 400] : [100, 6, 10_000, 120]
+  const [kills, postgresKills, count, rate] = t.short ? [6, 2, 400, 400] : [100, 6, 10_000, 40]
   const postgres = await startOwnPostgres(t, 'orders')
   const as = postgres.addressAs
   const courier = await startCourier(t, {
     ordersDatabase: { url: as('orders'), ownerUrl: as('orders_owner'), superuserUrl: as('postgres') },
     rate,
     // So slow that each kill of the notifier finds sends in flight.
-    simulator: { SIMULATOR_ANSWER_LATENCY_MS: '30' },
+    simulator: { SIMULATOR_ANSWER_LATENCY_MS: t.short ? '30' : '90' },
   })
   const { merchant } = courier
   const { ids: queued, fill } = await keepQueueing(courier, count)
   const chance = chanceOf(t.seed)
-  const load = keepBooking(merchant, { workers: 4, seed: t.seed, pauseMilliseconds: 500 })
+  const load = keepBooking(merchant, { workers: 4, seed: t.seed, pauseMilliseconds: t.short ? 500 : 1_000 })
   const finishCancelling = keepCancelling(courier, load)
   const finishFollowing = followChanges(merchant)
   await killServices(courier, kills, chance, fill)

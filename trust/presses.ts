@@ -6,7 +6,7 @@ import { rules } from '../services/notifier/test/replies-fixture.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 import { chanceOf } from '../test/chance.ts'
 import { eventually, request } from '../test/courier.ts'
-import { type Courier, startCourier } from './courier.ts'
+import { type Courier, readArrivals, startCourier } from './courier.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
 /** A message with buttons that a customer has. */
@@ -35,7 +35,7 @@ const book = async ({ orders, merchant }: Courier, count: number): Promise<void>
 
 /** The messages once all have arrived, in the order of the customers. */
 const findOffers = async (courier: Courier, count: number): Promise<Offer[]> => {
-  const list = async () => (await courier.control('/messages?limit=50000')).data
+  const list = () => readArrivals(courier.control)
   const messages = await eventually('every customer has a message', list, ({ length }) => length === count, 120)
   const rows = await courier.rows('notifier', 'select message_id, waybill_number from messages')
   const waybills = new Map(rows.map(row => [row.message_id, String(row.waybill_number)]))

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { startOwnPostgres } from '../dev/own-postgres.ts'
 import { eventually, request } from '../test/courier.ts'
-import { type Courier, countByStatus, startCourier } from './courier.ts'
+import { type Courier, countByStatus, readArrivals, startCourier } from './courier.ts'
 import { keepBooking, type Load } from './order-requests.ts'
 import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 
@@ -128,7 +128,7 @@ const check = async (courier: Courier, load: Load, broken: Broken) => {
     dueNow.every(due => about.has(due)),
     'an event has no message',
   )
-  const { data } = (await courier.control('/messages?limit=50000')) as { data: Arrived[] }
+  const data = (await readArrivals(courier.control)) as Arrived[]
   const arrived = data.map(({ template, rendered }) => `${waybillIn(rendered)} ${template.name}`)
   const repeated = arrived.length - new Set(arrived).size
   broken.require(repeated === 0, `${repeated} messages arrived twice`)

@@ -1,3 +1,4 @@
+import { readArrivals } from '../courier.ts'
 import { type Item, toChange } from '../follow-changes.ts'
 import { type Bed, pauseSeconds } from './bed.ts'
 import type { Effect, Evidence, GivenUp } from './evidence.ts'
@@ -62,7 +63,7 @@ export const readEvidence = async (
   const { rows, control } = courier
   const orders = await readAll(text => rows('orders', text), ofOrders)
   const notifier = await readAll(text => rows('notifier', text), ofNotifier)
-  const { data } = await control('/messages?limit=50000')
+  const data = await readArrivals(control)
   const givenUp = await control('/given-up?limit=50000')
   const { timeline, edits } = orders
   const { messages, optOuts } = notifier
