@@ -229,7 +229,7 @@ export const endpoint: CreateModel = async t => {
     const options = {
       ...{ pool: own, logger: pino({ level: 'silent' }), keyring: webhookKeyring, dispatcher, allowsPrivate: true },
       ...{ holder: randomUUID(), leaseSeconds, isStopping: () => false, onAttempt: () => {} },
-      aborted: new AbortController().signal,
+      ...{ aborted: new AbortController().signal, clock: async () => new Date() },
     }
     return createProcess<EndpointKey>(
       {
