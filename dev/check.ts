@@ -18,7 +18,11 @@ const oneChecker = ['--checkers', '1']
 
 /** Checks types, and by the compiler's list of imports that folders import only from those below them. */
 const checkTypes = (): boolean => {
-  const { status, stdout } = runTool('typescript-7/bin/tsc', [...oneChecker, '-p', '.', '--explainFiles', '--pretty', 'false'], 'pipe')
+  const { status, stdout } = runTool(
+    'typescript-7/bin/tsc',
+    [...oneChecker, '-p', '.', '--explainFiles', '--pretty', 'false'],
+    'pipe',
+  )
   const listed = /^.*\.d\.ts$/m.exec(stdout)?.index ?? stdout.length
   const imports = readImports(stdout.slice(listed))
   // Another wording of the compiler must not pass as no imports.

@@ -85,13 +85,21 @@ const waitUntilHeard = async (courier: Courier): Promise<void> => {
   throw new Error(`the simulator gave up ${lost} webhooks, the last ones with ${data[0]?.status}`)
 }
 
-const outcomesOf = (courier: Courier) =>
-  courier.rows('notifier', 'select action_id, waybill_number, action, outcome, address from customer_actions')
+const findActions = (courier: Courier) =>
+  courier.rows(
+    'notifier',
+    'select action_id, waybill_number, action, outcome, address, attempts, due_at from customer_actions',
+  )
 
 const settle = async (courier: Courier, count: number): Promise<Record<string, unknown>[]> => {
   await waitUntilHeard(courier)
-  const isSettled = (rows: Record<string, unknown>[]) => rows.length === count && rows.every(({ outcome }) => outcome)
-  return eventually('every action is settled', () => outcomesOf(courier), isSettled, 300)
+  const look = async () => {
+    const all = await findActions(courier)
+    return { count: all.length, open: all.filter(({ outcome }) => outcome === null) }
+  }
+  const isSettled = (now: Awaited<ReturnType<typeof look>>) => now.count === count && now.open.length === 0
+  await eventually(`all of ${count} actions are settled`, look, isSettled, 300)
+  return findActions(courier)
 }
 
 /** Each press acted once in orders, and each outcome made its message. */

@@ -10,6 +10,9 @@ export const findTables = async (rows: Rows): Promise<string[]> =>
 /** Marks the use of a token: that is no change of anyone's data. */
 const unwatched = ['tokens']
 
+/** Housekeeping deletes those that say nothing: they are there to be locked. */
+const conversations = 'and num_nonnulls(last_inbound_at, opted_out_at, opted_in_at) > 0'
+
 /** What another merchant of the tenant does with its own things is no change of anyone's either. */
 const exceptOwn = async (rows: Rows): Promise<Readonly<Record<string, string>>> => {
   const columns = await rows(`select table_name from information_schema.columns
@@ -23,10 +26,16 @@ const exceptOwn = async (rows: Rows): Promise<Readonly<Record<string, string>>> 
 /** A print of every row of the tenant: two that are the same show that nothing was written. */
 export const printOf = async (rows: Rows, tenant: string): Promise<string> => {
   const tables = (await findTables(rows)).filter(table => !unwatched.includes(table))
-  const others = await exceptOwn(rows)
+  const others: Readonly<Record<string, string>> = { ...(await exceptOwn(rows)), conversations }
   const prints = tables.map(
     table =>
       `select '${table}' as name, count(*) as rows, md5(string_agg(t::text, '|' order by t::text)) as print from ${table} t where tenant_id = $1 ${others[table] ?? ''}`,
   )
   return JSON.stringify(await rows(`${prints.join(' union all ')} order by name`, [tenant]))
+}
+
+/** The tables whose rows differ between two prints of a tenant. */
+export const changedTables = (before: string, after: string): string[] => {
+  const [then, now] = [before, after].map((print): { name: string; print: string }[] => JSON.parse(print))
+  return (now ?? []).filter(({ print }, index) => print !== then?.[index]?.print).map(({ name }) => name)
 }

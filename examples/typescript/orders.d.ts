@@ -2008,7 +2008,7 @@ export interface components {
                 role: "viewer" | "dispatcher" | "messenger" | "admin";
                 token_id: string;
             } | null)[];
-            /** @description The time of orders, by which `expires_at` counts. */
+            /** @description The time of orders, that of its Postgres, by which `expires_at` counts. */
             now: string;
         };
         StaffTokens: {

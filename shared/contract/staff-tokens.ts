@@ -38,7 +38,7 @@ const StaffToken = Type.Object({
 /** The holder of each token, in the order of the request; null for one that is unknown, expired, revoked or not of a login of staff. */
 export const StaffTokenHolders = Type.Object(
   {
-    now: { ...UtcTime, description: 'The time of orders, by which `expires_at` counts.' },
+    now: { ...UtcTime, description: 'The time of orders, that of its Postgres, by which `expires_at` counts.' },
     data: Type.Array(Type.Union([StaffToken, Type.Null()]), { maxItems: maxTokensPerRequest }),
   },
   {

@@ -20,7 +20,7 @@ export class Limit {
   readonly #now: () => number
   #counted: LRUCache<string, Window> | undefined
 
-  constructor(name: string, max: number, now: () => number = Date.now) {
+  constructor(name: string, max: number, now: () => number = () => performance.now()) {
     this.max = max
     this.#name = `"${name}"`
     this.#policy = `"${name}";q=${max};w=${windowSeconds}`

@@ -27,12 +27,12 @@ type ReadCallers<Caller> = (
   hashes: readonly Buffer[],
 ) => Promise<ReadonlyMap<string, Caller>>
 
-/** Finds callers by `read` and caches them for a few seconds. undefined: the token is unknown, expired or revoked. */
-export const rememberCallers = <Caller extends { readonly expiresAt: Date | null }>(
+/** Finds callers by `read` and caches them for a few seconds, until they expire. undefined: the token is unknown, expired or revoked. */
+export const rememberCallers = <Caller extends { readonly millisecondsLeft: number | null }>(
   pool: pg.Pool,
   read: ReadCallers<Caller>,
 ): FindTokenHolder<Caller> => {
-  const callers = new LRUCache<string, Caller>({ max: 10_000, ttl: cachedMilliseconds })
+  const callers = new LRUCache<string, Caller>({ max: 10_000 })
   const readTenant = (tenant: string, hashes: readonly string[]) =>
     inTenant(pool, tenant, (tx: AnyTransaction) =>
       read(
@@ -53,9 +53,10 @@ export const rememberCallers = <Caller extends { readonly expiresAt: Date | null
     if (!caller) {
       if (!mayBeToken(token)) return undefined
       caller = await (flood ? lookUpInFlood({ tenant, hash }) : lookUp(tenant, hash))
-      if (caller) callers.set(key, caller, { start })
+      const ttl = Math.min(cachedMilliseconds, caller?.millisecondsLeft ?? cachedMilliseconds)
+      if (caller) callers.set(key, caller, { start, ttl })
     }
-    return caller?.expiresAt && caller.expiresAt.getTime() <= Date.now() ? undefined : caller
+    return caller
   }
   const forget = (tenant: string, token: string): void => {
     callers.delete(keyOf(tenant, hashToken(token).toString('base64')))

@@ -36,7 +36,10 @@ export interface LiveToken {
   readonly hash: Buffer
   readonly staff_name: string | null
   readonly expires_at: Date | null
-  readonly last_used_at: Date | null
+  /** Until it expires, by the clock of Postgres. */
+  readonly milliseconds_left: number | null
+  /** Its last use is not stored, or is longer ago than a minute. */
+  readonly is_stale: boolean
 }
 
 /**
@@ -52,14 +55,17 @@ export const findLiveTokens = async <Row extends LiveToken>(
   const tokens = (await tx
     .selectFrom('tokens')
     .selectAll()
+    .select([
+      sql`(extract(epoch from expires_at - now()) * 1000)::float8`.as('milliseconds_left'),
+      sql`coalesce(last_used_at < now() - interval '1 minute', true)`.as('is_stale'),
+    ])
     .where('tenant_id', '=', tenant)
     .where(sql<boolean>`hash = any(${hashes}::bytea[])`)
     .where('revoked_at', 'is', null)
     .where(sql<boolean>`coalesce(expires_at > now(), true)`)
     .where(condition)
     .execute()) as Row[]
-  const minuteAgo = Date.now() - 60_000
-  const stale = tokens.filter(token => (token.last_used_at?.getTime() ?? 0) < minuteAgo)
+  const stale = tokens.filter(token => token.is_stale)
   if (stale.length > 0) await markUsed(tx, tenant, stale)
   return tokens
 }
@@ -91,7 +97,7 @@ const markUsed = (tx: AnyTransaction, tenant: string, tokens: readonly LiveToken
     .skipLocked()
   return tx
     .updateTable('tokens')
-    .set({ last_used_at: new Date() })
+    .set({ last_used_at: sql`now()` })
     .where('tenant_id', '=', tenant)
     .where('token_id', 'in', free)
     .execute()

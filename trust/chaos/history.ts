@@ -61,7 +61,7 @@ export const intentsOf = (history: readonly Call[]): Intent[] =>
 
 const seconds = (at: number, start: number): string => `${((at - start) / 1000).toFixed(2).padStart(7)} s`
 
-/** A line for each call, and for what else happened, that shares a word of the sentence: what one reads to understand it. */
+/** A line for each call, and for what else happened, that shares a word of the sentence, and the faults around them: what one reads to understand it. */
 export const excerptOf = (
   sentence: string,
   history: readonly Call[],
@@ -78,10 +78,10 @@ export const excerptOf = (
     at: call.sentAt,
     text: `${call.who}: ${call.what} ${call.name}${call.key ? ' with its key' : ''} -> ${call.status || 'no response'} ${call.code ?? ''} after ${Math.round(call.respondedAt - call.sentAt)} ms: ${call.ending}`,
   }))
-  const near = others.filter(({ at, text }) => isAbout(text) || (at > first - 10_000 && at < last + 10_000))
-  const lines = [...calls, ...near].toSorted((one, other) => one.at - other.at)
-  return lines
-    .slice(0, most)
+  const isNear = (at: number): boolean => at > first - 10_000 && at < last + 10_000
+  const near = others.filter(({ at, text }) => isAbout(text) || (text.startsWith('**') && isNear(at)))
+  return [...calls.slice(0, most), ...near.slice(0, most)]
+    .toSorted((one, other) => one.at - other.at)
     .map(({ at, text }) => `    ${seconds(at, start)}  ${text}`)
     .join('\n')
 }

@@ -12,7 +12,6 @@ export interface StaffToken {
   readonly tokenId: string
   readonly staffName: string
   readonly role: StaffRole
-  readonly expiresAt: Date | null
 }
 
 export interface SessionLimits {
@@ -71,9 +70,8 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
       return undefined
     }
     const { token_id: tokenId, name: staffName, role, expires_at } = holder
-    const expiresAt = expires_at === null ? null : new Date(expires_at)
-    const endsAt = expiresAt ? start + expiresAt.getTime() - ordersNow : Number.POSITIVE_INFINITY
-    const staff = { tokenId, staffName, role, expiresAt }
+    const endsAt = expires_at ? start + Date.parse(expires_at) - ordersNow : Number.POSITIVE_INFINITY
+    const staff = { tokenId, staffName, role }
     sessions.set(keyOf(token), { staff, confirmedAt: start, endsAt })
     return staff
   }

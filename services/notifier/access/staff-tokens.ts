@@ -9,7 +9,7 @@ import { createSessions, type SessionOptions, type StaffToken } from './sessions
  * undefined: unknown to both, expired or revoked. Throws 503 for a token that only orders can know while it does not respond.
  */
 export const createStaffReader = ({ pool, ...options }: SessionOptions): FindTokenHolder<StaffToken> => {
-  const findOwn = rememberCallers<StaffToken>(pool, findStaff)
+  const findOwn = rememberCallers(pool, findStaff)
   const sessions = createSessions({ pool, ...options })
   const find = async (tenant: string, token: string, flood = false): Promise<StaffToken | undefined> => {
     const session = { tenant, hash: hashToken(token).toString('hex') }
@@ -25,12 +25,12 @@ export const createStaffReader = ({ pool, ...options }: SessionOptions): FindTok
 const unconfirmed =
   'Your login cannot be checked at the moment: the orders service does not respond. Nothing was changed; repeat the call.'
 
-const findStaff = async (tx: Tx, tenant: string, hashes: readonly Buffer[]): Promise<Map<string, StaffToken>> => {
+const findStaff = async (tx: Tx, tenant: string, hashes: readonly Buffer[]) => {
   const rows = await findLiveTokens<LiveToken & { staff_name: string }>(tx, tenant, hashes)
   return new Map(
-    rows.map(({ token_id: tokenId, staff_name: staffName, expires_at: expiresAt, hash }) => [
+    rows.map(({ token_id: tokenId, staff_name: staffName, milliseconds_left: millisecondsLeft, hash }) => [
       hash.toString('base64'),
-      { tokenId, staffName, role: 'admin', expiresAt },
+      { tokenId, staffName, role: 'admin' as const, millisecondsLeft },
     ]),
   )
 }

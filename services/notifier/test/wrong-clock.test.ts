@@ -1,6 +1,7 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t, { type Test } from 'tap'
 import { root } from '../../../dev/settings.ts'
+import { shiftClock } from '../../../dev/shift-clock.ts'
 import { recordInbound } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { createFixture, messageTo, phoneNumberId, until } from './fixture.ts'
@@ -42,20 +43,6 @@ for (const hours of [-30, 30])
     t.match({ status, attempts }, { status: 'queued', attempts: 1 })
     t.ok(wait >= 5 && wait <= 6, `again after ${wait} s`)
   })
-
-/** The clock of this process is wrong by so many hours until the test ends. */
-const shiftClock = (t: Test, hours: number): void => {
-  const Real = Date
-  const now = () => Real.now() + hours * 3_600_000
-  globalThis.Date = new Proxy(Real, {
-    construct: (_target, given: ConstructorParameters<DateConstructor>) =>
-      given.length > 0 ? new Real(...given) : new Real(now()),
-    get: (target, name) => (name === 'now' ? now : Reflect.get(target, name)),
-  })
-  t.teardown(() => {
-    globalThis.Date = Real
-  })
-}
 
 for (const hours of [-30, 30])
   t.test(`with a clock that is wrong by ${hours} hours a conversation is open from when the person wrote`, async t => {

@@ -1,6 +1,7 @@
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { BulkheadRejectedError } from 'cockatiel'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import type { Account, Accounts } from './accounts.ts'
@@ -33,7 +34,7 @@ const maxLiveLogins = 50
 /** What logins need. Those of merchants and of staff share it, so that together they hash no more. */
 export const createLoginDependencies = (pool: pg.Pool, limits: LoginLimits) => ({
   pool,
-  tokenMilliseconds: { merchant: limits.tokenDays * 86_400_000, staff: limits.staffHours * 3_600_000 },
+  tokenSeconds: { merchant: limits.tokenDays * 86_400, staff: limits.staffHours * 3_600 },
   throttle: createLoginThrottle(limits.triesPerEmail, limits.triesPerAddress),
   isPassword: createPasswordCheck(),
   logins: createBulkheads(maxLogins, 0),
@@ -115,19 +116,19 @@ const check = async <Row extends Account>(
 }
 
 const issueToken = async <Row extends Account>(
-  { pool, tokenMilliseconds }: LoginDependencies,
+  { pool, tokenSeconds }: LoginDependencies,
   accounts: Accounts<Row>,
   { tenant, requestId }: Login,
   account: Row,
 ): Promise<LoggedIn<Row>> => {
   const { kind } = accounts
-  const expiresAt = new Date(Date.now() + tokenMilliseconds[kind])
+  const end = sql<Date>`now() + make_interval(secs => ${tokenSeconds[kind]})`
   return inTenant(pool, tenant, async (tx: Tx) => {
     const current = await accounts.keep(tx, tenant, account)
     // An operator changed the password or deactivated the account meanwhile.
     if (!current?.is_active || current.password_hash !== account.password_hash) return { kind: 'invalid_credentials' }
     await revokeOldestLogins(tx, tenant, accounts.ownerOf(current), maxLiveLogins - 1)
-    const { id: tokenId, token } = await createToken(tx, tenant, accounts.holderOf(current), expiresAt)
+    const { id: tokenId, token, expiresAt } = await createToken(tx, tenant, accounts.holderOf(current), end)
     const actor = { kind, name: accounts.nameOf(current), tokenId, requestId }
     await audit(tx, tenant, actor, `${kind}.logged_in`, tokenId)
     return { kind: 'logged_in', token, expiresAt, account: current }

@@ -2,6 +2,7 @@ import { StaffTokenHolders, StaffTokens } from '@courier/shared/contract/staff-t
 import { errorResponses } from '@courier/shared/http/errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
 import { requireService } from '@courier/shared/http/service.ts'
+import { createClock } from '@courier/shared/postgres/clock.ts'
 import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type pg from 'pg'
@@ -16,6 +17,7 @@ export const staffTokens: FastifyPluginAsyncTypebox<{ pool: pg.Pool; serviceToke
   app,
   { pool, serviceToken },
 ) => {
+  const clock = createClock(pool)
   acceptJson(app)
   app.addHook('onRequest', requireService(serviceToken))
   app.post(
@@ -32,7 +34,7 @@ export const staffTokens: FastifyPluginAsyncTypebox<{ pool: pg.Pool; serviceToke
         response: { 200: StaffTokenHolders, ...errorResponses(400, 401, 413, 415, 422, 429, 503) },
       },
     },
-    async ({ body }) => ({ now: new Date().toISOString(), data: (await findHolders(pool, body)).map(toHolder) }),
+    async ({ body }) => ({ now: (await clock()).toISOString(), data: (await findHolders(pool, body)).map(toHolder) }),
   )
 }
 
@@ -53,10 +55,8 @@ const findInTenant = async (pool: pg.Pool, tenant: string, wanted: Wanted): Prom
   return [...callers].map(([hash, caller]) => [`${tenant} ${Buffer.from(hash, 'base64').toString('hex')}`, caller])
 }
 
-const isOver = ({ expiresAt }: Caller): boolean => expiresAt !== null && expiresAt.getTime() <= Date.now()
-
 const toHolder = (caller: Caller | undefined): StaffTokenHolders['data'][number] =>
-  caller?.staffId && caller.staffName && !isOver(caller)
+  caller?.staffId && caller.staffName
     ? {
         token_id: caller.tokenId,
         name: caller.staffName,

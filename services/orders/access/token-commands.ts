@@ -27,9 +27,9 @@ export const createTokenFor = async (
   await commands.requireTenant(pool, tenant)
   return inTenant(pool, tenant, async (tx: Tx) => {
     const holder = staff === undefined ? await findTokenHolder(tx, tenant, merchant ?? '') : { staffName: staff }
-    const created = await createToken(tx, tenant, holder, expiresAt)
-    await audit(tx, tenant, by, 'token.created', created.id)
-    return created
+    const { id, token } = await createToken(tx, tenant, holder, expiresAt)
+    await audit(tx, tenant, by, 'token.created', id)
+    return { id, token }
   })
 }
 

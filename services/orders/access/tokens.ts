@@ -1,7 +1,7 @@
 import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
 import { rememberCallers } from '@courier/shared/postgres/token-holders.ts'
 import { findLiveTokens, type LiveToken, newToken } from '@courier/shared/postgres/tokens.ts'
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { findRoles } from './queries.ts'
@@ -11,9 +11,14 @@ export type Holder =
   | { merchantId: string; fromLogin?: true }
   | { staffName: string; staffId?: string; fromLogin?: true }
 
-export const createToken = async (tx: Tx, tenant: string, holder: Holder, expiresAt: Date | null) => {
+export const createToken = async <Expiry extends Date | null>(
+  tx: Tx,
+  tenant: string,
+  holder: Holder,
+  end: Expiry | RawBuilder<Expiry>,
+) => {
   const { id, token, hash } = newToken()
-  await tx
+  const { expiresAt } = await tx
     .insertInto('tokens')
     .values({
       tenant_id: tenant,
@@ -23,10 +28,11 @@ export const createToken = async (tx: Tx, tenant: string, holder: Holder, expire
       staff_name: 'staffName' in holder ? holder.staffName : null,
       staff_id: ('staffId' in holder && holder.staffId) || null,
       from_login: 'fromLogin' in holder,
-      expires_at: expiresAt,
+      expires_at: end,
     })
-    .execute()
-  return { id, token }
+    .returning(sql<Expiry>`expires_at`.as('expiresAt'))
+    .executeTakeFirstOrThrow()
+  return { id, token, expiresAt }
 }
 
 /** The holder of a token. */
@@ -39,6 +45,7 @@ export interface Caller {
   /** Of staff; that of a token made by the operator is `admin`. */
   readonly role: StaffRole
   readonly expiresAt: Date | null
+  readonly millisecondsLeft: number | null
 }
 
 /** Finds the holders of tokens, cached for a few seconds. undefined: unknown, expired or revoked. */
@@ -59,7 +66,8 @@ export const findCallers = async (tx: Tx, tenant: string, hashes: readonly Buffe
   return new Map(
     rows.flatMap(({ token_id: tokenId, merchant_id: merchantId, staff_name: staffName, staff_id: staffId, ...row }) => {
       const role = staffId === null ? 'admin' : roles.get(staffId)
-      const caller = role && { tokenId, merchantId, staffName, staffId, role, expiresAt: row.expires_at }
+      const { expires_at: expiresAt, milliseconds_left: millisecondsLeft } = row
+      const caller = role && { tokenId, merchantId, staffName, staffId, role, expiresAt, millisecondsLeft }
       return caller ? [[row.hash.toString('base64'), caller] as const] : []
     }),
   )

@@ -112,7 +112,7 @@ const startServer = async (t: Test) => {
 
 const message = { secrets: [], messageId: 'ping.1', body: '{}' }
 const optionsOf = (dispatcher: Dispatcher) => ({
-  ...{ dispatcher, allowsPrivate: true, signal: new AbortController().signal },
+  ...{ dispatcher, allowsPrivate: true, clock: async () => new Date(), signal: new AbortController().signal },
 })
 const send = async (t: Test, url: string, resolve: Resolve) => {
   const agent = createAgent(resolve)

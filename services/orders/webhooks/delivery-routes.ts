@@ -27,7 +27,7 @@ import { openSecret } from './secrets.ts'
 
 /** What is sent to a webhook, again, or to try it. */
 export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, options) => {
-  const { pool, dispatcher, resolve, onChanged } = options
+  const { pool, dispatcher, resolve, clock, onChanged } = options
   const pinging = new Set<string>()
   app.post(
     '/webhook/:id/ping',
@@ -50,11 +50,12 @@ export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = asyn
       if (pinging.has(id))
         throw httpError('rate_limited', 'Another ping of this webhook is running.', { retryAfterSeconds: 1 })
       pinging.add(id)
-      const body = bodyOf('ping', new Date().toISOString(), { webhook_id: id })
       try {
+        const body = bodyOf('ping', (await clock()).toISOString(), { webhook_id: id })
         const opened = secrets.map(sealed => openSecret(keysOf(options), tenant, id, sealed))
         const message = { url, secrets: opened, messageId: `ping.${randomUUID()}`, body }
-        const sending = { dispatcher, allowsPrivate: resolve === undefined, signal: new AbortController().signal }
+        const { signal } = new AbortController()
+        const sending = { dispatcher, allowsPrivate: resolve === undefined, clock, signal }
         const { code, milliseconds, error, responseBody } = await sendOnce(sending, message)
         return { data: { code, ms: milliseconds, error, response_body: responseBody } }
       } catch (error) {
@@ -85,7 +86,7 @@ export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = asyn
       },
     },
     async (request, reply) => {
-      const [id, period] = [idIn(request), readPeriod(request.body)]
+      const [id, period] = [idIn(request), readPeriod(request.body, await clock())]
       const result = await changing(
         pool,
         request,
@@ -139,14 +140,14 @@ const replayed = 'Webhook Replay Started Successfully'
 const running = 'The last replay of this webhook is still running.'
 const replayedChanges = 'The changes of the period; the webhook gets those of its types.'
 
-const readPeriod = ({ from, to }: { from: string; to?: string }) => {
+const readPeriod = ({ from, to }: { from: string; to?: string }, now: Date) => {
   const errors = Object.entries({ from, to }).flatMap(([name, text]) =>
     text !== undefined && Number.isNaN(Date.parse(text))
       ? [[name, [`The ${name} field is not a time.`]] as [string, string[]]]
       : [],
   )
   if (errors.length > 0) throw invalid(Object.fromEntries(errors))
-  const period = { from: new Date(from).toISOString(), to: (to ? new Date(to) : new Date()).toISOString() }
+  const period = { from: new Date(from).toISOString(), to: (to ? new Date(to) : now).toISOString() }
   if (period.from > period.to) throw invalid({ to: ['The to field must not be before from.'] })
   return period
 }

@@ -1,3 +1,4 @@
+import type { Clock } from '@courier/shared/postgres/clock.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { batchRequests } from '@courier/shared/postgres/request-batcher.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
@@ -30,6 +31,7 @@ export interface DrainOptions {
   readonly keyring: Keyring
   readonly dispatcher: Dispatcher
   readonly allowsPrivate: boolean
+  readonly clock: Clock
   /** Identifies this process. */
   readonly holder: string
   /** More than twice the time limit of a request. */
@@ -121,12 +123,13 @@ const sendAll = async (
 }
 
 const attemptOnce = async (
-  { dispatcher, allowsPrivate, aborted, onAttempt }: DrainOptions,
+  { dispatcher, allowsPrivate, clock, aborted, onAttempt }: DrainOptions,
   url: string,
   secrets: readonly string[],
   { messageId, body }: DueDelivery,
 ): Promise<Attempt> => {
-  const attempt = await sendOnce({ dispatcher, allowsPrivate, signal: aborted }, { url, secrets, messageId, body })
+  const sending = { dispatcher, allowsPrivate, clock, signal: aborted }
+  const attempt = await sendOnce(sending, { url, secrets, messageId, body })
   onAttempt(isSuccess(attempt.code) ? 'delivered' : attempt.code === null ? 'unreachable' : 'refused')
   return attempt
 }

@@ -1,4 +1,5 @@
 import { reasonOf } from '@courier/shared/http/service-client.ts'
+import type { Clock } from '@courier/shared/postgres/clock.ts'
 import { type Dispatcher, request } from 'undici'
 import { privateProblem, refusedCode, urlProblem } from './addresses.ts'
 import { readRetryAfter } from './schedule.ts'
@@ -27,6 +28,7 @@ export interface Message {
 export interface PostOptions {
   readonly dispatcher: Dispatcher
   readonly allowsPrivate: boolean
+  readonly clock: Clock
   readonly signal: AbortSignal
 }
 
@@ -38,25 +40,25 @@ const none = { code: null, milliseconds: 0, error: null, responseBody: null, ret
 
 /** Signs a message and sends it once. Never rejects, except when `signal` aborts: then nothing is known. */
 export const sendOnce = async (
-  { dispatcher, allowsPrivate, signal }: PostOptions,
+  { dispatcher, allowsPrivate, clock, signal }: PostOptions,
   { url, secrets, messageId, body }: Message,
 ): Promise<Attempt> => {
   // It was checked when it was stored: the setting may have changed.
   const problem = urlProblem(url, allowsPrivate)
   if (problem !== undefined) return { ...none, error: `the url ${problem}` }
-  const headers = headersOf(secrets, messageId, body, new Date())
+  const limited = AbortSignal.any([signal, AbortSignal.timeout(requestMilliseconds)])
+  // Receivers refuse a time that is minutes off. Without Postgres our own clock will do: no result can be stored then.
+  const at = await clock().catch(() => new Date())
+  const headers = headersOf(secrets, messageId, body, at)
   const started = performance.now()
   const elapsedMilliseconds = () => Math.round(performance.now() - started)
-  const limited = AbortSignal.any([signal, AbortSignal.timeout(requestMilliseconds)])
   try {
     const response = await request(url, { dispatcher, method: 'POST', headers, body, signal: limited })
     const { statusCode: code } = response
     const responseBody = await readStart(response.body)
     // A date is counted by the clock that wrote it.
-    const retryAfter = readRetryAfter(
-      response.headers['retry-after'],
-      Date.parse(String(response.headers.date)) || Date.now(),
-    )
+    const readAt = Date.parse(String(response.headers.date)) || at.getTime()
+    const retryAfter = readRetryAfter(response.headers['retry-after'], readAt)
     return {
       ...none,
       code,

@@ -1,5 +1,6 @@
 import { errorResponses, type HttpError, httpError } from '@courier/shared/http/errors.ts'
 import { type Action, audit } from '@courier/shared/postgres/audit.ts'
+import type { Clock } from '@courier/shared/postgres/clock.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import { Type } from '@sinclair/typebox'
@@ -16,6 +17,7 @@ export interface WebhookOptions {
   readonly dispatcher: Dispatcher
   /** undefined: any address is allowed. */
   readonly resolve: Resolve | undefined
+  readonly clock: Clock
   /** Called when a webhook of the tenant is added or its events may be due. */
   readonly onChanged: (tenant: string) => void
 }

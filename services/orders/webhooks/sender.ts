@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import { type Clock, createClock } from '@courier/shared/postgres/clock.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -18,6 +19,7 @@ export interface SenderOptions {
   readonly keyring: Keyring
   readonly dispatcher: Dispatcher
   readonly allowsPrivate: boolean
+  readonly clock: Clock
   readonly leaseSeconds?: number
   readonly onAttempt?: DrainOptions['onAttempt']
 }
@@ -103,6 +105,7 @@ export const createSending = (pool: pg.Pool, logger: Logger, options: SendingOpt
   const dispatcher = createAgent(resolve)
   watchWebhooks(pool, registry)
   const onAttempt = countAttempts(registry)
-  const sender = keyring && new WebhookSender({ pool, logger, keyring, dispatcher, allowsPrivate, onAttempt })
-  return { keyring, dispatcher, resolve, sender }
+  const clock = createClock(pool)
+  const sender = keyring && new WebhookSender({ pool, logger, keyring, dispatcher, allowsPrivate, clock, onAttempt })
+  return { keyring, dispatcher, resolve, clock, sender }
 }

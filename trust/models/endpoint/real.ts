@@ -87,11 +87,14 @@ const startProcess = (t: Teardown, { poolOf }: StoppedOrders): Runner => {
     gate.pass('request').then(() => dispatch(request, handler))
     return true
   })
-  const sending = { keyring: webhookKeyring, dispatcher, allowsPrivate: true, leaseSeconds, onAttempt: () => {} }
   const { signal: aborted } = new AbortController()
+  const sending = {
+    ...{ keyring: webhookKeyring, dispatcher, allowsPrivate: true, clock: async () => new Date() },
+    ...{ leaseSeconds, onAttempt: () => {}, aborted },
+  }
   return createProcess<EndpointKey>(poolOf(), gate, {
     findWaiting,
-    drain: (key, options) => drainEndpoint({ ...options, ...sending, aborted }, key),
+    drain: (key, options) => drainEndpoint({ ...options, ...sending }, key),
     idOf: ({ endpointId }) => endpointId,
   })
 }
