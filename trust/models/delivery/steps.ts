@@ -19,7 +19,7 @@ export const number = fc.nat(1_000)
 export const processName = fc.constantFrom(...processNames)
 export const delivery = fc.record({
   name: processName,
-  stop: fc.option(fc.constantFrom(...stages), { freq: 2, nil: undefined }),
+  stop: fc.option(fc.constantFrom(...stages), { freq: 1, nil: undefined }),
 })
 
 const report = ({ requests }: DeliveryState): string => requests.join('; ') || 'nothing'
