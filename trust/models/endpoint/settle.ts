@@ -11,7 +11,7 @@ interface Outcome {
 
 export interface Event extends Order, Outcome {
   isAccepted: boolean
-  /** Of requests that were in flight at once any may be stored first: what may be as well. */
+  /** What may be as well: of responses that arrive at once any may be stored first. */
   others: Outcome[]
 }
 
@@ -22,7 +22,7 @@ export interface Response {
   retryAfter: number
 }
 
-/** Times are in seconds. */
+/** What responses change. Times are in seconds. */
 export interface Endpoint {
   now: number
   random: number
@@ -30,7 +30,7 @@ export interface Endpoint {
   disabled: string | null
   /** In a row. */
   failures: number
-  /** Of failures at once, those that are stored after one that pauses or disables it do not count, nor those before a success. */
+  /** Of failures at once, those stored after one that pauses or disables it, or before a success, do not count. */
   fewestFailures: number
   failingSince: number | undefined
   /** It gets nothing before. */

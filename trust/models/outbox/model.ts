@@ -32,6 +32,7 @@ interface Backoff {
 }
 const none: Backoff = { failures: 0, until: 0 }
 
+/** The events of one tenant that wait for the notifier: each is delivered until it is acknowledged, in their order. */
 export interface State extends DeliveryState<Sending> {
   /** What was not acknowledged, the oldest first. */
   rows: Row[]
