@@ -59,7 +59,7 @@ export const activate = ({ events, now }: Endpoint): void => {
 
 /** What comes of responses that arrive at once. */
 export const settle = (endpoint: Endpoint, responses: readonly Response[]): void => {
-  const { now, failures, failingSince = now } = endpoint
+  const { now, failures, fewestFailures, failingSince = now } = endpoint
   const before = responses.map(({ event: { state, attempts, code, dueAt } }) => ({ state, attempts, code, dueAt }))
   const retryAfter = Math.max(...responses.map(({ retryAfter }) => retryAfter))
   countFailures(endpoint, responses)
@@ -72,21 +72,22 @@ export const settle = (endpoint: Endpoint, responses: readonly Response[]): void
   if (responses.some(({ code }) => code === 410)) endpoint.disabled = 'gone'
   else if (endpoint.failures > 0 && failingSince <= now - 5 * day) endpoint.disabled = 'failing'
   if (responses.length > 1 && (retryAfter > 0 || endpoint.disabled))
-    endpoint.fewestFailures = Math.min(failures + 1, endpoint.failures)
+    endpoint.fewestFailures = Math.min(fewestFailures + 1, endpoint.fewestFailures)
   // What comes after the one that disabled it is not stored.
   if (responses.length > 1 && endpoint.disabled)
     for (const [index, { event }] of responses.entries()) event.others.push(before[index] as Outcome)
 }
 
 const countFailures = (endpoint: Endpoint, responses: readonly Response[]): void => {
-  const { now, failures, failingSince, retryAt } = endpoint
+  const { now, failures, fewestFailures, failingSince, retryAt } = endpoint
   const failed = responses.filter(response => !isSuccess(response)).length
   const further = retryAt > now ? 0 : failed
+  const hasSuccess = failed < responses.length
   // Many at once bring it down, no further.
-  if (failed === responses.length) endpoint.failures = Math.min(failures + further, Math.max(failures + 1, downAfter))
-  else endpoint.failures = Math.min(failed, 1)
-  endpoint.fewestFailures = failed < responses.length ? 0 : endpoint.failures
-  const since = failed < responses.length ? now : (failingSince ?? now)
+  const after = (count: number) => Math.min(count + further, Math.max(count + 1, downAfter))
+  endpoint.failures = hasSuccess ? Math.min(failed, 1) : after(failures)
+  endpoint.fewestFailures = hasSuccess ? 0 : after(fewestFailures)
+  const since = hasSuccess ? now : (failingSince ?? now)
   endpoint.failingSince = endpoint.failures > 0 ? since : undefined
 }
 
@@ -117,6 +118,7 @@ type Delivery = { event: string; state: string; attempts: number }
 /** Of what may be it becomes what was seen. */
 export const resolve = (endpoint: Endpoint, failures: number, deliveries: readonly Delivery[]): void => {
   if (failures >= endpoint.fewestFailures && failures < endpoint.failures) endpoint.failures = failures
+  endpoint.fewestFailures = endpoint.failures
   if (endpoint.failures === 0) endpoint.failingSince = undefined
   for (const event of endpoint.events) {
     const seen = deliveries.find(delivery => delivery.event === orderEvent(event))
