@@ -22,8 +22,6 @@ export const delivery = fc.record({
   stop: fc.option(fc.constantFrom(...stages), { freq: 1, nil: undefined }),
 })
 
-const report = ({ requests }: DeliveryState): string => requests.join('; ') || 'nothing'
-
 /** The steps of every history in which processes deliver. */
 export const deliverySteps = <State extends DeliveryState<D>, D extends Drain>(
   rules: Rules<State, D>,
@@ -71,7 +69,7 @@ export const deliverySteps = <State extends DeliveryState<D>, D extends Drain>(
     run: async state => {
       work(state, name, stop)
       expectSame('it stopped', await runners[name].run(stop), state.stopped[name] !== undefined)
-      return report(state)
+      return state.requests.join('; ') || 'nothing'
     },
   })
   const goesOn = (name: ProcessName): Step<State> => ({
@@ -80,7 +78,7 @@ export const deliverySteps = <State extends DeliveryState<D>, D extends Drain>(
     run: async state => {
       goOn(state, name)
       await runners[name].wake()
-      return report(state)
+      return state.requests.join('; ') || 'nothing'
     },
   })
   /** All goes well from now on, and they go on. */
