@@ -1,12 +1,12 @@
 import { randomInt } from 'node:crypto'
 import { conversation } from './models/conversation.ts'
-import { endpoint } from './models/endpoint.ts'
+import { endpoint } from './models/endpoint/steps.ts'
 import { type CreateModel, playHistories } from './models/history.ts'
 import { idempotency } from './models/idempotency.ts'
-import { message } from './models/message.ts'
-import { order } from './models/order.ts'
-import { outbox } from './models/outbox.ts'
-import { tokens } from './models/tokens.ts'
+import { message } from './models/message/steps.ts'
+import { order } from './models/order/steps.ts'
+import { outbox } from './models/outbox/steps.ts'
+import { tokens } from './models/tokens/steps.ts'
 import { seed as sameSeed, type TrustOptions, type TrustPromise } from './promise.ts'
 
 const models: Record<string, CreateModel> = { order, idempotency, tokens, message, conversation, outbox, endpoint }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { messageTo } from '../../services/notifier/test/fixture.ts'
 import { inbound } from '../../services/notifier/test/webhooks-fixture.ts'
-import { type CreateModel, expectSame, pick, type Step } from './history.ts'
+import { type CreateModel, expectSame, type Step, stepWith, times } from './history.ts'
 import { fates, runningNotifier } from './running-notifier.ts'
 
 interface Message {
@@ -48,8 +48,6 @@ const words = {
   'Stop!': 'out',
   START: 'in',
 } as const
-
-const number = fc.nat(1_000)
 
 export const conversation: CreateModel = async t => {
   const { call, control, rows, post, webhook, settle } = await runningNotifier(t)
@@ -130,19 +128,17 @@ export const conversation: CreateModel = async t => {
     },
   })
 
-  const waits = (message: Message): boolean => message.status === 'queued'
-  const waitsNoMore = number.map(
-    (which): Step<State> => ({
-      isPossible: ({ messages }) => messages.some(waits),
-      text: ({ messages }) => `the API is no longer busy for ${pick(messages.filter(waits), which).name}`,
-      run: async state => {
-        const message = pick(state.messages.filter(waits), which)
+  const waitsNoMore = fc.nat(1_000).map(
+    stepWith(
+      ({ messages }: State) => messages.filter(({ status }) => status === 'queued'),
+      ({ name }) => `the API is no longer busy for ${name}`,
+      async (state, message) => {
         await rows('update messages set due_at = now() where message_id = $1', [message.id])
         message.status = due(state, message.holds)
         await settle(state.messages)
         return message.status
       },
-    }),
+    ),
   )
 
   return {
@@ -154,7 +150,7 @@ export const conversation: CreateModel = async t => {
       const recipient = `9477${3_000_000 + ++histories}`
       return { plan, recipient, messages: [], now, wroteAt: 0, outAt: 0, inAt: 0 }
     },
-    steps: [sends, sends, sends, writes, writes, writes, records, closes, waitsNoMore, waitsNoMore],
+    steps: [...times(3, sends), ...times(3, writes), records, closes, ...times(2, waitsNoMore)],
     check: async (state: State) => {
       const { data } = (await call('GET', `/api/conversations/${state.recipient}`)).body
       expectSame('open, opted out', [data.open, data.opted_out], [isOpen(state), isOut(state)])

@@ -93,3 +93,19 @@ const toCommand = <State extends object, Setting>(
 
 /** One of a list, by a number of any size; `undefined` of an empty one. */
 export const pick = <Item>(items: readonly Item[], number: number): Item => items[number % items.length] as Item
+
+/** One kind of step that is chosen as often as so many. */
+export const times = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item)
+
+/** A step with one of some items, if there are any. */
+export const stepWith =
+  <State, Item>(
+    itemsOf: (state: State) => readonly Item[],
+    text: (item: Item) => string,
+    run: (state: State, item: Item) => Promise<string | number>,
+  ) =>
+  (which: number): Step<State> => ({
+    isPossible: state => itemsOf(state).length > 0,
+    text: state => text(pick(itemsOf(state), which)),
+    run: state => run(state, pick(itemsOf(state), which)),
+  })

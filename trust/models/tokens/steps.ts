@@ -5,61 +5,19 @@ import {
   changeRole,
   changeStaffPassword,
   deactivateStaff,
-} from '../../services/orders/access/staff-commands.ts'
-import { createTokenFor, revokeTokenById } from '../../services/orders/access/token-commands.ts'
-import { applyTenant } from '../../services/orders/provisioning/apply.ts'
+} from '../../../services/orders/access/staff-commands.ts'
+import { createTokenFor, revokeTokenById } from '../../../services/orders/access/token-commands.ts'
+import { applyTenant } from '../../../services/orders/provisioning/apply.ts'
 import {
   addMerchant,
   changePassword,
   deactivateMerchant,
-} from '../../services/orders/provisioning/merchant-commands.ts'
-import { ordersFixture } from '../../services/orders/test/orders-fixture.ts'
-import { type CreateModel, expectSame, pick, type Step } from './history.ts'
+} from '../../../services/orders/provisioning/merchant-commands.ts'
+import { ordersFixture } from '../../../services/orders/test/orders-fixture.ts'
+import { type CreateModel, expectSame, type Step, stepWith, times } from '../history.ts'
+import { type Account, add, endLogins, people, remember, roles, type State, statusOf, type Token } from './model.ts'
 
-const people = ['merchant', 'staff'] as const
-type Person = (typeof people)[number]
-const roles = ['viewer', 'dispatcher', 'messenger', 'admin'] as const
-type Role = (typeof roles)[number]
 const passwords = ['first-password', 'other-password'] as const
-
-interface Token {
-  name: string
-  of: Person
-  token: string
-  id: string | undefined
-  isLogin: boolean
-  isEnded: boolean
-  /** Its statuses of the last five seconds, which processes may remember. */
-  recent: Set<number>
-}
-
-interface Account {
-  email: string
-  password: number
-  isActive: boolean
-}
-
-interface State {
-  accounts: Record<Person, Account>
-  role: Role
-  tokens: Token[]
-}
-
-/** What a request to move an unknown order, or of a merchant for its own account, is to get. */
-const statusOf = ({ accounts, role }: State, { of, isLogin, isEnded }: Token): number => {
-  if (isEnded) return 401
-  if (of === 'merchant') return accounts.merchant.isActive ? 200 : 401
-  const its = isLogin ? role : 'admin'
-  return its === 'dispatcher' || its === 'admin' ? 422 : 403
-}
-
-/** Before something changes. */
-const remember = (state: State): void => {
-  for (const token of state.tokens) token.recent.add(statusOf(state, token))
-}
-const endLogins = ({ tokens }: State, person: Person): void => {
-  for (const token of tokens) if (token.of === person && token.isLogin) token.isEnded = true
-}
 
 const number = fc.nat(1_000)
 const person = fc.constantFrom(...people)
@@ -96,12 +54,6 @@ export const tokens: CreateModel = async t => {
     if (!token.recent.has(status)) expectSame(`status of ${token.name}`, status, statusOf(state, token))
     return status
   }
-  const add = (state: State, of: Person, token: string, id?: string): string => {
-    const name = `T${state.tokens.length + 1}`
-    state.tokens.push({ name, of, token, id, isLogin: id === undefined, isEnded: false, recent: new Set() })
-    return name
-  }
-
   const logsIn = fc.record({ who: person, password: fc.constantFrom(0, 1) }).map(
     ({ who, password }): Step<State> => ({
       text: ({ accounts }) => `${who} logs in with ${accounts[who].password === password ? 'the' : 'another'} password`,
@@ -127,42 +79,31 @@ export const tokens: CreateModel = async t => {
       },
     }),
   )
-  const isRevoked = number.map(
-    (which): Step<State> => ({
-      isPossible: ({ tokens }) => tokens.some(({ id }) => id),
-      text: ({ tokens }) =>
-        `operator revokes ${
-          pick(
-            tokens.filter(({ id }) => id),
-            which,
-          ).name
-        }`,
-      run: async state => {
-        const token = pick(
-          state.tokens.filter(({ id }) => id),
-          which,
-        )
-        remember(state)
-        await revokeTokenById(pool, token.id ?? '')
-        token.isEnded = true
-        return 'done'
-      },
-    }),
+  const withToken = (
+    text: (token: Token) => string,
+    run: (state: State, token: Token) => Promise<string | number>,
+    isOne = (_: Token): boolean => true,
+  ) => number.map(stepWith(({ tokens }: State) => tokens.filter(isOne), text, run))
+  const isRevoked = withToken(
+    ({ name }) => `operator revokes ${name}`,
+    async (state, token) => {
+      remember(state)
+      await revokeTokenById(pool, token.id ?? '')
+      token.isEnded = true
+      return 'done'
+    },
+    ({ id }) => id !== undefined,
   )
-  const logsOut = number.map(
-    (which): Step<State> => ({
-      isPossible: ({ tokens }) => tokens.length > 0,
-      text: ({ tokens }) => `the holder of ${pick(tokens, which).name} logs out`,
-      run: async state => {
-        const token = pick(state.tokens, which)
-        const path = token.of === 'merchant' ? '/api/public/merchant/logout' : '/api/staff/logout'
-        const { status } = await request('POST', path, {}, { token: token.token })
-        const isLive = statusOf(state, token) !== 401
-        if (isLive || token.recent.size === 0) expectSame('status', status, isLive ? 200 : 401)
-        if (status === 200) Object.assign(token, { isEnded: true, recent: new Set() })
-        return status
-      },
-    }),
+  const logsOut = withToken(
+    ({ name }) => `the holder of ${name} logs out`,
+    async (state, token) => {
+      const path = token.of === 'merchant' ? '/api/public/merchant/logout' : '/api/staff/logout'
+      const { status } = await request('POST', path, {}, { token: token.token })
+      const isLive = statusOf(state, token) !== 401
+      if (isLive || token.recent.size === 0) expectSame('status', status, isLive ? 200 : 401)
+      if (status === 200) Object.assign(token, { isEnded: true, recent: new Set() })
+      return status
+    },
   )
   const changesPassword = person.map(
     (who): Step<State> => ({
@@ -207,18 +148,16 @@ export const tokens: CreateModel = async t => {
       },
     }),
   )
-  const uses = number.map(
-    (which): Step<State> => ({
-      isPossible: ({ tokens }) => tokens.length > 0,
-      text: ({ tokens }) => `${pick(tokens, which).of} uses ${pick(tokens, which).name}`,
-      run: state => use(state, pick(state.tokens, which)),
-    }),
-  )
+  const uses = withToken(({ of, name }) => `${of} uses ${name}`, use)
+  /** What processes remember ends. */
+  const forget = ({ tokens }: State): void => {
+    pass(5_000)
+    for (const token of tokens) token.recent.clear()
+  }
   const passes = fc.constant<Step<State>>({
     text: () => 'five seconds pass',
-    run: async ({ tokens }) => {
-      pass(5_000)
-      for (const token of tokens) token.recent.clear()
+    run: async state => {
+      forget(state)
       return 'done'
     },
   })
@@ -235,23 +174,11 @@ export const tokens: CreateModel = async t => {
       return { accounts: { merchant: { ...account }, staff: { ...account } }, role: 'viewer', tokens: [] }
     },
     steps: [
-      logsIn,
-      logsIn,
-      isCreated,
-      isRevoked,
-      logsOut,
-      changesPassword,
-      switches,
-      changesRole,
-      uses,
-      uses,
-      uses,
-      uses,
-      passes,
+      ...[...times(2, logsIn), isCreated, isRevoked, logsOut, changesPassword, switches, changesRole],
+      ...[...times(4, uses), passes],
     ],
     end: async state => {
-      pass(5_000)
-      for (const token of state.tokens) token.recent.clear()
+      forget(state)
       for (const token of state.tokens) await use(state, token)
     },
   }

@@ -1,0 +1,104 @@
+export const reports = ['sent', 'delivered', 'read', 'failed'] as const
+export type Reported = (typeof reports)[number]
+
+export interface Message {
+  name: string
+  id: string
+  waybill: string | null
+  status: string
+  attempts: number
+  /** Refused for now: not due before its wait is over. */
+  waits: boolean
+  /** Unknown for ten minutes. */
+  isGivenUp: boolean
+  wasSentAgain: boolean
+  /** Those that took effect. */
+  sends: Send[]
+}
+
+interface Send {
+  /** Whether the notifier has learned its id. */
+  isKnown: boolean
+  /** It was sent again since. */
+  isFormer: boolean
+}
+
+export interface State {
+  resends: boolean
+  recipient: string
+  messages: Message[]
+  /** Of the next sends. */
+  fates: string[]
+  /** The names of the messages that arrived, in this order. */
+  arrived: string[]
+  /** Each report in another second. */
+  second: number
+  reported: { text: string; body: string }[]
+}
+
+const rank: Record<string, number> = { accepted: 1, sent: 2, delivered: 3, read: 4 }
+/** docs/messaging-api.md#status-events. */
+const isForward = (from: string, to: Reported): boolean => {
+  if (to === 'failed') return from !== 'failed' && (rank[from] ?? 0) < 3
+  return from === 'failed' ? to !== 'sent' : (rank[to] ?? 0) > (rank[from] ?? 0)
+}
+
+/** A later message about its waybill waits for it. */
+const holdsBack = ({ status, isGivenUp }: Message): boolean =>
+  status === 'queued' || (status === 'unknown' && !isGivenUp)
+/** Sends what may be sent now: of a waybill the oldest one first. */
+export const sendDue = (state: State): void => {
+  for (const [index, message] of state.messages.entries()) {
+    const { waybill, status, waits } = message
+    const isLater = state.messages.slice(0, index).some(other => other.waybill === waybill && holdsBack(other))
+    if (status === 'queued' && !waits && (waybill === null || !isLater)) send(state, message)
+  }
+}
+const send = (state: State, message: Message): void => {
+  const fate = state.fates.shift() ?? 'accepted'
+  if (fate === 'accepted' || fate === 'lost') {
+    state.arrived.push(message.name)
+    message.sends.push({ isKnown: fate === 'accepted', isFormer: false })
+  }
+  if (fate === 'busy' && message.attempts < 7) message.waits = true
+  else message.status = { accepted: 'accepted', refused: 'failed', busy: 'failed' }[fate] ?? 'unknown'
+  if (fate === 'busy' || fate === 'refused') message.attempts++
+}
+
+export const accept = (state: State, id: string, waybill: string | null): void => {
+  const made = { name: `M${state.messages.length + 1}`, id, waybill, status: 'queued', attempts: 0 }
+  state.messages.push({ ...made, waits: false, isGivenUp: false, wasSentAgain: false, sends: [] })
+}
+/** An unknown message is sent again once, if the tenant wants that. */
+export const giveUp = ({ resends }: State, message: Message): void => {
+  message.isGivenUp = true
+  if (!resends || message.wasSentAgain) return
+  queueAgain(message)
+  message.wasSentAgain = true
+}
+export const mayResend = ({ status, isGivenUp }: Message): boolean =>
+  status === 'failed' || (status === 'unknown' && isGivenUp)
+export const resend = (message: Message): void => {
+  queueAgain(message)
+  message.attempts = 0
+}
+const queueAgain = (message: Message): void => {
+  for (const sent of message.sends) sent.isFormer = true
+  Object.assign(message, { status: 'queued', waits: false, isGivenUp: false })
+}
+
+/** A webhook reports one of its sends. Of a former one only an arrival counts. */
+export const report = (message: Message, sent: Send, to: Reported): void => {
+  const counts = !sent.isFormer || to === 'delivered' || to === 'read'
+  if (counts && isForward(message.status, to)) Object.assign(message, { status: to, waits: false })
+  if (!sent.isFormer) sent.isKnown = true
+}
+
+const isCertain = ({ sends }: Message): boolean => sends.some(({ isKnown, isFormer }) => isKnown && !isFormer)
+/** Not of an earlier send whose id was never learned, while that of the current one is not known: nobody can tell them apart. */
+export const reportable = ({ messages }: State): { message: Message; sent: Send; nth: number }[] =>
+  messages.flatMap(message =>
+    message.sends.flatMap((sent, nth) =>
+      sent.isFormer && !sent.isKnown && !isCertain(message) ? [] : [{ message, sent, nth }],
+    ),
+  )

@@ -1,0 +1,120 @@
+import type { Reaction } from '../../../services/orders/test/receiver.ts'
+import {
+  beginDeliveries,
+  type DeliveryState,
+  type Drain,
+  isFresh,
+  isHeldElsewhere,
+  orderEvent,
+  type ProcessName,
+  type Rules,
+} from '../delivery/model.ts'
+
+/** What the notifier does with a request. Of a lost response nobody knows that the events are there. */
+export const moods: Record<string, Reaction> = {
+  ...{ works: 'acknowledge', 'loses its responses': 'lose', 'is away': 'cut', refuses: 422, fails: 500 },
+  'does not know the tenant': 'unknown',
+}
+
+/** The events of one change. */
+type Row = string[]
+
+interface Sending extends Drain<string> {
+  /** The rows that are delivered completely. */
+  finished: Row[]
+  mood?: string
+}
+
+interface Backoff {
+  /** In a row. */
+  failures: number
+  until: number
+}
+const none: Backoff = { failures: 0, until: 0 }
+
+/** The events of one tenant that wait for the notifier: each is delivered until it is acknowledged, in their order. */
+export interface State extends DeliveryState<Sending> {
+  /** What was not acknowledged, the oldest first. */
+  rows: Row[]
+  /** Since when the notifier does not know the tenant; nothing is sent before the lease ends. */
+  unknownSince: number | undefined
+  backoffs: Record<ProcessName, Backoff>
+  /** All events in their order, and what the notifier has. */
+  happened: string[]
+  got: Set<string>
+}
+
+export const leaseSeconds = 20
+
+export const begin = (now: number, random: number): State => ({
+  ...beginDeliveries(now, random),
+  ...{ rows: [], unknownSince: undefined, backoffs: { A: none, B: none }, happened: [], got: new Set() },
+})
+
+const isSuspended = ({ unknownSince, lease, now }: State): boolean =>
+  unknownSince !== undefined && lease !== undefined && lease.until > now
+
+const acquireLease = (state: State, holder: ProcessName): void => {
+  state.lease = { holder, until: state.now + leaseSeconds }
+}
+
+export const rules: Rules<State, Sending> = {
+  receiver: 'notifier',
+  happen: (state, orders) => {
+    const row = orders.map(orderEvent)
+    state.rows.push(row)
+    state.happened.push(...row)
+  },
+  /** Of what does not wait a process forgets its failures. */
+  mayWork: (state, name) => {
+    const isWaiting = state.rows.length > 0 && !isSuspended(state)
+    if (!isWaiting) state.backoffs[name] = none
+    return isWaiting && !isHeldElsewhere(state, name) && state.backoffs[name].until <= state.now
+  },
+  /** Of an unknown tenant it reads one event alone, which shows whether the tenant is known now. */
+  acquire: (state, process) => {
+    acquireLease(state, process)
+    const { rows, unknownSince, now } = state
+    const begun = { process, next: 'read', since: now } as const
+    if (unknownSince === undefined) return { ...begun, due: rows.flat(), finished: [...rows] }
+    const [first = []] = rows
+    return { ...begun, due: first.slice(0, 1), finished: first.length === 1 ? [first] : [] }
+  },
+  /** What it read before may have been delivered meanwhile: then it comes once more. */
+  read: (state, drain) => {
+    if (isFresh(state, drain, leaseSeconds)) return
+    if (isHeldElsewhere(state, drain.process)) drain.due = []
+    else acquireLease(state, drain.process)
+  },
+  send: (state, drain) => {
+    if (drain.due.length === 0) return
+    drain.mood = state.mood
+    state.requests.push(drain.due.join(', '))
+    if (state.mood === 'works' || state.mood === 'loses its responses')
+      for (const event of drain.due) state.got.add(event)
+  },
+  store: (state, { process, due, finished, mood }) => {
+    if (due.length === 0) return
+    // What was acknowledged may go, whoever has the lease.
+    if (mood === 'works') state.rows = state.rows.filter(row => !finished.includes(row))
+    const isFailure = mood !== 'works' && mood !== 'does not know the tenant'
+    state.backoffs[process] = isFailure ? backOff(state, process) : none
+    if (state.lease?.holder !== process) return
+    if (isFailure) state.lease.until = state.now
+    else if (mood === 'works') Object.assign(state, { lease: undefined, unknownSince: undefined })
+    else suspend(state)
+  },
+}
+
+const backOff = ({ now, random, backoffs }: State, process: ProcessName): Backoff => {
+  const failures = backoffs[process].failures + 1
+  return { failures, until: now + Math.min(30, 0.5 * 2 ** (failures - 1)) * (1 - random / 2) }
+}
+
+/** It waits as long as the tenant has been unknown, up to five minutes. */
+const suspend = (state: State): void => {
+  const { now, random } = state
+  state.unknownSince ??= now
+  const seconds = Math.min(300, Math.max(1, now - state.unknownSince))
+  state.lease = { holder: 'nobody', until: now + seconds * (1 - random / 2) }
+}
