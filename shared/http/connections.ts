@@ -1,4 +1,4 @@
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { ErrorCode } from './errors.ts'
@@ -62,9 +62,20 @@ const waitForHandlers = (app: FastifyInstance): void => {
   })
 }
 
-/** How long the rest of a refused body is discarded, and how much of it. */
+/** How long the rest of a refused body is discarded, that of what is no request, and how much of it. */
 const discardMilliseconds = 5_000
+const discardBrokenMilliseconds = 1_000
 const discardBytes = 16_777_216
+
+/** What still comes on the connection is no request: the parser gets nothing more. */
+const discardRest = (socket: Socket): void => {
+  let left = discardBytes
+  socket.removeAllListeners('data').on('data', ({ length }) => {
+    left -= length
+    if (left < 0) socket.destroy()
+  })
+  socket.resume()
+}
 
 /**
  * Closes a connection only when the client has written the body that was refused: closed over unread bytes it is reset, and a
@@ -76,14 +87,8 @@ export const discardRefusedBody = (request: IncomingMessage): void => {
   // Node calls it after the last response of a connection.
   socket.destroySoon = () => {
     if (request.complete) return destroySoon.call(socket)
-    let left = discardBytes
     socket.end()
-    // What follows is no request: the parser gets nothing more.
-    socket.removeAllListeners('data').on('data', ({ length }) => {
-      left -= length
-      if (left < 0) socket.destroy()
-    })
-    socket.resume()
+    discardRest(socket)
     setTimeout(() => socket.destroy(), discardMilliseconds).unref()
   }
 }
@@ -93,9 +98,23 @@ const brokenRequests: Record<string, [status: string, code: ErrorCode]> = {
   HPE_HEADER_OVERFLOW: ['431 Request Header Fields Too Large', 'headers_too_large'],
 }
 
-/** Responds in JSON to what is not HTTP, comes too slowly or has too large a head, and closes the connection. */
-export const refuseBrokenRequest = (error: Error & { code?: string }, socket: Socket): void => {
+/** A connection of Node's server, with the response that it is to write next. */
+type Connection = Socket & { readonly _httpMessage?: ServerResponse | null }
+
+/**
+ * Responds in JSON to what is not HTTP, comes too slowly or has too large a head, and closes the connection. Nothing that comes on it
+ * later is handled: the client was told that nothing is. Behind a request that is being handled only that one gets a response: the
+ * client would take this one for it.
+ */
+export const refuseBrokenRequest = (error: Error & { code?: string }, socket: Connection): void => {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+  discardRest(socket)
+  const handled = socket._httpMessage
+  if (handled?.req.complete) {
+    handled.shouldKeepAlive = false
+    return void handled.once('finish', () => socket.destroySoon())
+  }
+  setTimeout(() => socket.destroy(), discardBrokenMilliseconds).unref()
   const [status, code] = brokenRequests[error.code ?? ''] ?? ['400 Bad Request', 'malformed_request']
   const body = JSON.stringify({ message: `${status.slice(4)}.`, code })
   const head = `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`

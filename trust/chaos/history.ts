@@ -39,9 +39,12 @@ export const endingOf = (status: number, code: string | null): Ending => {
   return (status >= 400 && status < 500) || code === 'unavailable' ? 'refused' : 'in doubt'
 }
 
+/** docs/errors.md: they say nothing about the request itself. */
+const repeated: readonly (string | null)[] = ['request_timeout', 'idempotency_key_running', 'rate_limited']
+
 /** A response that needs no repetition. */
 export const isSettled = ({ code, status }: Pick<Call, 'code' | 'status'>): boolean =>
-  status >= 200 && status < 500 && code !== 'idempotency_key_running' && code !== 'rate_limited'
+  status >= 200 && status < 500 && !repeated.includes(code)
 
 /** A final refusal of a key says that no call with it did anything, those in doubt included. */
 const endingOfAll = (calls: readonly Call[]): Ending => {

@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { setTimeout as delay } from 'node:timers/promises'
+import { pino } from 'pino'
+import { Registry } from 'prom-client'
+import t, { type Test } from 'tap'
+import { acceptJson } from './json-body.ts'
+import { createServer } from './server.ts'
+
+/** A server that counts what it handled, each request for `milliseconds`, and gives up slow ones soon. */
+const start = async (t: Test, milliseconds = 0) => {
+  const app = await createServer({
+    api: { title: 'Test', version: '1', description: 'Test', tags: [] },
+    logger: pino({ level: 'silent' }),
+    registry: new Registry(),
+    isReady: async () => {},
+  })
+  let handled = 0
+  await app.register(async json => {
+    acceptJson(json)
+    json.post('/order', async () => {
+      handled++
+      await delay(milliseconds)
+      return { data: handled }
+    })
+  })
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  t.teardown(() => app.close())
+  Object.assign(app.server, { headersTimeout: 100, requestTimeout: 200 })
+  const socket = connect({ port: (app.server.address() as AddressInfo).port, host: '127.0.0.1', allowHalfOpen: true })
+  t.teardown(() => socket.destroy())
+  return { socket, received: text(socket), handled: () => handled }
+}
+
+const statusesIn = (received: string): string[] => received.match(/(?<=HTTP\/1\.1 )\d+/g) ?? []
+
+const head = 'POST /order HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 8\r\n\r\n'
+
+for (const [what, sent, rest] of [
+  ['head', head.slice(0, 40), `${head.slice(40)}{"a": 1}`],
+  ['body', `${head}{"a"`, ': 1}'],
+] as const)
+  t.test(`the rest of a ${what} that came too slowly is not handled`, async t => {
+    const { socket, received, handled } = await start(t)
+    socket.write(sent)
+    await once(socket, 'readable')
+    socket.end(rest)
+    t.match(statusesIn(await received), ['408'])
+    await delay(100)
+    t.equal(handled(), 0, 'the client was told that nothing was changed')
+  })
+
+for (const [what, more] of [
+  ['is not HTTP', 'such bytes\r\n\r\n'],
+  ['never ends', head.slice(0, 40)],
+  ['has a body that never ends', `${head}{"a"`],
+] as const)
+  t.test(`what follows a request and ${what} does not take its response`, async t => {
+    const { socket, received, handled } = await start(t, 1_200)
+    socket.write(`${head}{"a": 1}${more}`)
+    const all = await received
+    t.equal(statusesIn(all)[0], '200')
+    t.match(all, /^connection: close/im)
+    t.equal(handled(), 1)
+  })
