@@ -88,7 +88,7 @@ export const readCell = (load: Load, connections: number): Cell => ({
 const listedThousands = 12
 
 const pageCell = (load: Load, page: number): Cell => ({
-  name: `page ${page} of 20 orders, with ${listedThousands},000 orders`,
+  name: `page ${page} of 20, of ${listedThousands},000 orders and more`,
   unit: 'units',
   unitsPerRequest: 1,
   measure: async ({ orders: { headers, superuser }, ordersUrl: url }) => {

@@ -64,7 +64,7 @@ const waitForHandlers = (app: FastifyInstance): void => {
 
 /** How long the rest of a refused body is discarded, that of what is no request, and how much of it. */
 const discardMilliseconds = 5_000
-const discardBrokenMilliseconds = 1_000
+const discardBrokenMilliseconds = 500
 const discardBytes = 16_777_216
 
 /** What still comes on the connection is no request: the parser gets nothing more. */
@@ -109,14 +109,18 @@ type Connection = Socket & { readonly _httpMessage?: ServerResponse | null }
 export const refuseBrokenRequest = (error: Error & { code?: string }, socket: Connection): void => {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
   discardRest(socket)
+  socket.destroySoon = () => {
+    socket.end()
+    setTimeout(() => socket.destroy(), discardBrokenMilliseconds).unref()
+  }
   const handled = socket._httpMessage
-  if (handled?.req.complete) {
+  if (handled && (handled.req.complete || handled.headersSent)) {
     handled.shouldKeepAlive = false
     return void handled.once('finish', () => socket.destroySoon())
   }
-  setTimeout(() => socket.destroy(), discardBrokenMilliseconds).unref()
   const [status, code] = brokenRequests[error.code ?? ''] ?? ['400 Bad Request', 'malformed_request']
   const body = JSON.stringify({ message: `${status.slice(4)}.`, code })
   const head = `content-type: application/json\r\ncontent-length: ${body.length}\r\nconnection: close`
-  socket.end(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${body}`)
+  socket.write(`HTTP/1.1 ${status}\r\n${head}\r\n\r\n${body}`)
+  socket.destroySoon()
 }

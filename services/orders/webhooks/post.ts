@@ -47,7 +47,7 @@ export const sendOnce = async (
   const problem = urlProblem(url, allowsPrivate)
   if (problem !== undefined) return { ...none, error: `the url ${problem}` }
   const limited = AbortSignal.any([signal, AbortSignal.timeout(requestMilliseconds)])
-  // Receivers refuse a time that is minutes off. Without Postgres our own clock will do: no result can be stored then.
+  // Receivers refuse a time that is minutes off. While Postgres does not respond our own clock has to do.
   const at = await clock().catch(() => new Date())
   const headers = headersOf(secrets, messageId, body, at)
   const started = performance.now()
