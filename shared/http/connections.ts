@@ -62,12 +62,12 @@ const waitForHandlers = (app: FastifyInstance): void => {
   })
 }
 
-/** How long the rest of a refused body is discarded, that of what is no request, and how much of it. */
+/** How long what a client still writes is discarded, after a refused body and after bytes that are no request, and how much of it. */
 const discardMilliseconds = 5_000
 const discardBrokenMilliseconds = 500
 const discardBytes = 16_777_216
 
-/** What still comes on the connection is no request: the parser gets nothing more. */
+/** What still arrives on the connection is not parsed: it becomes no request. */
 const discardRest = (socket: Socket): void => {
   let left = discardBytes
   socket.removeAllListeners('data').on('data', ({ length }) => {
@@ -75,6 +75,12 @@ const discardRest = (socket: Socket): void => {
     if (left < 0) socket.destroy()
   })
   socket.resume()
+}
+
+/** The client may still write for so long before the connection is closed. */
+const endSlowly = (socket: Socket, milliseconds: number): void => {
+  socket.end()
+  setTimeout(() => socket.destroy(), milliseconds).unref()
 }
 
 /**
@@ -87,9 +93,8 @@ export const discardRefusedBody = (request: IncomingMessage): void => {
   // Node calls it after the last response of a connection.
   socket.destroySoon = () => {
     if (request.complete) return destroySoon.call(socket)
-    socket.end()
+    endSlowly(socket, discardMilliseconds)
     discardRest(socket)
-    setTimeout(() => socket.destroy(), discardMilliseconds).unref()
   }
 }
 
@@ -102,17 +107,14 @@ const brokenRequests: Record<string, [status: string, code: ErrorCode]> = {
 type Connection = Socket & { readonly _httpMessage?: ServerResponse | null }
 
 /**
- * Responds in JSON to what is not HTTP, comes too slowly or has too large a head, and closes the connection. Nothing that comes on it
- * later is handled: the client was told that nothing is. Behind a request that is being handled only that one gets a response: the
- * client would take this one for it.
+ * Responds in JSON to what is not HTTP, comes too slowly or has too large a head, and closes the connection. What arrives on it later is
+ * discarded: the client was told that nothing was done. While an earlier request on it is being handled this writes nothing, because the
+ * client would take it for the response to that one.
  */
 export const refuseBrokenRequest = (error: Error & { code?: string }, socket: Connection): void => {
   if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
   discardRest(socket)
-  socket.destroySoon = () => {
-    socket.end()
-    setTimeout(() => socket.destroy(), discardBrokenMilliseconds).unref()
-  }
+  socket.destroySoon = () => endSlowly(socket, discardBrokenMilliseconds)
   const handled = socket._httpMessage
   if (handled && (handled.req.complete || handled.headersSent)) {
     handled.shouldKeepAlive = false

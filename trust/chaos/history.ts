@@ -39,7 +39,7 @@ export const endingOf = (status: number, code: string | null): Ending => {
   return (status >= 400 && status < 500) || code === 'unavailable' ? 'refused' : 'in doubt'
 }
 
-/** docs/errors.md: they say nothing about the request itself. */
+/** docs/errors.md: the client repeats these. */
 const repeated: readonly (string | null)[] = ['request_timeout', 'idempotency_key_running', 'rate_limited']
 
 /** A response that needs no repetition. */
@@ -64,7 +64,7 @@ export const intentsOf = (history: readonly Call[]): Intent[] =>
 
 const seconds = (at: number, start: number): string => `${((at - start) / 1000).toFixed(2).padStart(7)} s`
 
-/** A line for each call, and for what else happened, that shares a word of the sentence, and the faults around them: what one reads to understand it. */
+/** What one reads to understand a violation: its calls, what else happened to the same things, and the faults around them. */
 export const excerptOf = (
   sentence: string,
   history: readonly Call[],
