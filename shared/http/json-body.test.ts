@@ -1,5 +1,6 @@
+import Fastify from 'fastify'
 import t from 'tap'
-import { isTooComplex } from './json-body.ts'
+import { acceptJson, isTooComplex } from './json-body.ts'
 
 const count = (json: string): number => {
   let values = 0
@@ -40,4 +41,28 @@ t.test('an object of more than 1,000 keys is too many, a list of more items is n
   t.equal(isTooComplex(Buffer.from(`{"a": {}, ${keys(1_001)}}`), 10_000), true)
   t.equal(isTooComplex(Buffer.from(`[{${keys(900)}}, {${keys(900)}}]`), 10_000), false)
   t.equal(isTooComplex(Buffer.from(`[${'1,'.repeat(5_000)}1]`), 10_000), false)
+})
+
+t.test('of large bodies that arrive together each round of the event loop reads one', async t => {
+  const app = Fastify()
+  t.teardown(() => app.close())
+  acceptJson(app)
+  let [round, isOver] = [0, false]
+  const count = (): void => {
+    round++
+    if (!isOver) setImmediate(count)
+  }
+  app.post('/', async () => ({ round }))
+  const url = await app.listen({ host: '127.0.0.1', port: 0 })
+  const headers = { 'content-type': 'application/json' }
+  const post = (body: string): Promise<Response> => fetch(url, { method: 'POST', headers, body })
+  const roundOf = async (body: string): Promise<number> => (await (await post(body)).json()).round
+  const large = JSON.stringify(['x'.repeat(20_000)])
+  // Opens the connections.
+  await Promise.all(Array.from({ length: 8 }, () => roundOf(large)))
+  setImmediate(count)
+  t.teardown(() => (isOver = true))
+  const rounds = await Promise.all(Array.from({ length: 8 }, () => roundOf(large)))
+  t.equal(new Set(rounds).size, 8)
+  t.equal((await post('['.repeat(20_000))).status, 400)
 })

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { createSlices } from '../slices.ts'
 import { httpError } from './errors.ts'
 import { jsonErrorPosition } from './json-position.ts'
 
@@ -60,27 +61,39 @@ export const isTooComplex = (bytes: Buffer, most: number): boolean => {
 export const isCostlyJson = (bytes: Buffer, most: number): boolean =>
   bytes.length > largeBytes && isTooComplex(bytes, most)
 
-/** Makes the routes of `app` accept JSON bodies and no other. */
+/** Up to this size reading and checking a body takes a millisecond or two. */
+const smallBytes = 16_384
+const nextSlice = createSlices()
+
+type Done = (error: Error | null, body?: unknown) => void
+
+/** Makes the routes of `app` accept JSON bodies and no other. Of larger ones each round of the event loop reads and checks one. */
 export const acceptJson = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
-    request.rawBody = bytes as Buffer
-    // Portals send the JSON content type on every request, even without a body.
-    if (bytes.length === 0) return done(null, undefined)
-    if ((request.headers['content-encoding'] ?? 'identity') !== 'identity')
-      return done(httpError('unsupported_media_type', 'Send the body without content-encoding.'))
-    // The getter routeOptions costs more than parsing a small body.
-    const limit = bytes.length > largeBytes ? request.routeOptions.bodyLimit : undefined
-    const most = Math.max(manyValues, Math.floor((limit ?? 0) / 25))
-    if (isCostlyJson(bytes as Buffer, most))
-      return done(
-        httpError(
-          'payload_too_large',
-          `The body has more than ${most} values, ${mostLevels} levels, or ${mostKeys} keys in an object. Send it in smaller parts.`,
-        ),
-      )
-    const parsed = parseJson(bytes as Buffer)
-    if (parsed.kind === 'json') done(null, parsed.value)
-    else done(httpError('malformed_request', parsed.message))
+  app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
+    const bytes = body as Buffer
+    request.rawBody = bytes
+    if (bytes.length <= smallBytes) parseBody(request, bytes, done)
+    else void nextSlice().then(() => parseBody(request, bytes, done))
   })
+}
+
+const parseBody = (request: FastifyRequest, bytes: Buffer, done: Done): void => {
+  // Portals send the JSON content type on every request, even without a body.
+  if (bytes.length === 0) return done(null, undefined)
+  if ((request.headers['content-encoding'] ?? 'identity') !== 'identity')
+    return done(httpError('unsupported_media_type', 'Send the body without content-encoding.'))
+  // The getter routeOptions costs more than parsing a small body.
+  const limit = bytes.length > largeBytes ? request.routeOptions.bodyLimit : undefined
+  const most = Math.max(manyValues, Math.floor((limit ?? 0) / 25))
+  if (isCostlyJson(bytes, most))
+    return done(
+      httpError(
+        'payload_too_large',
+        `The body has more than ${most} values, ${mostLevels} levels, or ${mostKeys} keys in an object. Send it in smaller parts.`,
+      ),
+    )
+  const parsed = parseJson(bytes)
+  if (parsed.kind === 'json') done(null, parsed.value)
+  else done(httpError('malformed_request', parsed.message))
 }

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { createSlices } from '../catalogue/slices.ts'
+import { createSlices } from './slices.ts'
 
 t.test('of many at work one has a slice in each round of the event loop, one after another', async t => {
   const nextSlice = createSlices()
