@@ -56,7 +56,8 @@ t.test('of large bodies that arrive together each round of the event loop reads 
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   const headers = { 'content-type': 'application/json' }
   const post = (body: string): Promise<Response> => fetch(url, { method: 'POST', headers, body })
-  const roundOf = async (body: string): Promise<number> => (await (await post(body)).json()).round
+  const roundOf = async (body: string): Promise<number> =>
+    ((await (await post(body)).json()) as { round: number }).round
   const large = JSON.stringify(['x'.repeat(20_000)])
   // Opens the connections.
   await Promise.all(Array.from({ length: 8 }, () => roundOf(large)))
