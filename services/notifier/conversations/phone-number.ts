@@ -14,6 +14,15 @@ export const normalisePhone = (text: string, country: string): string | undefine
   return international?.isPossible() ? international.number.slice(1) : undefined
 }
 
+/** `normalisePhone` for many messages of a tenant, of which each text is parsed once: parsing is slow. */
+export const rememberPhones = (country: string): ((text: string) => string | undefined) => {
+  const known = new Map<string, string | undefined>()
+  return text => {
+    if (!known.has(text)) known.set(text, normalisePhone(text, country))
+    return known.get(text)
+  }
+}
+
 /**
  * Numbers that the messaging API spells in two ways: with Mexico's old mobile 1, without Brazil's ninth digit
  * (docs/messaging-api.md#recipient). `name` is how we name the person.

@@ -1,7 +1,6 @@
 import { isStatusEvent, type OrderEvent, type OrderEvents } from '@courier/shared/contract/order-events.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import { normalisePhone } from '../conversations/phone-number.ts'
 import { findPressedNumbers } from '../customer-actions/queries.ts'
 import type { EventError, Tx } from '../database/tables.ts'
 import { readContext } from '../messages/accept.ts'
@@ -152,7 +151,7 @@ const judge = (request: MessageRequest, context: SendingContext, pausedReason: s
   const channel = chooseChannel(request.channel, context.channels)
   if (!channel)
     return error(request.channel ? `There is no channel ${request.channel}.` : 'There is no default channel.')
-  const recipient = normalisePhone(request.to, context.country)
+  const recipient = context.recipientOf(request.to)
   if (recipient === undefined) return error("The customer's phone is no phone number.")
   const message = {
     phoneNumberId: channel.phoneNumberId,

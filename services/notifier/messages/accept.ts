@@ -5,7 +5,7 @@ import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/postgr
 import type pg from 'pg'
 import { findSendingChannels } from '../channels/queries.ts'
 import type { Conversation } from '../conversations/conversation.ts'
-import { normalisePhone } from '../conversations/phone-number.ts'
+import { rememberPhones } from '../conversations/phone-number.ts'
 import { findSettings, lockConversations } from '../conversations/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
@@ -99,6 +99,7 @@ export const readContext = async (
   findConversations = lockConversations,
 ): Promise<SendingContext> => {
   const { country, opt_out_exempt, send_between, time_zone, now } = await findSettings(tx, tenant)
+  const recipientOf = rememberPhones(country)
   const channels = await findSendingChannels(tx, tenant)
   const ofChannel = Map.groupBy(requests, ({ channel }) => chooseChannel(channel, channels))
   const conversations = new Map<string, Map<string, Conversation>>()
@@ -107,7 +108,7 @@ export const readContext = async (
   const sorted = [...ofChannel].sort(([a], [b]) => ((a?.phoneNumberId ?? '') < (b?.phoneNumberId ?? '') ? -1 : 1))
   for (const [channel, messages] of sorted) {
     if (!channel) continue
-    const recipients = messages.flatMap(({ to }) => normalisePhone(to, country) ?? [])
+    const recipients = messages.flatMap(({ to }) => recipientOf(to) ?? [])
     const { phoneNumberId, wabaId } = channel
     conversations.set(phoneNumberId, await findConversations(tx, tenant, phoneNumberId, [...new Set(recipients)]))
     const names = [...new Set(messages.flatMap(({ template }) => (isPlain(template) ? [] : template.name)))]
@@ -117,7 +118,7 @@ export const readContext = async (
     now,
     hours: send_between && time_zone ? { between: send_between, timeZone: time_zone } : undefined,
     nextAllowed: rememberAllowed(),
-    country,
+    recipientOf,
     channels,
     conversation: ({ phoneNumberId }, recipient) => conversations.get(phoneNumberId)?.get(recipient),
     catalogued: ({ phoneNumberId }, { name, language }) =>

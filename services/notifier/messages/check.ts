@@ -2,7 +2,6 @@ import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import { badText, isBadText, required } from '@courier/shared/http/field-errors.ts'
 import type { SendingChannel } from '../channels/queries.ts'
 import { type Conversation, isOpen } from '../conversations/conversation.ts'
-import { normalisePhone } from '../conversations/phone-number.ts'
 import { tokenPrefix } from '../customer-actions/button-token.ts'
 import {
   type Content,
@@ -23,7 +22,8 @@ export interface SendingContext {
   /** The tenant's. */
   readonly hours: Hours | undefined
   readonly nextAllowed: typeof nextAllowed
-  readonly country: string
+  /** E.164 digits without the plus; undefined when the text is no phone number. */
+  readonly recipientOf: (to: string) => string | undefined
   readonly channels: readonly SendingChannel[]
   /** The errors of a template and its parameters by the account's catalogue; paths begin with `template`. */
   readonly templateErrors: (channel: SendingChannel, template: MessageTemplate) => FieldErrors
@@ -60,7 +60,7 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   const channel = chooseChannel(request.channel, context.channels)
   if (!channel)
     errors.channel = [request.channel ? 'The selected channel is invalid.' : 'Name a channel: there is no default one.']
-  const recipient = normalisePhone(request.to, context.country)
+  const recipient = context.recipientOf(request.to)
   if (recipient === undefined) errors.to = ['The to field must be a phone number, such as +94770000101.']
   checkTexts(request, errors)
   if (request.missing) errors.template = [request.missing]

@@ -2,7 +2,7 @@ import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import type { ChannelRow, SendingChannel } from '../channels/queries.ts'
 import { pauseOf } from '../channels/view.ts'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
-import { countryOf, normalisePhone } from '../conversations/phone-number.ts'
+import { countryOf } from '../conversations/phone-number.ts'
 import { priceOf, type TenantTariffs } from '../costs/price.ts'
 import { type CheckedMessage, categoryOf, chooseChannel, exempts, type SendingContext } from '../messages/check.ts'
 import { putOffUntil, waitsFor } from '../messages/hours.ts'
@@ -34,7 +34,7 @@ export const preflightOf = (examined: Examined, context: PreflightContext): Pref
   const { body, request, checked, errors } = examined
   const template = request && !isPlain(request.template) ? request.template : body.template
   const channel = chooseChannel(body.channel, context.channels)
-  const recipient = request && normalisePhone(request.to, context.country)
+  const recipient = request && context.recipientOf(request.to)
   const row = channel && context.rows.get(channel.phoneNumberId)
   const known = channel && context.catalogued(channel, template)
   const conversation = channel && recipient ? context.conversation(channel, recipient) : undefined
