@@ -114,6 +114,8 @@ t.test('of many requests of a merchant at once some are asked to come back', asy
   const places = Array.from({ length: 1000 }, (_, n) => ({ text: `${n} Temple Road, Dehivala` }))
   const responses = await Promise.all(Array.from({ length: 20 }, () => resolve(places)))
   const refused = responses.filter(({ status }) => status === 503)
-  t.equal(refused.length, 20 - 1 - 10)
+  // One at work and ten that wait; the first may be done before the last is read.
+  t.ok(refused.length > 0 && refused.length <= 20 - 1 - 10, String(refused.length))
+  t.equal(responses.filter(({ status }) => status === 200).length, 20 - refused.length)
   for (const { body, headers } of refused) t.match([body.code, headers['retry-after']], ['unavailable', '2'])
 })
