@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
-import { median, percentile, rounded } from '../bench/figures.ts'
+import { percentile, rounded } from '../bench/figures.ts'
 import type { Operation } from './document.ts'
 import type { TrustOptions } from './promise.ts'
 import type { Request, Target } from './targets.ts'
@@ -10,8 +10,6 @@ import type { Request, Target } from './targets.ts'
 export const maxRatio = 2
 /** A p99 so little above is the machine, on which the clients run too. */
 export const slackMs = 50
-/** So many milliseconds are between two requests of a costly client, and so many times what one takes alone. */
-const [paceMs, paceRatio] = [50, 10]
 /** A slow socket is closed within so many seconds. */
 export const maxOpenSeconds = 6
 /** Beside other tests the client, too, waits for its turn. */
@@ -26,13 +24,6 @@ const p99Of = async ({ send, rivals }: Target, seconds: number): Promise<number>
   }
   await Promise.all(Array.from({ length: 4 }, work))
   return percentile(durations, 0.99)
-}
-
-/** Milliseconds between two such requests of a client. */
-const paceOf = async ({ send }: Target, input: Request): Promise<number> => {
-  const durations: number[] = []
-  for (let turn = 0; turn < 3; turn++) durations.push((await send(input)).ms)
-  return Math.max(paceMs, paceRatio * median(durations))
 }
 
 /** Sends its head, or its body, a byte each half second. Resolves to the seconds until the service closed it. */
@@ -56,14 +47,12 @@ const sendSlowly = async (
 }
 
 /**
- * Requires that another tenant's requests are as fast as before beside clients that each send what cost most, for a tenth of
- * the time and twenty times a second at most, and then beside slow sockets, and that these are closed in time. Returns what was measured.
+ * Requires that another tenant's requests are as fast as before beside clients that each send what cost most, twenty times a
+ * second at most, and then beside slow sockets, and that these are closed in time. Returns what was measured.
  */
 export const goOnBeside = async (target: Target, costly: readonly Request[], { short, broken }: TrustOptions) => {
   const [seconds, sockets] = short ? [0.5, 50] : [6, 500]
   const bulk = target.operations.find(({ id, needsToken }) => needsToken && /^POST .*\/bulk$/.test(id)) as Operation
-  const paces: number[] = []
-  for (const input of costly) paces.push(await paceOf(target, input))
   await p99Of(target, seconds / 4)
   const quietMs = await p99Of(target, seconds)
   const compare = async (beside: string): Promise<string> => {
@@ -74,8 +63,8 @@ export const goOnBeside = async (target: Target, costly: readonly Request[], { s
     return `${rounded(quietMs, 1)} -> ${rounded(ms, 1)}`
   }
   let isOver = false
-  const clients = costly.map(async (input, index) => {
-    while (!isOver) await Promise.all([target.send(input), delay(paces[index])])
+  const clients = costly.map(async input => {
+    while (!isOver) await Promise.all([target.send(input), delay(50)])
   })
   const besideClients = await compare('costly requests')
   isOver = true
