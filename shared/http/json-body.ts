@@ -67,7 +67,7 @@ const nextSlice = createSlices()
 
 type Done = (error: Error | null, body?: unknown) => void
 
-/** Makes the routes of `app` accept JSON bodies and no other. Of larger ones each round of the event loop reads and checks one. */
+/** Makes the routes of `app` accept JSON bodies and no other. Of those above `smallBytes` one is read and checked in each round of the event loop. */
 export const acceptJson = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body, done) => {
