@@ -1,13 +1,25 @@
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** A TCP port of loopback that is free at the moment. */
+/** Below those that Linux and macOS give to outgoing connections, so that none takes it before the server listens, or between two starts. */
+const [firstPort, endPort] = [12_000, 32_768]
+
+/** A TCP port of loopback on which nothing listens, at random. */
 export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  return port
+  for (let tries = 0; tries < 100; tries++) {
+    const port = randomInt(firstPort, endPort)
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!isFree) continue
+    server.close()
+    await once(server, 'close')
+    return port
+  }
+  throw new Error(`No free port was found between ${firstPort} and ${endPort}.`)
 }
 
 /** Throws an Error that names `setting` when the port is not available. */
