@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { collectDefaultMetrics, Histogram, type Registry } from 'prom-client'
 import { readTraceparent, type Span, type Tracer, traceIdOf } from '../traces.ts'
@@ -61,6 +62,7 @@ const Metrics = {
 /** Serves `registry` at /metrics, with the metrics of the process. */
 export const serveMetrics = (app: FastifyInstance, registry: Registry): void => {
   collectDefaultMetrics({ register: registry })
+  const collect = inTurn(() => registry.metrics())
   app.get(
     '/metrics',
     {
@@ -73,7 +75,27 @@ export const serveMetrics = (app: FastifyInstance, registry: Registry): void => 
     },
     async (_request, reply) => {
       reply.type(registry.contentType)
-      return registry.metrics()
+      return collect()
     },
   )
+}
+
+/** Collecting takes some milliseconds of the event loop: this pause keeps most of it for other requests, however many ask. */
+const pauseMs = 100
+
+/** One run at a time. Calls during it and the pause behind it share the next, which knows all that happened before them. */
+const inTurn = <Value>(run: () => Promise<Value>): (() => Promise<Value>) => {
+  let last: Promise<unknown> = Promise.resolve()
+  let next: Promise<Value> | undefined
+  const begin = (): Promise<Value> => {
+    next = undefined
+    const running = run()
+    const pause = () => delay(pauseMs)
+    last = running.then(pause, pause)
+    return running
+  }
+  return () => {
+    next ??= last.then(begin)
+    return next
+  }
 }
