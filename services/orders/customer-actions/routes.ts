@@ -12,6 +12,7 @@ import { isLost } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import type pg from 'pg'
+import { createBulkheads, refuseBusy } from '../access/bulkheads.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import { readVersion } from '../catalogue/queries.ts'
 import { act, type Result } from './act.ts'
@@ -28,9 +29,14 @@ export interface CustomerActionsOptions {
 /** An action with every character of an address escaped has less than 4 KiB. */
 const maxBodyBytes = 524_288
 
+/** Of one tenant. Each holds a connection to Postgres for up to 50 transactions: the others are for merchants and staff. */
+const [maxLists, maxWaiting] = [2, 100]
+const tooMany = 'Too many lists of actions wait. Repeat the request: what is done already is not done again.'
+
 /** What customers asked for by a button, from the notifier. */
 export const customerActions: FastifyPluginAsyncTypebox<CustomerActionsOptions> = async (app, options) => {
   const { pool, serviceToken } = options
+  const inTurn = createBulkheads({ tenant: maxLists }, maxWaiting)
   acceptJson(app)
   app.addHook('onRequest', requireService(serviceToken))
   app.post(
@@ -54,11 +60,23 @@ export const customerActions: FastifyPluginAsyncTypebox<CustomerActionsOptions> 
       refuseBadIds(actions)
       if (!isTenantId.test(tenant) || (await readVersion(pool, tenant)) === undefined)
         throw httpError('unknown_tenant', 'The tenant is unknown: its file has not been applied.')
-      const data: Result[] = []
-      for (const action of actions) data.push(await actOn(options, request, tenant, action))
+      const data = await inTurn({ tenant }, () => actOnAll(options, request, tenant, actions)).catch(
+        refuseBusy(tooMany),
+      )
       return { data }
     },
   )
+}
+
+const actOnAll = async (
+  options: CustomerActionsOptions,
+  request: FastifyRequest,
+  tenant: string,
+  actions: readonly CustomerAction[],
+): Promise<Result[]> => {
+  const data: Result[] = []
+  for (const action of actions) data.push(await actOn(options, request, tenant, action))
+  return data
 }
 
 const actOn = async (

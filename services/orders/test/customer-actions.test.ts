@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { immediateActions } from '@courier/shared/contract/customer-actions.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
@@ -91,6 +92,22 @@ t.test('of 20 deliveries of an action at once one acts', async t => {
   t.equal((await outboxOf('DM00000015')).length, 2)
   t.equal((await get('/order/DM00000015')).body.data.edits.length, 1)
   t.equal((await staffGet('/order/requests?waybill_number=DM00000015')).body.data.length, 1)
+})
+
+t.test('of six lists at once two are worked on, and each is done', async t => {
+  const waybill = 'DM00000023'
+  await make([waybill])
+  const waiting = () =>
+    rows(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+  const { posted, most } = await inTenant(pool, 'demo', async tx => {
+    await tx.client.query('select from orders where waybill_number = $1 for update', [waybill])
+    const posted = Array.from({ length: 6 }, () => act(action(waybill, 'call_me')))
+    await waitUntil('two wait for the order', async () => (await waiting()).length >= 2)
+    await delay(100)
+    return { posted, most: (await waiting()).length }
+  })
+  t.equal(most, 2)
+  t.match(await Promise.all(posted), Array(6).fill([{ outcome: 'requested' }]))
 })
 
 t.test('different actions of many customers at once end each order in one way', async t => {
