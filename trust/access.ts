@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Operation } from './document.ts'
 import { requestOf, rightBodies } from './inputs.ts'
 import type { Broken, TrustPromise } from './promise.ts'
+import type { Headers } from './sender.ts'
 import { changedTables, printOf } from './table-prints.ts'
-import { bearer, endsToken, type Headers, isInternal, isOfStaff, startTargets, type Target } from './targets.ts'
+import { bearer, endsToken, isInternal, isOfStaff, startTargets, type Target } from './targets.ts'
 
 /** Every operation that takes no token, with its reason. One that is not here fails. */
 const open: Readonly<Record<string, string>> = {

@@ -1,10 +1,12 @@
 import { once } from 'node:events'
 import { connect } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Worker } from 'node:worker_threads'
 import { percentile, rounded } from '../bench/figures.ts'
 import type { Operation } from './document.ts'
 import type { TrustOptions } from './promise.ts'
-import type { Request, Target } from './targets.ts'
+import type { Request } from './sender.ts'
+import type { Target } from './targets.ts'
 
 /** Of the p99 of another tenant's requests beside these clients to that without them. */
 export const maxRatio = 2
@@ -62,13 +64,12 @@ export const goOnBeside = async (target: Target, costly: readonly Request[], { s
     broken.require(short || isCalm, `${target.name}: p99 of others ${ms} ms beside ${beside}, ${quietMs} ms before`)
     return `${rounded(quietMs, 1)} -> ${rounded(ms, 1)}`
   }
-  let isOver = false
-  const clients = costly.map(async input => {
-    while (!isOver) await Promise.all([target.send(input), delay(50)])
-  })
+  const clients = new Worker(new URL('costly-clients.ts', import.meta.url), { workerData: { url: target.url, costly } })
+  let responses = 0
+  clients.on('message', () => responses++)
+  await once(clients, 'message')
   const besideClients = await compare('costly requests')
-  isOver = true
-  await Promise.all(clients)
+  await clients.terminate()
   const slow = Array.from({ length: sockets }, (_, n) => sendSlowly(target, bulk, n % 2 ? 'head' : 'body'))
   const besideSockets = await compare('slow sockets')
   const openSeconds = Math.max(...(await Promise.all(slow)))
@@ -76,6 +77,7 @@ export const goOnBeside = async (target: Target, costly: readonly Request[], { s
   broken.require(openSeconds <= limit, `${target.name}: a slow socket was closed after ${openSeconds} s`)
   return {
     [`p99 ms of another tenant at ${target.name}`]: besideClients,
+    [`costly requests of ${target.name} per s`]: rounded(responses / seconds),
     [`p99 ms beside slow sockets of ${target.name}`]: besideSockets,
     [`slow sockets of ${target.name} closed within s`]: rounded(openSeconds, 1),
   }

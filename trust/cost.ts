@@ -5,7 +5,8 @@ import type { Operation } from './document.ts'
 import { rightBodies } from './inputs.ts'
 import { type Place, placesOf, sizeOf } from './places.ts'
 import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
-import { type Request, startTargets, type Target } from './targets.ts'
+import type { Request } from './sender.ts'
+import { startTargets, type Target } from './targets.ts'
 
 /** For how much longer an input may block the event loop than harmless text of as many bytes. */
 const maxMs = 50

@@ -4,7 +4,8 @@ import fc from 'fast-check'
 import { isPlainRefusal, type Operation } from './document.ts'
 import { mix } from './odd-values.ts'
 import type { Broken } from './promise.ts'
-import type { Headers, Target } from './targets.ts'
+import type { Headers } from './sender.ts'
+import type { Target } from './targets.ts'
 
 interface RawRequest {
   method: string

@@ -3,7 +3,7 @@ import type { JsonSchema, Operation } from './document.ts'
 import { hints } from './hints.ts'
 import { anyText, anyValue, mix, oddBodies } from './odd-values.ts'
 import { seed } from './promise.ts'
-import type { Headers, Request } from './targets.ts'
+import type { Headers, Request } from './sender.ts'
 
 export interface Client {
   readonly headers: Headers

@@ -2,7 +2,7 @@ import { type Attack, documentAttacks, queryAttacks, textAttacks } from './attac
 import type { JsonSchema, Operation } from './document.ts'
 import { hints } from './hints.ts'
 import { type Client, type Given, requestOf } from './inputs.ts'
-import type { Request } from './targets.ts'
+import type { Request } from './sender.ts'
 
 /** Where text of a client goes. */
 export interface Place {

@@ -3,7 +3,7 @@ import type { Operation, Parameter } from './document.ts'
 import { hints } from './hints.ts'
 import { bodies, requestOf, validFor } from './inputs.ts'
 import { anyText, mix } from './odd-values.ts'
-import type { Headers, Request } from './targets.ts'
+import type { Headers, Request } from './sender.ts'
 
 export interface DrawnRequest extends Request {
   /** A path parameter is odd: the path may name nothing at all. */

@@ -1,4 +1,3 @@
-import { Agent, request } from 'node:http'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import * as notifierTokens from '../services/notifier/access/token-commands.ts'
@@ -8,8 +7,9 @@ import { applyTenant } from '../services/orders/provisioning/apply.ts'
 import { batch, order, tenantFile } from '../services/orders/test/tenant.ts'
 import { eventually } from '../test/courier.ts'
 import { type Courier, countByStatus, measure, startCourier, withProbe } from './courier.ts'
-import { type OpenApi, type Operation, operationsOf, type Response } from './document.ts'
+import { type OpenApi, type Operation, operationsOf } from './document.ts'
 import type { TrustOptions } from './promise.ts'
+import { createSender, type Headers, type Request, type Send } from './sender.ts'
 
 export const appSecret = 'trust-app-secret'
 export const verifyToken = 'trust-verify-token'
@@ -20,16 +20,6 @@ export const channelPath = `/api/channels/${phoneNumberId}`
 export const channelOfDemo = {
   ...{ name: 'Demo', plan: 'paid', default: true, access_token: 'demo-access-token', waba_id: '102290129340398' },
   ...{ app_secret: appSecret, verify_token: verifyToken },
-}
-
-export type Headers = Readonly<Record<string, string>>
-
-/** A request as it is sent. */
-export interface Request {
-  readonly method: string
-  readonly path: string
-  readonly headers: Headers
-  readonly body?: string | Buffer | undefined
 }
 
 /** A service as a process, with its document and the tenants demo and rival. */
@@ -45,7 +35,7 @@ export interface Target {
   readonly marks: readonly string[]
   /** A light request of another tenant. */
   readonly rivals: Request
-  readonly send: (request: Request) => Promise<Response>
+  readonly send: Send
   /** Milliseconds for which the event loop was blocked since the last time; no more than the thread computed. */
   readonly blockedMs: () => Promise<number>
   readonly rows: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
@@ -63,25 +53,6 @@ export const isInternal = ({ path }: Pick<Operation, 'path'>): boolean => path.s
 export const isOfStaff = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/api/staff')
 /** Which operations end the token that they are requested with. */
 export const endsToken = ({ path }: Pick<Operation, 'path'>): boolean => path.endsWith('/logout')
-
-const createSender = (url: string): Target['send'] => {
-  const agent = new Agent({ keepAlive: true })
-  return ({ method, path, headers, body }) =>
-    new Promise(resolve => {
-      const started = performance.now()
-      let text = ''
-      const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
-      // The path as it is: a URL would resolve its `%2e%2e`.
-      const sent = request(url, { path, method, agent, headers: { ...headers, ...length } }, response => {
-        const { statusCode: status = 0, headers } = response
-        response.setEncoding('utf8').on('data', part => (text += part))
-        response.on('close', () => resolve({ status, headers, text, ms: performance.now() - started }))
-      })
-      const fail = () => resolve({ status: 0, headers: {}, text, ms: performance.now() - started })
-      sent.setTimeout(60_000, () => sent.destroy()).on('error', fail)
-      sent.end(body)
-    })
-}
 
 const describe = async (t: TrustOptions, courier: Courier, name: Target['name']) => {
   const service = courier[name]

@@ -1,0 +1,34 @@
+import { Agent, request } from 'node:http'
+import type { Response } from './document.ts'
+
+export type Headers = Readonly<Record<string, string>>
+
+/** A request as it is sent. */
+export interface Request {
+  readonly method: string
+  readonly path: string
+  readonly headers: Headers
+  readonly body?: string | Buffer | undefined
+}
+
+export type Send = (request: Request) => Promise<Response>
+
+/** Sends requests to a server, as many at once as are asked for. */
+export const createSender = (url: string): Send => {
+  const agent = new Agent({ keepAlive: true })
+  return ({ method, path, headers, body }) =>
+    new Promise(resolve => {
+      const started = performance.now()
+      let text = ''
+      const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
+      // The path as it is: a URL would resolve its `%2e%2e`.
+      const sent = request(url, { path, method, agent, headers: { ...headers, ...length } }, response => {
+        const { statusCode: status = 0, headers } = response
+        response.setEncoding('utf8').on('data', part => (text += part))
+        response.on('close', () => resolve({ status, headers, text, ms: performance.now() - started }))
+      })
+      const fail = () => resolve({ status: 0, headers: {}, text, ms: performance.now() - started })
+      sent.setTimeout(60_000, () => sent.destroy()).on('error', fail)
+      sent.end(body)
+    })
+}
