@@ -80,17 +80,17 @@ export const serveMetrics = (app: FastifyInstance, registry: Registry): void => 
   )
 }
 
-/** Collecting takes some milliseconds of the event loop: this pause keeps most of it for other requests, however many ask. */
+/** Collecting takes some milliseconds of the event loop: a pause keeps most of it for other requests, however many ask. */
 const pauseMs = 100
 
-/** One run at a time. Calls during it and the pause behind it share the next, which knows all that happened before them. */
+/** One run at a time. Calls during it share the next, which comes after a pause and knows all that happened before them. */
 const inTurn = <Value>(run: () => Promise<Value>): (() => Promise<Value>) => {
   let last: Promise<unknown> = Promise.resolve()
   let next: Promise<Value> | undefined
   const begin = (): Promise<Value> => {
     next = undefined
     const running = run()
-    const pause = () => delay(pauseMs)
+    const pause = () => next && delay(pauseMs)
     last = running.then(pause, pause)
     return running
   }

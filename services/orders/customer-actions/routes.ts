@@ -30,7 +30,7 @@ export interface CustomerActionsOptions {
 const maxBodyBytes = 524_288
 
 /** Of one tenant. Each holds a connection to Postgres for up to 50 transactions: the others are for merchants and staff. */
-const [maxLists, maxWaiting] = [2, 100]
+const [maxLists, maxWaiting] = [1, 100]
 const tooMany = 'Too many lists of actions wait. Repeat the request: what is done already is not done again.'
 
 /** What customers asked for by a button, from the notifier. */
