@@ -29,14 +29,14 @@ export interface CustomerActionsOptions {
 /** An action with every character of an address escaped has less than 4 KiB. */
 const maxBodyBytes = 524_288
 
-/** Of one tenant. Each holds a connection to Postgres for up to 50 transactions: the others are for merchants and staff. */
-const [maxLists, maxWaiting] = [1, 100]
+/** Of one tenant: one after another holds a connection to Postgres. The other connections are for merchants and staff. */
+const maxWaiting = 100
 const tooMany = 'Too many lists of actions wait. Repeat the request: what is done already is not done again.'
 
 /** What customers asked for by a button, from the notifier. */
 export const customerActions: FastifyPluginAsyncTypebox<CustomerActionsOptions> = async (app, options) => {
   const { pool, serviceToken } = options
-  const inTurn = createBulkheads({ tenant: maxLists }, maxWaiting)
+  const inTurn = createBulkheads({ tenant: 1 }, maxWaiting)
   acceptJson(app)
   app.addHook('onRequest', requireService(serviceToken))
   app.post(
