@@ -91,7 +91,7 @@ export const createServer = async (options: ServerOptions) => {
     keepAliveTimeout: 5_000,
     // Together these three disconnect a client that sends its head or body too slowly.
     requestTimeout: 5_000,
-    http: { headersTimeout: 3_000, connectionsCheckingInterval: 500 },
+    http: { headersTimeout: 3_000, connectionsCheckingInterval: 250 },
     // Requests that still arrive on open connections while closing are served, with connection: close.
     return503OnClosing: false,
     routerOptions,
