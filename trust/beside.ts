@@ -67,7 +67,7 @@ export const goOnBeside = async (target: Target, costly: readonly Request[], { s
   const clients = new Worker(new URL('costly-clients.ts', import.meta.url), { workerData: { url: target.url, costly } })
   let responses = 0
   clients.on('message', () => responses++)
-  await once(clients, 'message')
+  await once(clients, 'message', { signal: AbortSignal.timeout(60_000) })
   const besideClients = await compare('costly requests')
   await clients.terminate()
   const slow = Array.from({ length: sockets }, (_, n) => sendSlowly(target, bulk, n % 2 ? 'head' : 'body'))
