@@ -1,5 +1,5 @@
-import { httpError } from '@courier/shared/http/errors.ts'
 import { type BulkheadPolicy, BulkheadRejectedError, bulkhead } from 'cockatiel'
+import { httpError } from './errors.ts'
 
 type Task<Result> = () => Promise<Result>
 
