@@ -27,7 +27,7 @@ const outOfQueue = messageStatuses.filter(status => !(inQueue as readonly string
 /** A page of a filter without an index of its own looks at so many messages at most: as many as are read in a tenth of a second. */
 const maxLookedAt = 100_000
 
-const hasNoIndex = ({ id, to, waybill_number, template, channel, status }: MessageFilter): boolean =>
+export const hasNoIndex = ({ id, to, waybill_number, template, channel, status }: MessageFilter): boolean =>
   (id ?? to ?? waybill_number) === undefined &&
   (template !== undefined || channel !== undefined || status === 'accepted' || status === 'sent')
 

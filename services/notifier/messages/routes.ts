@@ -1,3 +1,4 @@
+import { createBulkheads, refuseBusy } from '@courier/shared/http/bulkheads.ts'
 import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
 import { ErrorList } from '@courier/shared/http/field-errors.ts'
 import { IdempotentHeaders, idempotencyKeyOf, keyRefused, markReplayed } from '@courier/shared/http/idempotency.ts'
@@ -15,8 +16,8 @@ import { maxMessageBytes } from '../messaging-api/message-template.ts'
 import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
 import { acceptBodies } from './about-waybill.ts'
 import type { PathOf } from './accept.ts'
-import { MessagesQuery, messageId } from './filters.ts'
-import { cancelMessage, findMessage, findTimelines, listMessages, resendMessage } from './queries.ts'
+import { type MessageFilter, MessagesQuery, messageId } from './filters.ts'
+import { cancelMessage, findMessage, findTimelines, hasNoIndex, listMessages, resendMessage } from './queries.ts'
 import { messagesReader, type ReadMessages } from './read-messages.ts'
 import { Accepted, MessageBodies, MessageBody } from './schema.ts'
 import { exampleMessage, Message, messageView, Page } from './view.ts'
@@ -60,6 +61,10 @@ const AllAccepted = Type.Object(
     examples: [{ message: '1 messages are queued.', data: [exampleAccepted] }],
   },
 )
+
+/** Lists of one tenant by a filter without an index. */
+const maxWaiting = 20
+const busy = 'Too many lists by such a filter are waiting. Repeat the request, or add a date.'
 
 /** The staff portal's routes for messages. */
 export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, options) => {
@@ -110,6 +115,8 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
   )
 
   const readMessages = messagesReader(maxMessages)
+  // Such a list reads many rows: one of a tenant at a time leaves the cores to others.
+  const inTurn = createBulkheads({ tenant: 1 }, maxWaiting)
 
   app.post(
     '/api/messages/bulk',
@@ -151,20 +158,9 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
     },
     async request => {
       const { tenant } = request.staff
-      const { limit = '50', cursor } = request.query
       const wanted = MessagesQuery.read(request.query)
-      return inTenant(pool, tenant, async (tx: Tx) => {
-        const recipient = wanted.to && normalisePhone(wanted.to, await findCountry(tx, tenant))
-        if (wanted.to && !recipient)
-          throw invalid({ [MessagesQuery.fieldOf(request.query, 'to')]: ['The to field must be a phone number.'] })
-        const { rows, next } = await listMessages(tx, tenant, { ...wanted, to: recipient }, cursor, Number(limit))
-        const ids = rows.map(row => row.message_id)
-        const [timelines, costs] = await Promise.all([findTimelines(tx, tenant, ids), findCosts(tx, tenant, ids)])
-        return {
-          data: rows.map(row => messageView(row, timelines.get(row.message_id), costs.get(row.message_id))),
-          next_cursor: next,
-        }
-      })
+      const list = () => inTenant(pool, tenant, (tx: Tx) => readPage(tx, tenant, wanted, request.query))
+      return hasNoIndex(wanted) ? inTurn({ tenant }, list).catch(refuseBusy(busy)) : list()
     },
   )
 
@@ -210,6 +206,25 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
       return resent
     },
   )
+}
+
+const readPage = async (
+  tx: Tx,
+  tenant: string,
+  wanted: MessageFilter,
+  query: Static<typeof MessagesQuery.schema>,
+): Promise<Static<typeof Page>> => {
+  const { limit = '50', cursor } = query
+  const to = wanted.to && normalisePhone(wanted.to, await findCountry(tx, tenant))
+  if (wanted.to && !to)
+    throw invalid({ [MessagesQuery.fieldOf(query, 'to')]: ['The to field must be a phone number.'] })
+  const { rows, next } = await listMessages(tx, tenant, { ...wanted, to }, cursor, Number(limit))
+  const ids = rows.map(row => row.message_id)
+  const [timelines, costs] = await Promise.all([findTimelines(tx, tenant, ids), findCosts(tx, tenant, ids)])
+  return {
+    data: rows.map(row => messageView(row, timelines.get(row.message_id), costs.get(row.message_id))),
+    next_cursor: next,
+  }
 }
 
 /** Also in the transaction of a change, so that nothing can fail after its commit. */

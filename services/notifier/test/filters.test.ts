@@ -1,9 +1,10 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import type { Tx } from '../database/tables.ts'
 import type { MessageFilter } from '../messages/filters.ts'
 import { listMessages } from '../messages/queries.ts'
-import { messageTo, phoneNumberId } from './fixture.ts'
+import { messageTo, phoneNumberId, until } from './fixture.ts'
 import { build } from './portal.ts'
 
 const { call, pool, rows } = await build(t)
@@ -33,6 +34,20 @@ t.test('a page of a filter without an index ends after the messages that it may 
   t.strictSame(await read({ channel: phoneNumberId }, undefined, 1), [[second], second])
   t.strictSame(await read({ waybill_number: 'DM00000001' }), [[first], null], 'others look at all')
   t.strictSame(ids, [second, first])
+})
+
+t.test('of six lists of a tenant by a filter without an index one is read at a time', async t => {
+  const owner = await pool.connect()
+  t.teardown(() => owner.release(true))
+  await owner.query('begin; lock table messages')
+  const lists = Array.from({ length: 6 }, () => get('/api/messages?template=order_created'))
+  const waiting = () =>
+    rows(`select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+  await until('one waits for the table', async () => (await waiting()).length > 0)
+  await delay(100)
+  t.equal((await waiting()).length, 1)
+  await owner.query('rollback')
+  for (const { status, body } of await Promise.all(lists)) t.match([status, body.data.length], [200, 2])
 })
 
 t.test('messages filter by the fields of their rows, in either spelling', async t => {
