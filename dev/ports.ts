@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below those that Linux and macOS give to outgoing connections, so that none takes it before the server listens, or between two starts. */
+/** Linux and macOS give higher ports to outgoing connections: none of them takes one of these before a server listens, or between two starts. */
 const [firstPort, endPort] = [12_000, 32_768]
 
 /** A TCP port of loopback on which nothing listens, at random. */

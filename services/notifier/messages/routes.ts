@@ -64,7 +64,7 @@ const AllAccepted = Type.Object(
 
 /** Lists of one tenant by a filter without an index. */
 const maxWaiting = 20
-const busy = 'Too many lists by such a filter are waiting. Repeat the request, or add a date.'
+const busy = 'Too many lists by template, channel or status are waiting. Repeat the request.'
 
 /** The staff portal's routes for messages. */
 export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, options) => {

@@ -29,7 +29,7 @@ export interface CustomerActionsOptions {
 /** An action with every character of an address escaped has less than 4 KiB. */
 const maxBodyBytes = 524_288
 
-/** Of one tenant: one after another holds a connection to Postgres. The other connections are for merchants and staff. */
+/** Lists of one tenant, which are worked on one after another: they hold one connection to Postgres, and leave the others to merchants and staff. */
 const maxWaiting = 100
 const tooMany = 'Too many lists of actions wait. Repeat the request: what is done already is not done again.'
 

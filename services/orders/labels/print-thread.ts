@@ -3,7 +3,7 @@ import { constants, setPriority } from 'node:os'
 import { parentPort } from 'node:worker_threads'
 import { draw, type PrintJob } from './draw.ts'
 
-// On Linux that of this thread alone: on busy cores requests go before drawing. Elsewhere it would be that of the process.
+// So that requests go first when the cores are busy. Only Linux has a priority for each thread; elsewhere it would be that of the process.
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW)
 
 // A copy: of a small part of a buffer the whole one would be sent.
