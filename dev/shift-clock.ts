@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Test } from 'tap'
 
 /** The clock of this process is wrong by so many hours until the test ends. Returns the right time, in milliseconds. */
@@ -13,4 +14,20 @@ export const shiftClock = (t: Test, hours: number | (() => number)): (() => numb
     globalThis.Date = Real
   })
   return () => Real.now()
+}
+
+/** Returns a function that moves the clock by which this process measures intervals. Until the test ends it stands still or goes on. */
+export const moveStopwatch = (teardown: (cleanUp: () => unknown) => unknown, { isStopped = false } = {}) => {
+  const real = performance.now
+  const started = real.call(performance)
+  let moved = 0
+  performance.now = () => (isStopped ? started : real.call(performance)) + moved
+  teardown(() => {
+    performance.now = real
+  })
+  return async (milliseconds: number): Promise<void> => {
+    moved += milliseconds
+    // lru-cache reads the clock again only after a timer of a millisecond.
+    await delay(5)
+  }
 }

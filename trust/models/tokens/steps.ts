@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
+import { moveStopwatch } from '../../../dev/shift-clock.ts'
 import {
   addStaff,
   changeRole,
@@ -29,7 +30,7 @@ export const tokens: CreateModel = async t => {
   let histories = 0
   const applying: Promise<unknown>[] = []
   t.teardown(() => Promise.all(applying))
-  const pass = movableClock(t.teardown)
+  const pass = moveStopwatch(t.teardown)
 
   /** `apply` returns seconds after its commit. */
   const applied = async (email: string, change: () => Promise<unknown>): Promise<void> => {
@@ -150,14 +151,14 @@ export const tokens: CreateModel = async t => {
   )
   const uses = withToken(({ of, name }) => `${of} uses ${name}`, use)
   /** What processes remember ends. */
-  const forget = ({ tokens }: State): void => {
-    pass(5_000)
+  const forget = async ({ tokens }: State): Promise<void> => {
+    await pass(5_000)
     for (const token of tokens) token.recent.clear()
   }
   const passes = fc.constant<Step<State>>({
     text: () => 'five seconds pass',
     run: async state => {
-      forget(state)
+      await forget(state)
       return 'done'
     },
   })
@@ -178,21 +179,8 @@ export const tokens: CreateModel = async t => {
       ...[...times(4, uses), passes],
     ],
     end: async state => {
-      forget(state)
+      await forget(state)
       for (const token of state.tokens) await use(state, token)
     },
-  }
-}
-
-/** Moves the clock by which tokens are remembered, without waiting. */
-const movableClock = (teardown: (cleanUp: () => unknown) => unknown) => {
-  const real = performance.now
-  let moved = 0
-  performance.now = () => real.call(performance) + moved
-  teardown(() => {
-    performance.now = real
-  })
-  return (milliseconds: number): void => {
-    moved += milliseconds
   }
 }
