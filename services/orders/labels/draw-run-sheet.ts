@@ -20,18 +20,23 @@ const columns = {
 } as const
 const sheetWidth = mm(190)
 
-/** What a courier takes along: a line for each parcel, with a column for signatures. A4. */
-export const drawRunSheet = (page: Page, labels: readonly Label[], title: string): void => {
-  const pages = Math.ceil(labels.length / rowsPerPage)
-  for (const [index, label] of labels.entries()) {
+/** A sheet that a courier takes along: a line for each parcel, with a column for signatures. A4. */
+export interface RunSheetJob {
+  readonly kind: 'run_sheet'
+  readonly labels: readonly Label[]
+  readonly title: string
+}
+
+export const rowDrawer =
+  (page: Page, { labels, title }: RunSheetJob) =>
+  (label: Label, index: number): void => {
     const row = index % rowsPerPage
     if (row === 0) {
       page.addPage({ size: 'A4', margin: 0 })
-      drawHead(page, labels, title, `Page ${index / rowsPerPage + 1} of ${pages}`)
+      drawHead(page, labels, title, `Page ${index / rowsPerPage + 1} of ${Math.ceil(labels.length / rowsPerPage)}`)
     }
     drawRow(page, label, index + 1, firstRow + row * rowHeight)
   }
-}
 
 const drawHead = (page: Page, labels: readonly Label[], title: string, place: string): void => {
   const total = labels.reduce((sum, { cod }) => sum + cod, 0)

@@ -2,22 +2,28 @@ import { setImmediate as turn } from 'node:timers/promises'
 import PDFDocument from 'pdfkit'
 import { pageUrlOf } from '../orders/order-snapshot.ts'
 import { drawLabel, labelHeight, labelWidth, mm } from './draw-label.ts'
-import { drawRunSheet } from './draw-run-sheet.ts'
+import { type RunSheetJob, rowDrawer } from './draw-run-sheet.ts'
 import { readFonts } from './fonts.ts'
 import type { Label, Layout } from './label.ts'
 
-/** What is to be printed. */
-export type PrintJob =
-  | {
-      readonly kind: 'labels'
-      readonly labels: readonly Label[]
-      readonly layout: Layout
-      readonly trackingUrl: string
-    }
-  | { readonly kind: 'run_sheet'; readonly labels: readonly Label[]; readonly title: string }
+interface LabelJob {
+  readonly kind: 'labels'
+  readonly labels: readonly Label[]
+  readonly layout: Layout
+  readonly trackingUrl: string
+}
 
-/** Draws a PDF and hands out its bytes as they come. Takes some milliseconds for each label, of the thread that it runs in. */
-export const draw = async (job: PrintJob, onBytes: (bytes: Buffer) => void): Promise<void> => {
+export type PrintJob = LabelJob | RunSheetJob
+
+/**
+ * Draws a PDF and hands out its bytes as they come. Takes about a millisecond of its thread for each parcel, then lets other work
+ * run. Stops without an end of the PDF once `isWanted` returns false.
+ */
+export const draw = async (
+  job: PrintJob,
+  onBytes: (bytes: Buffer) => void,
+  isWanted: () => boolean = () => true,
+): Promise<void> => {
   const page = new PDFDocument({
     autoFirstPage: false,
     margin: 0,
@@ -26,8 +32,12 @@ export const draw = async (job: PrintJob, onBytes: (bytes: Buffer) => void): Pro
   const ended = new Promise(resolve => page.on('end', resolve))
   page.on('data', onBytes)
   for (const [name, file] of fonts()) page.registerFont(name, file)
-  if (job.kind === 'run_sheet') drawRunSheet(page, job.labels, job.title)
-  else await drawLabels(page, job.labels, job.layout, job.trackingUrl)
+  const drawOne = job.kind === 'run_sheet' ? rowDrawer(page, job) : labelDrawer(page, job)
+  for (const [index, label] of job.labels.entries()) {
+    await turn()
+    if (!isWanted()) return
+    drawOne(label, index)
+  }
   page.end()
   await ended
 }
@@ -38,17 +48,14 @@ const fonts = () => {
   return read
 }
 
-const drawLabels = async (page: PDFKit.PDFDocument, labels: readonly Label[], layout: Layout, trackingUrl: string) => {
-  for (const [index, label] of labels.entries()) {
+const labelDrawer =
+  (page: PDFKit.PDFDocument, { layout, trackingUrl }: LabelJob) =>
+  (label: Label, index: number): void => {
     const url = pageUrlOf(label, trackingUrl)
-    if (layout === '100x150') {
-      page.addPage({ size: [labelWidth, labelHeight], margin: 0 })
-      drawLabel(page, label, url)
-    } else drawQuarter(page, index, () => drawLabel(page, label, url))
-    // What is drawn leaves meanwhile.
-    if (index % 20 === 19) await turn()
+    if (layout === 'a4x4') return drawQuarter(page, index, () => drawLabel(page, label, url))
+    page.addPage({ size: [labelWidth, labelHeight], margin: 0 })
+    drawLabel(page, label, url)
   }
-}
 
 /** Four labels on a page: a quarter of A4 is 105 by 148.5 mm. */
 const drawQuarter = (page: PDFKit.PDFDocument, index: number, drawOne: () => void): void => {

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { Worker } from 'node:worker_threads'
+import { MessageChannel, Worker } from 'node:worker_threads'
 import type { PrintJob } from './draw.ts'
 
 /** Of a process, until their last byte is read. Each has up to 500 labels in memory. */
@@ -13,10 +13,13 @@ const idleMilliseconds = 60_000
 /** Without them it takes twice the memory and two thirds of the time. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 128 }
 
-/** Draws one job after another in a thread of its own, which starts with the first one and ends when there is nothing to do. */
+/**
+ * Draws in a thread of its own, which starts with the first job and ends when there is nothing to do. Tenants take turns, label
+ * by label; each tenant's jobs are drawn one after another. A job stops when its reader is gone.
+ */
 export class Printer {
   readonly #jobs: string[] = []
-  #last: Promise<void> = Promise.resolve()
+  readonly #last = new Map<string, Promise<unknown>>()
   #thread: Worker | undefined
   #idle: NodeJS.Timeout | undefined
 
@@ -29,7 +32,10 @@ export class Printer {
     // Fastify closes the connection; without a listener the error would end the process.
     pdf.once('error', () => undefined)
     pdf.once('close', () => this.#jobs.splice(this.#jobs.indexOf(tenant), 1))
-    this.#last = this.#last.then(() => this.#draw(job, pdf))
+    const last: Promise<unknown> = (this.#last.get(tenant) ?? Promise.resolve())
+      .then(() => this.#draw(job, pdf))
+      .then(() => this.#last.get(tenant) === last && this.#last.delete(tenant))
+    this.#last.set(tenant, last)
     return pdf
   }
 
@@ -40,14 +46,9 @@ export class Printer {
 
   async #draw(job: PrintJob, pdf: Readable): Promise<void> {
     if (pdf.destroyed) return
+    await send(this.#start(), job, pdf).catch(error => pdf.destroy(error))
     clearTimeout(this.#idle)
-    try {
-      await send(this.#start(), job, pdf)
-    } catch (error) {
-      pdf.destroy(error as Error)
-      await this.close().catch(() => undefined)
-    }
-    this.#idle = setTimeout(() => this.close(), idleMilliseconds).unref()
+    this.#idle = setTimeout(() => this.#last.size === 0 && this.close(), idleMilliseconds).unref()
   }
 
   #start(): Worker {
@@ -62,15 +63,21 @@ export class Printer {
   }
 }
 
-/** Resolves when the PDF is drawn or nobody wants it any more; rejects when the thread dies. */
+/** Resolves when the PDF is drawn or its reader is gone; rejects when drawing fails or the thread dies. */
 const send = (thread: Worker, job: PrintJob, pdf: Readable): Promise<void> => {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const onMessage = (part: Uint8Array | 'done'): void => {
+  const { port1: port, port2 } = new MessageChannel()
+  port.on('message', (part: Uint8Array | 'done' | Error) => {
+    if (part instanceof Error) return reject(part)
     if (!pdf.destroyed) pdf.push(part === 'done' ? null : part)
     if (part === 'done') resolve()
-  }
+  })
   const onExit = (): void => reject(new Error('the thread that draws ended'))
-  thread.on('message', onMessage).on('error', reject).on('exit', onExit)
-  thread.postMessage(job)
-  return promise.finally(() => thread.off('message', onMessage).off('error', reject).off('exit', onExit))
+  pdf.once('close', resolve)
+  thread.on('error', reject).on('exit', onExit)
+  thread.postMessage({ job, port: port2 }, [port2])
+  return promise.finally(() => {
+    port.close()
+    thread.off('error', reject).off('exit', onExit)
+  })
 }

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -6,14 +7,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { isWaybill } from '../orders/find-order.ts'
 import { oneOrder, WaybillParams } from '../orders/order-routes.ts'
-import { pageUrlOf, trackingUrlOf } from '../orders/order-snapshot.ts'
+import { trackingUrlOf } from '../orders/order-snapshot.ts'
 import { unknownWaybill } from '../orders/waybill-routes.ts'
 import type { PrintJob } from './draw.ts'
 import { findLabels } from './find-labels.ts'
 import type { Label, Layout } from './label.ts'
 import type { Printer } from './printer.ts'
 import { type Format, LabelQuery, LabelRequest, maxLabelBytes, RunSheetRequest } from './schema.ts'
-import { zplOf } from './zpl.ts'
+import { writeZpl } from './zpl.ts'
 
 export interface LabelsOptions {
   pool: pg.Pool
@@ -144,8 +145,7 @@ const print = (
   const trackingUrl = trackingUrlOf(request.publicUrl, tenant)
   if (format === 'pdf')
     return sendPdf(printer, tenant, reply, 'labels', { kind: 'labels', labels, layout, trackingUrl })
-  const zpl = labels.map(label => zplOf(label, pageUrlOf(label, trackingUrl)))
-  return reply.type('application/zpl; charset=utf-8').send(zpl.join('\n'))
+  return reply.type('application/zpl; charset=utf-8').send(Readable.from(writeZpl(labels, trackingUrl)))
 }
 
 const sendPdf = (printer: Printer, tenant: string, reply: FastifyReply, name: string, job: PrintJob): FastifyReply => {

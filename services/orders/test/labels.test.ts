@@ -2,12 +2,14 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createTokenFor } from '../access/token-commands.ts'
-import { runsOf } from '../labels/fonts.ts'
+import { draw } from '../labels/draw.ts'
+import { readFonts, runsOf } from '../labels/fonts.ts'
 import type { Label } from '../labels/label.ts'
 import { Printer } from '../labels/printer.ts'
-import { zplOf } from '../labels/zpl.ts'
+import { writeZpl } from '../labels/zpl.ts'
 import { exampleOrder } from '../orders/order-view.ts'
 import { build } from './build.ts'
 import { batch, order } from './tenant.ts'
@@ -121,11 +123,47 @@ t.test('a run sheet has 13 parcels on a page', async t => {
 
 const label: Label = { ...exampleOrder, company: 'Demo Couriers', booked_on: '2026-02-19' }
 
-t.test('text cannot leave its field of a label in ZPL', async t => {
-  const zpl = zplOf({ ...label, customer_name: 'A^XZ~JA_5e\\&\n', waybill_number: 'A>1^B' }, 'https://example.com/t')
-  t.match(zpl, '^FDA_5eXZ_7eJA_5f5e_5c&_0a^FS')
+const zplOf = async (...labels: Label[]): Promise<string> => {
+  let zpl = ''
+  for await (const slice of writeZpl(labels, 'https://example.com/t')) zpl += slice
+  return zpl
+}
+
+t.test('text cannot leave its field of a label in ZPL, and letters of any script stand as they are', async t => {
+  const zpl = await zplOf({ ...label, customer_name: 'A^XZ~JA_5e\\&\n නිමාලි é', waybill_number: 'A>1^B' })
+  t.match(zpl, '^FDA_5eXZ_7eJA_5f5e_5c&_0a නිමාලි é^FS')
   t.match(zpl, '^BCN,150,N,N,N,A^FH_^FDA>01_5eB^FS')
   t.strictSame(zpl.match(/\^X[AZ]/g), ['^XA', '^XZ'])
+})
+
+t.test('500 labels in ZPL are written in 25 slices, between which other requests run', async t => {
+  let [slices, turns] = [0, 0]
+  for await (const _ of writeZpl(Array(500).fill(label), 'https://example.com/t')) {
+    slices += 1
+    void turn().then(() => turns++)
+  }
+  t.strictSame([slices, turns], [25, 25])
+})
+
+t.test('fonts are unpacked once, and none is inflated again for each glyph', async t => {
+  for (const [name, file] of readFonts()) t.equal(file.readUInt32BE(0), 0x00010000, name)
+})
+
+t.test('drawing stops when nobody wants the PDF any more', async t => {
+  for (const job of [
+    { kind: 'labels', labels: Array(500).fill(label), layout: '100x150', trackingUrl: '' } as const,
+    { kind: 'run_sheet', labels: Array(500).fill(label), title: 'Van 7' } as const,
+  ]) {
+    let asked = 0
+    const parts: Buffer[] = []
+    await draw(
+      job,
+      bytes => parts.push(bytes),
+      () => ++asked <= 40,
+    )
+    t.equal(asked, 41)
+    t.notMatch(Buffer.concat(parts).toString('latin1'), '%%EOF')
+  }
 })
 
 t.test('a text is shown in a font of its script, joined letters and marks in that of the letter before', async t => {
@@ -141,32 +179,47 @@ const bytesOf = async (pdf: Readable | undefined): Promise<number> => {
   return sum
 }
 
-t.test(
-  'jobs are drawn one after another; those who left are skipped, too many refused, and a dead thread is replaced',
-  async t => {
-    const printer = new Printer()
-    t.teardown(() => printer.close())
-    const job = { kind: 'labels', labels: [label], layout: '100x150', trackingUrl: '' } as const
-    const [gone, ...waiting] = Array.from({ length: 10 }, (_, n) => printer.print(`tenant ${n % 3}`, job))
-    t.equal(printer.print('another', job), undefined)
-    gone?.destroy()
-    const sizes = await Promise.all(waiting.map(bytesOf))
-    t.ok(sizes.every(size => size > 1_000))
-    // A cod that is no number: the thread throws.
-    const broken = printer.print('demo', {
-      ...job,
-      labels: [
-        { ...label, cod: Symbol.iterator.description as never, weight: null as never, customer_name: null as never },
-      ],
-    })
-    await t.rejects(bytesOf(broken))
-    t.ok((await bytesOf(printer.print('demo', job))) > 1_000)
-    const [first, ...others] = Array.from({ length: 4 }, () => printer.print('demo', job))
-    t.equal(printer.print('demo', job), undefined, 'one tenant leaves room for others')
-    t.ok(printer.print('another', job)?.destroy())
-    await Promise.all([first, ...others].map(bytesOf))
-  },
-)
+t.test('too many jobs are refused, those that fail or whose reader left hold up no other', async t => {
+  const printer = new Printer()
+  t.teardown(() => printer.close())
+  const job = { kind: 'labels', labels: [label], layout: '100x150', trackingUrl: '' } as const
+  const [gone, ...waiting] = Array.from({ length: 10 }, (_, n) => printer.print(`tenant ${n % 3}`, job))
+  t.equal(printer.print('another', job), undefined)
+  gone?.destroy()
+  const sizes = await Promise.all(waiting.map(bytesOf))
+  t.ok(sizes.every(size => size > 1_000))
+  // A name that is null makes drawing throw.
+  const broken = printer.print('demo', { ...job, labels: [{ ...label, customer_name: null as never }] })
+  const beside = printer.print('another', job)
+  await t.rejects(bytesOf(broken))
+  t.ok((await bytesOf(beside)) > 1_000)
+  t.ok((await bytesOf(printer.print('demo', job))) > 1_000)
+  const [first, ...others] = Array.from({ length: 4 }, () => printer.print('demo', job))
+  t.equal(printer.print('demo', job), undefined, 'one tenant leaves room for others')
+  t.ok(printer.print('another', job)?.destroy())
+  await Promise.all([first, ...others].map(bytesOf))
+})
+
+t.test('tenants take turns: one label of a tenant does not wait for 500 of another', async t => {
+  const printer = new Printer()
+  t.teardown(() => printer.close())
+  const print = async (tenant: string, labels: Label[]): Promise<number> => {
+    await bytesOf(printer.print(tenant, { kind: 'labels', labels, layout: '100x150', trackingUrl: '' }))
+    return ended.push(tenant)
+  }
+  const ended: string[] = []
+  await Promise.all([print('large', Array(500).fill(label)), print('large', [label]), print('small', [label])])
+  t.strictSame(ended, ['small', 'large', 'large'])
+})
+
+t.test('a thread that dies fails the jobs it draws, and the next job gets a new thread', async t => {
+  const printer = new Printer()
+  t.teardown(() => printer.close())
+  const job = { kind: 'labels', labels: Array(500).fill(label), layout: '100x150', trackingUrl: '' } as const
+  const drawn = bytesOf(printer.print('demo', job))
+  await Promise.all([t.rejects(drawn), turn().then(() => printer.close())])
+  t.ok((await bytesOf(printer.print('demo', { ...job, labels: [label] }))) > 1_000)
+})
 
 t.test('words as long as a field cost no more than others, and end in an ellipsis', async t => {
   const printer = new Printer()
