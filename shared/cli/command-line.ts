@@ -3,6 +3,7 @@ import { text as readText } from 'node:stream/consumers'
 import type { FieldErrors } from '../http/errors.ts'
 import { jsonErrorPosition } from '../http/json-position.ts'
 import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
+import { UnsupportedPostgres } from '../postgres/migrate.ts'
 
 /** The command cannot be carried out as given; `message` says why and what to do. */
 export class UsageError extends Error {
@@ -82,7 +83,7 @@ type Failure = Error & { code?: string; severity?: string }
 
 /** What the operator can do about it; undefined for a bug of ours. */
 const adviceFor = (error: Failure, program: string, databaseSetting: string): string | undefined => {
-  if (error instanceof UsageError) return error.message
+  if (error instanceof UsageError || error instanceof UnsupportedPostgres) return error.message
   if (error instanceof CommitInDoubt)
     return 'the connection to Postgres was lost during the commit, so it is not known whether the command was carried out: look before you repeat it'
   if (isUnavailable(error))

@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { bypassesRowSecurity, isUnavailable } from '../postgres/database.ts'
+import { UnsupportedPostgres } from '../postgres/migrate.ts'
 import type { Tracer } from '../traces.ts'
 
 /** Runs beside the HTTP application. `stop` finishes the work in progress, within the ten seconds of a shutdown. */
@@ -64,6 +65,7 @@ export const runService = async (service: Service): Promise<void> => {
 
 const remedyFor = (err: unknown, { portSetting }: Service): string => {
   if ((err as NodeJS.ErrnoException).code === 'EADDRINUSE') return `: set ${portSetting} to a free port`
+  if (err instanceof UnsupportedPostgres) return `: ${err.message}`
   return isUnavailable(err) ? ': Postgres cannot be reached' : ''
 }
 

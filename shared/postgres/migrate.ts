@@ -10,13 +10,14 @@ import { withErrorListeners } from './database.ts'
  * Applies the `NNNN-name.sql` files of `folder` that this database does not have yet, in order, each in a transaction and under
  * one lock: processes that start together share them. A file that meets a table in use does not stop those who use it: it gives
  * up soon, and is tried again. The files grant `appRole` its rights. Returns the names of the files applied. A database that a
- * later version has migrated stays as it is: this version runs on it (docs/upgrade.md).
+ * later version has migrated stays as it is: this version runs on it (docs/upgrade.md). Throws UnsupportedPostgres.
  */
 export const migrate = async (url: string, folder: string, appRole: string): Promise<string[]> => {
   const options = { connectionString: url, max: 1, application_name: 'migrate', connectionTimeoutMillis: 5_000 }
   const pool = withErrorListeners(new pg.Pool(options), () => {})
   const db = new Kysely<unknown>({ dialect: new MigrationDialect({ pool }) })
   try {
+    await refuseOldPostgres(pool)
     const applied: string[] = []
     for (;;) {
       const name = await keepTrying(() => applyNext(db, folder, appRole))
@@ -26,6 +27,25 @@ export const migrate = async (url: string, folder: string, appRole: string): Pro
   } finally {
     await db.destroy()
   }
+}
+
+/** The first version with `returning old.…`, which edits and moves use. */
+const oldestPostgres = 18
+
+/** The message says which version was found and which one is needed. */
+export class UnsupportedPostgres extends Error {
+  override name = 'UnsupportedPostgres'
+}
+
+const refuseOldPostgres = async (pool: pg.Pool): Promise<void> => {
+  const { rows } = await pool.query(
+    `select current_setting('server_version') as version, current_setting('server_version_num')::integer / 10000 as major`,
+  )
+  const [{ version, major }] = rows
+  if (major >= oldestPostgres) return
+  throw new UnsupportedPostgres(
+    `Postgres ${version} is too old: Courier needs ${oldestPostgres} or later. Upgrade the server (pg_upgrade, or dump and restore)`,
+  )
 }
 
 /** A lock that is not available, or a deadlock. */

@@ -1,0 +1,32 @@
+import { execFileSync } from 'node:child_process'
+import { globSync } from 'node:fs'
+import { chown, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import t from 'tap'
+import { freePort } from '../../dev/ports.ts'
+import { migrate } from './migrate.ts'
+
+/** Debian installs each version of PostgreSQL beside the others, with a user named postgres. */
+const [old] = process.getuid?.() === 0 ? globSync('/usr/lib/postgresql/1[4-7]/bin/initdb') : []
+
+t.test(
+  'Postgres older than 18 is refused at the start, with the version that was found',
+  { skip: !old && 'no older PostgreSQL is installed, or the test does not run as root' },
+  async t => {
+    const [uid, gid] = ['-u', '-g'].map(flag => Number(execFileSync('id', [flag, 'postgres']))) as [number, number]
+    const folder = await mkdtemp(join(tmpdir(), 'courier-old-'))
+    const run = (name: string, ...args: string[]): unknown =>
+      execFileSync(join(dirname(old ?? ''), name), ['-D', folder, ...args], { uid, gid, cwd: '/', stdio: 'ignore' })
+    await chown(folder, uid, gid)
+    t.teardown(() => rm(folder, { recursive: true, force: true }))
+    run('initdb', '--no-sync', '--username=postgres', '--auth=trust', '--no-locale')
+    const port = await freePort()
+    run('pg_ctl', 'start', '-w', '-o', `-p ${port} -h 127.0.0.1 -c unix_socket_directories=''`)
+    t.teardown(() => run('pg_ctl', 'stop', '-m', 'immediate'))
+    await t.rejects(migrate(`postgres://postgres@127.0.0.1:${port}/postgres`, folder, 'postgres'), {
+      name: 'UnsupportedPostgres',
+      message: /^Postgres 1[4-7]\.\d+ .*is too old: Courier needs 18 or later\./,
+    })
+  },
+)
