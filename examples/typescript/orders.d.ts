@@ -99,7 +99,7 @@ export interface paths {
         put?: never;
         /**
          * Log in
-         * @description Creates a bearer token. A merchant has up to 50; one more revokes the least recently used.
+         * @description Creates a bearer token. Earlier ones stay valid.
          */
         post: operations["logIn"];
         delete?: never;
@@ -658,7 +658,7 @@ export interface paths {
         put?: never;
         /**
          * Log in
-         * @description Creates a bearer token for orders and the notifier. A person has up to 50; one more revokes the least recently used.
+         * @description Creates a bearer token for orders and the notifier. Earlier ones stay valid.
          */
         post: operations["logInStaff"];
         delete?: never;

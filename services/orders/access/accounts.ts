@@ -7,7 +7,7 @@ import {
   type MerchantRow,
   type StaffRow,
 } from './queries.ts'
-import type { Holder, LoginOwner } from './tokens.ts'
+import type { Holder } from './tokens.ts'
 
 export interface Account {
   readonly password_hash: string
@@ -21,7 +21,6 @@ export interface Accounts<Row extends Account> {
   /** Keeps the account from changing until the transaction ends. */
   readonly keep: (tx: Tx, tenant: string, account: Row) => Promise<Row | undefined>
   readonly holderOf: (account: Row) => Holder
-  readonly ownerOf: (account: Row) => LoginOwner
   /** As the audit names it. */
   readonly nameOf: (account: Row) => string
 }
@@ -31,7 +30,6 @@ export const merchants: Accounts<MerchantRow> = {
   find: findMerchantByEmail,
   keep: (tx, tenant, { merchant_id }) => keepMerchant(tx, tenant, merchant_id),
   holderOf: ({ merchant_id: merchantId }) => ({ merchantId, fromLogin: true }),
-  ownerOf: ({ merchant_id: id }) => ({ column: 'merchant_id', id }),
   nameOf: ({ merchant_id }) => merchant_id,
 }
 
@@ -40,6 +38,5 @@ export const staff: Accounts<StaffRow> = {
   find: findStaffByEmail,
   keep: (tx, tenant, { staff_id }) => keepStaff(tx, tenant, staff_id),
   holderOf: ({ staff_id: staffId, name: staffName }) => ({ staffName, staffId, fromLogin: true }),
-  ownerOf: ({ staff_id: id }) => ({ column: 'staff_id', id }),
   nameOf: ({ name }) => name,
 }

@@ -1,6 +1,6 @@
 import { addressOf } from '@courier/shared/http/addresses.ts'
 import { isTenantId, tenantOf } from '@courier/shared/http/authenticate.ts'
-import { type HttpError, httpError, invalid } from '@courier/shared/http/errors.ts'
+import { type HttpError, httpError } from '@courier/shared/http/errors.ts'
 import { rateLimited } from '@courier/shared/http/limits.ts'
 import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
@@ -42,10 +42,12 @@ export const logInAt = async <Row extends Account>(
   return { tenant, account, success: { message: 'success' as const, token, expires_at: expiresAt.toISOString() } }
 }
 
+const wrongCredentials = 'These credentials do not match our records.'
+
 const refusalOf = (refused: Exclude<LoggedIn<never>, { kind: 'logged_in' }>): HttpError => {
   switch (refused.kind) {
     case 'invalid_credentials':
-      return invalid({ email: ['These credentials do not match our records.'] })
+      return httpError('validation_failed', wrongCredentials, { errors: { email: [wrongCredentials] } })
     case 'too_many':
       return rateLimited(refused.retryAfterSeconds)
     case 'busy':

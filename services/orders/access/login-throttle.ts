@@ -1,8 +1,8 @@
 import { Limit } from '@courier/shared/http/limits.ts'
 import { LRUCache } from 'lru-cache'
 
-/** Successful logins a minute of one account from one network: enough for one at every run, not one before every request. */
-const maxSuccesses = 60
+/** Successful logins a minute of one account from one network: enough for programs that log in before each request. */
+const maxSuccesses = 600
 /** Limits guesses from many networks; from one network far fewer are allowed. */
 const networksPerEmail = 10
 

@@ -8,7 +8,7 @@ import type { Tx } from '../database/tables.ts'
 import type { Account, Accounts } from './accounts.ts'
 import { createLoginThrottle } from './login-throttle.ts'
 import { createPasswordCheck } from './passwords.ts'
-import { createToken, revokeOldestLogins } from './tokens.ts'
+import { createToken } from './tokens.ts'
 
 export interface LoginLimits {
   /** Lifetime of a token from a login of a merchant, and of staff. */
@@ -28,9 +28,6 @@ const maxLogins = { network: 32, account: 64, tenant: 128, process: 256 }
  */
 const maxHashes = { network: 1, account: 1, tenant: 2, process: 2 }
 
-/** Clients side by side have a token each; a client that logs in at every run leaves its old ones unused. */
-const maxLiveLogins = 50
-
 /** What logins need. Those of merchants and of staff share it, so that together they hash no more. */
 export const createLoginDependencies = (pool: pg.Pool, limits: LoginLimits) => ({
   pool,
@@ -39,8 +36,6 @@ export const createLoginDependencies = (pool: pg.Pool, limits: LoginLimits) => (
   isPassword: createPasswordCheck(),
   logins: createBulkheads(maxLogins, 0),
   hashes: createBulkheads(maxHashes, Number.POSITIVE_INFINITY),
-  /** One token of an account at a time, so that each login sees those of the others. */
-  tokens: createBulkheads({ account: 1 }, Number.POSITIVE_INFINITY),
 })
 
 export type LoginDependencies = ReturnType<typeof createLoginDependencies>
@@ -110,9 +105,7 @@ const check = async <Row extends Account>(
     return isRight ? undefined : { kind: 'invalid_credentials' }
   })
   if (refusal) return refusal
-  return account
-    ? dependencies.tokens(keys, () => issueToken(dependencies, accounts, login, account))
-    : { kind: 'invalid_credentials' }
+  return account ? issueToken(dependencies, accounts, login, account) : { kind: 'invalid_credentials' }
 }
 
 const issueToken = async <Row extends Account>(
@@ -127,7 +120,6 @@ const issueToken = async <Row extends Account>(
     const current = await accounts.keep(tx, tenant, account)
     // An operator changed the password or deactivated the account meanwhile.
     if (!current?.is_active || current.password_hash !== account.password_hash) return { kind: 'invalid_credentials' }
-    await revokeOldestLogins(tx, tenant, accounts.ownerOf(current), maxLiveLogins - 1)
     const { id: tokenId, token, expiresAt } = await createToken(tx, tenant, accounts.holderOf(current), end)
     const actor = { kind, name: accounts.nameOf(current), tokenId, requestId }
     await audit(tx, tenant, actor, `${kind}.logged_in`, tokenId)

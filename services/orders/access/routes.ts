@@ -61,7 +61,7 @@ export const login: FastifyPluginAsyncTypebox<{ dependencies: LoginDependencies 
         tags: ['merchant'],
         operationId: 'logIn',
         summary: 'Log in',
-        description: 'Creates a bearer token. A merchant has up to 50; one more revokes the least recently used.',
+        description: 'Creates a bearer token. Earlier ones stay valid.',
         headers: LoginHeaders,
         body: Credentials,
         response: { 200: LoggedInResponse, ...errorResponses(400, 405, 413, 415, 422, 429, 503) },

@@ -36,8 +36,7 @@ export const staffLogin: FastifyPluginAsyncTypebox<{ dependencies: LoginDependen
         tags,
         operationId: 'logInStaff',
         summary: 'Log in',
-        description:
-          'Creates a bearer token for orders and the notifier. A person has up to 50; one more revokes the least recently used.',
+        description: 'Creates a bearer token for orders and the notifier. Earlier ones stay valid.',
         headers: LoginHeaders,
         body: StaffLogin,
         response: { 200: LoggedInStaff, ...errorResponses(400, 405, 413, 415, 422, 429, 503) },

@@ -95,38 +95,8 @@ export const findTokens = (tx: Tx, tenant: string) =>
     .orderBy('created_at')
     .execute()
 
-/** Whose logins: of a merchant or of a member of staff. */
-export interface LoginOwner {
-  readonly column: 'merchant_id' | 'staff_id'
-  readonly id: string
-}
-
-/**
- * Revokes the least recently used live tokens from logins of the owner, so that `kept` stay. Two processes at once may
- * leave one more each; the next login revokes it.
- */
-export const revokeOldestLogins = (tx: Tx, tenant: string, { column, id }: LoginOwner, kept: number) => {
-  const tooMany = tx
-    .selectFrom('tokens')
-    .select('token_id')
-    .where('tenant_id', '=', tenant)
-    .where(column, '=', id)
-    .where('from_login', '=', sql.lit(true))
-    .where('revoked_at', 'is', null)
-    .where('expires_at', '>', sql<Date>`now()`)
-    .orderBy(sql`coalesce(last_used_at, created_at)`, 'desc')
-    .offset(kept)
-  return tx
-    .updateTable('tokens')
-    .set({ revoked_at: sql`now()` })
-    .where('tenant_id', '=', tenant)
-    .where('token_id', 'in', tooMany)
-    .where('revoked_at', 'is', null)
-    .execute()
-}
-
 /** Revokes all live tokens from logins of these merchants or members of staff. */
-export const revokeLoginsOf = (tx: Tx, tenant: string, column: LoginOwner['column'], ids: readonly string[]) =>
+export const revokeLoginsOf = (tx: Tx, tenant: string, column: 'merchant_id' | 'staff_id', ids: readonly string[]) =>
   tx
     .updateTable('tokens')
     .set({ revoked_at: sql`now()` })
@@ -138,21 +108,34 @@ export const revokeLoginsOf = (tx: Tx, tenant: string, column: LoginOwner['colum
     .returning(['token_id', 'merchant_id'])
     .execute()
 
+/** Tokens from logins that an account keeps however long they are unused, until they expire. */
+const maxUnusedLogins = 50
+
 /**
- * Deletes up to 10,000 tokens of the tenant that expired or were revoked a week ago or earlier; returns how many. Until
- * then `token list` shows them.
+ * Deletes up to 10,000 tokens of the tenant; returns how many. Those that expired or were revoked stay for a week, for
+ * `token list`; those of an account's logins beyond its 50 used last, for eight days of disuse.
  */
 export const deleteOldTokens = async (tx: Tx, tenant: string): Promise<number> => {
-  const ended = tx
+  const ranked = tx
     .selectFrom('tokens')
-    .select('token_id')
+    .select(['token_id', 'from_login', sql<Date>`coalesce(last_used_at, created_at)`.as('used_at')])
+    .select(sql<Date>`least(expires_at, revoked_at)`.as('ended_at'))
+    .select(
+      sql<number>`row_number() over (
+        partition by from_login, merchant_id, staff_id order by coalesce(last_used_at, created_at) desc)`.as('place'),
+    )
     .where('tenant_id', '=', tenant)
-    .where(sql<boolean>`least(expires_at, revoked_at) < now() - interval '7 days'`)
+    .as('ranked')
+  const old = tx
+    .selectFrom(ranked)
+    .select('token_id')
+    .where(sql<boolean>`ended_at < now() - interval '7 days'
+      or (from_login and place > ${maxUnusedLogins} and used_at < now() - interval '8 days')`)
     .limit(10_000)
   const { numDeletedRows } = await tx
     .deleteFrom('tokens')
     .where('tenant_id', '=', tenant)
-    .where('token_id', 'in', ended)
+    .where('token_id', 'in', old)
     .executeTakeFirst()
   return Number(numDeletedRows)
 }

@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { OrdersOptions } from '../app.ts'
 import { build } from './build.ts'
-import { tenantFile } from './tenant.ts'
+import { batch, tenantFile } from './tenant.ts'
 
 const shop = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
 const books = { email: 'books@example.com', password: 'ceylon-books-demo' }
@@ -123,39 +123,41 @@ t.test('a spent network spends no tries of an e-mail address', async t => {
   t.strictSame(others, times(10, 422))
 })
 
-t.test('a merchant logs in 60 times a minute from one network', async t => {
-  const { login, statuses } = await open(t)
-  const from = (remoteAddress: string) => ({ remoteAddress })
-  t.strictSame(await statuses(61, index => login(shop, from(`2001:db8::${index}`))), [...times(60, 200), 429])
-  const refused = await login(shop, from('2001:db8::1'))
-  t.strictSame(refused.body, { message: 'Too Many Attempts.', code: 'rate_limited' })
-  t.ok(Number(refused.headers['retry-after']) >= 1 && Number(refused.headers['retry-after']) <= 60)
-  t.equal((await login(shop, from('192.0.2.1'))).status, 200)
-  t.equal((await login(books, from('2001:db8::1'))).status, 200)
-})
-
-t.test('a merchant has 50 live tokens of logins: the one unused longest ends', async t => {
-  const { login, request, rows, tokenOf } = await open(t)
-  const ofOperator = await tokenOf(shop.email)
-  const tokens: string[] = []
-  const logIn = async (index: number) => {
-    const { body } = await login(shop, { remoteAddress: `192.0.2.${index}` })
-    tokens.push(body.token)
+t.test('a program that logs in before each request does its work, and ends no token of another', async t => {
+  const { login, request } = await open(t, { login: { ...generous, triesPerEmail: 5, triesPerAddress: 30 } })
+  const token = async () => (await login(shop)).body.token
+  const kept = await token()
+  const waybills: string[] = []
+  for (let index = 0; index < 40; index++) {
+    const { status, body } = await request('/order/bulk', batch(), { token: await token() })
+    t.equal(status, 200)
+    waybills.push(...body.data)
   }
-  const isLive = async (token: string) => (await request('/state', undefined, { token })).status === 200
-  const live = () =>
-    rows(`select token_id from tokens where from_login and revoked_at is null and merchant_id is not null`)
-
-  await login(books)
-  for (let index = 0; index < 50; index++) await logIn(index)
-  t.ok(await isLive(tokens[0] ?? ''))
-  for (let index = 50; index < 53; index++) await logIn(index)
-  t.equal((await live()).length, 51, "with the one of another's")
-  t.strictSame(
-    [await isLive(tokens[0] ?? ''), await isLive(tokens[3] ?? ''), await isLive(tokens[4] ?? '')],
-    [true, false, true],
-  )
-  t.ok(await isLive(ofOperator), 'one that the operator made does not count')
-  await Promise.all(Array.from({ length: 20 }, (_, index) => logIn(100 + index)))
-  t.equal((await live()).length, 51)
+  for (const waybill of waybills.slice(0, 30)) {
+    const path = `/order/tracking-info?waybill_number=${waybill}`
+    t.equal((await request(path, undefined, { token: await token() })).status, 200)
+  }
+  t.equal((await request('/state', undefined, { token: kept })).status, 200)
 })
+
+t.test(
+  'a merchant logs in 600 times a minute from one network, and a changed password ends all of its tokens',
+  async t => {
+    const { login, statuses, request, apply, rows } = await open(t)
+    const from = (remoteAddress: string) => ({ remoteAddress })
+    const first = (await login(shop, from('2001:db8::1'))).body.token
+    t.strictSame(await statuses(600, index => login(shop, from(`2001:db8::${index}`))), [...times(599, 200), 429])
+    const refused = await login(shop, from('2001:db8::1'))
+    t.strictSame(refused.body, { message: 'Too Many Attempts.', code: 'rate_limited' })
+    t.ok(Number(refused.headers['retry-after']) >= 1 && Number(refused.headers['retry-after']) <= 60)
+    t.equal((await login(shop, from('192.0.2.1'))).status, 200)
+    t.equal((await login(books, from('2001:db8::1'))).status, 200)
+    t.equal((await request('/state', undefined, { token: first })).status, 200)
+
+    const changed = tenantFile()
+    changed.merchants = changed.merchants.map(merchant => ({ ...merchant, password: 'a-new-password' }))
+    await apply(changed)
+    t.strictSame(await rows('select from tokens where from_login and revoked_at is null'), [])
+    t.equal((await login(shop, from('192.0.2.1'))).status, 422)
+  },
+)

@@ -16,7 +16,7 @@ import { tenantFile } from './tenant.ts'
 
 const shop = { email: 'shop@example.com', password: 'lanka-shoes-demo' }
 const wrong = {
-  message: 'The given data was invalid.',
+  message: 'These credentials do not match our records.',
   code: 'validation_failed',
   errors: { email: ['These credentials do not match our records.'] },
 }
@@ -349,6 +349,30 @@ t.test('housekeeping deletes tokens that ended a week ago, and no other', async 
   t.strictSame(left, table.flatMap(([id, , , isKept]) => (isKept ? [id] : [])).sort())
   t.equal((await request('/state', undefined, { token: live })).status, 200)
 })
+
+t.test(
+  'of the logins of an account, 50 stay however long they are unused, and all that were used in eight days',
+  async t => {
+    const { pool, rows, login, request } = await open(t)
+    const { token } = (await login(shop)).body
+    const add = (count: number, used: string) =>
+      rows(
+        `insert into tokens (tenant_id, token_id, hash, merchant_id, from_login, created_at, last_used_at, expires_at)
+       select 'demo', $2 || n, ($2 || n)::bytea, merchant_id, true, now() - interval '20 days', now() - $2::interval,
+         now() + interval '10 days' from merchants, generate_series(1, $1) n where email = 'shop@example.com'`,
+        [count, used],
+      )
+    await add(60, '7 days')
+    await add(5, '9 days')
+    const clean = () => inTenant(pool, 'demo', (tx: Tx) => deleteOldTokens(tx, 'demo'))
+    t.equal(await clean(), 5)
+    await rows(
+      `update tokens set last_used_at = now() - interval '9 days' where from_login and last_used_at is not null`,
+    )
+    t.equal(await clean(), 11)
+    t.equal((await request('/state', undefined, { token })).status, 200)
+  },
+)
 
 t.test('no log line has a password, an e-mail address or a token', async t => {
   const lines: string[] = []

@@ -10,7 +10,7 @@ const nimali = { tenant: 'demo', email: 'nimali@courier.example', name: 'Nimali 
 const password = 'nimali-demo'
 const right = { email: nimali.email, password }
 const wrong = {
-  message: 'The given data was invalid.',
+  message: 'These credentials do not match our records.',
   code: 'validation_failed',
   errors: { email: ['These credentials do not match our records.'] },
 }
