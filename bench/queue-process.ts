@@ -41,6 +41,7 @@ const partsFor = (task: QueueTask): Parts => {
   const keyring = readKeyring(task.credentialsKeys)
   const tokens = createTokenKeeper(pool, keyring)
   const send = createSender({
+    pool,
     api: createMessagingApi(options),
     keyring,
     tokens,

@@ -120,6 +120,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
   const tokens = createTokenKeeper(pool, keyring)
   const effects = createEffects(pool, logger)
   const sendOne = createSender({
+    pool,
     api: options.api,
     keyring,
     tokens,

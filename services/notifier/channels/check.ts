@@ -7,10 +7,10 @@ import type { Tx } from '../database/tables.ts'
 import type { PhoneNumber, TokenInfo } from '../messaging-api/account-responses.ts'
 import type { ChannelDependencies } from './dependencies.ts'
 import { judge } from './health.ts'
-import { proveChannel } from './prove.ts'
+import { own } from './prove.ts'
 import { findChannel, resumeChannel } from './queries.ts'
 import { newestToken, promoteToken } from './secrets.ts'
-import { noWebhooks, showChannels, unproven } from './view.ts'
+import { keptByAnother, noWebhooks, showChannels, unproven } from './view.ts'
 
 const Word = Type.Union([Type.String(), Type.Null()])
 
@@ -59,8 +59,8 @@ export const exampleCheck: Checked = {
 }
 
 /**
- * Checks a number and its newest token with the API. When nothing is wrong, the token becomes the only one and a paused
- * channel is resumed. undefined: the tenant has no such channel.
+ * Checks a number and its newest token with the API. When nothing keeps it from sending, a paused channel is resumed; a token that
+ * read the number becomes the only one. undefined: the tenant has no such channel.
  */
 export const checkChannel = async (
   dependencies: ChannelDependencies,
@@ -78,22 +78,24 @@ export const checkChannel = async (
   if (!found) return undefined
   const { channel, hasWebhooks, newest } = found
   if (!newest) return { checked: withoutToken, isResumed: false }
-  const isProven = channel.proven_at !== null || (await proveChannel(dependencies, tenant, phoneNumberId))
   const { accessToken, isNext } = newest
   const [number, token] = await Promise.all([
     api.phoneNumber({ accessToken }, phoneNumberId),
     api.debugToken({ accessToken }),
   ])
   const health = judge({ number, token }, channel.waba_id, new Date())
-  if (!isProven) health.problems.push(unproven)
+  const isRead = number.kind === 'received'
+  const isProven = channel.proven_at !== null || (isRead && (await own(dependencies, tenant, phoneNumberId)))
+  if (!isProven) health.warnings.push(isRead ? keptByAnother : unproven)
   if (!hasWebhooks) health.warnings.push(noWebhooks)
   const ok = health.problems.length === 0
   if (!ok && isNext) health.problems.push('It is the new access token that was checked; the old one stays in use.')
-  const isResumed = ok && (await markHealthy(dependencies, tenant, phoneNumberId, isNext ? accessToken : undefined, by))
+  const worked = isNext && isRead ? accessToken : undefined
+  const isResumed = ok && (await markHealthy(dependencies, tenant, phoneNumberId, worked, by))
   const checked = {
     ok,
     ...health,
-    number: number.kind === 'received' ? showNumber(number.value) : null,
+    number: isRead ? showNumber(number.value) : null,
     token: token.kind === 'received' ? showToken(token.value) : null,
   }
   return { checked, isResumed }

@@ -1,5 +1,5 @@
 import type { PhoneNumber, TokenInfo } from '../messaging-api/account-responses.ts'
-import { classify } from '../messaging-api/classify.ts'
+import { classify, nameScope, type Scope, scopeName } from '../messaging-api/classify.ts'
 import type { Failed, Received } from '../messaging-api/responses.ts'
 
 /** The API's responses about a number and its token. */
@@ -15,14 +15,20 @@ export interface Health {
   readonly warnings: string[]
 }
 
-const scopes = ['_business_management', '_business_messaging']
+/** The start of the names of scopes depends on the product. */
+export const holdsScope = ({ scopes }: TokenInfo, scope: Scope): boolean =>
+  scopes.some(name => name.endsWith(`_business_${scope}`))
+
+const mayOnlySend = (token: TokenInfo): boolean =>
+  token.isValid && holdsScope(token, 'messaging') && !holdsScope(token, 'management')
 
 /** Judges a channel (docs/messaging-api.md#numbers-and-tokens). Pure. */
 export const judge = ({ number, token }: Findings, wabaId: string | null, now: Date): Health => {
   const problems: string[] = []
   const warnings: string[] = []
   if (number.kind === 'received') judgeNumber(number.value, problems, warnings)
-  else problems.push(`The number could not be read. ${failureOf(number)}`)
+  else if (number.kind !== 'refused' || token.kind !== 'received' || !mayOnlySend(token.value))
+    problems.push(`The number could not be read. ${failureOf(number)}`)
   if (token.kind === 'received') judgeToken(token.value, wabaId, now, problems, warnings)
   else problems.push(`The access token could not be read. ${failureOf(token)}`)
   return { problems, warnings }
@@ -30,7 +36,8 @@ export const judge = ({ number, token }: Findings, wabaId: string | null, now: D
 
 const failureOf = (failed: Failed): string => {
   if (failed.kind !== 'refused') return `The messaging API gave no answer (${failed.reason}): run the check again.`
-  const { meaning, advice } = classify(failed)
+  const { advice, ...cause } = classify(failed)
+  const meaning = nameScope(cause, 'management')
   return `${failed.code === null ? `HTTP ${failed.status}` : `code ${failed.code}`}: ${meaning} ${advice}`
 }
 
@@ -46,19 +53,25 @@ const judgeNumber = (number: PhoneNumber, problems: string[], warnings: string[]
 }
 
 const judgeToken = (
-  { isValid, expiresAt, scopes: held, granularScopes }: TokenInfo,
+  token: TokenInfo,
   wabaId: string | null,
   now: Date,
   problems: string[],
   warnings: string[],
 ): void => {
+  const { isValid, expiresAt, granularScopes } = token
   if (!isValid) problems.push('The access token is expired, invalid or revoked: store a new one.')
   if (expiresAt && expiresAt <= now) problems.push(`The access token expired at ${expiresAt.toISOString()}.`)
   else if (expiresAt)
     warnings.push(`The access token expires at ${expiresAt.toISOString()}: store one that never does before then.`)
-  for (const scope of isValid ? scopes : [])
-    if (!held.some(name => name.endsWith(scope)))
-      problems.push(`The access token lacks the scope …${scope}: generate one with both scopes of the setup.`)
+  if (isValid && !holdsScope(token, 'messaging'))
+    problems.push(
+      `The access token lacks the scope ${scopeName('messaging')}: generate one with both scopes of the setup.`,
+    )
+  if (isValid && !holdsScope(token, 'management'))
+    warnings.push(
+      `The access token lacks the scope ${scopeName('management')}: it sends, but can neither sync templates nor read the number.`,
+    )
   const accounts = granularScopes.flatMap(({ targetIds }) => targetIds ?? [])
   if (wabaId !== null && accounts.length > 0 && !accounts.includes(wabaId))
     problems.push(`The access token is not for account ${wabaId}: correct waba_id, or assign the account to its user.`)

@@ -8,24 +8,28 @@ import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
 import { classify } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
+import type { Refused } from '../messaging-api/responses.ts'
+import { holdsScope } from './health.ts'
 import { findSecrets } from './secrets.ts'
 
-interface Prover {
+export interface Prover {
   readonly pool: pg.Pool
   readonly keyring: Keyring
   readonly api: MessagingApi
 }
 
+/** Proves a number by a read: the API accepts one of the tenant's access tokens for it. Any other response changes nothing. */
+export const proveChannel = async (prover: Prover, tenant: string, phoneNumberId: string): Promise<boolean> =>
+  (await judgeTokens(prover, tenant, phoneNumberId)) === 'accepted' && own(prover, tenant, phoneNumberId)
+
 /**
- * Whether a number belongs to the tenant: the API accepts the tenant's access token for it. A number that another tenant
- * has proven moves only when the API now refuses that tenant's tokens; when it accepts both, the first keeps it. Any
- * other response, or none, changes nothing.
+ * Gives a number, whose webhooks then go to no other tenant, to one whose token the API has just accepted for it: for a read or for a
+ * message. The tenant that has proven it before keeps it until the API refuses all its tokens. False: another tenant keeps it.
  */
-export const proveChannel = async (prover: Prover, tenant: string, phoneNumberId: string): Promise<boolean> => {
-  if ((await verdictOf(prover, tenant, phoneNumberId)) !== 'accepted') return false
+export const own = async (prover: Prover, tenant: string, phoneNumberId: string): Promise<boolean> => {
   const owner = await findOwner(prover.pool, phoneNumberId)
   if (owner === tenant) return true
-  if (owner !== undefined && (await verdictOf(prover, owner, phoneNumberId)) !== 'refused') return false
+  if (owner !== undefined && (await judgeTokens(prover, owner, phoneNumberId)) !== 'refused') return false
   return handOver(prover.pool, tenant, phoneNumberId, owner).catch(error => {
     // Another tenant has just proven it.
     if ((error as { code?: unknown } | null)?.code === '23505') return false
@@ -33,45 +37,30 @@ export const proveChannel = async (prover: Prover, tenant: string, phoneNumberId
   })
 }
 
-/** Whether another tenant has proven the number and keeps it despite this access token. */
-export const isKeptByAnother = async (
-  prover: Prover,
-  tenant: string,
-  phoneNumberId: string,
-  accessToken: string | undefined,
-): Promise<boolean> => {
-  const owner = await findOwner(prover.pool, phoneNumberId)
-  if (owner === undefined || owner === tenant) return false
-  if (accessToken === undefined || (await judge(prover.api, phoneNumberId, [accessToken])) !== 'accepted') return true
-  return (await verdictOf(prover, owner, phoneNumberId)) !== 'refused'
-}
-
-type Verdict = 'accepted' | 'refused' | 'unknown'
-
-/** The API's verdict on a tenant's access tokens for a number. */
-const verdictOf = async ({ pool, keyring, api }: Prover, tenant: string, phoneNumberId: string): Promise<Verdict> => {
+/** Judges a tenant's access tokens for a number by the API. Refused: none of them may use it. */
+const judgeTokens = async ({ pool, keyring, api }: Prover, tenant: string, phoneNumberId: string) => {
   const secrets = await inTenant(pool, tenant, (tx: Tx) =>
     findSecrets(tx, keyring, tenant, phoneNumberId, 'access_token'),
   ).catch((error: unknown) => {
     if (error instanceof VaultError) return undefined
     throw error
   })
-  return secrets ? judge(api, phoneNumberId, [...secrets.values()]) : 'unknown'
-}
-
-/** Refused: the API knows that none of the tokens may use the number. */
-const judge = async (api: MessagingApi, phoneNumberId: string, tokens: readonly string[]): Promise<Verdict> => {
-  let isKnown = true
-  for (const accessToken of tokens) {
+  let verdict: 'refused' | 'unknown' = secrets ? 'refused' : 'unknown'
+  for (const accessToken of secrets?.values() ?? []) {
     const response = await api.phoneNumber({ accessToken }, phoneNumberId)
     if (response.kind === 'received' && response.value.id === phoneNumberId) return 'accepted'
-    if (response.kind !== 'refused') isKnown = false
-    else {
-      const { class: what, pauseSeconds } = classify(response)
-      if (what !== 'pause_channel' || pauseSeconds !== null) isKnown = false
-    }
+    if (response.kind !== 'refused' || !(await isDenied(api, accessToken, response))) verdict = 'unknown'
   }
-  return isKnown ? 'refused' : 'unknown'
+  return verdict
+}
+
+/** A token that may only send is refused the read as well: such a refusal does not deny it the number. */
+const isDenied = async (api: MessagingApi, accessToken: string, refused: Refused): Promise<boolean> => {
+  const { class: what, pauseSeconds } = classify(refused)
+  if (what !== 'pause_channel' || pauseSeconds !== null) return false
+  const token = await api.debugToken({ accessToken })
+  if (token.kind !== 'received') return token.kind === 'refused' && token.code === 190
+  return !token.value.isValid || holdsScope(token.value, 'management')
 }
 
 const findOwner = (pool: pg.Pool, phoneNumberId: string): Promise<string | undefined> =>
@@ -111,8 +100,8 @@ const channelsAtOnce = 8
 const longestPauseSeconds = 300
 
 /**
- * Proves channels that could not be proven when they were stored: by `apply`, or while the API was unavailable. Each is tried
- * again after a pause that doubles from two seconds to five minutes. `stop` waits for the tries under way.
+ * Proves new channels by a read, so that webhooks find them before their first message. Each is tried again after a pause that
+ * doubles from two seconds to five minutes. `stop` waits for the tries under way.
  */
 export const keepProving = (prover: Prover, logger: Logger): Worker => {
   let running: Promise<void> | undefined

@@ -1,13 +1,12 @@
 import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import { badText, isBadText, required } from '@courier/shared/http/field-errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { inTenant, isLost, lockTenant } from '@courier/shared/postgres/database.ts'
+import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import type { ChannelDependencies } from './dependencies.ts'
 import { MessagesPerSecond, Name, Pin, Plan, Secret, VerifyToken, WabaId } from './fields.ts'
-import { isKeptByAnother, proveChannel } from './prove.ts'
 import { findChannel } from './queries.ts'
 import { type ChannelChange, storeChannels } from './store.ts'
 import { type Channel, readChannel } from './view.ts'
@@ -51,54 +50,40 @@ export type PutResult =
   | { kind: 'stored'; isNew: boolean; changed: string[]; channel: Channel }
   | { kind: 'refused'; errors: FieldErrors }
 
-/** Creates or changes a channel and tries to prove it; returns which of the two, what changed, and the channel. */
+/** Creates or changes a channel; returns which of the two, what changed, and the channel. */
 export const putChannel = async (
-  dependencies: ChannelDependencies,
+  { pool, keyring, tokens }: ChannelDependencies,
   tenant: string,
   phoneNumberId: string,
   body: Static<typeof ChannelBody>,
   by: Actor,
 ): Promise<PutResult> => {
-  const { pool, tokens } = dependencies
-  const isTaken = await isKeptByAnother(dependencies, tenant, phoneNumberId, body.access_token)
-  const errors: FieldErrors = { ...(isTaken && numberTaken), ...badTexts(body) }
+  const errors = badTexts(body)
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  const stored = await inTenant(pool, tenant, (tx: Tx) =>
-    store(tx, dependencies.keyring, tenant, toChange(phoneNumberId, body), by),
-  )
-  if (stored.kind === 'refused') return stored
-  tokens.forget(tenant, phoneNumberId)
-  return { ...stored, channel: stored.isProven ? stored.channel : await prove(dependencies, tenant, stored.channel) }
+  const stored = await inTenant(pool, tenant, (tx: Tx) => store(tx, keyring, tenant, toChange(phoneNumberId, body), by))
+  if (stored.kind === 'stored') tokens.forget(tenant, phoneNumberId)
+  return stored
 }
 
-/** The channel is committed: without the database it is returned as it was stored, and proven later. */
-const prove = async (dependencies: ChannelDependencies, tenant: string, stored: Channel): Promise<Channel> => {
-  const { phone_number_id: id } = stored
-  try {
-    const isProven = await proveChannel(dependencies, tenant, id)
-    const proven = isProven && (await inTenant(dependencies.pool, tenant, (tx: Tx) => readChannel(tx, tenant, id)))
-    return proven || stored
-  } catch (error) {
-    if (isLost(error)) return stored
-    throw error
-  }
-}
-
-const store = async (tx: Tx, keyring: Keyring, tenant: string, change: ChannelChange, by: Actor) => {
+const store = async (
+  tx: Tx,
+  keyring: Keyring,
+  tenant: string,
+  change: ChannelChange,
+  by: Actor,
+): Promise<PutResult> => {
   const { phoneNumberId } = change
   await lockTenant(tx, tenant)
   const current = await findChannel(tx, tenant, phoneNumberId)
   const isNew = current === undefined
   if (isNew && change.accessToken === undefined)
-    return { kind: 'refused' as const, errors: { access_token: [required('access_token')] } }
+    return { kind: 'refused', errors: { access_token: [required('access_token')] } }
   const changes = await storeChannels(tx, keyring, tenant, [change])
   if (changes.length > 0) await audit(tx, tenant, by, isNew ? 'channel.created' : 'channel.changed', phoneNumberId)
   const changed = changes.map(({ kind, id }) => `${kind} ${id}`)
   const channel = (await readChannel(tx, tenant, phoneNumberId)) as Channel
-  return { kind: 'stored' as const, isNew, isProven: channel.proven_at !== null, changed, channel }
+  return { kind: 'stored', isNew, changed, channel }
 }
-
-const numberTaken: FieldErrors = { phone_number_id: ['The number is a channel of another tenant.'] }
 
 const badTexts = ({ name, verify_token }: Static<typeof ChannelBody>): FieldErrors =>
   Object.fromEntries(

@@ -3,7 +3,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { findNumber } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { classify } from '../messaging-api/classify.ts'
+import { classify, nameScope } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
 import { type CataloguePage, type SyncResult, syncTemplates } from '../templates/sync.ts'
 import { findChannel } from './queries.ts'
@@ -50,7 +50,7 @@ const readAll = async (
     case 'refused':
       return response.code === null
         ? { kind: 'failed', reason: `HTTP ${response.status}` }
-        : { kind: 'refused', code: response.code, details: classify(response).meaning }
+        : { kind: 'refused', code: response.code, details: nameScope(classify(response), 'management') }
     default:
       return { kind: 'failed', reason: response.reason }
   }

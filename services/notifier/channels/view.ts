@@ -19,7 +19,7 @@ export const Channel = Type.Object(
     app_secret_last4: Last4('As with the access token.'),
     next_app_secret_last4: Last4('The newer secret of a rotation: webhooks may be signed with either.'),
     proven_at: orNull(
-      Type.String({ description: "Since when the number is the tenant's. Until then it sends nothing." }),
+      Type.String({ description: "Since when the number is the tenant's, so that no other receives its webhooks." }),
     ),
     registered_at: orNull(Type.String()),
     checked_at: orNull(Type.String({ description: 'When a check was last green.' })),
@@ -67,24 +67,22 @@ export const readChannel = async (tx: Tx, tenant: string, phoneNumberId: string)
   return row && (await showChannels(tx, tenant, [row]))[0]
 }
 
-/** Why a channel that is not proven sends nothing. */
 export const unproven =
-  'The messaging API has not taken the access token for this number yet, or the number is proven by another tenant whose token it takes too. It is tried again by itself; a check tries at once.'
+  'The number is not proven to be yours: where another company has proven it, that company gets its webhooks. The first message that the API accepts proves it, or a check with a token that holds the scope whatsapp_business_management.'
+export const keptByAnother =
+  'Another company has proven the number and gets its webhooks until the API refuses its access token: delivery and the messages of customers stay unknown.'
 
 /** Why a channel that sends may seem to do nothing. */
 export const noWebhooks =
   'The channel receives no webhooks until it has app_secret and verify_token: it sends, but delivery and the messages of customers stay unknown.'
-
-/** Whether the channel sends, and why not. */
-export const pauseOf = ({ proven_at, state, paused_reason }: ChannelRow): Pick<Channel, 'state' | 'paused_reason'> =>
-  proven_at ? { state, paused_reason } : { state: 'paused', paused_reason: unproven }
 
 const show = (row: ChannelRow, last4Of: (name: string) => string | null): Channel => ({
   phone_number_id: row.phone_number_id,
   name: row.name,
   plan: row.plan,
   default: row.is_default,
-  ...pauseOf(row),
+  state: row.state,
+  paused_reason: row.paused_reason,
   access_token_last4: last4Of('access_token current'),
   next_access_token_last4: last4Of('access_token next'),
   app_secret_last4: last4Of('app_secret current'),

@@ -79,7 +79,7 @@ const counting = `
     ${countOf(`status = 'queued'`)} as queued, ${countOf(`status = 'held'`)} as held,
     ${countOf(`status = 'unknown' and message_id >= $2`)} as unknown,
     ${countOf(`status = 'failed' and message_id >= $2`)} as failed,
-    (select count(*)::integer from channels where tenant_id = $1 and (state = 'paused' or proven_at is null)) as paused_channels
+    (select count(*)::integer from channels where tenant_id = $1 and state = 'paused') as paused_channels
   from (select coalesce(time_zone, 'UTC') as name from tenants where tenant_id = $1) zone`
 
 const sends = `

@@ -39,6 +39,15 @@ export const classify = (failure: Failure, retries = 0): Classification => {
   return entry ? known(entry, failure, retries) : unknown(failure)
 }
 
+export type Scope = 'messaging' | 'management'
+export const scopeName = (scope: Scope): string => `whatsapp_business_${scope}`
+
+/** Says what a failure means; names the scope that the request needs where the API says that a permission is missing. */
+export const nameScope = ({ code, meaning }: Pick<Classification, 'code' | 'meaning'>, scope: Scope): string =>
+  code === 10 || code === 131005 || (code !== null && code >= 200 && code <= 299)
+    ? `${meaning} It needs the scope ${scopeName(scope)}.`
+    : meaning
+
 const known = (entry: ErrorEntry, { code, retryAfterSeconds }: Failure, retries: number): Classification => {
   const { maxRetries = null, slows = null, pauseSeconds = null, holdsNumber = false, delay } = entry
   const isUsedUp = maxRetries !== null && retries >= maxRetries

@@ -1,6 +1,5 @@
 import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import type { ChannelRow, SendingChannel } from '../channels/queries.ts'
-import { pauseOf } from '../channels/view.ts'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
 import { countryOf } from '../conversations/phone-number.ts'
 import { priceOf, type TenantTariffs } from '../costs/price.ts'
@@ -45,7 +44,7 @@ export const preflightOf = (examined: Examined, context: PreflightContext): Pref
   return {
     status: checked ? firstStatus(checked) : 'refused',
     to: recipient ?? null,
-    channel: row ? { phone_number_id: row.phone_number_id, name: row.name, ...pauseOf(row) } : null,
+    channel: row ? showChannel(row) : null,
     text: known ? render(known, template) : null,
     window: { open: isOpen(lastInboundAt, context.now), until: expiresAt(lastInboundAt)?.toISOString() ?? null },
     opt_out: {
@@ -65,6 +64,13 @@ export const preflightOf = (examined: Examined, context: PreflightContext): Pref
   }
 }
 
+const showChannel = ({ phone_number_id, name, state, paused_reason }: ChannelRow) => ({
+  phone_number_id,
+  name,
+  state,
+  paused_reason,
+})
+
 type Leaving = Pick<Preflight, 'leaves_at' | 'waits_for' | 'errors'>
 
 const waiting = (waits_for: string | null): Omit<Leaving, 'errors'> => ({ leaves_at: null, waits_for })
@@ -78,7 +84,7 @@ const leaving = (
   { now, nextAllowed, conversation }: PreflightContext,
 ): Leaving => {
   const { hours, sendAt } = message
-  const { state, paused_reason } = pauseOf(row)
+  const { state, paused_reason } = row
   const due = [now, sendAt, row.not_before].reduce<Date>((latest, time) => (time && time > latest ? time : latest), now)
   const later = hours && putOffUntil(due, hours, nextAllowed)
   const at = later ?? due

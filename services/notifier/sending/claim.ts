@@ -79,14 +79,14 @@ const check = (ready: readonly DueMessage[], checkable: ReadonlyMap<DueMessage, 
   return { sendable, blocked }
 }
 
-/** The active, proven numbers that have due messages, the longest unserved first. */
+/** The active numbers that have due messages, the longest unserved first. */
 const lockChannels = async (tx: Tx): Promise<Channel[]> => {
   const { rows } = await tx.client.query({
     name: 'lock_channels',
     text: `
       select c.tenant_id, c.phone_number_id, c.plan, c.rate, c.budget, c.budget_at, c.slowed_rate, c.slowed_at, now() as now
       from channels c
-      where c.state = 'active' and c.proven_at is not null and (c.not_before is null or c.not_before <= now())
+      where c.state = 'active' and (c.not_before is null or c.not_before <= now())
         -- Not a join, and not an index on expires_at: both would walk a whole backlog to find its first message.
         and (
           select true from messages m

@@ -1,4 +1,4 @@
-import { type Classification, classify } from '../messaging-api/classify.ts'
+import { type Classification, classify, nameScope } from '../messaging-api/classify.ts'
 import { marketingStopped } from '../messaging-api/errors.ts'
 import type { Accepted, Failed } from '../messaging-api/responses.ts'
 import type { ClaimedMessage } from './message.ts'
@@ -99,7 +99,7 @@ const refused = (message: ClaimedMessage, cause: Classification, random: () => n
     const { pauseSeconds } = cause
     const effect: Effect = pauseSeconds
       ? { kind: 'rest_channel', code, seconds: pauseSeconds }
-      : { kind: 'pause_channel', code, reason: meaning }
+      : { kind: 'pause_channel', code, reason: nameScope(cause, 'messaging') }
     return { outcome: again(message, code, meaning, 0), effects: [effect] }
   }
   if (cause.slows === 'number') {

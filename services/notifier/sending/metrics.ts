@@ -36,7 +36,7 @@ export const watchMessages = (pool: pg.Pool, registry: Registry): void => {
     },
     {
       name: 'channels_paused',
-      help: 'Channels that send nothing until they are resumed, or proven.',
+      help: 'Channels that send nothing until they are resumed.',
       read: size => size.paused,
     },
   ])
@@ -60,7 +60,7 @@ const measure = async (tx: Tx): Promise<Size> => {
     `(select count(*)::int from (select from messages where status = '${status}' limit ${maxCounted}) counted)`
   const { rows } = await tx.client.query(`
     select ${count('queued')} as queued, ${count('held')} as held, ${count('unknown')} as unknown,
-      (select count(*)::int from channels where state = 'paused' or proven_at is null) as paused,
+      (select count(*)::int from channels where state = 'paused') as paused,
       (select count(warned_at)::int from budgets) as warned, (select count(paused_at)::int from budgets) as "usedUp",
       coalesce((
         select greatest(0, extract(epoch from now() - min(oldest.due_at)))::float8

@@ -1,10 +1,11 @@
 import { inSpans, type Tracer, traceIdOf } from '@courier/shared/traces.ts'
-import { type Keyring, VaultError } from '@courier/shared/vault.ts'
+import { VaultError } from '@courier/shared/vault.ts'
+import { LRUCache } from 'lru-cache'
 import type { Logger } from 'pino'
+import { own, type Prover } from '../channels/prove.ts'
 import type { AccessTokens, createTokenKeeper } from '../channels/secrets.ts'
 import { sealActions } from '../customer-actions/button-token.ts'
 import { classify } from '../messaging-api/classify.ts'
-import type { MessagingApi } from '../messaging-api/client.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import type { Accepted, Failed, Refused } from '../messaging-api/responses.ts'
 import { decide } from './decide.ts'
@@ -12,10 +13,7 @@ import type { createEffects } from './effects.ts'
 import type { ClaimedMessage } from './message.ts'
 import type { Outcome } from './outcomes.ts'
 
-export interface SenderOptions {
-  readonly api: MessagingApi
-  /** Seals the actions of buttons. */
-  readonly keyring: Keyring
+export interface SenderOptions extends Prover {
   readonly tokens: ReturnType<typeof createTokenKeeper>
   readonly effects: ReturnType<typeof createEffects>
   readonly logger: Logger
@@ -28,6 +26,7 @@ export interface SenderOptions {
 export const createSender = (options: SenderOptions) => {
   const { effects, logger, tracer } = options
   const logVersion = createVersionLogger(logger)
+  const prove = createProofBySending(options)
   return async (message: ClaimedMessage): Promise<Outcome> => {
     try {
       const result = await inSpans(tracer, 'message.send', 'client', [message], ([traced = message]) =>
@@ -35,6 +34,7 @@ export const createSender = (options: SenderOptions) => {
       )
       if (result === 'unopened') return await wait(options, message)
       if ('servedVersion' in result) logVersion(result.servedVersion)
+      if (result.kind === 'accepted') await prove(message)
       const { outcome, effects: following } = decide(message, result, Math.random)
       const hasResponse = result.kind === 'accepted' || result.kind === 'refused'
       await effects
@@ -46,6 +46,17 @@ export const createSender = (options: SenderOptions) => {
       logger.error({ err, message_id: message.id }, 'message.send_failed')
       return decide(message, { kind: 'no_response', reason: 'a fault of ours' }, Math.random).outcome
     }
+  }
+}
+
+/** Proves the numbers of accepted messages; looks at each once a minute. */
+const createProofBySending = (options: SenderOptions) => {
+  const seen = new LRUCache<string, true>({ max: 10_000, ttl: 60_000 })
+  return async ({ tenant, phoneNumberId }: ClaimedMessage): Promise<void> => {
+    const key = `${tenant} ${phoneNumberId}`
+    if (seen.has(key)) return
+    seen.set(key, true)
+    await own(options, tenant, phoneNumberId).catch(err => options.logger.warn({ err }, 'channel.proving_failed'))
   }
 }
 

@@ -111,7 +111,7 @@ export const buildQueue = (pool: pg.Pool, keyring: Keyring, baseUrl: string, opt
   const api = createMessagingApi({ baseUrl, version: 'v17.0', product: 'whatsapp' })
   const logger = pino({ level: 'silent' })
   const tokens = createTokenKeeper(pool, keyring)
-  const send = createSender({ api, keyring, tokens, effects: createEffects(pool, logger), logger })
+  const send = createSender({ pool, api, keyring, tokens, effects: createEffects(pool, logger), logger })
   const createQueue = (more: Partial<QueueOptions> = {}) =>
     new Queue({ pool, logger, send, window, pairSeconds, sendSeconds, ...more })
   return { api, tokens, send, createQueue }
