@@ -9,7 +9,7 @@ import { Requests } from './today.js'
 
 const Details = ({ order }) => {
   const rows = {
-    customer: html`<span>${order.customer_name}<br /><a href=${`tel:${order.customer_phone.replace(/[^\d+]/g, '')}`}>${order.customer_phone}</a>
+    customer: html`<span>${order.customer_name}<br /><a href=${`tel:${order.customer_phone.replace(/[^\p{Nd}+]/gu, '')}`}>${order.customer_phone}</a>
       ${order.customer_secondary_phone && html` · ${order.customer_secondary_phone}`}</span>`,
     to: html`<span>${order.customer_address}<br />${order.destination_city_name}, ${order.destination_state_name}</span>`,
     from: `${order.merchant_business_name}, ${order.origin_city_name}`,

@@ -7,23 +7,29 @@ interface Phrase {
 /** A tenant's opt-out keywords and opt-in keywords. */
 export interface Keywords {
   readonly stop: readonly Phrase[]
+  readonly noThanks: readonly Phrase[]
   readonly start: readonly Phrase[]
 }
 
 /** `stop`: the person opted out; `start`: the person opted in again. */
 export type Keyword = 'stop' | 'start'
+/** `no thanks` opts out of marketing messages alone. */
+export type Wish = Keyword | 'no thanks'
 
 /** Not CANCEL, END or QUIT: to a courier they are about the parcel. */
 const defaultStopWords = [
   ...['STOP', 'STOPALL', 'UNSUBSCRIBE', 'OPT OUT', 'OPTOUT'],
-  ...['නවත්වන්න', 'නවතන්න', 'නවත්තන්න', 'එපා', 'ස්ටොප්'],
-  ...['நிறுத்து', 'நிறுத்தவும்', 'நிறுத்துங்கள்', 'வேண்டாம்', 'ஸ்டாப்'],
+  ...['නවත්වන්න', 'නවතන්න', 'නවත්තන්න', 'ස්ටොප්'],
+  ...['நிறுத்து', 'நிறுத்தவும்', 'நிறுத்துங்கள்', 'ஸ்டாப்'],
 ]
+/** They answer anything, an offer most of all: only beside a word for messages they refuse all of them. */
+const noThanksWords = ['එපා', 'வேண்டாம்']
 const defaultStartWords = ['START', 'ආරම්භ කරන්න', 'පටන් ගන්න', 'தொடங்கு', 'தொடங்கவும்']
 
 /** Keywords as they are stored. STOP or START alone, which every tenant had that names no words, are the default ones. */
 export const keywordsOf = (stopWords: readonly string[], startWords: readonly string[]): Keywords => ({
   stop: (stopWords.join() === 'STOP' ? defaultStopWords : stopWords).map(phraseOf),
+  noThanks: stopWords.join() === 'STOP' ? noThanksWords.map(phraseOf) : [],
   start: (startWords.join() === 'START' ? defaultStartWords : startWords).map(phraseOf),
 })
 
@@ -31,13 +37,17 @@ export const keywordsOf = (stopWords: readonly string[], startWords: readonly st
 const maxLength = 100
 const maxWords = 6
 
+const messageWords = new Set(
+  `message messages msg msgs sms texts whatsapp notification notifications alerts updates spam
+  පණිවිඩ පණිවිඩය පනිවිඩ මැසේජ් செய்தி செய்திகள் செய்திகளை குறுஞ்செய்தி குறுஞ்செய்திகள் மெசேஜ்`.match(/\S+/g),
+)
 /** What may stand around a keyword of a sentence that asks for nothing else. */
-const anywhere = new Set(
-  `please pls plz kindly thanks thank thx now hi hello dear sir madam
-  message messages msg msgs sms texts whatsapp notification notifications alerts updates spam
-  කරුණාකර කරුණාකරලා ස්තූතියි ස්තුතියි පණිවිඩ පණිවිඩය පනිවිඩ මැසේජ් එවන එවන්න එවීම යැවීම තව තවත් සියලු සියලුම
-  தயவு செய்து தயவுசெய்து நன்றி செய்தி செய்திகள் செய்திகளை குறுஞ்செய்தி குறுஞ்செய்திகள் மெசேஜ் அனுப்ப அனுப்புவதை இனி எல்லா
-  அனைத்து`.match(/\S+/g),
+const anywhere = messageWords.union(
+  new Set(
+    `please pls plz kindly thanks thank thx now hi hello dear sir madam
+    කරුණාකර කරුණාකරලා ස්තූතියි ස්තුතියි එවන එවන්න එවීම යැවීම තව තවත් සියලු සියලුම
+    தயவு செய்து தயவுசெய்து நன்றி அனுப்ப அனுப்புவதை இனி எல்லா அனைத்து`.match(/\S+/g),
+  ),
 )
 /** Before the keyword they would make it the object: "text me the stop". */
 const afterwards = new Set('me you to all any more the these those your sending texting messaging'.split(' '))
@@ -74,12 +84,19 @@ const isSentence = ({ words }: Phrase, keyword: Phrase): boolean => {
  * The keyword that an inbound message or button says; undefined when it says anything else. A sentence may opt out; to opt in
  * the keyword must stand alone.
  */
-export const keywordIn = (texts: readonly (string | undefined)[], { stop, start }: Keywords): Keyword | undefined => {
+export const keywordIn = (
+  texts: readonly (string | undefined)[],
+  { stop, noThanks, start }: Keywords,
+): Wish | undefined => {
   const given = texts
     .filter(text => text !== undefined)
     .map(text => text.trim())
     .filter(text => text.length <= maxLength)
     .map(phraseOf)
-  if (stop.some(word => given.some(text => isKeyword(text, word) || isSentence(text, word)))) return 'stop'
+  const say = (keywords: readonly Phrase[]) =>
+    given.find(text => keywords.some(word => isKeyword(text, word) || isSentence(text, word)))
+  if (say(stop)) return 'stop'
+  const refusal = say(noThanks)
+  if (refusal) return refusal.words.some(word => messageWords.has(word)) ? 'stop' : 'no thanks'
   return start.some(word => given.some(text => isKeyword(text, word))) ? 'start' : undefined
 }

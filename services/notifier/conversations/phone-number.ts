@@ -3,6 +3,7 @@ import {
   type CountryCode,
   getCountries,
   getCountryCallingCode,
+  parseIncompletePhoneNumber,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js'
 
@@ -10,7 +11,7 @@ import {
 export const normalisePhone = (text: string, country: string): string | undefined => {
   const direct = parsePhoneNumberFromString(text, country as CountryCode)
   if (direct?.isPossible()) return direct.number.slice(1)
-  const international = parsePhoneNumberFromString(`+${text.replace(/\D/g, '')}`)
+  const international = parsePhoneNumberFromString(parseIncompletePhoneNumber(`+${text}`))
   return international?.isPossible() ? international.number.slice(1) : undefined
 }
 

@@ -46,7 +46,7 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
       marketing_out_at, marketing_in_at)
     select tenant_id, phone_number_id, recipient, max(at) filter (where is_own),
       max(at) filter (where wish = 'stop all'), max(at) filter (where wish = 'start all'),
-      max(at) filter (where wish = 'stop marketing'), max(at) filter (where wish = 'start marketing')
+      max(at) filter (where wish = 'stop marketing'), max(at) filter (where wish = 'start marketing' or wish = 'start all' and is_own)
     from (
       select tenant_id, phone_number_id, recipient, coalesce(at, now()) as at, wish, is_own
       from unnest(${messages.map(message => message.tenant)}::text[],

@@ -47,19 +47,13 @@ const optOuts = [
     'Stop, thank you',
   ],
   ...['hello, please stop your messages', 'stop whatsapp messages please', 'kindly stop these alerts', 'sms stop'],
-  ...['නවත්වන්න', 'නවත්වන්න!', 'කරුණාකර නවත්වන්න', 'පණිවිඩ එවීම නවත්වන්න', 'නවතන්න', 'එපා', 'මැසේජ් එපා', 'පණිවිඩ එවන්න එපා.', 'ස්ටොප්'],
-  ...[
-    'நிறுத்து',
-    'நிறுத்தவும்.',
-    'தயவு செய்து நிறுத்தவும்',
-    'செய்திகளை நிறுத்துங்கள்',
-    'வேண்டாம்',
-    'செய்தி அனுப்ப வேண்டாம்',
-    'இனி வேண்டாம்',
-    'ஸ்டாப்',
-  ],
+  ...['නවත්වන්න', 'නවත්වන්න!', 'කරුණාකර නවත්වන්න', 'පණිවිඩ එවීම නවත්වන්න', 'නවතන්න', 'මැසේජ් එපා', 'පණිවිඩ එවන්න එපා.', 'ස්ටොප්'],
+  ...['நிறுத்து', 'நிறுத்தவும்.', 'தயவு செய்து நிறுத்தவும்', 'செய்திகளை நிறுத்துங்கள்', 'செய்தி அனுப்ப வேண்டாம்', 'ஸ்டாப்'],
 ]
 for (const text of optOuts) t.equal(keywordIn([text], unnamed), 'stop', text)
+
+const noThanks = ['එපා', 'එපා!', 'එපා ස්තූතියි', 'வேண்டாம்', 'வேண்டாம், நன்றி', 'இனி வேண்டாம்']
+for (const text of noThanks) t.equal(keywordIn([text], unnamed), 'no thanks', text)
 
 const others = [
   ...[
@@ -126,6 +120,8 @@ t.test('the words that a tenant names replace the default ones', t => {
   for (const text of ['STOP', 'no more', '', ' ', '🛑🛑', 'halt at the gate'])
     t.equal(keywordIn([text], words), undefined, text)
   t.equal(keywordIn([undefined], words), undefined)
+  t.equal(keywordIn(['එපා'], words), undefined)
+  t.equal(keywordIn(['එපා'], keywordsOf(['එපා'], ['GO'])), 'stop')
   t.equal(keywordIn([undefined, 'Go'], words), 'start')
   t.equal(keywordIn(['go', 'halt'], words), 'stop')
   t.end()

@@ -110,6 +110,18 @@ t.test('a marketing message that waits is cancelled, and another one is sent', a
   t.match(await rows(`select detail from message_events where status = 'cancelled'`), [{ detail: /no marketing/ }])
 })
 
+t.test('"no thanks" in Sinhala and Tamil stops marketing messages alone, until START', async t => {
+  for (const body of ['එපා', 'வேண்டாம்']) {
+    const { phone: from, state, send } = await meet()
+    await post({ messages: [inbound({ from, text: { body }, timestamp: String(now) })] })
+    t.match(await state(), { opted_out: false, marketing_opted_out: true })
+    t.equal((await send('order_created')).status, 422)
+    t.equal((await send('order_delivered')).status, 202, 'news of the parcel is sent')
+    await post({ messages: [inbound({ from, text: { body: 'START' }, timestamp: String(now + 1) })] })
+    t.match(await state(), { opted_out: false, marketing_opted_out: false })
+  }
+})
+
 t.test('words, sentences and buttons opt out, and are audited without the person', async t => {
   const { phone: from, state, entries } = await meet()
   const button = { text: 'No, thanks', payload: 'STOP' }

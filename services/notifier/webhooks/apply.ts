@@ -158,8 +158,9 @@ const openConversations = async (
   { preferences }: SignedFacts,
 ): Promise<{ writers: Person[]; now: Date | undefined }> => {
   const messages = said.map(({ person, fact, keyword }): Inbound => {
-    const name = fact.buttons.length > 0 ? 'button' : 'message'
-    return { ...person, at: fact.at, keyword, by: { kind: 'customer', name } }
+    const by = { kind: 'customer', name: fact.buttons.length > 0 ? 'button' : 'message' } as const
+    const wish = keyword === 'no thanks' ? ({ keyword: 'stop', scope: 'marketing' } as const) : { keyword }
+    return { ...person, at: fact.at, ...wish, by }
   })
   const wishes = preferences.map(({ person, fact: { at, isStopped, source } }): Inbound => {
     const by = { kind: 'platform', name: source } as const

@@ -1,6 +1,6 @@
 import { maxAddressLength } from '@courier/shared/contract/customer-actions.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
-import type { Keyword } from '../conversations/keywords.ts'
+import type { Wish } from '../conversations/keywords.ts'
 import type { Person } from '../conversations/queries.ts'
 import { openButton, tokenPrefix } from '../customer-actions/button-token.ts'
 import { insertAddresses, insertPresses, type Press, type Written } from '../customer-actions/queries.ts'
@@ -20,7 +20,7 @@ export interface Pressed {
 export interface Said {
   readonly person: Person
   readonly fact: InboundFact
-  readonly keyword: Keyword | undefined
+  readonly keyword: Wish | undefined
 }
 
 /** Stores what people ask for by buttons, and the addresses that they write after that. Their conversations must be locked. */

@@ -5,12 +5,11 @@ import {
   Metadata,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js'
+import { digitsOf } from '../orders/mask.ts'
 
 /** Between two numbers in one field; each has six digits at least. */
 const separator = /[/,;|&\n]|\s(?:or|and)\s/i
 const minDigits = 6
-
-const digitsOf = (text: string): string => text.replace(/\D/g, '')
 
 const holdsSeveral = (phone: string): boolean =>
   phone.split(separator).filter(part => digitsOf(part).length >= minDigits).length > 1

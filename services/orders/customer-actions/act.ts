@@ -10,6 +10,7 @@ import { editIn, lockOrder, withCatalogue } from '../editing/edit-order.ts'
 import { readEdit } from '../editing/read-edit.ts'
 import { nameOf } from '../orders/check-moves.ts'
 import { isWaybill } from '../orders/find-order.ts'
+import { digitsOf } from '../orders/mask.ts'
 import { limitLockWait, moveIn } from '../orders/move.ts'
 import { readOrderDetails } from '../orders/order-details.ts'
 import { findStatuses, keepStatusSet } from '../orders/status-queries.ts'
@@ -92,7 +93,7 @@ const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Prom
 const isRecipient = (order: OrderBefore, recipient: string | undefined): boolean =>
   recipient === undefined ||
   [order.customer_phone, order.customer_secondary_phone ?? ''].some(phone =>
-    phone.replace(/\D/g, '').includes(recipient.slice(-7)),
+    digitsOf(phone).includes(recipient.slice(-7)),
   )
 
 /** In the audit the customer is named by the action. */

@@ -1,3 +1,5 @@
+import { parseIncompletePhoneNumber } from 'libphonenumber-js'
+
 /** Keeps only the first letter of each word, "N*** P***", and nothing of a word of one letter. */
 export const maskName = (name: string): string =>
   name
@@ -9,8 +11,11 @@ export const maskName = (name: string): string =>
     })
     .join(' ')
 
+/** The digits of a phone number as 0 to 9: Arabic and full-width ones count as well. */
+export const digitsOf = (phone: string): string => parseIncompletePhoneNumber(`+${phone}`).slice(1)
+
 /** Keeps only the last two digits, of a phone number of at least seven. */
 export const maskPhone = (phone: string): string => {
-  const digits = phone.replace(/\D/g, '')
+  const digits = digitsOf(phone)
   return digits.length >= 7 ? `***${digits.slice(-2)}` : '***'
 }

@@ -368,6 +368,14 @@ t.test('what processes of the version before write is the doing of merchant and 
   t.match(edits, [{ by: 'staff' }])
 })
 
+t.test('a phone number in Arabic or full-width digits is the one that the message went to', async t => {
+  for (const [index, customer_phone] of ['٠٧٧٠٠٠٠١٠١', '０７７ ０００ ０１０１'].entries()) {
+    const waybill = `DM0000092${index}`
+    await make([waybill], { ...confirmed, customer_phone })
+    t.match(await act(action(waybill, 'cancel_order', { recipient: '94770000101' })), [{ outcome: 'done' }])
+  }
+})
+
 t.test('who got a message by mistake decides nothing once the phone number is corrected', async t => {
   const waybill = 'DM00000901'
   await make([waybill], { ...confirmed, customer_phone: '077 000 0101' })

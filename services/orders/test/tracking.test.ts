@@ -294,6 +294,12 @@ t.test('names and phones are masked, short ones wholly', async t => {
     '': '***',
   }
   for (const [name, masked] of Object.entries(names)) t.equal(maskName(name), masked)
-  const phones = { '+94 77 000 0101': '***01', '0770101': '***01', '119': '***', 'call me': '***' }
+  const phones = {
+    '+94 77 000 0101': '***01',
+    '0770101': '***01',
+    '119': '***',
+    'call me': '***',
+    '٠٧٧٠٠٠٠١٠١': '***01',
+  }
   for (const [phone, masked] of Object.entries(phones)) t.equal(maskPhone(phone), masked)
 })
