@@ -27,7 +27,7 @@ export interface paths {
         get?: never;
         /**
          * Create a channel or change it
-         * @description A new one sends once the messaging API has accepted its access token for the number.
+         * @description A new one sends at once. Its number is proven, so that no other tenant gets its webhooks, once the API accepts its access token for a read or a message.
          */
         put: operations["putChannel"];
         post?: never;
