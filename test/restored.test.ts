@@ -108,6 +108,25 @@ t.test('numbers that orders gave after its backup are not given again, and what 
   await t.rejects(restored(200_000_000), { message: /too few numbers/ })
 })
 
+t.test('a message that waits at the backup is made again by an edit that the notifier lost', async t => {
+  const { notifier, orders, book, deliver, restored } = await prepare(t)
+  const [waybill = ''] = await book(1)
+  await deliver()
+  await notifier.rows(`update messages set send_at = now() + interval '1 hour', due_at = now() + interval '1 hour'`)
+  const response = await orders.app.inject({
+    ...{ method: 'PATCH', url: `/api/public/merchant/order/${waybill}`, payload: { customer_phone: '0711000199' } },
+    headers: { authorization: `Bearer ${orders.token}`, 'x-tenant': 'demo' },
+  })
+  t.equal(response.statusCode, 200)
+  await orders.rows('delete from outbox')
+  await markRestored(notifier.pool, new Date(), false)
+  await restored(0)
+  await deliver()
+  t.match(await notifier.rows('select recipient, status from messages'), [
+    { recipient: '94711000199', status: 'queued' },
+  ])
+})
+
 t.test("a decision about a customer's request is neither lost nor delivered again", async t => {
   const { notifier, orders, book, deliver, restored } = await prepare(t)
   const [waybill] = await book(1)

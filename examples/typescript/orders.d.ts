@@ -1603,7 +1603,7 @@ export interface components {
             order: components["schemas"]["OrderSnapshot"];
             /** @description The trace that the event belongs to, as W3C's header of that name. */
             traceparent?: string;
-            /** @description order.created, order.status_changed, or of a customer's request, such as call_me.accepted or call_me.declined. */
+            /** @description order.created, order.status_changed, order.edited, or of a customer's request, such as call_me.accepted or call_me.declined. */
             type: string;
         };
         OrderEvents: {

@@ -187,13 +187,10 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const watch = createChangeWatch(pool, logger)
   const sending = createSending(pool, logger, limits.webhooks, registry)
 
-  const onEdited = (tenant: string): void => {
-    watch.wake()
-    sending.sender?.wake(tenant)
-  }
   const onChanged = (tenant: string): void => {
     relay.wake(tenant)
-    onEdited(tenant)
+    watch.wake()
+    sending.sender?.wake(tenant)
   }
 
   const dependencies = createLoginDependencies(pool, limits.login)
@@ -233,7 +230,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(orderSummary, { pool })
       await merchants.register(webhooks, { pool, ...sending, onChanged: tenant => sending.sender?.changed(tenant) })
       await merchants.register(merchantMoving, { pool, onMoved: onChanged })
-      await merchants.register(merchantEdits, { pool, catalogues, onEdited })
+      await merchants.register(merchantEdits, { pool, catalogues, onEdited: onChanged })
       await merchants.register(statusList, {
         ...{ pool, path: '/order/status-list', tag: 'orders', operationId: 'listStatuses' },
         tenantOf: ({ merchant }) => merchant.tenant,
@@ -256,7 +253,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       admitStaff(staff, findCaller, limits.requestsPerMinute)
       await staff.register(staffSession, { pool, findCaller })
       await staff.register(staffOrders, { pool, findOrder, openWholeList })
-      await staff.register(staffEdits, { pool, catalogues, onEdited })
+      await staff.register(staffEdits, { pool, catalogues, onEdited: onChanged })
       await staff.register(staffLabels, { pool, printer })
       await staff.register(staffMoves, { pool, onMoved: onChanged })
       await staff.register(statusList, {

@@ -68,8 +68,10 @@ export const orderFields = Object.keys(OrderSnapshot.properties).filter(name => 
 
 export const orderEventTypes = ['order.created', 'order.status_changed'] as const
 export type OrderEventType = (typeof orderEventTypes)[number]
+/** An order has other values, which its waiting messages get. */
+export const editedEvent = 'order.edited'
 /** Besides those: what staff decided about a customer's request, such as `call_me.accepted`. */
-const eventTypePattern = '^(order\\.(created|status_changed)|[a-z][a-z0-9_]{0,62}\\.(accepted|declined))$'
+const eventTypePattern = '^(order\\.(created|status_changed|edited)|[a-z][a-z0-9_]{0,62}\\.(accepted|declined))$'
 
 /** Whether an order was created or came to a status; other events leave it as it is. */
 export const isStatusEvent = (type: string): boolean => orderEventTypes.some(known => known === type)
@@ -90,8 +92,8 @@ export const OrderEvent = Type.Object(
     type: Type.String({
       maxLength: 72,
       pattern: eventTypePattern,
-      must: `be ${orderEventTypes.join(', ')}, or the name of a request and .accepted or .declined`,
-      description: `${orderEventTypes.join(', ')}, or of a customer's request, such as call_me.accepted or call_me.declined.`,
+      must: `be ${orderEventTypes.join(', ')}, ${editedEvent}, or the name of a request and .accepted or .declined`,
+      description: `${orderEventTypes.join(', ')}, ${editedEvent}, or of a customer's request, such as call_me.accepted or call_me.declined.`,
     }),
     happened_at: UtcTime,
     order: OrderSnapshot,

@@ -1,4 +1,4 @@
-import { type OrderEventType, orderEventTypes } from '@courier/shared/contract/order-events.ts'
+import { editedEvent, type OrderEventType, orderEventTypes } from '@courier/shared/contract/order-events.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import type { KnownEvent } from './known-events.ts'
@@ -42,6 +42,15 @@ export const requeue = (tx: Tx, tenant: string, events: readonly OwnEvent[]) =>
       ${events.map(({ happenedAt }) => happenedAt)}::timestamptz[])
       with ordinality as given (type, waybill, status_key, note, happened_at, place)
     order by place`.execute(tx)
+
+/** Puts the edits from `since` on into the outbox again: they change only messages that wait, however often they are delivered. */
+export const requeueEdits = (tx: Tx, tenant: string, since: Date) =>
+  sql`
+    insert into outbox (tenant_id, type, waybill_numbers, status_keys, happened_at)
+    select ${tenant}, ${editedEvent}, array[waybill_number], array[max(status_key)], max(edited_at)
+    from order_edits join orders using (tenant_id, waybill_number)
+    where tenant_id = ${tenant} and edited_at >= ${since} group by waybill_number
+    returning tenant_id`.execute(tx)
 
 /** Removes what is too old for the notifier to know whether it was delivered; returns those events. */
 export const dropTooOld = async (tx: Tx, tenant: string): Promise<KnownEvent[]> => {

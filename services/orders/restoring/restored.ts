@@ -9,7 +9,15 @@ import { renewFeeds } from '../changes/numbering.ts'
 import type { Tx } from '../database/tables.ts'
 import { mendPositions } from '../webhooks/queries.ts'
 import { type KnownByNotifier, type KnownEvent, readKnownEvents } from './known-events.ts'
-import { countBusiestDay, dropTooOld, findEvents, findWaitingEvents, knownDays, requeue } from './queries.ts'
+import {
+  countBusiestDay,
+  dropTooOld,
+  findEvents,
+  findWaitingEvents,
+  knownDays,
+  requeue,
+  requeueEdits,
+} from './queries.ts'
 
 export interface RestoreOptions {
   readonly notifier: ServiceClient
@@ -65,6 +73,7 @@ const recoverTenant = async (pool: pg.Pool, tenant: string, options: RestoreOpti
     async (tx: Tx) => {
       const dropped = await dropTooOld(tx, tenant)
       if (missing.length > 0) await requeue(tx, tenant, missing)
+      if (known.kind === 'known' && known.inDoubtBefore) await requeueEdits(tx, tenant, since)
       const numbers = await skipNumbers(tx, tenant, options)
       if (options.skip !== 0) await Promise.all([renewFeeds(tx, tenant), mendPositions(tx, tenant)])
       await audit(tx, tenant, operator(), 'database.restored', tenant)

@@ -89,7 +89,7 @@ t.test('of 20 deliveries of an action at once one acts', async t => {
     t.strictSame([...new Set(results.map(({ outcome }) => outcome))], [name === 'call_me' ? 'requested' : 'done'], name)
   }
   t.equal((await changesOf('DM00000015')).length, 3)
-  t.equal((await outboxOf('DM00000015')).length, 2)
+  t.equal((await outboxOf('DM00000015')).length, 3)
   t.equal((await get('/order/DM00000015')).body.data.edits.length, 1)
   t.equal((await staffGet('/order/requests?waybill_number=DM00000015')).body.data.length, 1)
 })

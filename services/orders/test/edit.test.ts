@@ -1,4 +1,5 @@
 import t from 'tap'
+import { serviceToken } from './build.ts'
 import { ordersFixture, refusal } from './orders-fixture.ts'
 import { tenantFile } from './tenant.ts'
 
@@ -51,16 +52,37 @@ t.test('a merchant changes an order; timeline, changes and audit name the fields
   t.equal((await get('/order?phone=0770000199')).body.data.length, 1, 'the list finds the new number')
 })
 
-t.test('an edit is no status: tracking and the outbox do not show it', async t => {
+t.test('an edit is no status: tracking does not show it', async t => {
   await make(['DM00000005'])
-  const [{ outbox }] = await rows('select count(*)::int as outbox from outbox')
   const status = (await get('/order/DM00000005/status')).body.data.date_time
   await edit('DM00000005', { cod: 1 })
   t.equal((await get('/order/tracking-info?waybill_number=DM00000005')).body.data.length, 1)
   const tracking = { waybill_number: 'DM00000005' }
   t.equal((await request('POST', '/api/public/order/tracking-info', tracking)).body.data.timeline.length, 1)
   t.equal((await get('/order/DM00000005/status')).body.data.date_time, status)
-  t.strictSame(await rows('select count(*)::int as outbox from outbox'), [{ outbox }])
+})
+
+t.test('each edit, whoever makes it, is an event for the notifier of a company with messaging', async t => {
+  await make(['DM00000006'])
+  const told = async () => {
+    const events = await rows(`select status_keys, happened_at from outbox where type = 'order.edited'
+      and waybill_numbers = '{DM00000006}' order by outbox_id`)
+    return events.length
+  }
+  await edit('DM00000006', { cod: 1 })
+  await staffEdit('DM00000006', { customer_phone: '0770000150', reason: 'The customer called' })
+  t.equal(await told(), 2)
+  const action = { id: 'msg_edit 0', waybill_number: 'DM00000006', action: 'change_address', address: '9 Lake Road' }
+  const actions = [{ ...action, happened_at: new Date().toISOString() }]
+  await request('POST', '/internal/customer-actions', { tenant: 'demo', actions }, { token: serviceToken })
+  t.equal(await told(), 3)
+  t.equal((await edit('DM00000006', { cod: 1 })).status, 200)
+  t.equal((await edit('DM00000006', { customer_phone: '' })).status, 422)
+  t.equal(await told(), 3, 'neither the same values nor a refused edit')
+  await rows(`update tenants set messaging = false`)
+  t.teardown(() => rows(`update tenants set messaging = true`))
+  await edit('DM00000006', { cod: 2 })
+  t.equal(await told(), 3)
 })
 
 t.test('another city or weight is priced anew, what stays keeps its price', async t => {
