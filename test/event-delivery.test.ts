@@ -142,3 +142,24 @@ t.test(
     ])
   },
 )
+
+t.test('an edited order is announced to the person and with the amount that it has now', async t => {
+  const { notifier, orders, isDelivered } = await buildBoth(t, undefined, [
+    { on: 'order.created', template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}', '{{cod}}'] },
+  ])
+  const { data } = (await orders.bulk(batch([order({ cod: 4500 }), order({ customer_phone: '0770000103' })]))).body
+  orders.relay.start()
+  await until('both are delivered', isDelivered)
+  const edited = await orders.app.inject({
+    ...{ method: 'PATCH', url: `/api/public/merchant/order/${data[0]}` },
+    headers: { authorization: `Bearer ${orders.token}`, 'x-tenant': 'demo' },
+    payload: { customer_phone: '0711000102', customer_name: 'Kamala', cod: 90 },
+  })
+  t.equal(edited.statusCode, 200)
+  await until('the edit is delivered', isDelivered)
+  notifier.queue.start()
+  await until('both are sent', async () => notifier.control.messages().length === 2)
+  const sent = notifier.control.messages().map(({ to, rendered }) => [to, rendered.body])
+  t.match(sent.find(([to]) => to === '94711000102')?.[1], /Kamala.*90/s)
+  t.notOk(sent.some(([to]) => to === '94770000101'))
+})

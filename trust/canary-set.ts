@@ -64,6 +64,7 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'notifier.audit.actor': ['staffName'],
   'notifier.messages.recipient': ['recipient', 'writer'],
   'notifier.messages.template': ['parameter'],
+  'notifier.messages.source': ['parameter'],
   'notifier.recipients.recipient': ['recipient', 'writer'],
   'notifier.conversations.recipient': ['recipient', 'writer'],
   'notifier.opt_outs.recipient': ['writer'],

@@ -159,6 +159,7 @@ export interface Tables {
     hours: Json<unknown> | null
     superseded_by: string | null
     merchant: string | null
+    source: Json<unknown> | null
   }
   message_events: {
     tenant_id: string

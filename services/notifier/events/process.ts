@@ -1,4 +1,4 @@
-import { isStatusEvent, type OrderEvent, type OrderEvents } from '@courier/shared/contract/order-events.ts'
+import { editedEvent, isStatusEvent, type OrderEvent, type OrderEvents } from '@courier/shared/contract/order-events.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { findPressedNumbers } from '../customer-actions/queries.ts'
@@ -9,11 +9,12 @@ import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { findRules, findTenant, insertEvents, storeEventErrors } from './queries.ts'
+import { remakeMessages } from './remake.ts'
 import { fires, messageOf, type Rule, type TenantHours } from './rules.ts'
 import { type Superseding, supersede } from './supersede.ts'
 
 /** The outcome of one event. `failed`: a message that a rule requires cannot be sent; `expired`: its messages would come too late. */
-export const eventOutcomes = ['queued', 'failed', 'no_rule', 'expired', 'repeated'] as const
+export const eventOutcomes = ['queued', 'failed', 'no_rule', 'edited', 'expired', 'repeated'] as const
 export type EventOutcome = (typeof eventOutcomes)[number]
 
 /** Events of a request by outcome. */
@@ -41,19 +42,23 @@ export const processIn = async (
     known.in_doubt_before !== null && new Date(event.happened_at) < known.in_doubt_before
   const unique = events.filter((event, index) => events.findIndex(({ id }) => id === event.id) === index)
   const newIds = await insertEvents(tx, tenant, unique)
-  const fresh = unique.filter(({ id }) => newIds.has(id))
+  const accepted = unique.filter(({ id }) => newIds.has(id))
+  const edits = accepted.filter(({ type }) => type === editedEvent)
+  const fresh = accepted.filter(({ type }) => type !== editedEvent)
   const timely = fresh.filter(event => isTimely(event, known.now) || isInDoubt(event))
   const hours = { between: known.send_between, timeZone: known.time_zone }
   const pressedOn = numbers ?? (await numbersOf(tx, tenant, timely))
   const wanted = applyRules(await findRules(tx, tenant), timely, hours, pressedOn)
   const failed = await queue(tx, tenant, wanted, isInDoubt)
+  await remakeMessages(tx, tenant, edits)
   const matched = new Set(wanted.map(({ event }) => event.id))
   return {
     queued: matched.size - failed.size,
     failed: failed.size,
     no_rule: timely.length - matched.size,
+    edited: edits.length,
     expired: fresh.length - timely.length,
-    repeated: events.length - fresh.length,
+    repeated: events.length - fresh.length - edits.length,
   }
 }
 
@@ -164,6 +169,7 @@ const judge = (request: MessageRequest, context: SendingContext, pausedReason: s
     isExempt: false,
     hours: request.hours ?? null,
     waitsFor: null,
+    source: request.source ?? null,
   }
   return { kind: 'message', message, failure: Object.values(result.errors).flat().join(' ') }
 }

@@ -78,7 +78,7 @@ export const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, opti
       )
       if (!processed) throw httpError('unknown_tenant', 'The tenant is unknown: its file has not been applied.')
       for (const outcome of eventOutcomes) if (processed[outcome] > 0) onProcessed(outcome, processed[outcome])
-      if (processed.queued + processed.failed > 0) onQueued()
+      if (processed.queued + processed.failed + processed.edited > 0) onQueued()
       const { repeated, expired } = processed
       request.log.info({ tenant, ...processed }, 'events.accepted')
       return { message: 'The events are taken.', data: { taken: events.length - repeated, repeated, expired } }

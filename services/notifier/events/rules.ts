@@ -6,15 +6,9 @@ import {
   type OrderSnapshot,
 } from '@courier/shared/contract/order-events.ts'
 import type { Hours } from '../messages/hours.ts'
-import { fillComponent, fillLines, missingField } from '../messages/placeholders.ts'
 import type { MessageRequest } from '../messages/schema.ts'
-import {
-  type Component,
-  type Content,
-  isPlain,
-  type MessageTemplate,
-  textsOf,
-} from '../messaging-api/message-template.ts'
+import { fillFrom, toSource } from '../messages/source.ts'
+import type { Component, Content, MessageTemplate } from '../messaging-api/message-template.ts'
 
 /** Which event makes which message. */
 export interface Rule {
@@ -69,11 +63,6 @@ export const templateOf = ({ template, language, components, ...texts }: Rule): 
 /** What the rule's messages say, before the order's values stand in it. */
 const contentOf = (rule: Rule): Content => (rule.text === null ? templateOf(rule) : { text: rule.text })
 
-const fill = (content: Content, order: OrderSnapshot): Content =>
-  isPlain(content)
-    ? { text: fillLines(content.text, order) }
-    : { ...content, components: content.components.map(component => fillComponent(component, order)) }
-
 /** Replies to a customer who has just pressed a button. */
 const isReply = ({ event }: Rule): boolean => actionOutcomes.some(outcome => event.endsWith(`.${outcome}`))
 
@@ -84,19 +73,16 @@ export const messageOf = (
   { between, timeZone }: TenantHours,
   phoneNumberId?: string,
 ): MessageRequest => {
-  const content = contentOf(rule)
-  const texts = isPlain(content) ? [content.text] : textsOf(content).map(({ text }) => text)
-  const missing = missingField(texts, order)
+  const source = toSource(contentOf(rule), order, true)
   const ownBetween = rule.sendBetween ?? (isReply(rule) ? null : between)
   return {
     to: order.customer_phone,
-    // Left as it is, it is not resent.
-    template: missing === undefined ? fill(content, order) : content,
+    ...fillFrom(source, order),
+    source,
     channel: rule.phoneNumberId ?? phoneNumberId ?? null,
     waybill_number: order.waybill_number,
     hold_until_open: rule.holdsUntilOpen,
     isUnderWay: isUnderWay(order),
-    missing,
     hours: ownBetween && timeZone ? { between: ownBetween, timeZone } : undefined,
   }
 }

@@ -4,12 +4,13 @@ import { badText, type ErrorList, isBadText, isBlank, required } from '@courier/
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
-import { type MessageTemplate, textsOf } from '../messaging-api/message-template.ts'
+import { textsOf } from '../messaging-api/message-template.ts'
 import { findOrders } from '../orders-client/find-orders.ts'
 import type { OrdersClient } from '../orders-client/orders-client.ts'
 import { type Acceptance, acceptMessages, findAcceptance, type PathOf } from './accept.ts'
-import { fillComponent, hasPlaceholder, missingField, placeholderError } from './placeholders.ts'
+import { hasPlaceholder, placeholderError } from './placeholders.ts'
 import type { MessageBody, MessageRequest } from './schema.ts'
+import { fillFrom, toSource } from './source.ts'
 
 export interface WaybillDependencies {
   readonly pool: pg.Pool
@@ -108,19 +109,13 @@ const fillBodies = (
     return isBlank(body.to) ? undefined : { ...body, to: body.to as string }
   })
 
-const fillBody = (body: MessageBody, order: OrderSnapshot): MessageRequest => ({
-  ...body,
-  to: isBlank(body.to) ? order.customer_phone : (body.to as string),
-  isUnderWay: isUnderWay(order),
-  missing: missingField(
-    textsOf(body.template).map(({ text }) => text),
-    order,
-  ),
-  template: fillTemplate(body.template, order),
-})
-
-/** Texts without a field of the order stay as they are. */
-const fillTemplate = (template: MessageTemplate, order: OrderSnapshot): MessageTemplate => ({
-  ...template,
-  components: template.components.map(component => fillComponent(component, order)),
-})
+const fillBody = (body: MessageBody, order: OrderSnapshot): MessageRequest => {
+  const source = toSource(body.template, order, isBlank(body.to))
+  return {
+    ...body,
+    to: isBlank(body.to) ? order.customer_phone : (body.to as string),
+    isUnderWay: isUnderWay(order),
+    ...fillFrom(source, order),
+    source: needsOrder(body) ? source : undefined,
+  }
+}

@@ -14,6 +14,7 @@ import {
 import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { type Hours, type nextAllowed, waitsFor } from './hours.ts'
 import type { MessageRequest } from './schema.ts'
+import type { Source } from './source.ts'
 
 /** The data that messages are checked against. */
 export interface SendingContext {
@@ -49,6 +50,8 @@ export interface CheckedMessage {
   readonly hours: Hours | null
   /** Why it is sent later than was asked for. */
   readonly waitsFor: string | null
+  /** null: nothing of it comes from an order. */
+  readonly source: Source | null
 }
 
 export type CheckedRequest = { kind: 'checked'; message: CheckedMessage } | { kind: 'refused'; errors: FieldErrors }
@@ -92,6 +95,7 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
     isExempt,
     hours: hours ?? null,
     waitsFor: hours && allowed > wanted ? waitsFor(hours) : null,
+    source: request.source ?? null,
   }
   return { kind: 'checked', message }
 }

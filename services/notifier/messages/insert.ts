@@ -50,6 +50,7 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
     expires_after_hours: rule?.expiresAfterHours,
     traceparent,
     merchant,
+    source: message.source,
   }))
   await tx.client.query({
     name: 'insert_messages',
@@ -58,17 +59,17 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
         select * from jsonb_to_recordset($2::jsonb) as given (message_id text, phone_number_id text, recipient text,
           template jsonb, waybill_number text, status text, failure text, detail text, send_at timestamptz,
           holds_until_open boolean, is_exempt boolean, hours jsonb, rule_event text,
-          expires_after_hours integer, traceparent text, merchant text)
+          expires_after_hours integer, traceparent text, merchant text, source jsonb)
       ), queued as (
         insert into messages (tenant_id, message_id, phone_number_id, recipient, template, waybill_number, status,
           error_meaning, send_at, holds_until_open, is_exempt, hours, rule_event, due_at, expires_at, traceparent,
-          merchant)
+          merchant, source)
         select $1, message_id, phone_number_id, recipient, template, waybill_number, status, failure, send_at, holds_until_open, is_exempt,
           hours, rule_event,
           case status when 'unknown' then 'infinity' else coalesce(send_at, now()) end,
           -- Hours that begin late do not extend the limit of a rule.
           coalesce(case when rule_event is null then send_at end, now())
-            + make_interval(hours => coalesce(expires_after_hours, $3::integer)), traceparent, merchant
+            + make_interval(hours => coalesce(expires_after_hours, $3::integer)), traceparent, merchant, source
         from given
       )
       insert into message_events (tenant_id, message_id, status, detail)

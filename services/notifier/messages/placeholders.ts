@@ -101,7 +101,8 @@ export const fillComponent = (component: Component, order: OrderSnapshot): Compo
   ),
 })
 
-const plain = (text: string): string =>
+/** Well-formed, without control characters. */
+export const plain = (text: string): string =>
   text
     .toWellFormed()
     .replace(/[\s\p{Cc}]+/gu, ' ')

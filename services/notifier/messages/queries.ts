@@ -2,8 +2,10 @@ import { spanOf } from '@courier/shared/http/dates.ts'
 import { type Action, type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { type MessageStatus, messageStatuses, type Tables, type Tx } from '../database/tables.ts'
+import type { Content } from '../messaging-api/message-template.ts'
 import type { MessageFilter } from './filters.ts'
 import { idsFrom } from './insert.ts'
+import type { Source } from './source.ts'
 
 const columns = [
   'message_id',
@@ -126,18 +128,37 @@ export const cancelMessage = (tx: Tx, tenant: string, id: string, by?: Actor): P
     action: 'message.cancelled',
   })
 
-/** Queues a failed or unknown message again. */
-export const resendMessage = (tx: Tx, tenant: string, id: string, by?: Actor): Promise<MessageStatus | undefined> =>
-  move(tx, tenant, id, by, {
+/** What a message that may be sent again has from its order; undefined: nothing, or it may not. */
+export const findDependent = (tx: Tx, tenant: string, id: string) =>
+  tx
+    .selectFrom('messages')
+    .select(['waybill_number', 'recipient', 'source'])
+    .where('tenant_id', '=', tenant)
+    .where('message_id', '=', id)
+    .where('status', 'in', ['failed', 'unknown'])
+    .where(eb => eb.or([eb('source', 'is not', null), eb('rule_event', 'is not', null)]))
+    .executeTakeFirst() as Promise<{ waybill_number: string; recipient: string; source: Source | null } | undefined>
+
+/** Queues a failed or unknown message again, with this content or its own. */
+export const resendMessage = (
+  tx: Tx,
+  tenant: string,
+  id: string,
+  by?: Actor,
+  content?: Content,
+): Promise<MessageStatus | undefined> => {
+  const template = sql`coalesce(${content ? JSON.stringify(content) : null}::jsonb, template)`
+  return move(tx, tenant, id, by, {
     from: ['failed', 'unknown'],
     // An unknown message is not resent while its webhook may still arrive, nor one that lacks the page of its parcel.
-    when: sql`(status = 'failed' or due_at = 'infinity') and template::text !~ '[{][{][^{}]*tracking_url[^{}]*[}][}]'`,
-    to: sql`status = 'queued', status_at = now(), due_at = now(), expires_at = now() + interval '24 hours',
+    when: sql`(status = 'failed' or due_at = 'infinity') and ${template}::text !~ '[{][{][^{}]*tracking_url[^{}]*[}][}]'`,
+    to: sql`status = 'queued', template = ${template}, status_at = now(), due_at = now(), expires_at = now() + interval '24 hours',
       attempts = 0, error_code = null, error_meaning = null, superseded_by = null, fence = m.fence + 1,
       former_ids = array_remove(m.former_ids || m.provider_message_id, null), provider_message_id = null`,
     detail: 'sent again by staff',
     action: 'message.resent',
   })
+}
 
 interface Move {
   readonly from: readonly MessageStatus[]

@@ -12,14 +12,24 @@ import { normalisePhone } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
 import { findCosts } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { maxMessageBytes } from '../messaging-api/message-template.ts'
+import { type Content, maxMessageBytes } from '../messaging-api/message-template.ts'
+import { findOrders } from '../orders-client/find-orders.ts'
 import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
 import { acceptBodies } from './about-waybill.ts'
 import type { PathOf } from './accept.ts'
 import { type MessageFilter, MessagesQuery, messageId } from './filters.ts'
-import { cancelMessage, findMessage, findTimelines, hasNoIndex, listMessages, resendMessage } from './queries.ts'
+import {
+  cancelMessage,
+  findDependent,
+  findMessage,
+  findTimelines,
+  hasNoIndex,
+  listMessages,
+  resendMessage,
+} from './queries.ts'
 import { messagesReader, type ReadMessages } from './read-messages.ts'
 import { Accepted, MessageBodies, MessageBody } from './schema.ts'
+import { fillFrom } from './source.ts'
 import { exampleMessage, Message, messageView, Page } from './view.ts'
 
 export interface MessagesOptions {
@@ -194,8 +204,9 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
     async request => {
       const { tenant, actor } = request.staff
       const { id } = request.params
+      const content = await readAnew(options, tenant, id)
       const resent = await inTenant(pool, tenant, async (tx: Tx) => {
-        const status = await resendMessage(tx, tenant, id, actor)
+        const status = await resendMessage(tx, tenant, id, actor, content)
         if (status && status !== 'queued')
           throw invalid({
             status: [notResent[status] ?? `The message is ${status}: only a failed or unknown one can be sent again.`],
@@ -235,10 +246,32 @@ const view = async (tx: Tx, tenant: string, id: string): Promise<Static<typeof O
   return { data: messageView(row, timelines.get(id), costs.get(id)) }
 }
 
+/** What a message says of its order as it is now; undefined: as it is. Refuses one whose order has another phone since. */
+const readAnew = async (
+  { pool, orders }: MessagesOptions,
+  tenant: string,
+  id: string,
+): Promise<Content | undefined> => {
+  const message = await inTenant(pool, tenant, (tx: Tx) => findDependent(tx, tenant, id))
+  if (!message) return undefined
+  const { waybill_number: waybill, recipient, source } = message
+  const found = await findOrders(orders, tenant, [waybill])
+  if (!found) throw httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
+  const order = found.get(waybill)
+  if (!order) return undefined
+  const country = await inTenant(pool, tenant, (tx: Tx) => findCountry(tx, tenant))
+  if ((source?.isToCustomer ?? true) && normalisePhone(order.customer_phone, country) !== recipient)
+    throw invalid({ to: [otherPhone(waybill)] })
+  return source ? fillFrom(source, order).template : undefined
+}
+
+const otherPhone = (waybill: string): string =>
+  `The customer of ${waybill} has another phone number since: send a new message with this waybill_number and without to.`
+
 const notResent: Readonly<Record<string, string>> = {
   unknown:
     'It was sent less than ten minutes ago and a webhook may still tell what became of it. Send it again after that.',
-  failed: 'Its text lacks {{tracking_url}}: orders needs PUBLIC_URL. Then send a new message.',
+  failed: 'Its text lacks {{tracking_url}}: orders needs PUBLIC_URL. Set it, then send the message again.',
 }
 
 const readResult = (

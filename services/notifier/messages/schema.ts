@@ -1,6 +1,7 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { type Content, MessageTemplate } from '../messaging-api/message-template.ts'
 import type { Hours } from './hours.ts'
+import type { Source } from './source.ts'
 
 const optional = <S extends TSchema>(schema: S) => Type.Optional(Type.Union([schema, Type.Null()]))
 
@@ -87,6 +88,8 @@ export type MessageRequest = Omit<MessageBody, 'template'> & {
   missing?: string | undefined
   /** Of the rule that makes it. */
   hours?: Hours | undefined
+  /** undefined: nothing of it comes from an order. */
+  source?: Source | undefined
 }
 
 export const MessageBodies = (maxMessages: number) =>

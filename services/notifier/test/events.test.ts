@@ -5,13 +5,14 @@ import t, { type Test } from 'tap'
 import { recordInbound } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { createNotifierHousekeeping } from '../housekeeping.ts'
+import type { OrdersClient } from '../orders-client/orders-client.ts'
 import { phoneNumberId, until } from './fixture.ts'
-import { orderEvent, withoutPage } from './orders-stand-in.ts'
+import { orderEvent, orderFacts, standIn, withoutPage } from './orders-stand-in.ts'
 import { build, type PortalOptions, serviceToken } from './portal.ts'
 import { giveRules } from './rules-of-demo.ts'
 
-const prepare = async (t: Test, options: PortalOptions = {}, rules?: unknown[]) => {
-  const built = await build(t, undefined, undefined, options)
+const prepare = async (t: Test, options: PortalOptions = {}, rules?: unknown[], orders?: OrdersClient) => {
+  const built = await build(t, undefined, orders, options)
   await giveRules(built.pool, rules)
   await built.rows(`update channels set state = 'paused'`)
   const start = async () => {
@@ -39,7 +40,8 @@ const prepare = async (t: Test, options: PortalOptions = {}, rules?: unknown[]) 
 t.test('a rule that names the page of the parcel fails where orders sends none', async t => {
   const rule = { on: 'order.created', template: 'order_created', language: 'en_US', header: ['{{waybill_number}}'] }
   const body = ['{{customer_name}}', '{{tracking_url}}', '{{cod}}']
-  const { deliver, queued, rows, call } = await prepare(t, {}, [{ ...rule, body }])
+  const { client, known } = await standIn(t, withoutPage('DM00000002'))
+  const { deliver, queued, rows, call } = await prepare(t, {}, [{ ...rule, body }], client)
   await deliver([orderEvent('a'), orderEvent('b', withoutPage('DM00000002'))])
   t.match(await queued(), [
     {
@@ -51,6 +53,8 @@ t.test('a rule that names the page of the parcel fails where orders sends none',
   const [{ message_id }] = await rows(`select message_id from messages where status = 'failed'`)
   const { status, body: resent } = await call('POST', `/api/messages/${message_id}/resend`)
   t.match([status, resent], [422, { errors: { status: [/needs PUBLIC_URL/] } }], 'it would go without its address')
+  known.set('DM00000002', orderFacts({ waybill_number: 'DM00000002' }))
+  t.equal((await call('POST', `/api/messages/${message_id}/resend`)).status, 200, 'now it has one')
 })
 
 const many = (count: number): OrderEvent[] =>

@@ -83,6 +83,11 @@ t.test("a message has the order's values, its customer and the settings of its r
     hold_until_open: false,
     isUnderWay: true,
     missing: undefined,
+    source: {
+      content: templateOf(rule()),
+      event: { status_key: 'key_2', status_name: 'CONFIRMED', note: null },
+      isToCustomer: true,
+    },
     hours: colombo,
   })
   t.match(messageFor({ holdsUntilOpen: true }, { is_final: true }), { hold_until_open: true, isUnderWay: false })

@@ -1,0 +1,101 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { OrderEvent, OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import { rememberPhones } from '../conversations/phone-number.ts'
+import { findCountry } from '../conversations/queries.ts'
+import type { MessageStatus, Tx } from '../database/tables.ts'
+import { fillFrom, type Source } from '../messages/source.ts'
+import type { Content } from '../messaging-api/message-template.ts'
+
+interface Waiting {
+  readonly id: string
+  readonly waybill: string
+  readonly status: MessageStatus
+  readonly recipient: string
+  readonly template: Content
+  /** null: an earlier version made it. */
+  readonly source: Source | null
+}
+
+/** Without a template the message is not sent any more. */
+interface Change {
+  readonly id: string
+  readonly recipient?: string
+  readonly template?: Content
+  readonly detail: string
+}
+
+/**
+ * Makes messages about edited orders again, in place: rule, hours, send time and place in the queue stay, and the check before
+ * each send looks at the new recipient. One that cannot be made again is cancelled. One in flight may have been sent to the old
+ * recipient: it keeps what was written, and is never sent again by itself.
+ */
+export const remakeMessages = async (tx: Tx, tenant: string, edits: readonly OrderEvent[]): Promise<void> => {
+  if (edits.length === 0) return
+  const orders = new Map(edits.map(({ order }) => [order.waybill_number, order]))
+  const recipientOf = rememberPhones(await findCountry(tx, tenant))
+  const waiting = await lockWaiting(tx, tenant, [...orders.keys()])
+  const changes = waiting.flatMap(
+    message => toChange(message, orders.get(message.waybill) as OrderSnapshot, recipientOf) ?? [],
+  )
+  if (changes.length > 0) await storeChanges(tx, tenant, changes)
+}
+
+/** undefined: the edit changes nothing that the message says. */
+const toChange = (
+  { id, status, source, ...message }: Waiting,
+  order: OrderSnapshot,
+  recipientOf: (phone: string) => string | undefined,
+): Change | undefined => {
+  if (!source) return { id, detail: 'the order was edited' }
+  const recipient = source.isToCustomer ? recipientOf(order.customer_phone) : message.recipient
+  if (recipient === undefined) return { id, detail: "the order was edited: the customer's phone is no phone number" }
+  const { template, missing } = fillFrom(source, order)
+  if (recipient === message.recipient && isDeepStrictEqual(template, message.template)) return undefined
+  if (status === 'sending' || status === 'unknown') return { id, detail: 'the order was edited after it was sent' }
+  if (missing !== undefined) return { id, detail: `the order was edited: ${missing}` }
+  return { id, recipient, template, detail: 'made again: the order was edited' }
+}
+
+/** Locks them in their keys' order. They are found by the waybill's index, whatever Postgres thinks of the sizes. */
+const lockWaiting = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<Waiting[]> => {
+  const { rows } = await tx.client.query({
+    name: 'lock_waiting',
+    text: `
+      with found as (
+        select message.message_id from unnest($2::text[]) as given (waybill) cross join lateral (
+          select message_id from messages
+          where tenant_id = $1 and waybill_number = given.waybill and (source is not null or rule_event is not null)
+            and status in ('queued', 'held', 'sending', 'unknown') and superseded_by is null
+          offset 0
+        ) message
+      )
+      select message_id as id, waybill_number as waybill, status, recipient, template, source
+      from messages m join found using (message_id)
+      where tenant_id = $1 and status in ('queued', 'held', 'sending', 'unknown')
+      order by message_id for update of m`,
+    values: [tenant, waybills],
+  })
+  return rows
+}
+
+/** A message that was held for the old recipient is queued: the new one's conversation may be open. */
+const storeChanges = (tx: Tx, tenant: string, changes: readonly Change[]) =>
+  tx.client.query({
+    name: 'store_remade',
+    text: `
+      with remade as (
+        update messages m set
+          recipient = coalesce(given.recipient, m.recipient), template = coalesce(given.template, m.template),
+          superseded_by = case when given.template is null then given.detail else m.superseded_by end,
+          status = case when m.status in ('sending', 'unknown') then m.status
+            when given.template is null then 'cancelled' when given.recipient <> m.recipient then 'queued' else m.status end,
+          status_at = case when m.status in ('queued', 'held') and given.template is null then now() else m.status_at end,
+          fence = case when m.status in ('queued', 'held') then m.fence + 1 else m.fence end
+        from jsonb_to_recordset($2::jsonb) as given (id text, recipient text, template jsonb, detail text)
+        where m.tenant_id = $1 and m.message_id = given.id
+        returning m.message_id, m.status, given.detail
+      )
+      insert into message_events (tenant_id, message_id, status, detail)
+      select $1, message_id, status, detail from remade where status in ('queued', 'held', 'cancelled')`,
+    values: [tenant, JSON.stringify(changes)],
+  })

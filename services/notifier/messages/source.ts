@@ -1,0 +1,35 @@
+import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import { type Content, isPlain, textsOf } from '../messaging-api/message-template.ts'
+import { fillComponent, fillLines, missingField, plain } from './placeholders.ts'
+
+/** What a message has from its order, kept so that it can be made again from the order as it is now. */
+export interface Source {
+  /** The texts with fields of the order as `{{customer_name}}`. */
+  readonly content: Content
+  /** What does not change with the order: the status and note that the message is about. */
+  readonly event: Pick<OrderSnapshot, 'status_key' | 'status_name' | 'note'>
+  /** It goes to the order's customer, not to a number that staff gave. */
+  readonly isToCustomer: boolean
+}
+
+export const toSource = (content: Content, order: OrderSnapshot, isToCustomer: boolean): Source => {
+  const event = {
+    status_key: order.status_key,
+    status_name: plain(order.status_name),
+    note: order.note && plain(order.note),
+  }
+  return { content, event, isToCustomer }
+}
+
+/** The content with the order's values. Left as it is where one is `missing`. */
+export const fillFrom = ({ content, event }: Source, order: OrderSnapshot) => {
+  const values = { ...order, ...event }
+  const texts = isPlain(content) ? [content.text] : textsOf(content).map(({ text }) => text)
+  const missing = missingField(texts, values)
+  return { template: missing === undefined ? fill(content, values) : content, missing }
+}
+
+const fill = (content: Content, order: OrderSnapshot): Content =>
+  isPlain(content)
+    ? { text: fillLines(content.text, order) }
+    : { ...content, components: content.components.map(component => fillComponent(component, order)) }
