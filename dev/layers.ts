@@ -10,7 +10,7 @@ export const layers: Readonly<Record<string, { readonly folders: string; readonl
   },
   'services/notifier': {
     folders:
-      '. portal restoring provisioning timeline preflight delivery events webhooks sending messages customer-actions costs channels conversations templates access orders-client database messaging-api',
+      '. portal restoring provisioning timeline preflight delivery events webhooks inbox sending messages customer-actions costs channels conversations templates access orders-client database messaging-api',
     packages: 'shared',
   },
   shared: { folders: 'cli http postgres contract .', packages: '' },

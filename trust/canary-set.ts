@@ -70,6 +70,8 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'notifier.opt_outs.recipient': ['writer'],
   'notifier.opt_outs.actor': ['staffName'],
   'notifier.opt_outs.reason': ['remark'],
+  'notifier.inbound_messages.recipient': ['writer'],
+  'notifier.inbound_messages.text': ['inboundText'],
   'notifier.customer_actions.recipient': ['writer'],
   'notifier.tokens.staff_name': ['staffName'],
 }

@@ -50,6 +50,7 @@ export const hints: Readonly<Record<string, Hints>> = {
     headersOf: body => ({ 'x-hub-signature-256': sign(body, appSecret) }),
   },
   'POST /api/conversations/{phone}/opt-out': { bodies: [{ reason: 'By letter.', scope: 'marketing' }] },
+  'POST /api/conversations/{phone}/reply': { bodies: [{ text: 'Tomorrow.', waybill_number: 'DM00000001' }] },
   'POST /api/conversations/{phone}/opt-in': { bodies: [{ reason: 'By phone.' }] },
   'POST /api/channels/{phone_number_id}/register': { bodies: [{ pin: '123456', certificate: 'demo-certificate' }] },
 }

@@ -94,6 +94,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/conversations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The conversations in which customers wrote, newest first */
+        get: operations["listConversations"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/conversations/{phone}": {
         parameters: {
             query?: never;
@@ -103,6 +120,23 @@ export interface paths {
         };
         /** Whether a conversation is open, and whether the person opted out */
         get: operations["getConversation"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/conversations/{phone}/messages": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** What was written in a conversation, by both sides, newest first */
+        get: operations["listConversationMessages"];
         put?: never;
         post?: never;
         delete?: never;
@@ -145,6 +179,40 @@ export interface paths {
          * @description Audited, with the name of the staff. Without a `channel` it holds for every number of the tenant.
          */
         post: operations["optOut"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/conversations/{phone}/read": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Mark messages of a conversation as read */
+        post: operations["readConversation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/conversations/{phone}/reply": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a text while the conversation is open */
+        post: operations["replyToConversation"];
         delete?: never;
         options?: never;
         head?: never;
@@ -559,6 +627,64 @@ export interface components {
                 opted_out: boolean;
             };
         };
+        ConversationList: {
+            data: components["schemas"]["ConversationSummary"][];
+            next_cursor: string | null;
+        };
+        ConversationMessage: {
+            /** Format: date-time */
+            at: string;
+            /**
+             * @description in: from the customer.
+             * @enum {string}
+             */
+            direction: "in" | "out";
+            error: string | null;
+            id: string;
+            /** @description By which the platform has the file. */
+            media_id: string | null;
+            /** @description Of ours alone. */
+            status: "queued" | "held" | "sending" | "unknown" | "accepted" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired" | null;
+            template: string | null;
+            /** @description Of a button its label, of a location the place, of a file its caption. */
+            text: string | null;
+            /** @description text, button, location, image, …; of ours text or template. */
+            type: string;
+            unread: boolean;
+            waybill_number: string | null;
+        };
+        ConversationMessages: {
+            conversation: {
+                /** @description Phone number id. */
+                channel: string;
+                /** @description 24 hours after the person last wrote. */
+                expires_at: string | null;
+                /** @description Whether a text may be sent now. */
+                open: boolean;
+                /** @description E.164 digits without the plus. */
+                phone: string;
+            };
+            /** @description Newest first. */
+            data: components["schemas"]["ConversationMessage"][];
+            next_cursor: string | null;
+        };
+        ConversationRead: {
+            data: {
+                unread: number;
+            };
+        };
+        ConversationSummary: {
+            /** @description Phone number id. */
+            channel: string;
+            /** @description 24 hours after the person last wrote. */
+            expires_at: string | null;
+            last_message: components["schemas"]["ConversationMessage"];
+            /** @description Whether a text may be sent now. */
+            open: boolean;
+            /** @description E.164 digits without the plus. */
+            phone: string;
+            unread: number;
+        };
         Costs: {
             /** @description Of the current month, as summed within the last minute; null: the tenant has none. */
             budget: {
@@ -744,6 +870,8 @@ export interface components {
             time_zone: string;
             /** @description In doubt, of those created in the last 24 hours. 100000 means that or more. */
             unknown: number;
+            /** @description Conversations with messages that nobody has read. 100000 means that or more. */
+            unread_conversations: number;
         };
         MessageWithTimeline: {
             /** @description Sends that failed. */
@@ -950,9 +1078,22 @@ export interface components {
             /** @description One for each message, in the order of the request. */
             data: components["schemas"]["Preflight"][];
         };
+        ReadConversation: {
+            /** @description Phone number id. Without it the number to which the person wrote last. */
+            channel?: string;
+            /** @description The id of the newest message that was read. */
+            up_to: string;
+        };
         Registration: {
             certificate: string;
             pin: string;
+        };
+        Reply: {
+            /** @description Phone number id. Without it the number to which the person wrote last. */
+            channel?: string;
+            text: string;
+            /** @description The parcel whose timeline shows it. */
+            waybill_number?: string;
         };
         Template: {
             /** @description Set while nothing is sent with it because the tenant's budget is used up. */
@@ -1051,6 +1192,20 @@ export interface components {
                     kind: "event";
                     status_key: string;
                     template: string | null;
+                    type: string;
+                } | {
+                    /** @description ISO 8601, UTC */
+                    at: string;
+                    /** @description Phone number id. */
+                    channel: string;
+                    id: string;
+                    /** @enum {string} */
+                    kind: "inbound";
+                    media_id: string | null;
+                    /** @description E.164 digits without the plus. */
+                    phone: string;
+                    text: string | null;
+                    /** @description text, button, location, image, … */
                     type: string;
                 } | {
                     action: string;
@@ -1709,6 +1864,84 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    listConversations: {
+        parameters: {
+            query?: {
+                /** @description Phone number id. */
+                channel?: string;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description Phone number id. */
+                "filter[channel]"?: string;
+                /** @description With true, only those with unread messages. */
+                "filter[unread]"?: string;
+                /** @description Default: 50. */
+                limit?: number;
+                /** @description With true, only those with unread messages. */
+                unread?: string;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "phone": "94770000101",
+                     *           "channel": "106540352242922",
+                     *           "open": true,
+                     *           "expires_at": "2026-02-20T19:06:23.000Z",
+                     *           "unread": 1,
+                     *           "last_message": {
+                     *             "id": "wamid.HBgLOTQ3NzAwMDAxMDE",
+                     *             "direction": "in",
+                     *             "at": "2026-02-19T19:06:23.000Z",
+                     *             "type": "text",
+                     *             "text": "Where is my parcel?",
+                     *             "media_id": null,
+                     *             "unread": true,
+                     *             "template": null,
+                     *             "status": null,
+                     *             "error": null,
+                     *             "waybill_number": null
+                     *           }
+                     *         }
+                     *       ],
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ConversationList"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
     getConversation: {
         parameters: {
             query?: {
@@ -1761,6 +1994,80 @@ export interface operations {
                      *     }
                      */
                     "application/json": components["schemas"]["Conversation"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    listConversationMessages: {
+        parameters: {
+            query?: {
+                /** @description Phone number id. Without it the number to which the person wrote last. */
+                channel?: string;
+                /** @description `next_cursor` of the page before. */
+                cursor?: string;
+                /** @description Default: 50. */
+                limit?: number;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description Phone number, in any usual spelling. */
+                phone: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": "wamid.HBgLOTQ3NzAwMDAxMDE",
+                     *           "direction": "in",
+                     *           "at": "2026-02-19T19:06:23.000Z",
+                     *           "type": "text",
+                     *           "text": "Where is my parcel?",
+                     *           "media_id": null,
+                     *           "unread": true,
+                     *           "template": null,
+                     *           "status": null,
+                     *           "error": null,
+                     *           "waybill_number": null
+                     *         }
+                     *       ],
+                     *       "conversation": {
+                     *         "phone": "94770000101",
+                     *         "channel": "106540352242922",
+                     *         "open": true,
+                     *         "expires_at": "2026-02-20T19:06:23.000Z"
+                     *       },
+                     *       "next_cursor": null
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ConversationMessages"];
                 };
             };
             400: components["responses"]["Error400"];
@@ -1912,6 +2219,129 @@ export interface operations {
             401: components["responses"]["Error401"];
             403: components["responses"]["Error403"];
             408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    readConversation: {
+        parameters: {
+            query?: never;
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description Phone number, in any usual spelling. */
+                phone: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "up_to": "wamid.HBgLOTQ3NzAwMDAxMDE"
+                 *     }
+                 */
+                "application/json": components["schemas"]["ReadConversation"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": {
+                     *         "unread": 0
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["ConversationRead"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
+            413: components["responses"]["Error413"];
+            415: components["responses"]["Error415"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
+    replyToConversation: {
+        parameters: {
+            query?: never;
+            header: {
+                /** @description A request repeated under the same key is done once: its response is kept 24 hours. */
+                "Idempotency-Key"?: string;
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path: {
+                /** @description Phone number, in any usual spelling. */
+                phone: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                /**
+                 * @example {
+                 *       "text": "It arrives tomorrow."
+                 *     }
+                 */
+                "application/json": components["schemas"]["Reply"];
+            };
+        };
+        responses: {
+            /** @description Committed: it will be sent. */
+            202: {
+                headers: {
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "message": "The message is queued.",
+                     *       "data": {
+                     *         "id": "msg_0198a7c2k4m6p8r0t2v4x6z8a",
+                     *         "status": "queued"
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["MessageAccepted"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            408: components["responses"]["Error408"];
+            409: components["responses"]["Error409"];
             413: components["responses"]["Error413"];
             415: components["responses"]["Error415"];
             422: components["responses"]["Error422"];
@@ -2692,6 +3122,7 @@ export interface operations {
                      *         "held": 3,
                      *         "unknown": 0,
                      *         "failed": 2,
+                     *         "unread_conversations": 1,
                      *         "paused_channels": 0,
                      *         "minutes": [
                      *           {

@@ -5601,6 +5601,8 @@ export interface operations {
                      *           "getMessage",
                      *           "getTimeline",
                      *           "getConversation",
+                     *           "listConversations",
+                     *           "listConversationMessages",
                      *           "listTemplates",
                      *           "listChannels"
                      *         ]

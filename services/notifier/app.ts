@@ -18,6 +18,7 @@ import { costs } from './costs/routes.ts'
 import { ActionDelivery } from './delivery/loop.ts'
 import { countActions, watchActions } from './delivery/metrics.ts'
 import { events } from './events/routes.ts'
+import { inbox } from './inbox/routes.ts'
 import { messages } from './messages/routes.ts'
 import { messageSummary } from './messages/summary-routes.ts'
 import type { MessagingApi } from './messaging-api/client.ts'
@@ -69,7 +70,7 @@ const api = {
     { name: 'costs', description: 'What messages cost, and the budget.' },
     { name: 'channels', description: 'The numbers that messages are sent from.' },
     { name: 'templates', description: 'The catalogue of the account.' },
-    { name: 'conversations', description: 'The 24 hours after a customer wrote.' },
+    { name: 'conversations', description: 'What customers write, and the 24 hours after that.' },
     { name: 'events', description: 'Events from orders.' },
     { name: 'webhooks', description: 'Webhooks of the messaging API.' },
   ],
@@ -196,6 +197,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     const syncChannel = createSyncChannel(pool, tokens, options.api)
     await staff.register(templates, { pool, syncChannel })
     await staff.register(conversations, { pool })
+    await staff.register(inbox, { pool, onQueued: wake })
   })
   return { app, queue, actions }
 }

@@ -6,7 +6,7 @@ import type { Logger } from 'pino'
 
 /**
  * Deletes idempotency keys that are no longer kept, send times of recipients that may be written to, conversations in
- * which nobody ever wrote, events that orders no longer redelivers, what customers asked for by buttons that are dead, and prices of
+ * which nobody ever wrote, events that orders no longer redelivers, what customers wrote 90 days ago or asked for by buttons that are dead, and prices of
  * messages after 25 months.
  */
 export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger) =>
@@ -16,6 +16,7 @@ export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger) =>
     deleteFrom('conversations', sql`last_inbound_at is null and opted_out_at is null and opted_in_at is null`),
     deleteFrom('message_prices', sql`priced_at < now() - interval '25 months'`),
     deleteFrom('events', sql`taken_at < now() - interval '30 days'`),
+    deleteFrom('inbound_messages', sql`happened_at < now() - interval '90 days'`),
     // Much later than any button acts: its row keeps it from acting again.
     deleteFrom('customer_actions', sql`created_at < now() - interval '90 days'`),
   ])

@@ -17,7 +17,7 @@ const table: [roles: string[], operations: string[]][] = [
         'listMerchants',
       ],
       ...['listRateGaps', 'listCustomerRequests', 'listMessages', 'summariseMessages', 'getMessage', 'getTimeline'],
-      ...['getConversation', 'listTemplates', 'listChannels'],
+      ...['getConversation', 'listConversations', 'listConversationMessages', 'listTemplates', 'listChannels'],
     ],
   ],
   [
@@ -28,7 +28,7 @@ const table: [roles: string[], operations: string[]][] = [
     ['messenger', 'admin'],
     [
       ...['preflightMessages', 'sendMessage', 'sendMessages', 'cancelMessage', 'resendMessage', 'optOut', 'optIn'],
-      'getCosts',
+      ...['getCosts', 'replyToConversation', 'readConversation'],
     ],
   ],
   [['admin'], ['putChannel', 'registerChannel', 'checkChannel', 'resumeChannel', 'syncTemplates']],

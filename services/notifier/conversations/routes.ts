@@ -1,4 +1,4 @@
-import { errorResponses, type FieldErrors, invalid } from '@courier/shared/http/errors.ts'
+import { errorResponses, invalid } from '@courier/shared/http/errors.ts'
 import { badText, isBadText } from '@courier/shared/http/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -9,7 +9,7 @@ import type { Keyword } from './keywords.ts'
 import { findOptOuts } from './opt-outs.ts'
 import { normalisePhone } from './phone-number.ts'
 import { conversationOf, findCountry, findNumber, findNumbers, findSettings, recordInbound } from './queries.ts'
-import { Conversation, conversationView, noPhone, OptOutBody, Phone } from './view.ts'
+import { Conversation, conversationView, OptOutBody, Phone, refused } from './view.ts'
 
 export interface ConversationsOptions {
   pool: pg.Pool
@@ -90,14 +90,4 @@ const readConversation = async (
   if (phoneNumberId === undefined || recipient === undefined) throw refused(wanted, phoneNumberId, recipient)
   const known = (await conversationOf(tx, tenant, phoneNumberId, [recipient])).get(recipient)
   return conversationView(known, await findOptOuts(tx, tenant, phoneNumberId, recipient), now)
-}
-
-const refused = (wanted: string | undefined, phoneNumberId: string | undefined, recipient: string | undefined) => {
-  const errors: FieldErrors = {
-    ...(phoneNumberId === undefined && {
-      channel: [wanted ? 'The selected channel is invalid.' : 'Name a channel: there is no default one.'],
-    }),
-    ...(recipient === undefined && { phone: [noPhone] }),
-  }
-  return invalid(errors)
 }

@@ -180,6 +180,18 @@ export interface Tables {
     marketing_out_at: Date | null
     marketing_in_at: Date | null
   }
+  inbound_messages: {
+    tenant_id: string
+    phone_number_id: string
+    inbound_id: string
+    position: Generated<Bigint>
+    recipient: string
+    type: string
+    text: string | null
+    media_id: string | null
+    happened_at: Date
+    read_at: Date | null
+  }
   opt_outs: {
     tenant_id: string
     phone_number_id: string

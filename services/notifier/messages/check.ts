@@ -1,7 +1,7 @@
 import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import { badText, isBadText, required } from '@courier/shared/http/field-errors.ts'
 import type { SendingChannel } from '../channels/queries.ts'
-import { type Conversation, isOpen } from '../conversations/conversation.ts'
+import { type Conversation, expiresAt, isOpen } from '../conversations/conversation.ts'
 import { tokenPrefix } from '../customer-actions/button-token.ts'
 import {
   type Content,
@@ -80,7 +80,8 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   const holdsUntilOpen = request.hold_until_open ?? false
   const needsOpen = channel?.plan === 'free' || !template
   const isClosed = needsOpen && !isOpen(conversation?.lastInboundAt ?? null, now)
-  if (isClosed && !holdsUntilOpen && !sendAt && !errors.to) errors.to = [closedSentence(channel, conversation)]
+  if (isClosed && !holdsUntilOpen && !sendAt && !errors.to)
+    errors.to = [closedSentence(channel, conversation, !template)]
   if (!channel || recipient === undefined || Object.keys(errors).length > 0) return { kind: 'refused', errors }
   const wanted = sendAt ?? now
   const allowed = hours ? context.nextAllowed(wanted, hours) : wanted
@@ -167,8 +168,15 @@ const readSendAt = (text: string | null | undefined, now: Date, errors: FieldErr
   return undefined
 }
 
-const closedSentence = (channel: SendingChannel | undefined, conversation: Conversation | undefined): string => {
-  const last = conversation?.lastInboundAt
-  const ended = last ? ` The last one ended 24 hours after ${last.toISOString()}.` : ''
-  return `No conversation with this number is open.${ended} It opens for 24 hours when the customer writes to ${channel?.name}; or set hold_until_open to send the message then.`
+const closedSentence = (
+  channel: SendingChannel | undefined,
+  conversation: Conversation | undefined,
+  isText: boolean,
+): string => {
+  const end = expiresAt(conversation?.lastInboundAt ?? null)
+  const ended = end ? ` The last one was open until ${end.toISOString()}.` : ''
+  const otherwise = isText
+    ? 'until then only templates can be sent.'
+    : 'or set hold_until_open to send the message then.'
+  return `No conversation with this number is open.${ended} It opens for 24 hours when the customer writes to ${channel?.name}; ${otherwise}`
 }

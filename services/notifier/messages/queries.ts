@@ -1,6 +1,7 @@
 import { spanOf } from '@courier/shared/http/dates.ts'
 import { type Action, type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { type SelectQueryBuilder, sql } from 'kysely'
+import { spellingsOf } from '../conversations/phone-number.ts'
 import { type MessageStatus, messageStatuses, type Tables, type Tx } from '../database/tables.ts'
 import type { Content } from '../messaging-api/message-template.ts'
 import type { MessageFilter } from './filters.ts'
@@ -66,7 +67,7 @@ export const listMessages = async (
   if (end) query = query.where('created_at', '<', end)
   for (const [name, column] of Object.entries(columnOf)) {
     const value = wanted[name as keyof typeof columnOf]
-    if (value !== undefined) query = query.where(column, '=', value)
+    if (value !== undefined) query = query.where(column, 'in', name === 'to' ? spellingsOf(value) : [value])
   }
   if (wanted.template !== undefined) query = query.where(sql`template ->> 'name'`, '=', wanted.template)
   const rows =

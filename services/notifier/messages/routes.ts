@@ -55,7 +55,7 @@ const ById = Type.Object({
 const One = Type.Object({ data: Message }, { title: 'OneMessage', examples: [{ data: exampleMessage }] })
 const committed = 'Committed: it will be sent.'
 const exampleAccepted: Accepted = { id: exampleMessage.id, status: 'queued' }
-const OneAccepted = Type.Object(
+export const OneAccepted = Type.Object(
   { message: Type.String(), data: Accepted },
   {
     title: 'MessageAccepted',
@@ -274,7 +274,7 @@ const notResent: Readonly<Record<string, string>> = {
   failed: 'Its text lacks {{tracking_url}}: orders needs PUBLIC_URL. Set it, then send the message again.',
 }
 
-const readResult = (
+export const readResult = (
   result: Awaited<ReturnType<typeof acceptBodies>>,
   reply: FastifyReply,
 ): Static<typeof Accepted>[] => {

@@ -19,6 +19,7 @@ export const MessageSummary = Type.Object(
     held: capped('Wait for the customer to write.'),
     unknown: capped(`In doubt, of those created in the last ${recentHours} hours.`),
     failed: capped(`Of those created in the last ${recentHours} hours.`),
+    unread_conversations: capped('Conversations with messages that nobody has read.'),
     paused_channels: Type.Integer({ minimum: 0 }),
     minutes: Type.Array(
       Type.Object({
@@ -33,7 +34,16 @@ export const MessageSummary = Type.Object(
 export type MessageSummary = Static<typeof MessageSummary>
 
 export const exampleSummary: MessageSummary = {
-  ...{ date: '2026-02-19', time_zone: 'Asia/Colombo', queued: 12, held: 3, unknown: 0, failed: 2, paused_channels: 0 },
+  ...{
+    date: '2026-02-19',
+    time_zone: 'Asia/Colombo',
+    queued: 12,
+    held: 3,
+    unknown: 0,
+    failed: 2,
+    unread_conversations: 1,
+    paused_channels: 0,
+  },
   minutes: [{ at: '2026-02-19T08:00:00.000Z', sent: 40 }],
 }
 
@@ -79,6 +89,9 @@ const counting = `
     ${countOf(`status = 'queued'`)} as queued, ${countOf(`status = 'held'`)} as held,
     ${countOf(`status = 'unknown' and message_id >= $2`)} as unknown,
     ${countOf(`status = 'failed' and message_id >= $2`)} as failed,
+    (select count(distinct (phone_number_id, recipient))::integer from (
+      select phone_number_id, recipient from inbound_messages where tenant_id = $1 and read_at is null limit ${maxCounted}
+    ) unread) as unread_conversations,
     (select count(*)::integer from channels where tenant_id = $1 and state = 'paused') as paused_channels
   from (select coalesce(time_zone, 'UTC') as name from tenants where tenant_id = $1) zone`
 

@@ -31,7 +31,12 @@ export type OrderEdit = Static<typeof OrderEdit>
 /** An order as orders returns it, its timeline and its edits newest first. Orders of version 0.1.0 has no edits, and says of none who did it. */
 export const KnownOrder = Type.Composite([
   OrderSnapshot,
-  Type.Object({ timeline: Type.Array(TrackingEvent), edits: Type.Optional(Type.Array(OrderEdit)) }),
+  Type.Object({
+    customer_secondary_phone: Type.Optional(orNull),
+    created_at: Type.Optional(Type.String()),
+    timeline: Type.Array(TrackingEvent),
+    edits: Type.Optional(Type.Array(OrderEdit)),
+  }),
 ])
 export type KnownOrder = Static<typeof KnownOrder>
 

@@ -102,7 +102,7 @@ t.test(
     ])
     t.equal(await validationErrors(fixture, messageTo('0770000101')), 'accepted')
     await fixture.rows(`update conversations set last_inbound_at = now() - interval '25 hours'`)
-    t.match(await validationErrors(fixture, messageTo('0770000101')), { to: [/ended 24 hours after/] })
+    t.match(await validationErrors(fixture, messageTo('0770000101')), { to: [/The last one was open until/] })
   },
 )
 

@@ -1,6 +1,7 @@
 import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts'
 import type { Cost } from '../costs/queries.ts'
 import type { EventError, MessageStatus } from '../database/tables.ts'
+import type { InboundRow } from '../inbox/queries.ts'
 import type { OrderEdit, TrackingEvent } from '../orders-client/orders-client.ts'
 
 /** A status that a message reached. */
@@ -43,15 +44,18 @@ export interface Histories {
   readonly events: readonly FailedEvent[]
   /** Newest first. */
   readonly actions?: readonly CustomerAction[]
+  /** Newest first. */
+  readonly inbound?: readonly InboundRow[]
 }
 
 /** One timeline of all, newest first. Pure. */
-export const mergeTimelines = ({ tracking, edits = [], messages, events, actions = [] }: Histories) =>
+export const mergeTimelines = ({ tracking, edits = [], messages, events, actions = [], inbound = [] }: Histories) =>
   [
     ...tracking.toReversed().map(ofTracking),
     ...edits.toReversed().map(ofEdit),
     ...events.flatMap(ofEvent),
     ...actions.toReversed().map(ofAction),
+    ...inbound.toReversed().map(ofInbound),
     ...inOrder(messages),
   ]
     .sort((a, b) => a.place - b.place)
@@ -80,6 +84,20 @@ const ofAction = ({ message_id, action, outcome, detail, happened_at }: Customer
   const entry = { kind: 'action' as const, at: happened_at.toISOString(), actor: 'customer' as const }
   return { place: happened_at.getTime(), entry: { ...entry, message_id, action, outcome, detail } }
 }
+
+const ofInbound = ({ id, number, recipient, type, text, media_id, at }: InboundRow) => ({
+  place: at.getTime(),
+  entry: {
+    kind: 'inbound' as const,
+    at: at.toISOString(),
+    id,
+    channel: number,
+    phone: recipient,
+    type,
+    text,
+    media_id,
+  },
+})
 
 /** Webhooks give times in whole seconds: a status is never placed before an earlier one of its message. */
 const inOrder = (updates: readonly StatusUpdate[]) => {

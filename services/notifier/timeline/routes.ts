@@ -5,13 +5,16 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type pg from 'pg'
+import { normalisePhone } from '../conversations/phone-number.ts'
+import { findCountry } from '../conversations/queries.ts'
 import { findCosts } from '../costs/queries.ts'
 import { findActions } from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { messageStatuses } from '../database/tables.ts'
 import { findFailedEvents } from '../events/queries.ts'
+import { findInboundAbout } from '../inbox/queries.ts'
 import { Cost } from '../messages/view.ts'
-import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
+import { type KnownOrder, type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
 import { mergeTimelines, type StatusUpdate } from './merge.ts'
 
 export interface TimelineOptions {
@@ -63,6 +66,19 @@ const Entry = Type.Union([
       detail: Type.String(),
     },
     { description: 'A message that could not be made, and why.' },
+  ),
+  Type.Object(
+    {
+      kind: Type.Literal('inbound'),
+      at,
+      id: Type.String(),
+      channel: Type.String({ description: 'Phone number id.' }),
+      phone: Type.String({ description: 'E.164 digits without the plus.' }),
+      type: Type.String({ description: 'text, button, location, image, …' }),
+      text: orNull,
+      media_id: orNull,
+    },
+    { description: 'What the customer wrote since the order was created, whatever it was about.' },
   ),
   Type.Object(
     {
@@ -160,6 +176,12 @@ const readTimeline = async (
     messages: await findStatusUpdates(tx, tenant, waybill_number),
     events: await findFailedEvents(tx, tenant, waybill_number),
     actions: await findActions(tx, tenant, waybill_number, maxActions),
+    inbound: await findInboundAbout(tx, tenant, {
+      waybill: waybill_number,
+      phones: await phonesIn(tx, tenant, found.order),
+      since: new Date(found.order.created_at ?? 0),
+      limit: maxInbound,
+    }),
   }))
   return {
     data: {
@@ -172,6 +194,14 @@ const readTimeline = async (
 
 const maxMessages = 200
 const maxActions = 100
+const maxInbound = 100
+
+const phonesIn = async (tx: Tx, tenant: string, order: KnownOrder): Promise<string[]> => {
+  const country = await findCountry(tx, tenant)
+  return [order.customer_phone, order.customer_secondary_phone].flatMap(
+    phone => (phone && normalisePhone(phone, country)) || [],
+  )
+}
 
 /** The statuses of the newest 200 messages about a waybill, in the order in which they were stored. */
 const findStatusUpdates = async (tx: Tx, tenant: string, waybill: string): Promise<StatusUpdate[]> => {

@@ -7,7 +7,9 @@ import type pg from 'pg'
 import { isOpen } from '../conversations/conversation.ts'
 import { keywordIn } from '../conversations/keywords.ts'
 import { findKeywords, type Inbound, type Person, recordInbound, releaseHeld } from '../conversations/queries.ts'
+import { tokenPrefix } from '../customer-actions/button-token.ts'
 import type { Tx } from '../database/tables.ts'
+import { type InboundMessage, insertInbound } from '../inbox/queries.ts'
 import { type CategoryChange, reportCategories } from '../templates/category-changes.ts'
 import { reportTemplates } from '../templates/queries.ts'
 import { createPlanner, lockMessages } from './message-queries.ts'
@@ -112,6 +114,7 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, options: Options):
   options.plan(tx, own.inbound.length + own.preferences.length === 0)
   const said = await findSaid(tx, own)
   const { writers, now } = await openConversations(tx, said, own)
+  await insertInbound(tx, said.map(readableOf))
   const locked =
     own.statuses.length + writers.length > 0
       ? await lockMessages(
@@ -149,6 +152,13 @@ const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
     const ofTenant = keywords.get(person.tenant)
     return { person, fact, keyword: ofTenant && keywordIn([fact.text, ...fact.buttons], ofTenant) }
   })
+}
+
+/** Nobody needs to read a keyword or the press of a button that acts. */
+const readableOf = ({ person, fact, keyword }: Said): InboundMessage => {
+  const { messageId: id, type, text, label, mediaId, at, payload } = fact
+  const isHandled = keyword !== undefined || payload?.startsWith(tokenPrefix) === true
+  return { person, id, type, text: text ?? label, mediaId, at, isHandled }
 }
 
 /** Stores who wrote, opted out or in. Returns whose conversation is open and who have not opted out, and Postgres' time. */

@@ -26,7 +26,13 @@ export interface InboundFact {
   readonly from: string
   readonly messageId: string
   readonly at: Date
+  /** As the API names it, such as text or image. */
+  readonly type: string
   readonly text?: string | undefined
+  /** What staff read of anything else: a place, the label of a button, a caption. */
+  readonly label?: string | undefined
+  /** By which the API has its file. */
+  readonly mediaId?: string | undefined
   /** The name, the address and the coordinates of a place that the person shared. */
   readonly location?: string | undefined
   /** Of a button alone: what stands behind its text. */
@@ -160,6 +166,10 @@ const readInbound = (phoneNumberId: string, value: Json, now: Date): InboundFact
   if (from === undefined || messageId === undefined || value.type === 'system') return undefined
   const { button_reply, list_reply } = object(value.interactive)
   const [button, reply, item] = [object(value.button), object(button_reply), object(list_reply)]
+  const type = text(value.type, 30) ?? 'unknown'
+  const content = object(value[type])
+  const location = readLocation(object(value.location))
+  const label = button.text ?? reply.title ?? item.title ?? content.caption ?? content.emoji
   const tapped = [button.text, button.payload, reply.title, reply.id, item.title, item.id]
   return {
     kind: 'inbound',
@@ -167,8 +177,11 @@ const readInbound = (phoneNumberId: string, value: Json, now: Date): InboundFact
     from,
     messageId,
     at: time(value.timestamp, now),
+    type,
     text: text(object(value.text).body, 5000),
-    location: readLocation(object(value.location)),
+    label: location ?? text(label, 1024),
+    mediaId: id(content.id),
+    location,
     payload: text(button.payload ?? reply.id, 500),
     buttons: tapped.map(label => text(label, 500)).filter(label => label !== undefined),
   }

@@ -1,0 +1,177 @@
+import { sql } from 'kysely'
+import { personOf } from '../conversations/phone-number.ts'
+import { findNumber, type Person } from '../conversations/queries.ts'
+import type { Tx } from '../database/tables.ts'
+
+/** A message that a person wrote to one of our numbers. */
+export interface InboundMessage {
+  readonly person: Person
+  readonly id: string
+  /** As the API names it, such as text, button or image. */
+  readonly type: string
+  /** What staff read: a text, the label of a button, a place, a caption. */
+  readonly text: string | undefined
+  readonly mediaId: string | undefined
+  readonly at: Date
+  /** Nobody needs to read it. */
+  readonly isHandled: boolean
+}
+
+/** Stores each message once. The people's conversations must be locked: the same message never comes twice at a time. */
+export const insertInbound = async (tx: Tx, messages: readonly InboundMessage[]): Promise<void> => {
+  if (messages.length === 0) return
+  const rows = messages.map(({ person, id, type, text, mediaId, at, isHandled }) => ({
+    ...{ tenant: person.tenant, number: person.phoneNumberId, recipient: personOf(person.recipient) },
+    ...{ id, type, text, media: mediaId, at, is_handled: isHandled },
+  }))
+  await sql`
+    insert into inbound_messages
+      (tenant_id, phone_number_id, inbound_id, recipient, type, text, media_id, happened_at, read_at)
+    select tenant, number, id, recipient, type, text, media, at, case when is_handled then now() end
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (tenant text, number text, id text, recipient text,
+      type text, text text, media text, at timestamptz, is_handled boolean)
+    on conflict do nothing`.execute(tx)
+}
+
+export interface InboundRow {
+  readonly id: string
+  readonly number: string
+  readonly recipient: string
+  readonly type: string
+  readonly text: string | null
+  readonly media_id: string | null
+  readonly at: Date
+  readonly is_unread: boolean
+  /** Where the next page begins after it. */
+  readonly cursor: string
+}
+
+const columns = sql`m.inbound_id as id, m.phone_number_id as number, m.recipient, m.type, m.text, m.media_id,
+  m.happened_at as at, m.read_at is null as is_unread,
+  floor(extract(epoch from m.happened_at) * 1000)::bigint || '.' || m.position as cursor`
+
+/** Milliseconds and position, as `cursor` has them. */
+export const cursorPattern = '[0-9]{1,14}[.][0-9]{1,18}'
+
+const isBefore = (cursor: string | undefined) => {
+  if (cursor === undefined) return sql`true`
+  const [milliseconds, position] = cursor.split('.')
+  return sql`(m.happened_at, m.position) < (to_timestamp(${milliseconds}::float8 / 1000), ${position}::bigint)`
+}
+
+/** One person's messages to one of the numbers, newest first. */
+export const findInbound = async (
+  tx: Tx,
+  { tenant, phoneNumberId, recipient }: Person,
+  cursor: string | undefined,
+  limit: number,
+): Promise<InboundRow[]> => {
+  const { rows } = await sql<InboundRow>`
+    select ${columns} from inbound_messages m
+    where m.tenant_id = ${tenant} and m.recipient = ${personOf(recipient)} and m.phone_number_id = ${phoneNumberId}
+      and ${isBefore(cursor)}
+    order by m.happened_at desc, m.position desc limit ${limit}`.execute(tx)
+  return rows
+}
+
+/** What the recipients of a waybill's messages, and the people of these phones, wrote since then; newest first. */
+export const findInboundAbout = async (
+  tx: Tx,
+  tenant: string,
+  { waybill, phones, since, limit }: { waybill: string; phones: readonly string[]; since: Date; limit: number },
+): Promise<InboundRow[]> => {
+  const written = await sql<{ recipient: string }>`
+    select distinct recipient from messages where tenant_id = ${tenant} and waybill_number = ${waybill}`.execute(tx)
+  const people = new Set([...phones, ...written.rows.map(({ recipient }) => recipient)].map(personOf))
+  const { rows } = await sql<InboundRow>`
+    select ${columns} from inbound_messages m
+    where m.tenant_id = ${tenant} and m.recipient = any(${[...people]}::text[]) and m.happened_at >= ${since}
+    order by m.happened_at desc, m.position desc limit ${limit}`.execute(tx)
+  return rows
+}
+
+export interface ConversationFilter {
+  readonly channel?: string | undefined
+  /** Only conversations with unread messages. */
+  readonly isUnread: boolean
+}
+
+/** A conversation, with its newest message; of unread ones, the newest that is unread. */
+export type ConversationRow = InboundRow & { readonly lastInboundAt: Date; readonly unread: number; readonly now: Date }
+
+/** By their newest message, newest first. */
+export const listConversations = async (
+  tx: Tx,
+  tenant: string,
+  { channel, isUnread }: ConversationFilter,
+  cursor: string | undefined,
+  limit: number,
+): Promise<ConversationRow[]> => {
+  const ofPerson = sql`other.tenant_id = m.tenant_id and other.recipient = m.recipient
+    and other.phone_number_id = m.phone_number_id`
+  const { rows } = await sql<ConversationRow>`
+    select page.*, c.last_inbound_at as "lastInboundAt", now() as now
+    from (
+      select ${columns}, (
+        select count(*)::integer from inbound_messages other where ${ofPerson} and other.read_at is null) as unread
+      from inbound_messages m
+      where m.tenant_id = ${tenant} and ${isBefore(cursor)}
+        and ${channel === undefined ? sql`true` : sql`m.phone_number_id = ${channel}`}
+        and ${isUnread ? sql`m.read_at is null` : sql`true`}
+        and not exists (
+          select from inbound_messages other where ${ofPerson}
+            and (other.happened_at, other.position) > (m.happened_at, m.position)
+            and ${isUnread ? sql`other.read_at is null` : sql`true`})
+      order by m.happened_at desc, m.position desc limit ${limit}
+    ) page
+    join conversations c on c.tenant_id = ${tenant} and c.phone_number_id = page.number and c.recipient = page.recipient
+    order by page.at desc, page.cursor desc`.execute(tx)
+  return rows
+}
+
+/** Marks a person's messages as read, up to that one. Returns how many are unread; undefined when there is no such message. */
+export const markRead = async (
+  tx: Tx,
+  { tenant, phoneNumberId, recipient }: Person,
+  upTo: string,
+): Promise<number | undefined> => {
+  const ofPerson = sql`m.tenant_id = ${tenant} and m.recipient = ${personOf(recipient)}
+    and m.phone_number_id = ${phoneNumberId}`
+  const last = await sql`
+    select from inbound_messages m where ${ofPerson} and m.inbound_id = ${upTo}`.execute(tx)
+  if (last.rows.length === 0) return undefined
+  await sql`
+    update inbound_messages m set read_at = now()
+    from (select happened_at, position from inbound_messages m where ${ofPerson} and m.inbound_id = ${upTo}) last
+    where ${ofPerson} and m.read_at is null and (m.happened_at, m.position) <= (last.happened_at, last.position)`.execute(
+    tx,
+  )
+  const { rows } = await sql<{ unread: number }>`
+    select count(*)::integer as unread from inbound_messages m where ${ofPerson} and m.read_at is null`.execute(tx)
+  return rows[0]?.unread
+}
+
+/** The number of these to which a person wrote last; else the one that `findNumber` chooses. */
+export const findWrittenNumber = async (
+  tx: Tx,
+  tenant: string,
+  recipient: string,
+  wanted: string | undefined,
+): Promise<string | undefined> => {
+  if (wanted !== undefined) return findNumber(tx, tenant, wanted)
+  const last = await tx
+    .selectFrom('conversations')
+    .innerJoin('channels', join =>
+      join
+        .onRef('channels.tenant_id', '=', 'conversations.tenant_id')
+        .onRef('channels.phone_number_id', '=', 'conversations.phone_number_id'),
+    )
+    .select('conversations.phone_number_id')
+    .where('conversations.tenant_id', '=', tenant)
+    .where('recipient', '=', personOf(recipient))
+    .where('last_inbound_at', 'is not', null)
+    .orderBy('last_inbound_at', 'desc')
+    .limit(1)
+    .executeTakeFirst()
+  return last?.phone_number_id ?? findNumber(tx, tenant, undefined)
+}

@@ -1,0 +1,173 @@
+import { errorResponses, invalid } from '@courier/shared/http/errors.ts'
+import { badText, ErrorList, isBadText, selectedInvalid } from '@courier/shared/http/field-errors.ts'
+import { IdempotentHeaders, idempotencyKeyOf } from '@courier/shared/http/idempotency.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { fingerprint } from '@courier/shared/postgres/idempotency.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { Static } from '@sinclair/typebox'
+import type pg from 'pg'
+import { normalisePhone } from '../conversations/phone-number.ts'
+import { conversationOf, findSettings, type Person } from '../conversations/queries.ts'
+import { Phone, refused } from '../conversations/view.ts'
+import type { Tx } from '../database/tables.ts'
+import { acceptMessages } from '../messages/accept.ts'
+import { listMessages } from '../messages/queries.ts'
+import { OneAccepted, readResult } from '../messages/routes.ts'
+import { findInbound, findWrittenNumber, listConversations, markRead } from './queries.ts'
+import * as view from './view.ts'
+
+export interface InboxOptions {
+  pool: pg.Pool
+  /** Called when there are messages to send. */
+  onQueued: () => void
+}
+
+const route = { tags: ['conversations'], security: [{ token: [] }] }
+const failures = errorResponses(400, 401, 422, 429, 503)
+const changeFailures = { ...failures, ...errorResponses(409, 413, 415) }
+
+/** What customers write, and what staff reply. */
+export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool, onQueued }) => {
+  app.get(
+    '/api/conversations',
+    {
+      schema: {
+        ...route,
+        operationId: 'listConversations',
+        summary: 'The conversations in which customers wrote, newest first',
+        querystring: view.ConversationsQuery.schema,
+        response: { 200: view.ConversationPage, ...failures },
+      },
+    },
+    async ({ staff: { tenant }, query }) => {
+      const { unread, channel } = view.ConversationsQuery.read(query)
+      const { limit = '50', cursor } = query
+      const wanted = { channel, isUnread: unread === 'true' }
+      const rows = await inTenant(pool, tenant, (tx: Tx) =>
+        listConversations(tx, tenant, wanted, cursor, Number(limit)),
+      )
+      const next = rows.length === Number(limit) ? (rows.at(-1)?.cursor ?? null) : null
+      return { data: rows.map(view.conversationRowView), next_cursor: next }
+    },
+  )
+
+  app.get(
+    '/api/conversations/:phone/messages',
+    {
+      schema: {
+        ...route,
+        operationId: 'listConversationMessages',
+        summary: 'What was written in a conversation, by both sides, newest first',
+        params: Phone,
+        querystring: view.ThreadQuery,
+        response: { 200: view.Thread, ...failures },
+      },
+    },
+    async ({ staff: { tenant }, params: { phone }, query: { channel, limit = '50', cursor } }) =>
+      inTenant(pool, tenant, async (tx: Tx) =>
+        readThread(tx, await findPerson(tx, tenant, phone, channel), cursor, Number(limit)),
+      ),
+  )
+
+  app.post(
+    '/api/conversations/:phone/read',
+    {
+      schema: {
+        ...route,
+        operationId: 'readConversation',
+        summary: 'Mark messages of a conversation as read',
+        params: Phone,
+        body: view.ReadBody,
+        response: { 200: view.ReadDone, ...changeFailures },
+      },
+    },
+    async ({ staff: { tenant }, params: { phone }, body: { up_to, channel } }) =>
+      inTenant(pool, tenant, async (tx: Tx) => {
+        if (isBadText(up_to)) throw invalid({ up_to: [badText('up_to')] })
+        const unread = await markRead(tx, await findPerson(tx, tenant, phone, channel), up_to)
+        if (unread === undefined) throw invalid({ up_to: [selectedInvalid('up_to')] })
+        return { data: { unread } }
+      }),
+  )
+
+  app.post(
+    '/api/conversations/:phone/reply',
+    {
+      // For a text whose characters are all escaped.
+      bodyLimit: 32_768,
+      schema: {
+        ...route,
+        operationId: 'replyToConversation',
+        summary: 'Send a text while the conversation is open',
+        headers: IdempotentHeaders,
+        params: Phone,
+        body: view.ReplyBody,
+        response: { 202: OneAccepted, ...changeFailures },
+      },
+    },
+    async (request, reply) => {
+      const { tenant, actor } = request.staff
+      const { text, channel, waybill_number } = request.body
+      const find = (tx: Tx) => findPerson(tx, tenant, request.params.phone, channel)
+      const { recipient, phoneNumberId } = await inTenant(pool, tenant, find)
+      const message = {
+        to: recipient,
+        channel: phoneNumberId,
+        template: { text },
+        ...(waybill_number && { waybill_number }),
+      }
+      const given = idempotencyKeyOf(request, 'conversations/reply')
+      const key = given && {
+        ...given,
+        fingerprint: fingerprint(Buffer.concat([given.fingerprint, Buffer.from(recipient)])),
+      }
+      const errors = new ErrorList()
+      const accepted = await acceptMessages(pool, tenant, [message], errors, () => '', key, actor, request.traceparent)
+      const { to, ...others } = accepted.kind === 'refused' ? accepted.errors.errors : {}
+      if (to) throw invalid({ ...others, phone: to })
+      const [data] = readResult(accepted, reply)
+      onQueued()
+      request.log.info({ message_id: data?.id }, 'reply.queued')
+      reply.code(202)
+      return { message: 'The reply is queued.', data: data as Static<typeof OneAccepted>['data'] }
+    },
+  )
+}
+
+const findPerson = async (tx: Tx, tenant: string, phone: string, channel: string | undefined): Promise<Person> => {
+  const recipient = normalisePhone(phone, (await findSettings(tx, tenant)).country)
+  const phoneNumberId = await findWrittenNumber(tx, tenant, recipient ?? '', channel)
+  if (recipient === undefined || phoneNumberId === undefined) throw refused(channel, phoneNumberId, recipient)
+  return { tenant, phoneNumberId, recipient }
+}
+
+/** A cursor has the last message of each side that was shown. */
+const readThread = async (
+  tx: Tx,
+  person: Person,
+  cursor: string | undefined,
+  limit: number,
+): Promise<Static<typeof view.Thread>> => {
+  const { tenant, phoneNumberId, recipient } = person
+  let [lastSent, lastWritten] = (cursor ?? '~').split('~').map(part => part || undefined)
+  const { now } = await findSettings(tx, tenant)
+  const conversation = (await conversationOf(tx, tenant, phoneNumberId, [recipient])).get(recipient)
+  const { rows: sent } = await listMessages(tx, tenant, { to: recipient, channel: phoneNumberId }, lastSent, limit)
+  const written = await findInbound(tx, person, lastWritten, limit)
+  const data: Static<typeof view.Thread>['data'] = []
+  while (data.length < limit) {
+    const [ours, theirs] = [sent[0], written[0]]
+    if (ours && (!theirs || ours.created_at >= theirs.at)) {
+      data.push(view.outboundView(ours))
+      lastSent = sent.shift()?.message_id
+    } else if (theirs) {
+      data.push(view.inboundView(theirs))
+      lastWritten = written.shift()?.cursor
+    } else break
+  }
+  return {
+    data,
+    conversation: view.windowView(recipient, phoneNumberId, conversation?.lastInboundAt ?? null, now),
+    next_cursor: data.length === limit ? `${lastSent ?? ''}~${lastWritten ?? ''}` : null,
+  }
+}

@@ -1,0 +1,158 @@
+import { FilterText, listQuery, oneOf, pageLimit, text } from '@courier/shared/http/filters.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import { expiresAt, isOpen } from '../conversations/conversation.ts'
+import { messageStatuses } from '../database/tables.ts'
+import { messageIdPattern } from '../messages/insert.ts'
+import type { MessageRow } from '../messages/queries.ts'
+import { isPlain } from '../messaging-api/message-template.ts'
+import { type ConversationRow, cursorPattern, type InboundRow } from './queries.ts'
+
+const orNull = Type.Union([Type.String(), Type.Null()])
+const at = Type.String({ format: 'date-time' })
+const Cursor = (maxLength: number, pattern: string) =>
+  Type.Optional(
+    Type.String({
+      maxLength,
+      pattern: `^${pattern}$`,
+      must: 'be the next_cursor of a page',
+      description: '`next_cursor` of the page before.',
+    }),
+  )
+
+const Channel = FilterText('Phone number id. Without it the number to which the person wrote last.')
+
+export const ConversationsQuery = listQuery(
+  { limit: pageLimit, cursor: Cursor(40, cursorPattern) },
+  {
+    unread: oneOf(['true', 'false'], 'With true, only those with unread messages.'),
+    channel: text('Phone number id.'),
+  },
+)
+
+export const ThreadQuery = Type.Object({
+  channel: Type.Optional(Channel),
+  limit: pageLimit,
+  cursor: Cursor(80, `(${messageIdPattern.slice(1, -1)})?~(${cursorPattern})?`),
+})
+
+export const ReadBody = Type.Object(
+  {
+    up_to: Type.String({ minLength: 1, maxLength: 512, description: 'The id of the newest message that was read.' }),
+    channel: Type.Optional(Channel),
+  },
+  { title: 'ReadConversation', additionalProperties: false, examples: [{ up_to: 'wamid.HBgLOTQ3NzAwMDAxMDE' }] },
+)
+
+export const ReplyBody = Type.Object(
+  {
+    text: Type.String({
+      minLength: 1,
+      maxLength: 4096,
+      pattern: '^(?=\\s*\\S)[^\\u0000-\\u0009\\u000b-\\u001f]*$',
+      must: 'be a text of 1 to 4096 characters',
+    }),
+    channel: Type.Optional(Channel),
+    waybill_number: Type.Optional(
+      Type.String({ minLength: 1, maxLength: 50, description: 'The parcel whose timeline shows it.' }),
+    ),
+  },
+  { title: 'Reply', additionalProperties: false, examples: [{ text: 'It arrives tomorrow.' }] },
+)
+
+/** A message of a conversation. */
+const ThreadMessage = Type.Object(
+  {
+    id: Type.String(),
+    direction: Type.Union([Type.Literal('in'), Type.Literal('out')], { description: 'in: from the customer.' }),
+    at,
+    type: Type.String({ description: 'text, button, location, image, …; of ours text or template.' }),
+    text: Type.Union([Type.String(), Type.Null()], {
+      description: 'Of a button its label, of a location the place, of a file its caption.',
+    }),
+    media_id: Type.Union([Type.String(), Type.Null()], { description: 'By which the platform has the file.' }),
+    unread: Type.Boolean(),
+    template: orNull,
+    status: Type.Union([...messageStatuses.map(status => Type.Literal(status)), Type.Null()], {
+      description: 'Of ours alone.',
+    }),
+    error: orNull,
+    waybill_number: orNull,
+  },
+  { title: 'ConversationMessage' },
+)
+
+const exampleMessage: Static<typeof ThreadMessage> = {
+  ...{ id: 'wamid.HBgLOTQ3NzAwMDAxMDE', direction: 'in', at: '2026-02-19T19:06:23.000Z', type: 'text' },
+  ...{ text: 'Where is my parcel?', media_id: null, unread: true },
+  ...{ template: null, status: null, error: null, waybill_number: null },
+}
+
+const window = {
+  phone: Type.String({ description: 'E.164 digits without the plus.' }),
+  channel: Type.String({ description: 'Phone number id.' }),
+  open: Type.Boolean({ description: 'Whether a text may be sent now.' }),
+  expires_at: Type.Union([at, Type.Null()], { description: '24 hours after the person last wrote.' }),
+}
+const exampleWindow = {
+  ...{ phone: '94770000101', channel: '106540352242922', open: true, expires_at: '2026-02-20T19:06:23.000Z' },
+}
+
+export const ConversationPage = Type.Object(
+  {
+    data: Type.Array(
+      Type.Object(
+        { ...window, unread: Type.Integer({ minimum: 0 }), last_message: ThreadMessage },
+        { title: 'ConversationSummary' },
+      ),
+    ),
+    next_cursor: orNull,
+  },
+  {
+    title: 'ConversationList',
+    examples: [{ data: [{ ...exampleWindow, unread: 1, last_message: exampleMessage }], next_cursor: null }],
+  },
+)
+
+export const Thread = Type.Object(
+  {
+    data: Type.Array(ThreadMessage, { description: 'Newest first.' }),
+    conversation: Type.Object(window),
+    next_cursor: orNull,
+  },
+  {
+    title: 'ConversationMessages',
+    examples: [{ data: [exampleMessage], conversation: exampleWindow, next_cursor: null }],
+  },
+)
+
+export const ReadDone = Type.Object(
+  { data: Type.Object({ unread: Type.Integer({ minimum: 0 }) }) },
+  { title: 'ConversationRead', examples: [{ data: { unread: 0 } }] },
+)
+
+export const windowView = (phone: string, channel: string, lastInboundAt: Date | null, now: Date) => ({
+  ...{ phone, channel, open: isOpen(lastInboundAt, now) },
+  expires_at: expiresAt(lastInboundAt)?.toISOString() ?? null,
+})
+
+export const inboundView = ({ id, at, type, text, media_id, is_unread }: InboundRow): Static<typeof ThreadMessage> => ({
+  ...{ id, direction: 'in', at: at.toISOString(), type, text, media_id, unread: is_unread },
+  ...{ template: null, status: null, error: null, waybill_number: null },
+})
+
+export const outboundView = (row: MessageRow): Static<typeof ThreadMessage> => {
+  const { message_id: id, template, status, error_meaning: error, waybill_number } = row
+  const content = isPlain(template)
+    ? { type: 'text', text: template.text, template: null }
+    : { type: 'template', text: null, template: template.name }
+  return {
+    ...{ id, direction: 'out', at: row.created_at.toISOString(), ...content, media_id: null, unread: false },
+    ...{ status, error, waybill_number },
+  }
+}
+
+export const conversationRowView = (row: ConversationRow) => ({
+  ...windowView(row.recipient, row.number, row.lastInboundAt, row.now),
+  unread: row.unread,
+  last_message: inboundView(row),
+})
