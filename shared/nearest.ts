@@ -2,11 +2,12 @@ import { distance } from 'fastest-levenshtein'
 
 const maxLength = 32
 
-/** The name that `wanted` is most likely meant to be; undefined when none is within a third of its length, in edits. */
+/** The name that `wanted` is most likely meant to be: within a third of the shorter one's letters, but one at least. */
 export const nearestName = (wanted: string, names: readonly string[]): string | undefined => {
   if (wanted.length > maxLength) return undefined
   const plain = (name: string) => name.toLowerCase().replaceAll('_', '')
   const edits = new Map(names.map(name => [name, distance(plain(wanted), plain(name))]))
   const [nearest] = [...edits].sort(([, a], [, b]) => a - b)
-  return nearest && nearest[1] <= Math.max(2, nearest[0].length / 3) ? nearest[0] : undefined
+  const shorter = Math.min(wanted.length, nearest?.[0].length ?? 0)
+  return nearest && nearest[1] <= Math.max(1, Math.floor(shorter / 3)) ? nearest[0] : undefined
 }

@@ -29,7 +29,6 @@ import { createCatalogues } from './catalogue/catalogue.ts'
 import { createLists } from './catalogue/lists.ts'
 import { countLoads, watchCatalogues } from './catalogue/metrics.ts'
 import { createNames } from './catalogue/names.ts'
-import { createPlaceIndexes } from './catalogue/place-index.ts'
 import { resolving } from './catalogue/place-routes.ts'
 import { catalogueLists, catalogueRows } from './catalogue/routes.ts'
 import { changes } from './changes/routes.ts'
@@ -174,11 +173,10 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   const openWholeList = createWholeLists(pool)
   const listBytes = Math.floor(limits.catalogueBytes / 4)
   const listsOf = createLists(listBytes)
-  const indexBytes = Math.ceil(limits.catalogueBytes / 8)
+  const nameBytes = Math.ceil(limits.catalogueBytes / 8)
   const nextSlice = createSlices()
-  const placeIndexOf = createPlaceIndexes(indexBytes, nextSlice)
-  const findOrder = createOrderFinder(pool, createNames(pool, indexBytes))
-  const catalogues = createCatalogues(pool, limits.catalogueBytes - listBytes - 2 * indexBytes, countLoads(registry))
+  const findOrder = createOrderFinder(pool, createNames(pool, nameBytes))
+  const catalogues = createCatalogues(pool, limits.catalogueBytes - listBytes - nameBytes, countLoads(registry))
   watchCatalogues(catalogues, registry)
   const numbers = createWaybillNumbers(pool)
   const writeBatch = createBatchWriter(pool, limits.tracer)
@@ -205,7 +203,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(logout, { pool, findCaller })
       await merchants.register(catalogueLists, { pool, catalogues, listsOf })
       await merchants.register(catalogueRows, { pool, catalogues, listsOf })
-      await merchants.register(resolving, { catalogues, placeIndexOf, nextSlice })
+      await merchants.register(resolving, { catalogues, nextSlice })
       await merchants.register(booking, {
         dependencies: { pool, catalogues, numbers, writeBatch, ...suspicions },
         maxOrdersPerBatch: limits.maxOrdersPerBatch,

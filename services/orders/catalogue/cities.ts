@@ -1,5 +1,4 @@
 import { nameKey } from '@courier/shared/name-key.ts'
-import { distance } from 'fastest-levenshtein'
 import { addTo } from './multimap.ts'
 
 export interface State {
@@ -53,13 +52,13 @@ export class CityIndex {
     }
   }
 
-  /** In memory, as measured, rounded up. */
+  /** In memory with the index of its names, as measured, rounded up. */
   get estimatedBytes(): number {
     const named = [...this.states, ...this.cities]
     const ofAliases = this.cities
       .flatMap(({ aliases = [] }) => aliases)
-      .reduce((bytes, { length }) => bytes + 200 + 5 * length, 0)
-    return named.reduce((bytes, { name }) => bytes + 320 + 3 * name.length, 1_000 + ofAliases)
+      .reduce((bytes, { length }) => bytes + 350 + 5 * length, 0)
+    return named.reduce((bytes, { name }) => bytes + 650 + 3 * name.length, 1_000 + ofAliases)
   }
 
   /** The cities of a name, in all states, or else of an alias. */
@@ -82,66 +81,4 @@ export class CityIndex {
     const city = this.#byName.get(key)?.find(isThere) ?? this.#byAlias.get(key)?.find(isThere)
     return city ? { kind: 'found', city } : { kind: 'unknown', fields: ['city_name'] }
   }
-
-  /** Up to three cities: of the same name or alias in other states, else of the nearest names, those of the given state first. */
-  suggestCities({ cityName = '', stateName = '' }: CityReference, budget: SuggestionBudget): Suggestion[] {
-    const wanted = nameKey(stateName)
-    const namesakes = [...this.named(cityName)]
-    const cities =
-      namesakes.length > 0
-        ? namesakes
-        : nearest(nameKey(cityName), this.#byName, budget).flatMap(key => this.#byName.get(key) ?? [])
-    const isElsewhere = (city: City) => Number(nameKey(city.state.name) !== wanted)
-    return cities
-      .sort((a, b) => isElsewhere(a) - isElsewhere(b))
-      .slice(0, 3)
-      .map(({ id, name, state }) => ({ id, name, state: state.name }))
-  }
-
-  suggestStates({ stateName = '' }: CityReference, budget: SuggestionBudget): Suggestion[] {
-    return nearest(nameKey(stateName), this.#states, budget)
-      .flatMap(key => this.#states.get(key) ?? [])
-      .map(({ id, name }) => ({ id, name, state: name }))
-  }
-}
-
-/** What the suggestions of a batch may cost, in steps: one for each name, one for each pair of characters compared. */
-export class SuggestionBudget {
-  readonly #limit: number
-  spent = 0
-
-  constructor(limit = 20_000_000) {
-    this.#limit = limit
-  }
-
-  /** False, with nothing spent, when fewer steps are left. */
-  spend(steps: number): boolean {
-    if (this.spent + steps > this.#limit) return false
-    this.spent += steps
-    return true
-  }
-}
-
-const maxSuggestedLength = 64
-
-/**
- * Up to three keys of `names` whose edit distance is within a third of their length, nearest first; only `wanted` itself
- * when it is one of them. None for a long `wanted`, or when the budget runs out.
- */
-const nearest = (wanted: string, names: ReadonlyMap<string, unknown>, budget: SuggestionBudget): string[] => {
-  if (wanted === '' || wanted.length > maxSuggestedLength) return []
-  if (names.has(wanted)) return [wanted]
-  const near: { key: string; edits: number }[] = []
-  for (const key of names.keys()) {
-    const maxEdits = Math.max(2, Math.floor(key.length / 3))
-    const isComparable = Math.abs(key.length - wanted.length) <= maxEdits
-    if (!budget.spend(isComparable ? 1 + key.length * wanted.length : 1)) return []
-    if (!isComparable) continue
-    const edits = distance(wanted, key)
-    if (edits <= maxEdits) near.push({ key, edits })
-  }
-  return near
-    .sort((a, b) => a.edits - b.edits)
-    .slice(0, 3)
-    .map(({ key }) => key)
 }

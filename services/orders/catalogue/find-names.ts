@@ -1,5 +1,5 @@
-import type { SuggestionBudget } from './cities.ts'
-import type { Named, Near, PlaceIndex } from './place-index.ts'
+import type { City } from './cities.ts'
+import type { Named, Near, PlaceIndex, SuggestionBudget } from './place-index.ts'
 import { soundOf } from './spelling.ts'
 
 type Kind = 'name' | 'number' | 'street' | 'ofStreet' | 'district' | 'filler'
@@ -9,15 +9,26 @@ export interface Word {
   readonly kind: Kind
 }
 
-/** Where one part of an address names places. */
+/** Words of a part that name places. */
 export interface Match {
   readonly names: readonly Named[]
+  readonly words: readonly Word[]
   readonly start: number
   readonly end: number
-  /** Nothing else is in the part but numbers and words such as "town". */
-  readonly isWhole: boolean
-  /** Nothing else follows in the part. */
-  readonly isLast: boolean
+}
+
+/** What one part of an address says. */
+export interface Part {
+  /** Cities, from the left. */
+  readonly named: readonly Match[]
+  /** States and numbered districts. */
+  readonly broad: readonly Named[]
+  /** The cities that it ends with. */
+  readonly towns: readonly City[]
+  /** Cities that are named by a street or almost so. */
+  readonly similar: readonly City[]
+  /** The last word that no name, street or number explains: it may name a town that is not served. -1 if there is none. */
+  readonly lastUnknown: number
 }
 
 const kinds = new Map<string, Kind>()
@@ -29,34 +40,71 @@ addKind(
   'road rd street str st lane ln mawatha mw avenue ave av place pl terrace gardens crescent drive highway hwy expressway ' +
     'square cross para vidiya veediya patumaga viti teru patai olunkai calai',
 )
-addKind('ofStreet', 'main old new high lower upper station temple church')
+addKind('ofStreet', 'main old new high lower upper station temple church fort junction hospital school bank')
 addKind('district', 'district dist distrikkaya distrikkay mavattam')
-addKind('filler', 'town city the near in at sri lanka lankava srilanka ceylon ilankai nagaraya nakaram post office')
+addKind(
+  'filler',
+  'town city the near in at sri lanka lankava srilanka ceylon ilankai nagaraya nakaram post office province ' +
+    'please call before delivery tel phone mobile',
+)
 
 const longestWord = 40
 
-export const wordOf = (text: string): Word => {
+export const readWord = (text: string): Word => {
   const kind = /^[0-9]/.test(text) ? 'number' : text.length > longestWord ? undefined : kinds.get(soundOf(text))
   return { text, kind: kind ?? 'name' }
 }
 
-const isFiller = ({ kind }: Word): boolean => kind === 'number' || kind === 'filler' || kind === 'district'
+export const isFiller = ({ kind }: Word): boolean => kind === 'number' || kind === 'filler' || kind === 'district'
 
-const plainOf = (words: readonly Word[], start: number, end: number): string =>
+const joinWords = (words: readonly Word[], start: number, end: number): string =>
   words
     .slice(start, end)
     .map(({ text }) => text)
     .join('')
 
-/** Whether a street's name ends here, as in "Galle | Road" or "Galle | Main Street". */
+/** Returns true if a street's name ends here, as in "Galle | Road" or "Galle | Main Street". */
 const isStreet = (words: readonly Word[], end: number): boolean =>
   words[end]?.kind === 'street' || (words[end]?.kind === 'ofStreet' && words[end + 1]?.kind === 'street')
 
-const matchOf = (words: readonly Word[], names: readonly Named[], start: number, end: number): Match => {
-  const isLast = words.slice(end).every(isFiller)
-  // "Galle District" means no city.
-  const meant = words[end]?.kind === 'district' ? names.filter(({ city }) => !city) : names
-  return { names: meant, start, end, isLast, isWhole: isLast && words.slice(0, start).every(isFiller) }
+const isWhole = (words: readonly Word[], start: number, end: number): boolean =>
+  words.slice(0, start).every(isFiller) && words.slice(end).every(isFiller)
+
+/** "Galle District" means no city and "Colombo District" no numbered one. */
+const matchAt = (words: readonly Word[], names: readonly Named[], start: number, end: number): Match => {
+  const states = words[end]?.kind === 'district' ? names.filter(({ state }) => state) : []
+  return { names: states.length > 0 ? states : names, words: words.slice(start, end), start, end }
+}
+
+export const citiesIn = ({ names }: Match): City[] => [...new Set(names.flatMap(({ city }) => city ?? []))]
+
+/** Returns false for "Fort" and such, which every other city has too. */
+export const isTown = ({ words }: Match): boolean => words.some(({ kind }) => kind === 'name')
+
+/** Such a name is often part of another: "Hali Ella" is not Ella. */
+export const isShort = ({ names }: Match): boolean => names.some(({ plain }) => plain.length < 5)
+
+/** Finds the places that a part names: in so many words or, if there are none, in words that are spelt almost so. */
+export const readPart = (words: readonly Word[], index: PlaceIndex, budget: SuggestionBudget): Part => {
+  const { matches: exact, streets } = findNames(words, index)
+  const near = exact.length > 0 ? undefined : findNear(words, streets, index, budget)
+  const matches = near?.isLikely ? [near] : exact
+  const endOfStreet = words.findLastIndex(({ kind }) => kind === 'street')
+  const isUnknown = ({ kind }: Word, at: number) =>
+    kind === 'name' && at > endOfStreet && !matches.some(({ start, end }) => at >= start && at < end)
+  const lastUnknown = words.findLastIndex(isUnknown)
+  const named = matches.filter(match => citiesIn(match).length > 0)
+  const isClosing = (match: Match) => lastUnknown < 0 || (!near && match.end > lastUnknown && !isShort(match))
+  return {
+    named,
+    broad: matches.filter(match => !named.includes(match)).flatMap(({ names }) => names),
+    towns: named
+      .filter(match => isTown(match) && isClosing(match))
+      .slice(-1)
+      .flatMap(citiesIn),
+    similar: [...(near?.near ?? []).flatMap(({ named }) => named.city ?? []), ...streets.flatMap(citiesIn)],
+    lastUnknown,
+  }
 }
 
 /** The places that a part names in so many words, from the left, and those that only name a street. */
@@ -83,28 +131,26 @@ const minLength = 5
 const longestAt = (words: readonly Word[], start: number, index: PlaceIndex): Match | undefined => {
   if (words[start]?.kind === 'number') return undefined
   for (let end = Math.min(words.length, start + index.maxWords); end > start; end--) {
-    const plain = plainOf(words, start, end)
+    const plain = joinWords(words, start, end)
     const names = index.named(plain)
-    if (names.length === 0) continue
-    const match = matchOf(words, names, start, end)
-    if (match.isWhole || plain.length >= minLength || names.some(named => named.plain === plain)) return match
+    if (plain.length >= minLength || isWhole(words, start, end) || names.some(named => named.plain === plain))
+      if (names.length > 0) return matchAt(words, names, start, end)
   }
   return undefined
 }
 
-/** How much of a name may be wrong: without other words, where a city stands, and elsewhere. */
-const shares = { alone: 0.19, last: 0.16, between: 0.12, suggested: 0.34 }
-const mostDistance = 2.5
+/** How far a name may be misspelt: by a vowel or a swap of letters; a long one, which few towns resemble, by a consonant. */
+const mostDistance = ({ sound }: Named): number => (sound.length < 10 ? 0.8 : 1.8)
 /** Names that are so little farther than the nearest may be meant as well. */
 const almostAsNear = 0.15
 
-export interface NearMatch extends Match {
+interface NearMatch extends Match {
   readonly near: readonly Near[]
   readonly isLikely: boolean
 }
 
-/** The words of a part, those of `streets` apart, that are nearest to a name; of the same the later. */
-export const findNear = (
+/** The words of a part, except those of `streets`, that are nearest to a name; of equals the later. */
+const findNear = (
   words: readonly Word[],
   streets: readonly Match[],
   index: PlaceIndex,
@@ -114,17 +160,18 @@ export const findNear = (
   let least = 1
   for (const [start, end] of windowsOf(words)) {
     if (streets.some(street => street.start < end && start < street.end)) continue
-    const plain = plainOf(words, start, end)
-    const near = index.near(plain, shares.suggested, budget)
+    const plain = joinWords(words, start, end)
+    const near = index.near(plain, budget)
     const [nearest] = near
     if (!nearest) continue
     const share = nearest.distance / Math.max(plain.length, nearest.named.sound.length)
     if (share >= least) continue
     least = share
-    const names = near.filter(({ distance }) => distance < nearest.distance + almostAsNear).map(({ named }) => named)
-    const match = matchOf(words, names, start, end)
-    const most = match.isWhole ? shares.alone : match.isLast ? shares.last : shares.between
-    best = { ...match, near, isLikely: nearest.distance <= mostDistance && share <= most }
+    const close = near.filter(({ distance }) => distance < nearest.distance + almostAsNear).map(({ named }) => named)
+    const same = close.filter(({ sound }) => sound === nearest.named.sound)
+    const names = same.some(({ city }) => city) ? close : same
+    const isLikely = nearest.distance <= mostDistance(nearest.named)
+    best = { ...matchAt(words, names, start, end), near, isLikely }
   }
   return best
 }

@@ -1,6 +1,10 @@
 import type { ErrorBody } from '@courier/shared/http/errors.ts'
 import { type ErrorList, selectedInvalid } from '@courier/shared/http/field-errors.ts'
-import { type City, type CityIndex, type CityReference, type Suggestion, SuggestionBudget } from './cities.ts'
+import { nameKey } from '@courier/shared/name-key.ts'
+import type { City, CityIndex, CityReference, Suggestion } from './cities.ts'
+import { placesOf, SuggestionBudget } from './place-index.ts'
+import { resolvePlace } from './resolve-place.ts'
+import { wordsOf } from './spelling.ts'
 
 /** A combination of cities that a merchant's card lacks, and how many parcels want it. */
 export interface MissingRate {
@@ -40,10 +44,10 @@ export class Findings {
     for (const field of found.fields) {
       this.list.add(`${path}_${field}`, selectedInvalid(`${path}_${field}`))
       if (field === 'state_name')
-        this.#suggest(`${path}_${field}`, `/${stateName}`, () => this.#cities.suggestStates(reference, this.#budget))
+        this.#suggest(`${path}_${field}`, `/${stateName}`, () => suggestStates(reference, this.#cities, this.#budget))
       else if (cityName !== undefined)
         this.#suggest(`${path}_${field}`, `${stateName}/${cityName}`, () =>
-          this.#cities.suggestCities(reference, this.#budget),
+          suggestCities(reference, this.#cities, this.#budget),
         )
     }
     return undefined
@@ -61,4 +65,30 @@ export class Findings {
     const suggestions = Object.keys(this.#suggestions).length > 0 ? this.#suggestions : undefined
     return { kind: 'refused', errors: this.list, suggestions, missingRates: this.missingRates }
   }
+}
+
+const maxSuggestions = 3
+
+/** Up to three cities that may be meant, those of the given state first. */
+export const suggestCities = (
+  { cityName = '', stateName = '' }: CityReference,
+  cities: CityIndex,
+  budget: SuggestionBudget,
+): Suggestion[] => {
+  const { city, alternatives } = resolvePlace({ text: cityName, stateName }, cities, budget)
+  const isElsewhere = ({ state }: City) => Number(nameKey(state.name) !== nameKey(stateName))
+  return [...(city ? [city] : []), ...alternatives]
+    .sort((a, b) => isElsewhere(a) - isElsewhere(b))
+    .slice(0, maxSuggestions)
+    .map(({ id, name, state }) => ({ id, name, state: state.name }))
+}
+
+const suggestStates = (
+  { stateName = '' }: CityReference,
+  cities: CityIndex,
+  budget: SuggestionBudget,
+): Suggestion[] => {
+  const near = placesOf(cities).near(wordsOf(stateName).flat().join(''), budget)
+  const states = new Set(near.flatMap(({ named }) => named.state ?? []))
+  return [...states].slice(0, maxSuggestions).map(({ id, name }) => ({ id, name, state: name }))
 }

@@ -1,18 +1,16 @@
-import { nameKey } from '@courier/shared/name-key.ts'
 import { distance as edits } from 'fastest-levenshtein'
-import { LRUCache } from 'lru-cache'
-import type { Catalogue } from './catalogue.ts'
-import type { City, CityIndex, State, SuggestionBudget } from './cities.ts'
+import type { City, CityIndex, State } from './cities.ts'
 import { addTo } from './multimap.ts'
-import { maxSoundLength, skeletonsOf, soundDistance, soundOf, startOf, wordsOf } from './spelling.ts'
+import { consonantsOf, maxSoundLength, soundDistance, soundOf, startOf, wordsOf } from './spelling.ts'
 
 /** What a name stands for: a city, or a state or numbered districts (Colombo 01 to 15), of which no single city is meant. */
 export interface Named {
   readonly sound: string
   /** As it is written, without blanks and signs. */
   readonly plain: string
+  readonly consonants: number
   readonly city?: City
-  readonly isAlias?: boolean
+  readonly state?: State
   readonly among?: readonly City[]
 }
 
@@ -21,66 +19,67 @@ export interface Near {
   readonly distance: number
 }
 
-/** At most so many names are compared with one. */
-const maxCompared = 200
+/** What comparing names may cost a request, in steps: one for each name, one for each pair of letters compared. */
+export class SuggestionBudget {
+  readonly #limit: number
+  spent = 0
 
-const citiesOfSlice = 200
+  constructor(limit = 20_000_000) {
+    this.#limit = limit
+  }
+
+  /** False, with nothing spent, when fewer steps are left. */
+  spend(steps: number): boolean {
+    if (this.spent + steps > this.#limit) return false
+    this.spent += steps
+    return true
+  }
+}
+
 const mostWords = 6
+/** How much of a sound may differ in names that are suggested. */
+const suggestedShare = 0.34
+/** What each of them adds to the distance. */
+const wrongConsonant = 1.5
 
 /** The names and aliases of a tenant's cities and states by their sound, and the cities by their postal codes. */
 export class PlaceIndex {
   readonly #bySound = new Map<string, Named[]>()
-  readonly #bySkeleton = new Map<string, Named[]>()
+  readonly #byStart = new Map<string, Named[]>()
   readonly #byCode = new Map<string, City[]>()
-  readonly #stems = new Map<string, City[]>()
   /** Of the longest name, but not more than addresses are read for. */
   maxWords = 1
-  #names = 0
 
-  /** `pause` is called between the slices of a long list. */
-  static async of({ states, cities }: CityIndex, pause: () => Promise<void> = async () => {}): Promise<PlaceIndex> {
-    const index = new PlaceIndex()
-    for (const [n, city] of cities.entries()) {
-      index.#addCity(city)
-      if (n % citiesOfSlice === citiesOfSlice - 1) await pause()
+  constructor({ states, cities }: CityIndex) {
+    const stems = new Map<string, City[]>()
+    for (const city of cities) {
+      for (const name of [city.name, ...(city.aliases ?? [])]) {
+        const words = this.#add(name, { city })
+        if (words.length > 1 && /^[0-9]/.test(words.at(-1) ?? '')) addTo(stems, words.slice(0, -1).join(' '), city)
+      }
+      if (city.postalCode !== null) addTo(this.#byCode, codeKey(city.postalCode), city)
     }
     const inState = Map.groupBy(cities, city => city.state.id)
-    for (const state of states) index.#addState(state, inState.get(state.id) ?? [])
-    for (const [stem, among] of index.#stems) index.#add(stem.split(' '), { among: [...new Set(among)] })
-    index.#stems.clear()
-    return index
-  }
-
-  #addCity(city: City): void {
-    for (const [n, name] of [city.name, ...(city.aliases ?? [])].entries()) {
-      const words = wordsOf(name).flat()
-      this.maxWords = Math.min(mostWords, Math.max(this.maxWords, words.length))
-      this.#add(words, { city, isAlias: n > 0 })
-      if (words.length > 1 && /^[0-9]/.test(words.at(-1) ?? '')) addTo(this.#stems, words.slice(0, -1).join(' '), city)
-    }
-    if (city.postalCode !== null) addTo(this.#byCode, codeKey(city.postalCode), city)
+    for (const state of states) this.#addState(state, inState.get(state.id) ?? [])
+    for (const [stem, among] of stems) this.#add(stem, { among: [...new Set(among)] })
   }
 
   /** A state has the aliases of the city of its name. */
-  #addState({ name }: State, among: readonly City[]): void {
-    const namesake = among.find(city => nameKey(city.name) === nameKey(name))
-    for (const alias of [name, ...(namesake?.aliases ?? [])]) this.#add(wordsOf(alias).flat(), { among })
+  #addState(state: State, among: readonly City[]): void {
+    const namesake = among.find(({ name }) => soundOf(name) === soundOf(state.name))
+    for (const name of [state.name, ...(namesake?.aliases ?? [])]) this.#add(name, { state, among })
   }
 
-  #add(words: readonly string[], of: Partial<Named>): void {
+  /** Sinhala and Tamil names are found by their sound alone: Latin names that are almost the same are other towns. */
+  #add(name: string, of: Partial<Named>): string[] {
+    const words = wordsOf(name).flat()
+    this.maxWords = Math.min(mostWords, Math.max(this.maxWords, words.length))
     const plain = words.join('')
     const sound = soundOf(plain)
-    const named = { ...of, plain, sound }
-    if (sound === '') return
-    addTo(this.#bySound, sound, named)
-    if (sound.length <= maxSoundLength)
-      for (const skeleton of skeletonsOf(sound)) addTo(this.#bySkeleton, skeleton, named)
-    this.#names++
-  }
-
-  /** In memory, as measured, rounded up. */
-  get estimatedBytes(): number {
-    return 2_000 + 250 * this.#names + 100 * this.#bySkeleton.size
+    const named = { ...of, plain, sound, consonants: consonantsOf(sound) }
+    if (sound !== '') addTo(this.#bySound, sound, named)
+    if (sound.length <= maxSoundLength && !/[\u0b80-\u0dff]/.test(name)) addTo(this.#byStart, startOf(sound), named)
+    return words
   }
 
   /** Those that are written so, or else sound so. */
@@ -91,24 +90,25 @@ export class PlaceIndex {
     return same.length > 0 ? same : alike
   }
 
-  /** Names that sound so but for this share of their letters, the nearest first; none when the budget runs out. */
-  near(plain: string, share: number, budget: SuggestionBudget): Near[] {
+  /** Names that sound almost so, the nearest first, short ones within one edit; none when the budget runs out. */
+  near(plain: string, budget: SuggestionBudget): Near[] {
     const sound = plain.length > 2 * maxSoundLength ? '' : soundOf(plain)
-    if (sound.length < 4 || sound.length > maxSoundLength) return []
-    const most = Math.min(3, share * sound.length)
-    const compared = new Set<Named>()
+    if (sound.length < 3 || sound.length > maxSoundLength) return []
+    const candidates = this.#byStart.get(startOf(sound)) ?? []
+    const most = Math.min(3, suggestedShare * sound.length)
+    const consonants = consonantsOf(sound)
+    if (!budget.spend(candidates.length)) return []
     const found: Near[] = []
-    for (const skeleton of skeletonsOf(sound))
-      for (const named of this.#bySkeleton.get(skeleton) ?? []) {
-        if (compared.size >= maxCompared) break
-        if (compared.has(named) || Math.abs(named.sound.length - sound.length) > 2 * most) continue
-        compared.add(named)
-        if (!budget.spend(named.sound.length * sound.length)) return []
-        // Few mistake the first letter.
-        const ofStart = startOf(named.sound) === startOf(sound) ? 0 : 0.5
-        const distance = soundDistance(sound, named.sound) + ofStart + 0.1 * edits(plain, named.plain)
-        if (distance <= most) found.push({ named, distance })
-      }
+    for (const named of candidates) {
+      if (countBits(consonants ^ named.consonants) > 2 * Math.floor(most / wrongConsonant)) continue
+      const mostEdits = Math.max(1, Math.floor(Math.min(plain.length, named.plain.length) / 3))
+      if (Math.abs(named.plain.length - plain.length) > mostEdits) continue
+      if (!budget.spend(named.sound.length * sound.length)) return []
+      const wrong = edits(plain, named.plain)
+      if (wrong > mostEdits && !isSwapped(plain, named.plain)) continue
+      const distance = soundDistance(sound, named.sound) + 0.1 * wrong
+      if (distance <= most) found.push({ named, distance })
+    }
     return found.sort((a, b) => a.distance - b.distance)
   }
 
@@ -118,28 +118,25 @@ export class PlaceIndex {
   }
 }
 
+/** Returns true if only two neighbouring letters are swapped. */
+const isSwapped = (one: string, other: string): boolean => {
+  const at = [...one].findIndex((letter, index) => letter !== other[index])
+  return other === one.slice(0, at) + one.slice(at + 1, at + 2) + one.slice(at, at + 1) + one.slice(at + 2)
+}
+
+const countBits = (bits: number): number => {
+  let count = 0
+  for (let rest = bits; rest !== 0; rest &= rest - 1) count++
+  return count
+}
+
 const codeKey = (code: string): string => code.replace(/\s/g, '').toLowerCase().replace(/^0+/, '')
 
-export type PlaceIndexOf = (catalogue: Catalogue) => Promise<PlaceIndex>
+const indexes = new WeakMap<CityIndex, PlaceIndex>()
 
-/** Those least recently used leave when all exceed `maxBytes`. */
-export const createPlaceIndexes = (maxBytes: number, pause: () => Promise<void>): PlaceIndexOf => {
-  const cache = new LRUCache<string, PlaceIndex>({
-    maxSize: maxBytes,
-    sizeCalculation: index => Math.min(maxBytes, index.estimatedBytes),
-  })
-  const making = new Map<string, Promise<PlaceIndex>>()
-  const make = async (key: string, { cities }: Catalogue): Promise<PlaceIndex> => {
-    const index = await PlaceIndex.of(cities, pause)
-    cache.set(key, index)
-    return index
-  }
-  return async catalogue => {
-    const key = `${catalogue.tenant} ${catalogue.version}`
-    const cached = cache.get(key)
-    if (cached) return cached
-    const started = making.get(key) ?? make(key, catalogue).finally(() => making.delete(key))
-    making.set(key, started)
-    return started
-  }
+/** Makes the index at its first use; it lives as long as the cities. */
+export const placesOf = (cities: CityIndex): PlaceIndex => {
+  const index = indexes.get(cities) ?? new PlaceIndex(cities)
+  indexes.set(cities, index)
+  return index
 }

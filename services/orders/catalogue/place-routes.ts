@@ -4,24 +4,20 @@ import { isBlank, selectedInvalid } from '@courier/shared/http/field-errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Catalogue, type Catalogues, freshCatalogue } from './catalogue.ts'
-import { type City, SuggestionBudget } from './cities.ts'
-import type { PlaceIndex, PlaceIndexOf } from './place-index.ts'
+import type { City } from './cities.ts'
+import { SuggestionBudget } from './place-index.ts'
 import { maxPlaceBytes, maxPlaces, ResolvedPlaces, ResolvePlaces, rateOf } from './place-schema.ts'
 import { type ResolvedPlace, resolvePlace, type WrittenPlace } from './resolve-place.ts'
 
 export interface PlaceOptions {
   catalogues: Catalogues
-  placeIndexOf: PlaceIndexOf
   nextSlice: () => Promise<void>
 }
 
 const maxWaiting = 10
 
 /** Which cities are meant by what people write. */
-export const resolving: FastifyPluginAsyncTypebox<PlaceOptions> = async (
-  app,
-  { catalogues, placeIndexOf, nextSlice },
-) => {
+export const resolving: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, { catalogues, nextSlice }) => {
   const bulkheads = createBulkheads({ caller: 1, process: 4 }, maxWaiting)
   acceptJson(app)
   app.post(
@@ -46,7 +42,7 @@ export const resolving: FastifyPluginAsyncTypebox<PlaceOptions> = async (
       const resolve = async () => {
         const catalogue = await freshCatalogue(catalogues, tenant)
         const origin = originOf(request.body, catalogue)
-        const resolved = await resolveAll(places, catalogue, await placeIndexOf(catalogue), nextSlice)
+        const resolved = await resolveAll(places, catalogue, nextSlice)
         return { data: resolved.map(place => shown(place, origin, catalogue, merchantId)) }
       }
       return bulkheads({ caller: `${tenant} ${merchantId}`, process: '' }, resolve).catch(refuseBusy(busy))
@@ -59,7 +55,8 @@ const busy = 'Too many requests to find cities are waiting. Repeat the request.'
 const readPlaces = ({ places }: ResolvePlaces): WrittenPlace[] => {
   const errors: FieldErrors = {}
   const read = places.map(({ text, city_name, state_name, postal_code }, index) => {
-    if (isBlank(text) === isBlank(city_name)) errors[`places.${index}.text`] = ['Give either text or city_name.']
+    const isOne = isBlank(text) !== isBlank(city_name) || (isBlank(text) && !isBlank(postal_code))
+    if (!isOne) errors[`places.${index}.text`] = ['Give either text or city_name.']
     const filled = (value: string | null | undefined) => value?.trim() || undefined
     return {
       text: filled(text) ?? filled(city_name) ?? '',
@@ -85,7 +82,6 @@ const sliceMs = 3
 const resolveAll = async (
   places: readonly WrittenPlace[],
   { cities }: Catalogue,
-  index: PlaceIndex,
   nextSlice: () => Promise<void>,
 ): Promise<ResolvedPlace[]> => {
   const budget = new SuggestionBudget(maxSteps)
@@ -96,7 +92,7 @@ const resolveAll = async (
       await nextSlice()
       sliceEnd = performance.now() + sliceMs
     }
-    resolved.push(resolvePlace(place, cities, index, budget))
+    resolved.push(resolvePlace(place, cities, budget))
   }
   return resolved
 }

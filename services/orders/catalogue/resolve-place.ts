@@ -1,8 +1,18 @@
 import { nameKey } from '@courier/shared/name-key.ts'
-import type { City, CityIndex, SuggestionBudget } from './cities.ts'
-import { findNames, findNear, type Match, wordOf } from './find-names.ts'
-import type { Named, PlaceIndex } from './place-index.ts'
-import { wordsOf } from './spelling.ts'
+import type { City, CityIndex } from './cities.ts'
+import {
+  citiesIn,
+  findNames,
+  isFiller,
+  isShort,
+  isTown,
+  type Match,
+  type Part,
+  readPart,
+  readWord,
+} from './find-names.ts'
+import { type Named, type PlaceIndex, placesOf, type SuggestionBudget } from './place-index.ts'
+import { soundOf, wordsOf } from './spelling.ts'
 
 /** A place as somebody wrote it: the name of a city, or an address. */
 export interface WrittenPlace {
@@ -33,12 +43,8 @@ interface Clues {
 }
 
 /** The city that is meant by a text, with how sure that is (docs/places.md#confidence). Pure. */
-export const resolvePlace = (
-  place: WrittenPlace,
-  cities: CityIndex,
-  index: PlaceIndex,
-  budget: SuggestionBudget,
-): ResolvedPlace => {
+export const resolvePlace = (place: WrittenPlace, cities: CityIndex, budget: SuggestionBudget): ResolvedPlace => {
+  const index = placesOf(cities)
   const clues = cluesOf(place, index)
   const named = cities.named(place.text)
   if (named.length > 0) {
@@ -53,7 +59,7 @@ export const resolvePlace = (
 const cluesOf = ({ text, stateName, postalCode }: WrittenPlace, index: PlaceIndex): Clues => {
   const wordsOfState = wordsOf(stateName ?? '')
     .flat()
-    .map(wordOf)
+    .map(readWord)
   const states = findNames(wordsOfState.slice(0, maxWordsOfPart), index).matches.flatMap(({ names }) => names)
   const coded = postalCode === undefined ? codedIn(text, index) : index.coded(postalCode)
   return { states: statesOf(states), coded }
@@ -100,79 +106,81 @@ const ambiguous = (cities: readonly City[]): ResolvedPlace => ({
   alternatives: firstOf(cities),
 })
 
-const none = (cities: readonly City[]): ResolvedPlace => ({ ...ambiguous(cities), confidence: 'none' })
+/** Keeps only the end of very long texts. */
+const maxParts = 12
+const maxWordsOfPart = 24
 
-const citiesOf = ({ names }: Match): City[] => [...new Set(names.flatMap(({ city }) => city ?? []))]
-/** Galle is a city and a state: another city before it may be meant. */
-const isState = ({ names }: Match): boolean => names.some(({ among }) => among !== undefined)
-
-interface Reading {
-  /** From the end. */
-  readonly specific: readonly Match[]
-  readonly broad: readonly Named[]
-  readonly weak: readonly City[]
-}
-
+/** Reads the parts of an address from the end: the last city counts or, if that is a capital, the city before it. */
 const read = (
   parts: readonly (readonly string[])[],
   clues: Clues,
   index: PlaceIndex,
   budget: SuggestionBudget,
 ): ResolvedPlace => {
-  const { specific, broad, weak } = readFromEnd(parts, index, budget)
-  const [last, before] = specific
-  const coded = clues.coded ?? []
-  if (!last) {
-    if (coded.length > 0) return settle(coded, { ...clues, coded: undefined }, 'likely')
-    const among = broad.flatMap(({ among = [] }) => among)
-    return among.length > 0 ? ambiguous(namesakesFirst(among)) : none(weak)
+  const passed: Part[] = []
+  const left = parts.slice(-maxParts).map(part => part.slice(-maxWordsOfPart).map(readWord))
+  const next = (): Part | undefined => {
+    const words = left.pop()
+    if (!words) return undefined
+    if (words.every(isFiller)) return next()
+    const part = readPart(words, index, budget)
+    passed.push(part)
+    return part
   }
-  const cities = citiesOf(last)
-  const others = before ? citiesOf(before).filter(city => !cities.includes(city)) : []
+  let part = next()
+  while (part && part.named.length === 0) part = next()
+  const last = part?.named.at(-1)
+  if (!part || !last) return readWithoutCity(passed, clues)
+  const cities = citiesIn(last)
+  const isOther = (city: City): boolean => !cities.includes(city)
+  let others = part.named.filter(isTown).flatMap(citiesIn).filter(isOther)
+  const firstSuspect = isCapital(last) || isShort(last) ? 0 : last.end
+  let hasGap = part.lastUnknown >= firstSuspect
+  for (let before = isCapital(last) ? next() : undefined; before && others.length === 0; before = next()) {
+    others = before.towns.filter(isOther)
+    hasGap ||= before.lastUnknown >= 0 && others.length === 0 && before === passed[passed.indexOf(part) + 1]
+  }
   const inside = others.filter(({ state }) => cities.some(city => city.state.id === state.id))
-  if (inside.length > 0 && isState(last)) return settle(inside, clues, 'likely', cities)
-  if (
-    others.length > 0 &&
-    inside.length === 0 &&
-    before?.isWhole &&
-    before.names.some(({ isAlias }) => isAlias === false)
+  if (inside.length > 0 && isCapital(last)) return settle(inside, clues, 'likely', cities)
+  if (others.length > 0 || hasGap) return ambiguous([...others, ...cities])
+  return settleIn(
+    passed.flatMap(({ broad }) => broad),
+    cities,
+    clues,
   )
-    return ambiguous([...others, ...cities])
+}
+
+/** Settles on a city of the states that the text names beside it. */
+const settleIn = (broad: readonly Named[], cities: readonly City[], clues: Clues): ResolvedPlace => {
   const states = statesOf(broad)
-  const there = states ? cities.filter(({ state }) => states.has(state.id)) : []
-  return settle(there.length > 0 ? there : cities, clues, 'likely', others)
+  const inside = states ? cities.filter(({ state }) => states.has(state.id)) : cities
+  // "Colombo" is also said of suburbs in other states, but "Colombo District" is not.
+  if (inside.length === 0 && broad.every(({ state }) => state)) return ambiguous(cities)
+  return settle(inside.length > 0 ? inside : cities, clues, 'likely')
+}
+
+const readWithoutCity = (passed: readonly Part[], clues: Clues): ResolvedPlace => {
+  const { coded = [] } = clues
+  if (coded.length > 0) return settle(coded, { ...clues, coded: undefined }, 'likely')
+  const among = passed.flatMap(({ broad }) => broad).flatMap(({ among = [] }) => among)
+  return among.length > 0
+    ? ambiguous(namesakesFirst(among))
+    : { ...ambiguous(passed.flatMap(({ similar }) => similar)), confidence: 'none' }
 }
 
 const namesakesFirst = (cities: readonly City[]): City[] =>
   cities.toSorted((a, b) => Number(isNamesake(b)) - Number(isNamesake(a)))
 const isNamesake = ({ name, state }: City): boolean => nameKey(name) === nameKey(state.name)
 
-/** Of very long texts the end. */
-const maxParts = 12
-const maxWordsOfPart = 24
-
-/** What the parts of an address name, the last first, until a city is found that is no state. A city beside another counts as alone. */
-const readFromEnd = (parts: readonly (readonly string[])[], index: PlaceIndex, budget: SuggestionBudget): Reading => {
-  const specific: Match[] = []
-  const broad: Named[] = []
-  const weak: City[] = []
-  for (const part of parts.slice(-maxParts).toReversed()) {
-    const words = part.slice(-maxWordsOfPart).map(wordOf)
-    const { matches, streets } = findNames(words, index)
-    const near = matches.length > 0 ? undefined : findNear(words, streets, index, budget)
-    const isMeant = near?.isLikely && (specific.length === 0 || near.isWhole)
-    if (near && !isMeant) weak.push(...citiesOf({ ...near, names: near.near.map(({ named }) => named) }))
-    weak.push(...streets.flatMap(citiesOf))
-    let next: Match | undefined
-    for (const match of isMeant ? [near] : matches.toReversed()) {
-      const isBeside = next !== undefined && match.end === next.start
-      if (citiesOf(match).length === 0) broad.push(...match.names)
-      else if (specific.length === 0 || match.isLast || isBeside) {
-        specific.push({ ...match, isWhole: match.isWhole || isBeside })
-        next = match
-      }
-    }
-    if (specific.length > 1 || specific.some(found => !isState(found))) break
-  }
-  return { specific, broad, weak }
-}
+/** Galle is a city, and people write it for its district: a town before it may be meant. */
+const isCapital = ({ names }: Match): boolean => names.some(({ sound, among }) => among || districts.has(sound))
+/** They are no states in a catalogue whose states are provinces. */
+const districts = new Set(
+  (
+    'colombo gampaha kalutara kandy matale nuwaraeliya galle matara hambantota jaffna kilinochchi mannar vavuniya ' +
+    'mullaitivu batticaloa ampara trincomalee kurunegala puttalam anuradhapura polonnaruwa badulla monaragala ' +
+    'ratnapura kegalle'
+  )
+    .split(' ')
+    .map(soundOf),
+)

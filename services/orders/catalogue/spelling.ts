@@ -5,7 +5,7 @@ const byLetter = (sounds: Record<string, string>): Map<string, string> =>
 
 const consonants = byLetter({
   ...{ k: 'කඛக', g: 'ගඝ', c: 'චඡச', j: 'ජඣஜ', t: 'ටඨතථடத', d: 'ඩඪදධ', p: 'පඵෆப', b: 'බභ', m: 'මம', y: 'යய' },
-  ...{ n: 'ඤඥණනஞணநன', r: 'රரற', l: 'ලළலளழ', v: 'වவ', s: 'ශෂසஷஸ', h: 'හஹ', ng: 'ඞඟங', nj: 'ඦ', nd: 'ඬඳ', mb: 'ඹ' },
+  ...{ n: 'ඤඥණනஙஞணநன', r: 'රரற', l: 'ලළலளழ', v: 'වவ', s: 'ශෂසஷஸ', h: 'හஹ', ng: 'ඞඟ', nj: 'ඦ', nd: 'ඬඳ', mb: 'ඹ' },
 })
 const vowels = byLetter({ a: 'අආஅஆ', e: 'ඇඈඑඒஎஏ', i: 'ඉඊஇஈ', u: 'උඌஉஊ', o: 'ඔඕஒஓ', ai: 'ඓஐ', au: 'ඖஔ', n: 'ං', h: 'ඃ' })
 /** These take the place of the `a` that a consonant has by itself. */
@@ -63,27 +63,28 @@ const joinNumber = (parts: string[][], words: string[]): string[][] => {
 
 const sameSounds = new Map(
   Object.entries({
-    ...{ cch: 'c', ch: 'c', gh: 'g', kh: 'k', sh: 's', th: 't', dh: 'd', bh: 'b', ph: 'p', zh: 'l', ee: 'i', oo: 'u' },
-    ...{ c: 'k', f: 'p', q: 'k', w: 'v', x: 'ks', y: 'i', z: 's' },
+    ...{ cch: 'c', ch: 'c', gh: 'g', kh: 'k', sh: 's', th: 't', dh: 'd', bh: 'b', zh: 'l', ee: 'i', oo: 'u' },
+    ...{ c: 'k', f: 'p', q: 'k', w: 'v', x: 's', y: 'i', z: 's' },
   }),
 )
 
 /** The same for spellings that differ by habit alone: th or t, w or v, y or i, doubled letters, an h that is not heard. */
 export const soundOf = (word: string): string =>
   word
-    .replace(/cch|[cgkstdbpz]h|ee|oo|[cfqwxyz]/g, letters => sameSounds.get(letters) ?? letters)
+    .replace(/cch|[cgkstdbz]h|ee|oo|[cfqwxyz]/g, letters => sameSounds.get(letters) ?? letters)
     .replace(/([a-z])\1+/g, '$1')
     .replace(/h(?![aeiou])/g, '')
 
 const pairs = new Map(Object.entries({ g: 'k', d: 't', b: 'p', j: 'c', s: 'c' }))
 
-/** The consonants and numbers of a sound; it and, of longer ones, each without one consonant. */
-export const skeletonsOf = (sound: string): string[] => {
-  const skeleton = sound.replace(/[aeiouh]/g, '').replace(/[gdbjs]/g, letter => pairs.get(letter) ?? letter)
-  const consonants = skeleton.replace(/[0-9]/g, '').length
-  const shorter =
-    consonants > 2 ? Array.from({ length: consonants }, (_, at) => skeleton.slice(0, at) + skeleton.slice(at + 1)) : []
-  return [...new Set([skeleton, ...shorter])]
+/** The consonants of a sound as a set of bits, the same for those that are easily confused. */
+export const consonantsOf = (sound: string): number => {
+  let bits = 0
+  for (const letter of sound) {
+    const code = (letter === 'm' ? 'n' : (pairs.get(letter) ?? letter)).charCodeAt(0) - 97
+    if (code > 0 && code < 26 && !isWeak(letter)) bits |= 1 << code
+  }
+  return bits
 }
 
 /** The consonant that a sound begins with, the same for those that are easily confused; `a` for a vowel. */

@@ -7,7 +7,7 @@ import { type Catalogue, createCatalogues, estimateBytes } from '../catalogue/ca
 import { CityIndex } from '../catalogue/cities.ts'
 import { cityFilters } from '../catalogue/filters.ts'
 import { estimateBytes as estimateLists, Lists } from '../catalogue/lists.ts'
-import { PlaceIndex } from '../catalogue/place-index.ts'
+import { placesOf } from '../catalogue/place-index.ts'
 import { RateCard } from '../catalogue/rate-card.ts'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import { build } from './build.ts'
@@ -54,11 +54,13 @@ const catalogueOf = ({
     rates,
   })
   const format = new WaybillFormat('DM########')
+  const index = new CityIndex(states, all)
+  placesOf(index)
   return {
     ...{ tenant: 'demo', version: '1', currency: 'LKR', country: 'LK', secondaryPhone: true },
     waybills: { mode: 'auto', format },
     checks: { phone: null, duplicate: null, unusual: null },
-    cities: new CityIndex(states, all),
+    cities: index,
     rateCards: new Map([['1', card]]),
     merchantOfBusiness: new Map(Array.from({ length: businesses }, (_, id) => [String(id), '1'])),
   }
@@ -105,18 +107,6 @@ t.test('the estimate of lists fits the heap', async t => {
   t.comment({ bytes, estimate })
   t.ok(estimate > 0.9 * bytes && estimate < 2 * bytes, `${estimate} for ${bytes}`)
 })
-
-for (const aliases of [0, 3])
-  t.test(`the estimate of an index of places with ${aliases} aliases each fits the heap`, async t => {
-    const { cities } = catalogueOf({ cities: 2000, zones: 1, businesses: 1, aliases })
-    await PlaceIndex.of(cities)
-    const before = usedBytes()
-    const kept = [await PlaceIndex.of(cities), await PlaceIndex.of(cities), await PlaceIndex.of(cities)]
-    const bytes = (usedBytes() - before) / kept.length
-    const estimate = kept[0]?.estimatedBytes ?? 0
-    t.comment({ bytes, estimate })
-    t.ok(estimate > 0.9 * bytes && estimate < 2 * bytes, `${estimate} for ${bytes}`)
-  })
 
 const { pool, apply, tokenOf, ordersOptions } = await build(t)
 const ids = ['a', 'b', 'c'] as const

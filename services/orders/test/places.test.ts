@@ -31,6 +31,15 @@ t.test('each place gets its city and how sure that is, in the order sent', async
   ])
 })
 
+t.test('a postal code alone is a place, and an unknown one is none', async t => {
+  const { status, body } = await resolve([{ postal_code: '10350' }, { postal_code: '99999', text: '' }])
+  t.equal(status, 200)
+  t.match(body.data, [
+    { confidence: 'likely', city: dehiwalaCity },
+    { confidence: 'none', city: null },
+  ])
+})
+
 t.test("with an origin it says what the merchant's rate card has", async t => {
   const places = [{ text: 'Galle' }, { text: 'Jaffna' }, { text: 'Nowhere' }]
   const answers = async (origin_city_id: unknown, options = {}) =>

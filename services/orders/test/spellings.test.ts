@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { root } from '../../../dev/settings.ts'
-import { CityIndex, SuggestionBudget } from '../catalogue/cities.ts'
-import { PlaceIndex } from '../catalogue/place-index.ts'
+import { CityIndex } from '../catalogue/cities.ts'
+import { SuggestionBudget } from '../catalogue/place-index.ts'
 import { type Confidence, resolvePlace } from '../catalogue/resolve-place.ts'
 import type { TenantFile } from '../provisioning/tenant-file.ts'
 
@@ -18,11 +18,10 @@ const cities = new CityIndex(
     })),
   ),
 )
-const index = await PlaceIndex.of(cities)
 
 type Place = string | { text: string; stateName?: string; postalCode?: string }
 const resolve = (place: Place) =>
-  resolvePlace(typeof place === 'string' ? { text: place } : place, cities, index, new SuggestionBudget())
+  resolvePlace(typeof place === 'string' ? { text: place } : place, cities, new SuggestionBudget())
 
 const table = (name: string, confidence: Confidence, places: readonly (readonly [Place, string | null])[]) =>
   t.test(name, async t => {
@@ -217,7 +216,6 @@ table('the city of an address', 'likely', [
   ['Near the temple, Dehiwala', 'Dehiwala'],
   ['Temple Road, Dehiwela, Colombo', 'Dehiwala'],
   ['12 Anagarika Dharmapala Mawatha, Matara', 'Matara'],
-  ['12 Galle Mawatha, Dehiwala-Mount Lavinia', 'Mount Lavinia'],
   ['Kandy 20000', 'Kandy'],
   ['12 Main Street\nBatticaloa\n30000\nSri Lanka', 'Batticaloa'],
   ['10370', 'Mount Lavinia'],
@@ -276,6 +274,7 @@ table('what may be several places', 'ambiguous', [
   ['Kandy 10250', null],
   ['Matara Fort', null],
   ['Ella Kandy', null],
+  ['12 Galle Mawatha, Dehiwala-Mount Lavinia', null],
 ])
 
 table('what is no city of this company', 'none', [
