@@ -1410,7 +1410,7 @@ export interface components {
             next_cursor: string | null;
         };
         MovedOrders: {
-            /** @description The waybill numbers, as in the request. */
+            /** @description The waybill numbers. */
             data: string[];
             message: string;
         };

@@ -46,6 +46,7 @@ import { merchantOrders, orderStatus, staffOrders } from './orders/order-routes.
 import { statusList } from './orders/status-routes.ts'
 import { orderSummary } from './orders/summary-routes.ts'
 import { today } from './orders/today-routes.ts'
+import { readTypedWaybills } from './orders/typed-waybills.ts'
 import { finance, publicTracking, tracking } from './orders/waybill-routes.ts'
 import { createWholeLists } from './orders/whole-list.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
@@ -199,6 +200,10 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
     async merchants => {
       merchants.addHook('onRequest', requireMerchant(findCaller))
       merchants.addHook('onRequest', limitRequests(new Limit('merchant', limits.requestsPerMinute), merchantIn))
+      merchants.addHook(
+        'preValidation',
+        readTypedWaybills(pool, ({ merchant }) => merchant.tenant),
+      )
       await merchants.register(user, { pool })
       await merchants.register(logout, { pool, findCaller })
       await merchants.register(catalogueLists, { pool, catalogues, listsOf })
@@ -249,6 +254,10 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   await app.register(
     async staff => {
       admitStaff(staff, findCaller, limits.requestsPerMinute)
+      staff.addHook(
+        'preValidation',
+        readTypedWaybills(pool, ({ staff }) => staff.tenant),
+      )
       await staff.register(staffSession, { pool, findCaller })
       await staff.register(staffOrders, { pool, findOrder, openWholeList })
       await staff.register(staffEdits, { pool, catalogues, onEdited: onChanged })

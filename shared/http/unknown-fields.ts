@@ -9,9 +9,17 @@ const maxNameLength = 100
 
 const known = (names: readonly string[]): string => (names.length > 0 ? ` Known are ${names.join(', ')}.` : '')
 
+/** `Status`, `status[]` and `filters[status]` as `status`. */
+const plain = (field: string): string =>
+  field
+    .slice(0, maxNameLength)
+    .replace(/^filters?\b/i, '')
+    .replace(/\[\d*\]|\W|_/g, '')
+    .toLowerCase()
+
 /**
  * Finds the fields of a query that its schema does not have: in lists every other filter, since a filter that is ignored makes a
- * wrong list; other fields only if `areRefused`.
+ * wrong list, and other spellings of the fields; the rest only if `areRefused`.
  */
 export const unknownFieldErrors = (schema: TSchema, areRefused: boolean): ((query: object) => FieldErrors) => {
   const ours = new Set(Object.keys(schema.properties ?? {}))
@@ -19,8 +27,9 @@ export const unknownFieldErrors = (schema: TSchema, areRefused: boolean): ((quer
   const names = [...ours].filter(name => !name.startsWith('filter['))
   const sentenceOf = (field: string): string | undefined => {
     if (filters && /^filter(\[|$)/.test(field)) return `There is no ${field}. The filters are ${filters.join(', ')}.`
-    if (!areRefused) return undefined
-    const near = nearestName(field, names)
+    const meant = names.find(name => plain(name) === plain(field))
+    if (!areRefused && !meant) return undefined
+    const near = meant ?? nearestName(field, names)
     const hint = near === undefined ? known(names) : ` Did you mean ${near}?`
     return `The ${field} field is not known.${hint}`
   }

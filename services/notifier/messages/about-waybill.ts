@@ -35,7 +35,7 @@ export const acceptBodies = async (
   traceparent?: string,
 ): Promise<Acceptance | { kind: 'orders_away' }> => {
   const { pool } = dependencies
-  const mayAsk = bodies.some(body => body && needsOrder(body))
+  const mayAsk = bodies.some(body => body && asksOrders(body))
   const earlier = key && mayAsk ? await findAcceptance(pool, tenant, key) : undefined
   if (earlier) return earlier
   const requests = await readRequests(dependencies, tenant, bodies, errors, pathOf)
@@ -55,12 +55,18 @@ export const readRequests = async (
   pathOf: PathOf,
 ): Promise<(MessageRequest | undefined)[] | undefined> => {
   checkBodies(bodies, errors, pathOf, product)
-  const asking = bodies.filter(body => body !== undefined).filter(needsOrder)
+  const asking = bodies.filter(body => body !== undefined).filter(asksOrders)
   const waybills = asking.flatMap(({ waybill_number: waybill }) =>
     isBlank(waybill) || isBadText(waybill as string) ? [] : `${waybill}`,
   )
   const found = await findOrders(orders, tenant, waybills)
   return found && fillBodies(bodies, found, errors, pathOf)
+}
+
+/** Orders may spell a number with blanks or lower-case letters otherwise; a text without a digit is none of its numbers. */
+const asksOrders = (body: MessageBody): boolean => {
+  const waybill = body.waybill_number ?? ''
+  return needsOrder(body) || (/\d/.test(waybill) && /[a-z\s]/.test(waybill))
 }
 
 const needsOrder = (body: MessageBody): boolean =>
@@ -113,6 +119,7 @@ const fillBody = (body: MessageBody, order: OrderSnapshot): MessageRequest => {
   const source = toSource(body.template, order, isBlank(body.to))
   return {
     ...body,
+    waybill_number: order.waybill_number,
     to: isBlank(body.to) ? order.customer_phone : (body.to as string),
     isUnderWay: isUnderWay(order),
     ...fillFrom(source, order),

@@ -1,3 +1,4 @@
+import { spellWaybill } from '@courier/shared/contract/waybills.ts'
 import { spanOf } from '@courier/shared/http/dates.ts'
 import { type Action, type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { type SelectQueryBuilder, sql } from 'kysely'
@@ -69,11 +70,18 @@ export const listMessages = async (
     const value = wanted[name as keyof typeof columnOf]
     if (value !== undefined) query = query.where(column, 'in', name === 'to' ? spellingsOf(value) : [value])
   }
+  if (wanted.waybill_number)
+    query = query.where('waybill_number', '=', findSpelling(tenant, spellWaybill(wanted.waybill_number)))
   if (wanted.template !== undefined) query = query.where(sql`template ->> 'name'`, '=', wanted.template)
   const rows =
     wanted.to === undefined || wanted.status !== undefined ? await query.execute() : await ofAll(tx, query, limit)
   return { rows, next: (rows.length === limit ? rows.at(-1)?.message_id : last) ?? null }
 }
+
+/** The first of the spellings that a message has. */
+const findSpelling = (tenant: string, spellings: string[]) => sql<string>`(
+  select waybill_number from messages where tenant_id = ${tenant} and waybill_number = any(${spellings}::text[])
+  order by array_position(${spellings}::text[], waybill_number) limit 1)`
 
 /** Of a recipient, whose index leaves out the queue. */
 const ofAll = async (
@@ -93,7 +101,6 @@ const columnOf = {
   id: 'message_id',
   status: 'status',
   to: 'recipient',
-  waybill_number: 'waybill_number',
   channel: 'phone_number_id',
 } as const
 

@@ -52,6 +52,25 @@ t.test("fields of the order fill the texts, and its customer's phone stands for 
   t.equal(state.asked.length, 5)
 })
 
+t.test('a waybill number in lower case or with blanks is about the order that it means', async t => {
+  const { call, stored } = await prepare(t, { waybill_number: 'DM00000001' }, { waybill_number: 'dm00000002' })
+  const to = '0770000199'
+  for (const typed of [' dm 00000001', 'DM0000 0001', 'dm00000002', 'dm 9'])
+    t.equal((await call('POST', '/api/messages', saying(['Ready'], { to, waybill_number: typed }))).status, 202, typed)
+  t.equal((await call('POST', '/api/messages', about('dm00000001'))).status, 202)
+  t.strictSame(
+    (await stored()).map(({ waybill_number }) => waybill_number),
+    ['DM00000001', 'DM00000001', 'dm00000002', 'dm 9', 'DM00000001'],
+  )
+  const filtered = async (typed: string) => {
+    const { body } = await call('GET', `/api/messages?waybill_number=${encodeURIComponent(typed)}`)
+    return body.data.map((message: { waybill_number: string }) => message.waybill_number)
+  }
+  t.strictSame(await filtered(' dm 00000001 '), ['DM00000001', 'DM00000001', 'DM00000001'])
+  t.strictSame(await filtered('dm00000002'), ['dm00000002'])
+  t.equal((await call('GET', '/api/timeline/dm%2000000001')).body.data.waybill_number, 'DM00000001')
+})
+
 t.test(
   'the page of the parcel fills texts and ends of addresses; without PUBLIC_URL of orders it is an error',
   async t => {

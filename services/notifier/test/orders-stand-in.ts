@@ -4,6 +4,7 @@ import { json } from 'node:stream/consumers'
 import type { ActionOutcome, CustomerAction, CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { exampleSnapshot, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import type { StaffTokens } from '@courier/shared/contract/staff-tokens.ts'
+import { spellWaybill } from '@courier/shared/contract/waybills.ts'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { createOrdersClient } from '../orders-client/http-client.ts'
@@ -75,7 +76,7 @@ export const standIn = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
     state.mostAtOnce = Math.max(state.mostAtOnce, ++state.atOnce)
     await new Promise(resolve => setTimeout(resolve, 5))
     state.atOnce--
-    const order = known.get(waybill ?? '')
+    const order = spellWaybill(waybill ?? '').flatMap(spelling => known.get(spelling) ?? [])[0]
     const status = state.isBroken ? 500 : !isAllowed ? 401 : order ? 200 : 404
     response.writeHead(status, { 'content-type': 'application/json' })
     response.end(JSON.stringify(status === 200 ? { data: { ...order, timeline: tracking } } : { message: 'No.' }))

@@ -1,4 +1,4 @@
-import { type ErrorList, isBlank, listErrors, required } from '@courier/shared/http/field-errors.ts'
+import { ErrorList, isBlank, label, listErrors, required } from '@courier/shared/http/field-errors.ts'
 import type { Static } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import {
@@ -13,7 +13,7 @@ import {
 } from '../booking/read-batch.ts'
 import type { CityReference } from '../catalogue/cities.ts'
 import type { OrderState } from '../orders/etag.ts'
-import { fieldNames, OrderEdit, StaffOrderEdit } from './schema.ts'
+import { fieldNames, fixedFields, OrderEdit, StaffOrderEdit } from './schema.ts'
 
 /** New values by column. */
 export type NewValues = Partial<Omit<OrderState, 'destination_city_id' | 'delivery_charge' | 'status_key'>>
@@ -37,7 +37,10 @@ export const readEdit = (editor: 'merchant' | 'staff', body: unknown): ReadEdit 
   const record = isObject(body) ? body : {}
   dropFrom(record, optionalNames(OrderEdit))
   const given = fieldNames.filter(name => Object.hasOwn(record, name))
-  const errors = listErrors(checks[editor], body)
+  const errors = new ErrorList()
+  for (const [name, reason] of Object.entries(fixedFields))
+    if (Object.hasOwn(record, name)) errors.add(name, `The ${label(name)} field cannot be changed: ${reason}`)
+  errors.addAll(listErrors(checks[editor], body).errors, '')
   if (editor === 'staff' && isBlank(record.reason)) errors.addFirst('reason', required('reason'))
   if (isObject(body) && given.length === 0) errors.add('errors', `Give a field to change: ${fieldNames.join(', ')}.`)
   const hasCity = given.some(name => name.startsWith('destination_'))

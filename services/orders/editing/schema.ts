@@ -18,6 +18,19 @@ const fields = {
 }
 export const fieldNames = Object.keys(fields)
 
+const byMove = 'an order moves with POST /order/confirm, /order/cancel or, by staff, /order/status.'
+const fromStart = 'the price and the pickup follow from it. Cancel the order and book it again.'
+
+/** Why other fields of an order cannot be changed. */
+export const fixedFields: Readonly<Record<string, string>> = {
+  waybill_number: 'labels and messages carry it. Cancel the order and book it again.',
+  order_no: 'your own records refer to it. Cancel the order and book it again.',
+  ...{ merchant_business_id: fromStart, origin_city_id: fromStart },
+  ...{ origin_city_name: fromStart, origin_state_name: fromStart },
+  ...{ status: byMove, status_key: byMove, initial_status_key: byMove },
+  delivery_charge: 'it follows from the city and the weight.',
+}
+
 const options = { additionalProperties: false, description: 'At least one field; absent fields stay as they are.' }
 
 /** What a merchant changes of an order. */

@@ -122,8 +122,11 @@ const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, { pool, pri
 }
 
 /** In the order of the numbers. */
-const findAll = async (pool: pg.Pool, { tenant, merchantId }: Caller, numbers: readonly string[]): Promise<Label[]> => {
-  const waybills = numbers.map(number => number.trim())
+const findAll = async (
+  pool: pg.Pool,
+  { tenant, merchantId }: Caller,
+  waybills: readonly string[],
+): Promise<Label[]> => {
   const found = new Map(
     (await findLabels(pool, tenant, waybills, merchantId)).map(label => [label.waybill_number, label]),
   )

@@ -1,3 +1,4 @@
+import { spellWaybill } from '@courier/shared/contract/waybills.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import { batchReads } from '@courier/shared/postgres/request-batcher.ts'
 import type pg from 'pg'
@@ -179,6 +180,15 @@ const toTracked = (row: FoundOrder, names: Names): TrackedOrder => ({
 /** Waybill numbers are printable ASCII. Postgres refuses some other text. */
 export const isWaybill = /^[\x21-\x7e]{1,50}$/
 
+/** What `find` finds by the spellings of a waybill number that may be typed by hand, until the first. */
+export const findAsTyped = async <Found>(typed: string, find: (waybill: string) => Promise<Found | undefined>) => {
+  for (const waybill of spellWaybill(typed)) {
+    const found = isWaybill.test(waybill) ? await find(waybill) : undefined
+    if (found) return found
+  }
+  return undefined
+}
+
 /** Who made it happen. */
 export const actorIn = ({ actor, staff_name }: Pick<EventRow, 'actor' | 'staff_name'>): ChangeActor =>
   actor ?? (staff_name === null ? 'merchant' : 'staff')
@@ -199,7 +209,7 @@ export const createOrderFinder = (pool: pg.Pool, namesOf: NamesOf): FindOrder =>
     return new Map(names ? rows.map(row => [row.waybill_number, toTracked(row, names)]) : [])
   })
   return async (tenant, waybill, merchantId = null) => {
-    const found = isWaybill.test(waybill) ? await find(tenant, waybill) : undefined
+    const found = await findAsTyped(waybill, spelling => find(tenant, spelling))
     return merchantId === null || String(found?.order.merchant.id) === merchantId ? found : undefined
   }
 }

@@ -6,7 +6,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { isWaybill } from './find-order.ts'
+import { findAsTyped } from './find-order.ts'
 import { exampleDetails, OrderDetails, readOrderDetails } from './order-details.ts'
 
 export interface InternalOptions {
@@ -45,10 +45,9 @@ const findOrderDetails = async (
   waybill: string,
   publicUrl: string | undefined,
 ): Promise<OrderDetails> => {
-  const isPossible = isTenantId.test(tenant) && isWaybill.test(waybill)
-  const details = isPossible
-    ? await inTenant(pool, tenant, (tx: Tx) => readOrderDetails(tx, tenant, waybill, publicUrl))
-    : undefined
+  const read = (spelling: string) =>
+    inTenant(pool, tenant, (tx: Tx) => readOrderDetails(tx, tenant, spelling, publicUrl))
+  const details = isTenantId.test(tenant) ? await findAsTyped(waybill, read) : undefined
   if (!details) throw httpError('not_found', 'The requested waybill does not exist in the system')
   return details
 }

@@ -41,7 +41,7 @@ export const staffMoves: FastifyPluginAsyncTypebox<MovesOptions> = async (app, o
       const { waybill_numbers, status_key, note } = request.body
       const key = idempotencyKeyOf(request, 'staff order/status')
       const mover = { staffName: name }
-      const target = { tenant, mover, waybills: trimmed(waybill_numbers), statusKey: status_key.trim() }
+      const target = { tenant, mover, waybills: waybill_numbers, statusKey: status_key.trim() }
       return move(options, { ...target, note: note?.trim() || null, key, by }, updated, request, reply)
     },
   )
@@ -88,7 +88,7 @@ export const merchantMoving: FastifyPluginAsyncTypebox<MovesOptions> = async (ap
       async (request, reply) => {
         const { tenant, merchantId } = request.merchant
         const key = idempotencyKeyOf(request, `merchant ${merchantId} ${name}`)
-        const waybills = trimmed(request.body.waybill_numbers)
+        const { waybill_numbers: waybills } = request.body
         return move(
           options,
           { tenant, mover: { merchantId }, waybills, statusKey, note: null, key },
@@ -99,8 +99,6 @@ export const merchantMoving: FastifyPluginAsyncTypebox<MovesOptions> = async (ap
       },
     )
 }
-
-const trimmed = (texts: readonly string[]): string[] => texts.map(text => text.trim())
 
 const move = async (
   { pool, onMoved }: MovesOptions,

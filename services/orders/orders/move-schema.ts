@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 export const bytesOfWaybills = (count: number): number => count * 512
 
 export const waybillNumbers = (maxItems: number, description: string) =>
-  Type.Array(Type.String({ maxLength: 100, pattern: '^\\s*[\\x21-\\x7e]{1,50}\\s*$', must: 'be a waybill number' }), {
+  Type.Array(Type.String({ maxLength: 100, pattern: '^[\\x21-\\x7e]{1,50}$', must: 'be a waybill number' }), {
     minItems: 1,
     maxItems,
     description,
@@ -56,7 +56,7 @@ export const MovedOrders = (message: string) =>
   Type.Object(
     {
       message: Type.String(),
-      data: Type.Array(Type.String(), { description: 'The waybill numbers, as in the request.' }),
+      data: Type.Array(Type.String(), { description: 'The waybill numbers.' }),
     },
     { title: 'MovedOrders', examples: [{ message, data: ['DM00000001'] }] },
   )

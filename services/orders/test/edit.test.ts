@@ -222,7 +222,19 @@ t.test('what is not there, not theirs or no edit is refused', async t => {
       { customer_adress: 'x', cod: 1 },
       { customer_adress: ['The customer adress field is not known. Did you mean customer_address?'] },
     ],
-    [{ status_key: 'key_2', cod: 1 }, { status_key: [/is not known/] }],
+    [
+      { status_key: 'key_2', cod: 1 },
+      { status_key: [/^The status key field cannot be changed: an order moves with POST/] },
+    ],
+    [
+      { waybill_number: 'DM1', order_no: 'A', origin_city_id: 1500, cod: 'x' },
+      {
+        waybill_number: [/^The waybill number field cannot be changed: labels and messages carry it\./],
+        order_no: [/cannot be changed/],
+        origin_city_id: [/cannot be changed: the price and the pickup follow from it\./],
+        cod: [/must be/],
+      },
+    ],
     [{ reason: 'mine', cod: 1 }, { reason: [/is not known/] }],
     [[], { '': [/must be an object/] }],
   ]

@@ -122,6 +122,21 @@ t.test('what cannot be filtered by is refused, not an empty list', async t => {
   t.strictSame(body, refusal({ is_default: ['The is default field must be true or false.'] }))
 })
 
+t.test('another spelling of a filter is refused with the right one, by staff and merchants alike', async t => {
+  const table: [field: string, meant: string][] = [
+    ...['status[]', 'filters[status]', 'Status', 'status[0]'].map((field): [string, string] => [field, 'status']),
+    ['createdFrom', 'created_from'],
+    ['per-page', 'per_page'],
+  ]
+  for (const [field, meant] of table)
+    for (const from of [get, staffGet]) {
+      const { status, body } = await from(`/order?${field}=key_1`)
+      const sentence = `The ${field} field is not known. Did you mean ${meant}?`
+      t.match([status, body.errors], [422, { [field]: [sentence] }], field)
+    }
+  t.match((await get('/city?Name=galle')).body.errors, { Name: [/Did you mean name/] })
+})
+
 t.test("other unknown fields are ignored in merchants' requests and refused in staff's", async t => {
   for (const path of ['/order?_=1700000000&foo=bar&stauts=key_2', '/city?_dc=1&noPagination', '/order/DM00000001?x=1'])
     t.equal((await get(path)).status, 200, path)

@@ -1,6 +1,6 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import { isWaybill } from '../orders/find-order.ts'
+import { findAsTyped } from '../orders/find-order.ts'
 
 /** A parcel as anyone may see it: nobody's name, phone or address. */
 export interface Parcel {
@@ -28,12 +28,8 @@ const statement = `
   ) last on true
   where o.tenant_id = $1 and o.waybill_number = $2`
 
-export const findParcel = async (pool: pg.Pool, tenant: string, waybill: string): Promise<Parcel | undefined> => {
-  if (!isWaybill.test(waybill)) return undefined
-  const [parcel] = await readInTenant<Parcel>(pool, tenant, {
-    name: 'find_parcel',
-    text: statement,
-    values: [tenant, waybill],
+export const findParcel = (pool: pg.Pool, tenant: string, typed: string): Promise<Parcel | undefined> =>
+  findAsTyped(typed, async waybill => {
+    const query = { name: 'find_parcel', text: statement, values: [tenant, waybill] }
+    return (await readInTenant<Parcel>(pool, tenant, query))[0]
   })
-  return parcel
-}

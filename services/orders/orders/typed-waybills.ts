@@ -1,0 +1,63 @@
+import { spellWaybill } from '@courier/shared/contract/waybills.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyRequest, preValidationAsyncHookHandler } from 'fastify'
+import type pg from 'pg'
+import { isWaybill } from './find-order.ts'
+
+type Fields = Record<string, unknown>
+
+const namesOfOne = ['waybill', 'waybill_number', 'filter[waybill_number]']
+
+/** More are refused by every route. */
+const maxTyped = 1000
+
+/**
+ * A preValidation hook: replaces the waybill numbers that people typed, in the path, the query and `waybill_numbers` of the
+ * body, by those of the orders that they mean. Unknown ones only lose their blanks.
+ */
+export const readTypedWaybills =
+  (pool: pg.Pool, tenantOf: (request: FastifyRequest) => string): preValidationAsyncHookHandler =>
+  async request => {
+    const { waybill_numbers: list } = (request.body ?? {}) as Fields
+    const isList = Array.isArray(list) && list.length <= maxTyped
+    const places = [
+      ...[request.params, request.query].flatMap(fields => textsIn(fields, namesOfOne)),
+      ...(isList ? textsIn(list, Object.keys(list)) : []),
+    ]
+    if (places.length === 0) return
+    const resolve = await findSpellings(
+      pool,
+      tenantOf(request),
+      places.map(({ text }) => text),
+    )
+    for (const { fields, name, text } of places) fields[name] = resolve(text)
+  }
+
+const textsIn = (from: unknown, names: readonly string[]) => {
+  const fields = from as Fields
+  return names.flatMap(name => {
+    const text = fields[name]
+    return typeof text === 'string' ? { fields, name, text } : []
+  })
+}
+
+/** Asks the database only about numbers with lower-case letters. */
+const findSpellings = async (pool: pg.Pool, tenant: string, typed: readonly string[]) => {
+  const unsure = typed.map(spellWaybill).filter(({ length }) => length > 1)
+  const values = [tenant, unsure.flat().filter(waybill => isWaybill.test(waybill))]
+  const rows =
+    unsure.length > 0
+      ? await readInTenant<{ waybill_number: string }>(pool, tenant, {
+          name: 'find_spellings',
+          text: statement,
+          values,
+        })
+      : []
+  const known = new Set(rows.map(({ waybill_number }) => waybill_number))
+  return (each: string): string | undefined => {
+    const spellings = spellWaybill(each)
+    return spellings.find(waybill => known.has(waybill)) ?? spellings[0]
+  }
+}
+
+const statement = 'select waybill_number from orders where tenant_id = $1 and waybill_number = any($2::text[])'
