@@ -647,6 +647,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/staff/city": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the cities */
+        get: operations["listStaffCities"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/staff/login": {
         parameters: {
             query?: never;
@@ -1933,6 +1950,11 @@ export interface components {
             destination_city_id: number;
             destination_city_name: string;
             destination_state_name: string;
+            /**
+             * @description The fields that staff may change now; customer: those that begin with customer_.
+             * @enum {string}
+             */
+            editable: "all" | "customer" | "none";
             /** @description Changes other than of the status: the newest 50, newest first. */
             edits: components["schemas"]["StaffOrderEdited"][];
             merchant: {
@@ -5435,6 +5457,132 @@ export interface operations {
             503: components["responses"]["Error503"];
         };
     };
+    listStaffCities: {
+        parameters: {
+            query?: {
+                /** @description Always 1. */
+                country_id?: string;
+                /** @description Always 1. */
+                "filter[country_id]"?: string;
+                /** @description The id. */
+                "filter[id]"?: string;
+                /** @description The list has only active rows. */
+                "filter[is_active]"?: string;
+                /** @description Part of the name, in any letter case. */
+                "filter[name]"?: string;
+                /** @description The postal code. */
+                "filter[postal_code]"?: string;
+                /** @description The reference number. */
+                "filter[ref_no]"?: string;
+                /** @description The id of a state. */
+                "filter[state_id]"?: string;
+                /** @description Part of the state's name, in any letter case. */
+                "filter[state_name]"?: string;
+                /** @description The id of a zone. */
+                "filter[zone_id]"?: string;
+                /** @description The name of a zone. */
+                "filter[zone]"?: string;
+                /** @description The id. */
+                id?: string;
+                /** @description The list has only active rows. */
+                is_active?: string;
+                /** @description Part of the name, in any letter case. */
+                name?: string;
+                /** @description With 1, true or no value: the whole list, without links and meta. */
+                noPagination?: string;
+                /** @description The same; filters count all the same. */
+                noPaginationNoFilter?: string;
+                /** @description Page number. Default: 1. */
+                page?: number;
+                /** @description Rows per page; more than 1000 count as 1000. Default: 15. */
+                per_page?: number;
+                /** @description The postal code. */
+                postal_code?: string;
+                /** @description The reference number. */
+                ref_no?: string;
+                /** @description The id of a state. */
+                state_id?: string;
+                /** @description Part of the state's name, in any letter case. */
+                state_name?: string;
+                /** @description The name of a zone. */
+                zone?: string;
+                /** @description The id of a zone. */
+                zone_id?: string;
+            };
+            header: {
+                /**
+                 * @description The tenant.
+                 * @example demo
+                 */
+                "X-tenant": string;
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    RateLimit: components["headers"]["RateLimit"];
+                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    /**
+                     * @example {
+                     *       "data": [
+                     *         {
+                     *           "id": 1500,
+                     *           "ref_no": "CT-1500",
+                     *           "name": "Kotte",
+                     *           "postal_code": "10100",
+                     *           "state_id": 1,
+                     *           "state": {
+                     *             "id": 1,
+                     *             "name": "Colombo"
+                     *           },
+                     *           "zone_id": 2,
+                     *           "zone": {
+                     *             "id": 2,
+                     *             "name": "metro"
+                     *           },
+                     *           "is_active": true
+                     *         }
+                     *       ],
+                     *       "links": {
+                     *         "first": "https://courier.example/list?page=1",
+                     *         "last": "https://courier.example/list?page=1",
+                     *         "prev": null,
+                     *         "next": null
+                     *       },
+                     *       "meta": {
+                     *         "current_page": 1,
+                     *         "from": 1,
+                     *         "last_page": 1,
+                     *         "path": "https://courier.example/list",
+                     *         "per_page": 15,
+                     *         "to": 1,
+                     *         "total": 1
+                     *       }
+                     *     }
+                     */
+                    "application/json": components["schemas"]["CityList"];
+                };
+            };
+            400: components["responses"]["Error400"];
+            401: components["responses"]["Error401"];
+            403: components["responses"]["Error403"];
+            405: components["responses"]["Error405"];
+            408: components["responses"]["Error408"];
+            413: components["responses"]["Error413"];
+            422: components["responses"]["Error422"];
+            429: components["responses"]["Error429"];
+            431: components["responses"]["Error431"];
+            503: components["responses"]["Error503"];
+        };
+    };
     logInStaff: {
         parameters: {
             query?: never;
@@ -5587,6 +5735,7 @@ export interface operations {
                      *           "getAnyOrder",
                      *           "getToday",
                      *           "listStaffStatuses",
+                     *           "listStaffCities",
                      *           "listMerchants",
                      *           "listRateGaps",
                      *           "listCustomerRequests",
@@ -5631,8 +5780,12 @@ export interface operations {
             query?: {
                 /** @description `next_cursor` of the page before. */
                 cursor?: string;
+                /** @description The id. */
+                "filter[id]"?: string;
                 /** @description Part of the name, in any letter case. */
                 "filter[name]"?: string;
+                /** @description The id. */
+                id?: string;
                 /** @description Default: 50. */
                 limit?: number;
                 /** @description Part of the name, in any letter case. */
@@ -5712,8 +5865,12 @@ export interface operations {
                 cursor?: string;
                 /** @description The recipient's phone number in any spelling: the last nine digits count. */
                 customer_phone?: string;
+                /** @description The date of a delivery, in the time zone of the courier company. */
+                delivered_on?: string;
                 /** @description The city of delivery. */
                 destination_city_id?: string;
+                /** @description The date of a delivery attempt that failed, in the same time zone. */
+                failed_on?: string;
                 /** @description The business that the orders are of. */
                 "filter[business_id]"?: string;
                 /** @description A date in the time zone of the courier company, or a time. */
@@ -5724,8 +5881,12 @@ export interface operations {
                 "filter[created_to]"?: string;
                 /** @description The recipient's phone number in any spelling: the last nine digits count. */
                 "filter[customer_phone]"?: string;
+                /** @description The date of a delivery, in the time zone of the courier company. */
+                "filter[delivered_on]"?: string;
                 /** @description The city of delivery. */
                 "filter[destination_city_id]"?: string;
+                /** @description The date of a delivery attempt that failed, in the same time zone. */
+                "filter[failed_on]"?: string;
                 /** @description The business that the orders are of. */
                 "filter[merchant_business_id]"?: string;
                 /** @description The merchant that the orders are of. */
@@ -5736,6 +5897,8 @@ export interface operations {
                 "filter[origin_city_id]"?: string;
                 /** @description The recipient's phone number in any spelling: the last nine digits count. */
                 "filter[phone]"?: string;
+                /** @description What the status means; a status of the company's own is under_way. */
+                "filter[status_class]"?: string;
                 /** @description The key of a status. */
                 "filter[status_key]"?: string;
                 /** @description The key of a status. */
@@ -5762,6 +5925,8 @@ export interface operations {
                 phone?: string;
                 /** @description The key of a status. */
                 status?: string;
+                /** @description What the status means; a status of the company's own is under_way. */
+                status_class?: string;
                 /** @description The key of a status. */
                 status_key?: string;
                 /** @description The whole number. */
@@ -5953,6 +6118,7 @@ export interface operations {
                      *             "color": "primary"
                      *           }
                      *         ],
+                     *         "editable": "all",
                      *         "requests": [
                      *           {
                      *             "id": "17",

@@ -30,7 +30,7 @@ import { createLists } from './catalogue/lists.ts'
 import { countLoads, watchCatalogues } from './catalogue/metrics.ts'
 import { createNames } from './catalogue/names.ts'
 import { resolving } from './catalogue/place-routes.ts'
-import { catalogueLists, catalogueRows } from './catalogue/routes.ts'
+import { catalogueLists, catalogueRows, cityList } from './catalogue/routes.ts'
 import { changes } from './changes/routes.ts'
 import { createChangeWatch } from './changes/watch.ts'
 import { customerRequests } from './customer-actions/request-routes.ts'
@@ -207,6 +207,10 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await merchants.register(user, { pool })
       await merchants.register(logout, { pool, findCaller })
       await merchants.register(catalogueLists, { pool, catalogues, listsOf })
+      await merchants.register(cityList, {
+        ...{ catalogues, listsOf, tag: 'merchant', operationId: 'listCities' },
+        callerOf: ({ merchant }) => merchant,
+      })
       await merchants.register(catalogueRows, { pool, catalogues, listsOf })
       await merchants.register(resolving, { catalogues, nextSlice })
       await merchants.register(booking, {
@@ -266,6 +270,10 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
       await staff.register(statusList, {
         ...{ pool, path: '/status', tag: 'staff', operationId: 'listStaffStatuses' },
         tenantOf: ({ staff }) => staff.tenant,
+      })
+      await staff.register(cityList, {
+        ...{ catalogues, listsOf, tag: 'staff', operationId: 'listStaffCities' },
+        callerOf: ({ staff }) => ({ tenant: staff.tenant }),
       })
       await staff.register(today, { pool })
       await staff.register(merchantList, { pool })

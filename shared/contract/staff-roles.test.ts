@@ -14,6 +14,7 @@ const table: [roles: string[], operations: string[]][] = [
         'getAnyOrder',
         'getToday',
         'listStaffStatuses',
+        'listStaffCities',
         'listMerchants',
       ],
       ...['listRateGaps', 'listCustomerRequests', 'listMessages', 'summariseMessages', 'getMessage', 'getTimeline'],

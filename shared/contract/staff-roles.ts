@@ -15,6 +15,7 @@ const ofOrders: Roles = {
   getAnyOrder: staffRoles,
   getToday: staffRoles,
   listStaffStatuses: staffRoles,
+  listStaffCities: staffRoles,
   listMerchants: staffRoles,
   listRateGaps: staffRoles,
   listCustomerRequests: staffRoles,

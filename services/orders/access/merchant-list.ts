@@ -1,5 +1,5 @@
 import { errorResponses } from '@courier/shared/http/errors.ts'
-import { idCursor, listQuery, pageLimit, text } from '@courier/shared/http/filters.ts'
+import { id, idCursor, listQuery, pageLimit, text } from '@courier/shared/http/filters.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
@@ -38,7 +38,10 @@ const example: ListedMerchant = {
   recent_orders: 320,
 }
 
-const Query = listQuery({ limit: pageLimit, cursor: idCursor }, { name: text('Part of the name, in any letter case.') })
+const Query = listQuery(
+  { limit: pageLimit, cursor: idCursor },
+  { id: id('The id.'), name: text('Part of the name, in any letter case.') },
+)
 
 /** The merchants of the tenant, for its staff. */
 export const merchantList: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
@@ -61,10 +64,10 @@ export const merchantList: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
       },
     },
     async ({ staff: { tenant }, query }) => {
-      const { name = null } = Query.read(query)
+      const { id = null, name = null } = Query.read(query)
       const limit = Number(query.limit ?? 50)
       // One row more than the page holds shows whether another page follows.
-      const values = [tenant, query.cursor ?? '0', name, limit + 1]
+      const values = [tenant, query.cursor ?? '0', name, limit + 1, id]
       const rows = await readInTenant<ListedMerchant>(pool, tenant, { name: 'list_merchants', text: listing, values })
       const data = rows.slice(0, limit)
       return { data, next_cursor: rows.length > limit ? String(data.at(-1)?.id) : null }
@@ -86,5 +89,6 @@ const listing = `
   from (
     select merchant_id, name, email, rate_card, is_active from merchants
     where tenant_id = $1 and merchant_id > $2::bigint and ($3::text is null or position(lower($3) in lower(name)) > 0)
+      and ($5::bigint is null or merchant_id = $5::bigint)
     order by merchant_id limit $4
   ) m order by m.merchant_id`

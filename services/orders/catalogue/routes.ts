@@ -3,7 +3,7 @@ import { pageOf, wantedPage } from '@courier/shared/http/pages.ts'
 import { filterRows } from '@courier/shared/http/row-filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type { FastifyReply } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Merchant } from '../access/merchant.ts'
 import { findBusinessesOf } from '../access/queries.ts'
@@ -65,13 +65,25 @@ export const catalogueLists: FastifyPluginAsyncTypebox<CatalogueOptions> = async
       return pageOf(request, request.query, rows)
     },
   )
+}
 
+interface CityListOptions extends Omit<CatalogueOptions, 'pool'> {
+  tag: string
+  operationId: string
+  /** Staff have no merchant, and so no zones. */
+  callerOf: (request: FastifyRequest) => { tenant: string; merchantId?: string }
+}
+
+/** The cities of the tenant. */
+export const cityList: FastifyPluginAsyncTypebox<CityListOptions> = async (app, options) => {
+  const { tag, operationId, callerOf } = options
   app.get(
     '/city',
     {
       schema: {
         ...common,
-        operationId: 'listCities',
+        tags: [tag],
+        operationId,
         summary: 'List the cities',
         querystring: CityQuery.schema,
         response: { 200: Cities, ...errors },
@@ -79,7 +91,7 @@ export const catalogueLists: FastifyPluginAsyncTypebox<CatalogueOptions> = async
       serializerCompiler,
     },
     async (request, reply) => {
-      const lists = await findLists(options, request.merchant)
+      const lists = await findLists(options, callerOf(request))
       const rows = filterRows(cityFilters, CityQuery.read(request.query), lists.cities)
       if (!wantedPage(request.query) && rows === lists.cities) return sendJson(reply, lists.citiesJson)
       return pageOf(request, request.query, rows)
@@ -96,8 +108,10 @@ const businessesOf = async (pool: pg.Pool, { tenant, merchantId }: Merchant) => 
 }
 
 /** The cities and states of the tenant with the merchant's zones. */
-const findLists = async ({ catalogues, listsOf }: Omit<CatalogueOptions, 'pool'>, { tenant, merchantId }: Merchant) =>
-  listsOf(await freshCatalogue(catalogues, tenant), merchantId)
+const findLists = async (
+  { catalogues, listsOf }: Omit<CatalogueOptions, 'pool'>,
+  { tenant, merchantId = '' }: { tenant: string; merchantId?: string },
+) => listsOf(await freshCatalogue(catalogues, tenant), merchantId)
 
 const includesCities = (include = ''): boolean => include.split(',').some(name => name.trim() === 'cities')
 

@@ -4,7 +4,7 @@ import type { Catalogue } from '../catalogue/catalogue.ts'
 import { priceParcel } from '../catalogue/price-parcels.ts'
 import { type Mover, nameOf, whoMay } from '../orders/check-moves.ts'
 import type { OrderState } from '../orders/etag.ts'
-import { beforePickup, classOf, type Statuses } from '../orders/statuses.ts'
+import { beforePickup, editableIn, type Statuses } from '../orders/statuses.ts'
 import type { OrderChanges } from './read-edit.ts'
 import { fieldNames } from './schema.ts'
 
@@ -63,10 +63,10 @@ const price = (order: OrderBefore, { values, destination }: OrderChanges, catalo
 
 const contactFields = fieldNames.filter(name => name.startsWith('customer_'))
 
-/** What may be changed of an order in that status: everything before it is picked up; then, by staff, how to reach the recipient. */
 const editableFields = (statusKey: string, editor: Mover): readonly string[] => {
-  if (beforePickup.includes(statusKey)) return fieldNames
-  return 'staffName' in editor && classOf(statusKey) === 'under_way' ? contactFields : []
+  const editable = editableIn(statusKey)
+  if (editable === 'all') return fieldNames
+  return 'staffName' in editor && editable === 'customer' ? contactFields : []
 }
 
 /** A sentence for each given field that may not be changed any more. */

@@ -2,6 +2,7 @@ import type { DateOrTime } from '@courier/shared/http/dates.ts'
 import type { Tx } from '../database/tables.ts'
 import { type OrderRow, orderColumns, orderJoins } from './find-order.ts'
 import type { OrderFilter } from './order-filter.ts'
+import { fromDeliveries, fromFailedAttempts } from './outcomes.ts'
 
 /** An order's position in a list, newest first; it never changes. */
 export interface Position {
@@ -55,11 +56,12 @@ export const countOrders = async (
 }
 
 /**
- * The matching orders. Those of a filter by number or phone are few and materialized first: the planner may otherwise scan
- * all orders by age.
+ * The matching orders. Those of a filter by number, phone or day of an outcome are few and materialized first: the planner may
+ * otherwise scan all orders by age.
  */
 const hits = (filter: OrderFilter, conditions: readonly string[]): string => {
-  const isNarrow = [filter.waybill_number, filter.order_no, filter.phone].some(value => value !== undefined)
+  const { waybill_number, order_no, phone, delivered_on, failed_on } = filter
+  const isNarrow = [waybill_number, order_no, phone, delivered_on, failed_on].some(value => value !== undefined)
   return `with hit as ${isNarrow ? '' : 'not'} materialized (select * from orders where ${conditions.join(' and ')})`
 }
 
@@ -77,7 +79,7 @@ class Values {
   }
 }
 
-/** An index of the tenant's orders serves each but those by city; a business uses the index of its merchant. */
+/** An index of the tenant's orders serves each but that by origin; a business uses the index of its merchant. */
 const conditionsOf = (filter: OrderFilter, values: Values, after: Position | undefined): string[] => {
   const conditions = ['tenant_id = $1']
   const add = (value: unknown, condition: (placeholder: string) => string): void => {
@@ -89,6 +91,9 @@ const conditionsOf = (filter: OrderFilter, values: Values, after: Position | und
     placeholder => `business_id = ${placeholder}::bigint and merchant_id = ${ownerOf(placeholder)}`,
   )
   add(filter.status, placeholder => `status_key = ${placeholder}`)
+  add(filter.status_keys, placeholder => `status_key = any(${placeholder}::text[])`)
+  addOutcome(filter.delivered_on, values, conditions, fromDeliveries)
+  addOutcome(filter.failed_on, values, conditions, fromFailedAttempts)
   addBound(filter.created_from, values, conditions, '>=', '>=')
   addBound(filter.created_to, values, conditions, '<=', '<')
   addBound(filter.created_at, values, conditions, '>=', '>=')
@@ -125,6 +130,20 @@ const addBound = (
     return
   }
   const days = signOfDate === '<' ? 1 : 0
-  const midnight = `(${values.add(bound.date)}::date + ${days})::timestamp at time zone time_zone`
-  conditions.push(`created_at ${signOfDate} (select ${midnight} from tenants where tenant_id = $1)`)
+  conditions.push(`created_at ${signOfDate} ${midnightOf(values.add(bound.date), days)}`)
 }
+
+/** The orders of the events of a date. */
+const addOutcome = (
+  date: string | undefined,
+  values: Values,
+  conditions: string[],
+  fromEvents: (first: string, last: string) => string,
+): void => {
+  if (date === undefined) return
+  const day = values.add(date)
+  conditions.push(`waybill_number in (select waybill_number ${fromEvents(midnightOf(day, 0), midnightOf(day, 1))})`)
+}
+
+const midnightOf = (date: string, daysLater: number): string =>
+  `(select (${date}::date + ${daysLater})::timestamp at time zone time_zone from tenants where tenant_id = $1)`

@@ -1,5 +1,7 @@
-import { dateOrTime, id, text, type Wanted } from '@courier/shared/http/filters.ts'
+import { isDate } from '@courier/shared/http/dates.ts'
+import { dateOrTime, id, oneOf, text, type Wanted } from '@courier/shared/http/filters.ts'
 import { Type } from '@sinclair/typebox'
+import { statusClasses } from './statuses.ts'
 
 const phone = {
   schema: Type.String({
@@ -26,6 +28,20 @@ export const merchantFilters = {
   destination_city_id: id('The city of delivery.'),
 }
 
-export const staffFilters = { ...merchantFilters, merchant_id: id('The merchant that the orders are of.') }
+const day = (description: string) => ({
+  schema: Type.String({ maxLength: 40, description, must: 'be a date such as 2026-02-19' }),
+  read: (text: string) => (/^(19|2\d)\d\d-\d\d-\d\d$/.test(text) && isDate(text) ? text : undefined),
+})
 
-export type OrderFilter = Wanted<typeof staffFilters>
+export const staffFilters = {
+  ...merchantFilters,
+  merchant_id: id('The merchant that the orders are of.'),
+  status_class: oneOf(statusClasses, "What the status means; a status of the company's own is under_way."),
+  delivered_on: day('The date of a delivery, in the time zone of the courier company.'),
+  failed_on: day('The date of a delivery attempt that failed, in the same time zone.'),
+}
+
+export type OrderFilter = Wanted<typeof staffFilters> & {
+  /** The keys of `status_class`. */
+  readonly status_keys?: readonly string[] | undefined
+}

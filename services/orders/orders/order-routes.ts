@@ -24,6 +24,7 @@ import {
   TrackedOrderView,
 } from './order-view.ts'
 import { findStatuses } from './status-queries.ts'
+import { editableIn, keysOfClass } from './statuses.ts'
 import { unknownWaybill } from './waybill-routes.ts'
 import { maxWholeList, type OpenWholeList } from './whole-list.ts'
 
@@ -74,10 +75,10 @@ const listOrders = async (
   { pool, openWholeList }: OrderRoutesOptions,
   request: FastifyRequest<{ Querystring: Static<typeof MerchantQuery.schema> }>,
   reply: FastifyReply,
-  { tenant, caller, filter, statusField }: ListRequest,
+  { tenant, caller, filter: given, statusField }: ListRequest,
 ) => {
   const wanted = wantedOrders(request.query)
-  if (filter.status !== undefined) await requireStatus(pool, tenant, filter.status, statusField)
+  const filter = await resolveStatus(pool, tenant, given, statusField)
   if (!wanted.all) return orderPage(pool, tenant, request, wanted, filter)
   const list = await openWholeList(`${tenant} ${caller}`, tenant, filter, wanted.after)
   if (list.kind === 'too_long') throw invalid({ noPagination: [tooLong] })
@@ -93,11 +94,21 @@ const tooLong =
   'per_page=1000, then the same with cursor= and the meta.next_cursor of each page for the next.'
 const busy = 'Too many whole lists are read at once. Repeat the request.'
 
-const requireStatus = async (pool: pg.Pool, tenant: string, key: string, field: string): Promise<void> => {
+/** Adds the keys of `status_class`. Throws for a status that the tenant does not have. */
+const resolveStatus = async (
+  pool: pg.Pool,
+  tenant: string,
+  filter: OrderFilter,
+  field: string,
+): Promise<OrderFilter> => {
+  const { status, status_class } = filter
+  if (status === undefined && status_class === undefined) return filter
   const statuses = await inTenant(pool, tenant, (tx: Tx) => findStatuses(tx, tenant))
-  if (statuses.has(key)) return
-  const known = [...statuses.values()].map(status => `${status.key} ${status.name}`).join(', ')
-  throw invalid({ [field]: [`The selected status is invalid. The statuses are ${known}.`] })
+  if (status !== undefined && !statuses.has(status)) {
+    const known = [...statuses.values()].map(status => `${status.key} ${status.name}`).join(', ')
+    throw invalid({ [field]: [`The selected status is invalid. The statuses are ${known}.`] })
+  }
+  return { ...filter, status_keys: status_class && keysOfClass(statuses, status_class) }
 }
 
 /** For If-Match of an edit: does not change with `date_time_ago` or with names. */
@@ -207,6 +218,7 @@ export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async 
     timeline: [{ ...exampleOrderEvent, note: null }],
     edits: [{ ...exampleEdit, reason: null }],
     moves: [exampleMove],
+    editable: editableIn(exampleOrder.status.key),
     requests: [exampleRequest],
   }
   app.get(

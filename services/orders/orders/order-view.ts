@@ -2,7 +2,7 @@ import { type Static, type TObject, Type } from '@sinclair/typebox'
 import { changeActors } from '../database/tables.ts'
 import { CustomerRequest, maxRequests } from './customer-requests.ts'
 import { actorIn, type EditRow, type EventRow, maxEdits, type OrderRow, type TrackedOrder } from './find-order.ts'
-import type { Statuses } from './statuses.ts'
+import { editableIn, editables, type Statuses } from './statuses.ts'
 import { timeAgo } from './time-ago.ts'
 
 const StatusLabel = Type.Object(
@@ -104,6 +104,10 @@ export const StaffOrderView = Type.Object(
     }),
     edits: editsOf(Type.Object({ ...OrderEdited.properties, reason: nullable }, { title: 'StaffOrderEdited' })),
     moves: Type.Array(NextStatus, { description: 'Where staff may move it now, in the order of the set.' }),
+    editable: Type.Union(
+      editables.map(each => Type.Literal(each)),
+      { description: 'The fields that staff may change now; customer: those that begin with customer_.' },
+    ),
     requests: Type.Array(CustomerRequest, {
       description: `What the customer asked for (docs/replies.md#requests-for-staff): the newest ${maxRequests}, newest first.`,
     }),
@@ -229,5 +233,6 @@ export const staffView = (
   })),
   edits: tracked.edits.map(edit => ({ ...toEdit(edit, tracked.order.merchant.name), reason: edit.reason })),
   moves: staffMovesOf(tracked.order.status.key, statuses),
+  editable: editableIn(tracked.order.status.key),
   requests,
 })

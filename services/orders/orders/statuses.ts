@@ -20,7 +20,8 @@ const returnedKeys: readonly string[] = ['key_18', 'key_19', 'key_20', 'key_21']
 /** An order that was in one of these is not delivered at the first attempt. */
 export const failedAttemptKeys: readonly string[] = ['key_15', 'key_16', 'key_17']
 
-export type StatusClass = 'waiting' | 'under_way' | 'delivered' | 'returned' | 'cancelled'
+export const statusClasses = ['waiting', 'under_way', 'delivered', 'returned', 'cancelled'] as const
+export type StatusClass = (typeof statusClasses)[number]
 
 /** What a status means, by its key, in a set of a tenant's own too: there, statuses with keys of their own are under way. */
 export const classOf = (key: string): StatusClass => {
@@ -33,6 +34,14 @@ export const classOf = (key: string): StatusClass => {
 /** The statuses of an order that is with its merchant; of their own, tenants may have others. */
 export const beforePickup: readonly string[] = ['key_1', 'key_2', 'key_4', 'key_5']
 
+export const editables = ['all', 'customer', 'none'] as const
+
+/** The fields that staff may change: all before pickup; then, until it is delivered, returned or cancelled, the customer_ fields. */
+export const editableIn = (key: string): (typeof editables)[number] => {
+  if (beforePickup.includes(key)) return 'all'
+  return classOf(key) === 'under_way' ? 'customer' : 'none'
+}
+
 /** A status of a tenant; `moves` are the keys that staff may move an order to from there. */
 export interface Status {
   readonly key: string
@@ -42,6 +51,10 @@ export interface Status {
   readonly color: string
   readonly moves: readonly string[]
 }
+
+/** The keys of a tenant's statuses that mean the same. */
+export const keysOfClass = (statuses: Statuses, wanted: StatusClass): string[] =>
+  [...statuses.keys()].filter(key => classOf(key) === wanted)
 
 /** A final status is one that no move leads from; one that the set no longer has counts as final. */
 export const isFinal = (status: Status | undefined): boolean => (status?.moves.length ?? 0) === 0

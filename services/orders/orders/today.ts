@@ -4,8 +4,9 @@ import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { addDays, daysOf } from './days.ts'
+import { fromDeliveries, fromFailedAttempts } from './outcomes.ts'
 import { findStatuses } from './status-queries.ts'
-import { classOf, deliveredKeys, failedAttemptKeys } from './statuses.ts'
+import { keysOfClass } from './statuses.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 
@@ -64,7 +65,7 @@ export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: 
 const readToday = async (tx: Tx, tenant: string, earlier: LRUCache<string, Day>): Promise<Today> => {
   const [{ rows }, statuses] = await Promise.all([tx.client.query(settings, [tenant]), findStatuses(tx, tenant)])
   const { date, time_zone } = rows[0]
-  const keys = [...statuses.keys()].filter(key => classOf(key) === 'under_way')
+  const keys = keysOfClass(statuses, 'under_way')
   const { rows: counted } = await tx.client.query({ name: 'count_moving', text: countMoving, values: [tenant, keys] })
   const find = async (day: string): Promise<Day> => {
     const key = `${tenant} ${time_zone} ${day}`
@@ -93,29 +94,18 @@ const countDay = async (tx: Tx, tenant: string, date: string): Promise<Day> => {
   return { date, ...rows[0] }
 }
 
-const literals = (keys: readonly string[]): string => keys.map(key => `'${key}'`).join(', ')
-const during = (column: string): string => `${column} >= (select first from day) and ${column} < (select last from day)`
+const first = '(select first from day)'
+const last = '(select last from day)'
 
-/**
- * An attempt counts where it begins to fail, not at each status on the way back. The keys are in the text: with parameters a
- * generic plan could not use the partial index of these events.
- */
 const ofDay = `
   with day as materialized (
     select $2::date::timestamp at time zone time_zone as first, ($2::date + 1)::timestamp at time zone time_zone as last
     from tenants where tenant_id = $1
   )
   select (
-    select count(*)::integer from orders where tenant_id = $1 and ${during('created_at')}
+    select count(*)::integer from orders where tenant_id = $1 and created_at >= ${first} and created_at < ${last}
   ) as created, (
-    select count(distinct waybill_number)::integer from order_events
-    where tenant_id = $1 and status_key in (${literals(deliveredKeys)}) and ${during('happened_at')}
+    select count(distinct waybill_number)::integer ${fromDeliveries(first, last)}
   ) as delivered, (
-    select count(*)::integer from order_events failed left join lateral (
-      select status_key from order_events
-      where tenant_id = $1 and waybill_number = failed.waybill_number and event_id < failed.event_id
-      order by event_id desc limit 1
-    ) before on true
-    where failed.tenant_id = $1 and failed.status_key in (${literals(failedAttemptKeys)}) and ${during('failed.happened_at')}
-      and (before.status_key is null or before.status_key not in (${literals(failedAttemptKeys)}))
+    select count(*)::integer ${fromFailedAttempts(first, last)}
   ) as failed`

@@ -53,6 +53,27 @@ t.test(
   },
 )
 
+t.test('each figure has its list', async t => {
+  const listed = async (query: string) =>
+    (await staffGet(`/order?${query}`)).body.data.map((row: { waybill_number: string }) => row.waybill_number).sort()
+  const { date } = (await staffGet('/today')).body.data
+  t.strictSame(await listed(`created_at=${date}`), ['DM00000001', 'DM00000002', 'DM00000003', 'DM00000005'])
+  t.strictSame(await listed('status_class=under_way'), ['DM00000003'])
+  t.strictSame(await listed(`delivered_on=${date}`), ['DM00000001'])
+  t.strictSame(await listed(`delivered_on=${date}&merchant_id=999`), [])
+  t.strictSame(await listed(`failed_on=${date}`), ['DM00000001'], 'both attempts of one parcel')
+  t.strictSame(await listed('filter[failed_on]=2026-01-01'), [])
+  const first = (await staffGet(`/order?status_class=delivered&per_page=1`)).body
+  t.strictSame([first.data.length, first.meta.total], [1, 2])
+  const next = (await staffGet(`/order?status_class=delivered&per_page=1&cursor=${first.meta.next_cursor}`)).body
+  t.strictSame([next.data.length, next.meta.next_cursor], [1, null])
+  t.strictSame((await staffGet('/order?delivered_on=2026-02-30&status_class=lost')).body.errors, {
+    status_class: ['The status class field must be one of waiting, under_way, delivered, returned, cancelled.'],
+    delivered_on: ['The delivered on field must be a date such as 2026-02-19.'],
+  })
+  t.strictSame((await get('/order?filter[failed_on]=2026-01-01')).status, 422, 'a merchant has no such filter')
+})
+
 t.test('the figures are kept for some seconds, and are those of one tenant', async t => {
   await make(['DM00000011'])
   t.equal((await staffGet('/today')).body.data.new, 4)
@@ -133,6 +154,7 @@ t.test('staff list the merchants, by part of the name and page by page', async t
   const namesOf = async (query: string) =>
     (await staffGet(`/merchant?${query}`)).body.data.map(({ name }: { name: string }) => name)
   t.strictSame(await namesOf('name=BOOK'), ['Ceylon Books'])
+  t.strictSame(await namesOf(`id=${body.data[1].id}`), ['Ceylon Books'])
   t.strictSame(await namesOf('filter[name]=%25'), [], 'a percent sign is no pattern')
   t.strictSame(
     (await staffGet('/merchant?limit=0')).body,
@@ -145,5 +167,18 @@ t.test('staff read the set of statuses as merchants do, and where an order may g
   const { data } = (await staffGet('/order/DM00000003')).body
   t.strictSame(data.moves, [{ status_key: 'key_6', name: 'PICKED UP', color: 'info' }])
   t.strictSame((await staffGet('/order/DM00000001')).body.data.moves, [])
+  const editable = ['DM00000004', 'DM00000003', 'DM00000001'].map(each => staffGet(`/order/${each}`))
+  t.strictSame(
+    (await Promise.all(editable)).map(({ body }) => body.data.editable),
+    ['all', 'all', 'none'],
+  )
+  await move(['DM00000003'], 'key_6')
+  t.equal((await staffGet('/order/DM00000003')).body.data.editable, 'customer')
   t.notOk('moves' in (await get('/order/DM00000003')).body.data)
+})
+
+t.test('staff read the cities as merchants do, without the zones of a rate card', async t => {
+  const { data } = (await get('/city?name=kotte')).body
+  t.strictSame((await staffGet('/city?name=kotte')).body.data, [{ ...data[0], zone_id: null, zone: null }])
+  t.equal((await staffGet('/city')).body.data.length, (await get('/city')).body.data.length)
 })
