@@ -6,6 +6,8 @@ import { Channels } from './screens/channels.js'
 import { Find } from './screens/find.js'
 import { Gaps } from './screens/gaps.js'
 import { Merchants } from './screens/merchants.js'
+import { Messages } from './screens/messages.js'
+import { Orders } from './screens/orders.js'
 import { Parcel } from './screens/parcel.js'
 import { Scan } from './screens/scan.js'
 import { SignIn } from './screens/sign-in.js'
@@ -17,8 +19,10 @@ import { changeSession, may, useSession } from './session.js'
  * the menu. A screen gets `params` (the other parts) and `query`. */
 const screens = {
   today: { Screen: Today },
-  find: { Screen: Find, needs: 'listAllOrders' },
+  orders: { Screen: Orders, needs: 'listAllOrders' },
+  find: { Screen: Find, needs: 'listAllOrders', isHidden: true },
   parcel: { Screen: Parcel, needs: 'getAnyOrder', isHidden: true },
+  messages: { Screen: Messages, needs: 'listMessages' },
   scan: { Screen: Scan, needs: 'getAnyOrder' },
   channels: { Screen: Channels, needs: 'listChannels' },
   templates: { Screen: Templates, needs: 'listTemplates' },

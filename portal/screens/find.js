@@ -10,7 +10,7 @@ export const Status = ({ of }) => html`<${Badge} kind=${kinds[of.color]}>${of.na
 
 const perPage = 50
 
-const columns = () => [
+export const parcelColumns = () => [
   {
     name: 'waybill_number',
     label: t('parcel'),
@@ -48,12 +48,12 @@ const listsFor = async (text, signal) => {
 
 /** @param {string} text @param {AbortSignal} signal */
 const find = async (text, signal) => {
-  const lists = text ? await listsFor(text, signal) : [{ title: t('find.newest'), filter: {} }]
+  if (!text) return []
   const read = async ({ title, filter }) => {
     const { data, meta } = await orders(withQuery('/api/staff/order', { ...filter, per_page: perPage }), { signal })
     return { title, filter, total: meta.total, rows: data.map(row => ({ ...row, id: row.waybill_number })) }
   }
-  return (await Promise.all(lists.map(read))).filter(({ rows }) => rows.length > 0)
+  return (await Promise.all((await listsFor(text, signal)).map(read))).filter(({ rows }) => rows.length > 0)
 }
 
 /** Parcels by waybill number, phone, order number or merchant. */
@@ -66,10 +66,10 @@ export const Find = ({ query }) => {
   return html`<h1 tabindex="-1">${text ? t('find.results', { text }) : t('menu.find')}</h1>
     <${Live} of=${found} lines=${6}>${lists =>
       lists.length === 0
-        ? html`<p class="empty">${text ? t('find.none') : t('find.empty')}</p>`
+        ? html`<p class="empty">${t('find.none')}</p>`
         : lists.map(
-            ({ title, total, rows }) => html`<${Panel} key=${title} title=${title}
-            aside=${html`<span class="soft">${total > rows.length ? t('find.first', { count: number(rows.length), total: number(total) }) : number(total)}</span>`}>
-            <${Table} caption=${title} columns=${columns()} rows=${rows} empty="" /><//>`,
+            ({ title, filter, total, rows }) => html`<${Panel} key=${title} title=${title}
+            aside=${html`<a href=${withQuery('#/orders', filter)}>${total > rows.length ? t('find.first', { count: number(rows.length), total: number(total) }) : number(total)}</a>`}>
+            <${Table} caption=${title} columns=${parcelColumns()} rows=${rows} empty="" /><//>`,
           )}<//>`
 }

@@ -1,14 +1,15 @@
 import { orders, withQuery } from '../api.js'
 import { number, t } from '../i18n.js'
+import { Pages, usePages } from '../lists.js'
 import { html, useState } from '../preact.js'
-import { Badge, Button, Field, Live, Panel, Table, useLive } from '../ui.js'
+import { Badge, Field, Live, Panel, Table } from '../ui.js'
 
 const columns = () => [
   {
     name: 'name',
     label: t('merchant'),
     show: row =>
-      html`<span><a href=${`#/find?${new URLSearchParams({ q: row.name })}`}>${row.name}</a><br /><span class="soft">${row.email}</span></span>`,
+      html`<span><a href=${`#/orders?merchant_id=${row.id}`}>${row.name}</a><br /><span class="soft">${row.email}</span></span>`,
   },
   {
     name: 'businesses',
@@ -37,24 +38,16 @@ const columns = () => [
 /** Who ships with the company. */
 export const Merchants = () => {
   const [name, setName] = useState('')
-  const [cursors, setCursors] = useState([''])
-  const list = useLive(
-    signal => orders(withQuery('/api/staff/merchant', { name: name.trim(), cursor: cursors[0] }), { signal }),
-    0,
-    [name, cursors[0]],
+  const list = usePages(
+    (cursor, signal) => orders(withQuery('/api/staff/merchant', { name: name.trim(), cursor }), { signal }),
+    [name],
   )
   return html`<h1 tabindex="-1">${t('menu.merchants')}</h1>
     <${Panel} title=${t('merchants.title')} aside=${html`<a href="#/gaps">${t('menu.gaps')}</a>`}>
       <${Field} id="merchant-name" label=${t('merchants.filter')} value=${name} autocomplete="off" maxlength="255"
-        onInput=${event => {
-          setName(event.target.value)
-          setCursors([''])
-        }} />
+        onInput=${event => setName(event.target.value)} />
       <${Live} of=${list} lines=${6}>${({ data, next_cursor }) => html`
         <${Table} caption=${t('menu.merchants')} columns=${columns()} rows=${data} empty=${t('merchants.empty')} />
-        <div class="row">
-          ${cursors.length > 1 && html`<${Button} onClick=${() => setCursors(cursors.slice(1))}>${t('page.before')}<//>`}
-          ${next_cursor && html`<${Button} onClick=${() => setCursors([next_cursor, ...cursors])}>${t('page.next')}<//>`}
-        </div>`}<//>
+        <${Pages} of=${list} next=${next_cursor} />`}<//>
     <//>`
 }

@@ -5,6 +5,7 @@ import { may } from '../session.js'
 import { announce, Badge, Button, ErrorText, Live, Panel, saveFile, Time, useAction, useLive } from '../ui.js'
 import { Status } from './find.js'
 import { Composer } from './message.js'
+import { MessageActions, MessageStatus } from './messages.js'
 import { Requests } from './today.js'
 
 const Details = ({ order }) => {
@@ -54,15 +55,6 @@ const Moves = ({ order, onMoved }) => {
   </section>`
 }
 
-const kinds = {
-  delivered: 'good',
-  read: 'good',
-  failed: 'bad',
-  unknown: 'warn',
-  held: 'warn',
-  cancelled: 'neutral',
-  expired: 'warn',
-}
 const Cost = ({ cost }) =>
   cost &&
   html`<span class="soft"> ${cost.is_free ? t('cost.free') : cost.amount === null ? '' : money(cost.amount, cost.currency)}</span>`
@@ -74,10 +66,13 @@ const shown = {
     ${entry.note && html`<p>${entry.note}</p>`}`,
   edit: entry => html`${t('timeline.edit', { fields: entry.fields.map(name => name.replaceAll('_', ' ')).join(', ') })}
     <span class="soft"> ${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>${entry.reason && html`<p>${entry.reason}</p>`}`,
-  message:
-    entry => html`${t('timeline.message')} <code>${entry.template ?? t('timeline.text')}</code> <${Badge} kind=${kinds[entry.status]}>${named('messages', entry.status)}<//><${Cost} cost=${entry.cost} />
+  message: (
+    entry,
+    reload,
+  ) => html`${t('timeline.message')} <code>${entry.template ?? t('timeline.text')}</code> <${MessageStatus} status=${entry.status} /><${Cost} cost=${entry.cost} />
     ${entry.detail && html`<p>${entry.detail}</p>`}
-    ${entry.steps.length > 1 && html`<p class="soft">${entry.steps.map(({ status, at }, index) => html`<span key=${index}>${index > 0 && ' ← '}${named('messages', status)} ${time(at)}</span>`)}</p>`}`,
+    ${entry.steps.length > 1 && html`<p class="soft">${entry.steps.map(({ status, at }, index) => html`<span key=${index}>${index > 0 && ' ← '}${named('messages', status)} ${time(at)}</span>`)}</p>`}
+    <${MessageActions} id=${entry.message_id} status=${entry.status} onDone=${reload} />`,
   event: entry =>
     html`<${Badge} kind="bad">${t('timeline.no_message')}<//> <code>${entry.template}</code><p>${entry.detail}</p>`,
   action: entry =>
@@ -111,7 +106,7 @@ const Timeline = ({ of }) => {
     <${Live} of=${of} lines=${6}>${() =>
       html`<ol class="timeline">${entries.map(entry => {
         const key = entry.message_id ?? entry.event_id ?? `${entry.kind} ${entry.at}`
-        return html`<li key=${`${entry.kind} ${key}`} class=${entry.kind}><${Time} at=${entry.at} /><div>${shown[entry.kind]?.(entry)}</div></li>`
+        return html`<li key=${`${entry.kind} ${key}`} class=${entry.kind}><${Time} at=${entry.at} /><div>${shown[entry.kind]?.(entry, of.reload)}</div></li>`
       })}</ol>`}<//>
   <//>`
 }

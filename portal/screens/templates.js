@@ -1,8 +1,9 @@
 import { notifier, withQuery } from '../api.js'
 import { number, t } from '../i18n.js'
+import { Pages, usePages } from '../lists.js'
 import { html, useState } from '../preact.js'
 import { may } from '../session.js'
-import { announce, Badge, Button, ErrorText, Field, Live, Panel, Table, useAction, useLive } from '../ui.js'
+import { announce, Badge, Button, ErrorText, Field, Live, Panel, Table, useAction } from '../ui.js'
 
 const kinds = { APPROVED: 'good', REJECTED: 'bad', DISABLED: 'bad', PAUSED: 'warn' }
 
@@ -30,11 +31,9 @@ const columns = () => [
 /** The catalogue of the account, as last synced. */
 export const Templates = () => {
   const [name, setName] = useState('')
-  const [cursors, setCursors] = useState([''])
-  const list = useLive(
-    signal => notifier(withQuery('/api/templates', { name: name.trim(), cursor: cursors[0], limit: 100 }), { signal }),
-    0,
-    [name, cursors[0]],
+  const list = usePages(
+    (cursor, signal) => notifier(withQuery('/api/templates', { name: name.trim(), cursor, limit: 100 }), { signal }),
+    [name],
   )
   const [synced, setSynced] = useState(/** @type {any} */ (null))
   const sync = useAction(async () => {
@@ -50,15 +49,9 @@ export const Templates = () => {
       <${ErrorText} error=${sync.error} />
       ${synced && html`<p class="notice good">${t('templates.synced', { count: number(synced.templates), added: number(synced.added), changed: number(synced.changed), removed: number(synced.removed) })}</p>`}
       <${Field} id="template-name" label=${t('templates.filter')} value=${name} autocomplete="off" spellcheck=${false} maxlength="512"
-        onInput=${event => {
-          setName(event.target.value)
-          setCursors([''])
-        }} />
+        onInput=${event => setName(event.target.value)} />
       <${Live} of=${list} lines=${6}>${data => html`
         <${Table} caption=${t('menu.templates')} columns=${columns()} rows=${rows} empty=${t('templates.empty')} />
-        <div class="row">
-          ${cursors.length > 1 && html`<${Button} onClick=${() => setCursors(cursors.slice(1))}>${t('page.before')}<//>`}
-          ${data.next_cursor && html`<${Button} onClick=${() => setCursors([data.next_cursor, ...cursors])}>${t('page.next')}<//>`}
-        </div>`}<//>
+        <${Pages} of=${list} next=${data.next_cursor} />`}<//>
     <//>`
 }

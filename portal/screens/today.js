@@ -1,22 +1,39 @@
-import { notifier, orders } from '../api.js'
+import { notifier, orders, withQuery } from '../api.js'
 import { DaysChart, MinutesChart } from '../charts.js'
 import { named, number, t } from '../i18n.js'
 import { html, useState } from '../preact.js'
 import { may } from '../session.js'
 import { announce, Button, ErrorText, Live, Panel, Table, Time, useAction, useLive } from '../ui.js'
 
-const Tiles = ({ of, names, group, bad = [] }) =>
-  html`<dl class="tiles">${names.map(
-    name => html`<div key=${name} class=${bad.includes(name) && of?.[name] > 0 ? 'bad' : ''}>
-    <dt>${t(`${group}.${name}`)}</dt><dd>${of ? number(of[name]) : '–'}</dd></div>`,
+/** Figures, each with the address of its list. */
+const Tiles = ({ of, links, group, bad = [] }) =>
+  html`<dl class="tiles">${Object.entries(links).map(
+    ([name, link]) => html`<div key=${name} class=${bad.includes(name) && of?.[name] > 0 ? 'bad' : ''}>
+    <dt>${t(`${group}.${name}`)}</dt>
+    <dd>${of ? html`<a href=${link} aria-label=${`${t(`${group}.${name}`)}: ${number(of[name])}`}>${number(of[name])}</a>` : '–'}</dd></div>`,
   )}</dl>`
+
+/** @param {string} [date] */
+const parcelLinks = date => ({
+  new: withQuery('#/orders', { created_from: date, created_to: date }),
+  moving: '#/orders?status_class=under_way',
+  delivered: withQuery('#/orders', { delivered_on: date }),
+  failed: withQuery('#/orders', { failed_on: date }),
+})
+
+const messageLinks = {
+  queued: '#/messages?status=queued',
+  held: '#/messages?status=held',
+  unknown: '#/messages?status=unknown&hours=24',
+  failed: '#/messages?status=failed&hours=24',
+}
 
 const Parcels = () => {
   const today = useLive(signal => orders('/api/staff/today', { signal }), 15)
   const of = today.data?.data
   return html`<${Panel} title=${t('today.parcels')}>
     <${ErrorText} error=${today.error} />
-    <${Tiles} of=${of} group="today" names=${['new', 'moving', 'delivered', 'failed']} bad=${['failed']} />
+    <${Tiles} of=${of} group="today" links=${parcelLinks(of?.date)} bad=${['failed']} />
     <h3>${t('today.days')}</h3>
     ${of ? html`<${DaysChart} days=${of.days} />` : html`<div class="chart"></div>`}
   <//>`
@@ -28,7 +45,7 @@ const Messages = () => {
   return html`<${Panel} title=${t('today.messages')}>
     <${ErrorText} error=${summary.error} />
     ${of?.paused_channels > 0 && html`<p class="notice">${t('today.paused', { count: number(of.paused_channels) })} <a href="#/channels">${t('today.paused_link')}</a></p>`}
-    <${Tiles} of=${of} group="messages" names=${['queued', 'held', 'unknown', 'failed']} bad=${['unknown', 'failed']} />
+    <${Tiles} of=${of} group="messages" links=${messageLinks} bad=${['unknown', 'failed']} />
     <h3>${t('today.minutes')}</h3>
     ${of ? html`<${MinutesChart} minutes=${of.minutes} zone=${of.time_zone} />` : html`<div class="chart"></div>`}
   <//>`

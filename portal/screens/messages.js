@@ -1,0 +1,94 @@
+import { notifier, withQuery } from '../api.js'
+import { named, t } from '../i18n.js'
+import { Filters, Pages, usePages } from '../lists.js'
+import { html } from '../preact.js'
+import { may } from '../session.js'
+import { announce, Badge, Button, ErrorText, Live, Panel, Table, Time, useAction } from '../ui.js'
+
+const kinds = {
+  delivered: 'good',
+  read: 'good',
+  failed: 'bad',
+  unknown: 'warn',
+  held: 'warn',
+  cancelled: 'neutral',
+  expired: 'warn',
+}
+export const MessageStatus = ({ status }) => html`<${Badge} kind=${kinds[status]}>${named('messages', status)}<//>`
+
+/** What may still be done with a message. */
+export const MessageActions = ({ id, status, onDone }) => {
+  const act = useAction(async verb => {
+    await notifier(`/api/messages/${encodeURIComponent(id)}/${verb}`, { method: 'POST', body: {} })
+    announce(t(`messages.after_${verb}`))
+    document.querySelector('h1')?.focus()
+    onDone()
+  })
+  const isOpen = (status === 'queued' || status === 'held') && may('cancelMessage')
+  const isOver = (status === 'failed' || status === 'unknown') && may('resendMessage')
+  const verb = isOpen ? 'cancel' : 'resend'
+  if (!isOpen && !isOver) return null
+  return html`<div><${Button} isBusy=${act.isBusy} onClick=${() => act.run(verb)}>${t(`messages.${verb}`)}<//>
+    ${status === 'unknown' && html`<p class="hint">${t('messages.twice')}</p>`}<${ErrorText} error=${act.error} /></div>`
+}
+
+/** @param {() => void} onDone */
+const columns = onDone => [
+  { name: 'at', label: t('requests.at'), show: row => html`<${Time} at=${row.created_at} />` },
+  {
+    name: 'waybill_number',
+    label: t('parcel'),
+    show: ({ waybill_number: waybill }) =>
+      waybill && html`<a href=${`#/parcel/${encodeURIComponent(waybill)}`}>${waybill}</a>`,
+  },
+  { name: 'to', label: t('find.phone') },
+  {
+    name: 'template',
+    label: t('message.template'),
+    show: ({ template, text }) => (template ? html`<code>${template.name}</code>` : html`<p class="lines">${text}</p>`),
+  },
+  {
+    name: 'status',
+    label: t('status'),
+    show: ({ status, error }) =>
+      html`<div><${MessageStatus} status=${status} />${error && html`<p class="hint">${error.meaning}</p>`}</div>`,
+  },
+  {
+    name: 'act',
+    label: t('messages.act'),
+    show: ({ id, status }) => html`<${MessageActions} id=${id} status=${status} onDone=${onDone} />`,
+  },
+]
+
+const statuses = ['queued', 'held', 'sending', 'unknown', 'accepted', 'sent', 'delivered', 'read', 'failed']
+const fields = () => [
+  {
+    name: 'status',
+    label: t('status'),
+    options: [...statuses, 'cancelled', 'expired'].map(id => ({ id, label: t(`messages.${id}`) })),
+  },
+  { name: 'hours', label: t('gaps.period'), options: [{ id: '24', label: t('messages.day') }] },
+  { name: 'waybill_number', label: t('find.waybill') },
+  { name: 'to', label: t('find.phone'), type: 'tel' },
+]
+
+/** @param {string} [hours] */
+const hoursAgo = hours => (hours ? new Date(Date.now() - Number(hours) * 3_600_000).toISOString() : '')
+
+/** What was sent to customers, newest first, and what waits. */
+export const Messages = ({ query }) => {
+  const { hours, ...filter } = query
+  const list = usePages(
+    (cursor, signal) =>
+      notifier(withQuery('/api/messages', { ...filter, created_from: hoursAgo(hours), cursor, limit: 50 }), { signal }),
+    [query],
+    20,
+  )
+  return html`<h1 tabindex="-1">${t('menu.messages')}</h1>
+    <${Panel} title=${t('today.messages')}>
+      <${Filters} screen="messages" query=${query} fields=${fields()} />
+      <${Live} of=${list} lines=${8}>${({ data, next_cursor }) => html`
+        <${Table} caption=${t('today.messages')} columns=${columns(list.reload)} rows=${data} empty=${t('messages.empty')} />
+        <${Pages} of=${list} next=${next_cursor} />`}<//>
+    <//>`
+}
