@@ -12,7 +12,7 @@ import { createStaffReader } from './access/staff-tokens.ts'
 import { createKeyCheck } from './channels/check-keys.ts'
 import { channels } from './channels/routes.ts'
 import { appSecretsOf, createTokenKeeper } from './channels/secrets.ts'
-import { createSyncChannel } from './channels/sync-templates.ts'
+import { createCatalogueSyncs, createSyncChannel } from './channels/sync-templates.ts'
 import { conversations } from './conversations/routes.ts'
 import { costs } from './costs/routes.ts'
 import { ActionDelivery } from './delivery/loop.ts'
@@ -132,6 +132,8 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
   })
   const counted = countSends(registry)
   const send = (message: ClaimedMessage) => sendOne(message).then(counted)
+  const syncChannel = createSyncChannel(pool, tokens, options.api)
+  const { syncDue, syncLacking } = createCatalogueSyncs(pool, logger, syncChannel)
   const queue = new Queue({
     pool,
     logger,
@@ -180,7 +182,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     staff.setErrorHandler(keys.refuse)
     admitStaff(staff, createStaffReader({ pool, logger, ...options }), options.requestsPerMinute)
     const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes } = options
-    const ofMessages = { pool, orders, product: options.api.product, maxMessages, maxBodyBytes }
+    const ofMessages = { pool, orders, syncLacking, product: options.api.product, maxMessages, maxBodyBytes }
     await staff.register(messages, { ...ofMessages, onQueued: wake })
     await staff.register(messageSummary, { pool })
     await staff.register(preflights, ofMessages)
@@ -194,10 +196,9 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
       beforeSealing: keys.refuseWrongNewest,
       onResumed: wake,
     })
-    const syncChannel = createSyncChannel(pool, tokens, options.api)
     await staff.register(templates, { pool, syncChannel })
     await staff.register(conversations, { pool })
     await staff.register(inbox, { pool, onQueued: wake })
   })
-  return { app, queue, actions }
+  return { app, queue, actions, syncDue }
 }

@@ -31,7 +31,7 @@ const api = createMessagingApi({
   connections: settings.MESSAGING_CONNECTIONS,
 })
 const orders = createOrdersClient({ url: ordersUrl(settings), serviceToken: settings.SERVICE_TOKEN, logger })
-const { app, queue, actions } = await createNotifier({
+const { app, queue, actions, syncDue } = await createNotifier({
   pool,
   logger,
   keyring,
@@ -57,7 +57,7 @@ await runService({
     actions,
     keepProving({ pool, keyring, api }, logger),
     createNotifierHousekeeping(pool, logger),
-    keepBudgets(pool, logger),
+    keepBudgets(pool, logger, syncDue),
   ],
   clients: [api, orders, tracer],
   migrate: () => migrateNotifier(settings),

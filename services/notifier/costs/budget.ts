@@ -100,12 +100,14 @@ export const checkBudgets = async (pool: pg.Pool, logger: Logger): Promise<void>
   }
 }
 
-/** Checks budgets each minute. `stop` waits for the check under way. */
-export const keepBudgets = (pool: pg.Pool, logger: Logger): Worker => {
+/** Checks budgets and does what else is `due` each minute. `stop` waits for what is under way. */
+export const keepBudgets = (pool: pg.Pool, logger: Logger, due: () => Promise<void>): Worker => {
   let running: Promise<void> | undefined
   const check = () => {
     running ??= checkBudgets(pool, logger)
       .catch(err => logger.warn({ err }, 'budget.check_failed'))
+      .then(due)
+      .catch(err => logger.warn({ err }, 'templates.not_synced'))
       .finally(() => {
         running = undefined
       })

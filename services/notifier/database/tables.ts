@@ -93,6 +93,8 @@ export interface Tables {
     not_before: Date | null
     served_at: Generated<Date>
     created_at: Generated<Date>
+    catalogue_due_at: Generated<Date>
+    catalogue_tried_at: Date | null
   }
   secrets: {
     tenant_id: string

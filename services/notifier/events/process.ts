@@ -108,7 +108,7 @@ const queue = async (
 ): Promise<Set<string>> => {
   if (wanted.length === 0) return new Set()
   const requests = wanted.map(({ request }) => request)
-  const context = await readContext(tx, tenant, requests)
+  const context = trustPlatform(await readContext(tx, tenant, requests))
   const ids = newMessageIds(wanted.length, context.now)
   const messages: NewMessage[] = []
   const errors = new Map<string, EventError[]>()
@@ -133,6 +133,15 @@ const queue = async (
   await storeEventErrors(tx, tenant, errors)
   return failed
 }
+
+/** The platform decides about a template that the catalogue lacks or does not call approved: the catalogue may be out of date. */
+const trustPlatform = (context: SendingContext): SendingContext => ({
+  ...context,
+  templateErrors: (channel, template) => {
+    const known = context.catalogued(channel, template)
+    return known?.status === 'APPROVED' && !known.heldAt ? context.templateErrors(channel, template) : {}
+  },
+})
 
 /** What the events make untrue: messages before the first one of the event itself. */
 const supersedingOf = (wanted: readonly WantedMessage[], ids: readonly string[]): Superseding[] =>

@@ -4,6 +4,7 @@ import { badText, type ErrorList, isBadText, isBlank, required } from '@courier/
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
+import type { NamedTemplate } from '../channels/sync-templates.ts'
 import { textsOf } from '../messaging-api/message-template.ts'
 import { findOrders } from '../orders-client/find-orders.ts'
 import type { OrdersClient } from '../orders-client/orders-client.ts'
@@ -17,6 +18,8 @@ export interface WaybillDependencies {
   readonly orders: OrdersClient
   /** What a message may name as its product; anything without it. */
   readonly product?: string | undefined
+  /** Reads the catalogue anew where it lacks one of these. */
+  readonly syncLacking?: ((tenant: string, named: readonly NamedTemplate[]) => Promise<void>) | undefined
 }
 
 /**
@@ -48,13 +51,17 @@ export const acceptBodies = async (
  * left as it is, or out where it has no recipient.
  */
 export const readRequests = async (
-  { orders, product }: Omit<WaybillDependencies, 'pool'>,
+  { orders, product, syncLacking }: Omit<WaybillDependencies, 'pool'>,
   tenant: string,
   bodies: readonly (MessageBody | undefined)[],
   errors: ErrorList,
   pathOf: PathOf,
 ): Promise<(MessageRequest | undefined)[] | undefined> => {
   checkBodies(bodies, errors, pathOf, product)
+  await syncLacking?.(
+    tenant,
+    bodies.flatMap(body => (body ? toNamed(body) : [])),
+  )
   const asking = bodies.filter(body => body !== undefined).filter(asksOrders)
   const waybills = asking.flatMap(({ waybill_number: waybill }) =>
     isBlank(waybill) || isBadText(waybill as string) ? [] : `${waybill}`,
@@ -68,6 +75,10 @@ const asksOrders = (body: MessageBody): boolean => {
   const waybill = body.waybill_number ?? ''
   return needsOrder(body) || (/\d/.test(waybill) && /[a-z\s]/.test(waybill))
 }
+
+/** A channel whose name is no text that Postgres can store is an error of the message. */
+const toNamed = ({ channel, template: { name, language } }: MessageBody): NamedTemplate[] =>
+  isBadText(channel ?? '') ? [] : [{ channel: channel || null, name, language: language.code }]
 
 const needsOrder = (body: MessageBody): boolean =>
   isBlank(body.to) || textsOf(body.template).some(({ text }) => hasPlaceholder(text))

@@ -15,7 +15,7 @@ import type { Tx } from '../database/tables.ts'
 import { type Content, maxMessageBytes } from '../messaging-api/message-template.ts'
 import { findOrders } from '../orders-client/find-orders.ts'
 import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
-import { acceptBodies } from './about-waybill.ts'
+import { acceptBodies, type WaybillDependencies } from './about-waybill.ts'
 import type { PathOf } from './accept.ts'
 import { type MessageFilter, MessagesQuery, messageId } from './filters.ts'
 import {
@@ -38,6 +38,7 @@ export interface MessagesOptions {
   orders: OrdersClient
   /** MESSAGING_PRODUCT. */
   product: string
+  syncLacking?: WaybillDependencies['syncLacking']
   /** Called when there are messages to send. */
   onQueued: () => void
   /** Of one bulk request; 1000 without it. */

@@ -152,6 +152,12 @@ export const reportTemplates = async (tx: Tx, reports: readonly TemplateReport[]
     sorted.map(report => [JSON.stringify([report.tenant, report.wabaId, report.name, report.language]), report]),
   )
   const rows = [...newest.values()]
+  // The list has what a report lacks: the parts of a template that is new or was changed.
+  await sql`
+    update channels c set catalogue_due_at = now() from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
+      as given (tenant text, "wabaId" text, status text)
+    where c.tenant_id = given.tenant and c.waba_id = given."wabaId" and given.status = 'APPROVED'
+      and c.catalogue_due_at > now()`.execute(tx)
   const { numAffectedRows } = await sql`
     with reported as (
       select * from unnest(${rows.map(row => row.tenant)}::text[], ${rows.map(row => row.wabaId)}::text[],

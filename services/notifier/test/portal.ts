@@ -34,7 +34,7 @@ export const build = async (
   const pool = (await options.poolOf?.(fixture.url)) ?? fixture.pool
   const { log } = options
   const logger = log ? pino({}, { write: line => log.push(line) }) : pino({ level: 'silent' })
-  const { app, queue, actions } = await createNotifier({
+  const { app, queue, actions, syncDue } = await createNotifier({
     pool,
     logger,
     keyring,
@@ -72,5 +72,5 @@ export const build = async (
     })
     return { status: response.statusCode, headers: response.headers, body: response.json() }
   }
-  return { ...fixture, app, queue, actions, call, token }
+  return { ...fixture, app, queue, actions, syncDue, call, token }
 }
