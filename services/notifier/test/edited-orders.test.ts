@@ -73,7 +73,7 @@ t.test('a queued message gets the new phone, name and amount, and keeps its id, 
   t.equal((await timelineOf(waybill)).length, 2, 'an edit of nothing that it says leaves it alone')
   await pause(false)
   queue.wake()
-  await until('it is sent', async () => (await messagesOf(waybill))[0].status !== 'queued')
+  await until('it is sent', async () => (await messagesOf(waybill))[0].status === 'accepted')
   t.match(
     arrived().filter(([to]) => to === digits(phone) || to === digits(phoneOf(waybill))),
     [[digits(phone), /Kamala.*90/s]],
