@@ -1002,6 +1002,7 @@ export interface components {
             origin_city: string;
             status_key: string;
             status_name: string;
+            tracking_code?: string;
             tracking_url?: string;
             waybill_number: string;
             weight: number;
@@ -3517,7 +3518,8 @@ export interface operations {
                  *             "status_name": "CONFIRMED",
                  *             "note": null,
                  *             "is_final": false,
-                 *             "tracking_url": "https://courier.example/t/demo/DM00000001"
+                 *             "tracking_code": "q3x0cJ2mYb8",
+                 *             "tracking_url": "https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8"
                  *           }
                  *         }
                  *       ]

@@ -638,7 +638,7 @@ export interface paths {
         put?: never;
         /**
          * Where a parcel has been
-         * @description Without a token; the recipient is masked.
+         * @description Without a token; the recipient is masked. The amount and the city need the tracking_code that ends the link on the label.
          */
         post: operations["trackParcel"];
         delete?: never;
@@ -1571,6 +1571,7 @@ export interface components {
                 status_key: string;
                 status_name: string;
             }[];
+            tracking_code?: string;
             tracking_url?: string;
             waybill_number: string;
             weight: number;
@@ -1686,6 +1687,7 @@ export interface components {
             origin_city: string;
             status_key: string;
             status_name: string;
+            tracking_code?: string;
             tracking_url?: string;
             waybill_number: string;
             weight: number;
@@ -1781,13 +1783,22 @@ export interface components {
         };
         PublicTracking: {
             order: {
+                /** @description null without the tracking_code of the link. */
+                cod: number | null;
+                company: {
+                    contact: string | null;
+                    name: string;
+                };
                 created_at: string;
+                currency: string;
                 /** @description The first letters. */
                 customer_name: string;
                 /** @description The last two digits. */
                 customer_phone: string;
-                destination_city_name: string;
-                destination_state_name: string;
+                /** @description null without the tracking_code of the link. */
+                destination_city_name: string | null;
+                /** @description null without the tracking_code of the link. */
+                destination_state_name: string | null;
                 merchant_business_name: string;
                 origin_city_name: string;
                 status: components["schemas"]["StatusLabel"];
@@ -1889,6 +1900,7 @@ export interface components {
             note?: string | null;
         };
         RequiredWaybill: {
+            tracking_code?: string;
             waybill_number: string;
         };
         ResolvedPlace: {
@@ -5388,7 +5400,8 @@ export interface operations {
             content: {
                 /**
                  * @example {
-                 *       "waybill_number": "DM00000001"
+                 *       "waybill_number": "DM00000001",
+                 *       "tracking_code": "q3x0cJ2mYb8"
                  *     }
                  */
                 "application/json": components["schemas"]["RequiredWaybill"];
@@ -5433,9 +5446,15 @@ export interface operations {
                      *           "origin_city_name": "Kotte",
                      *           "destination_city_name": "Galle",
                      *           "destination_state_name": "Galle",
+                     *           "cod": 4500,
+                     *           "currency": "LKR",
                      *           "customer_name": "N*** P***",
                      *           "customer_phone": "***01",
-                     *           "created_at": "2026-02-19T19:06:23.000000Z"
+                     *           "created_at": "2026-02-19T19:06:23.000000Z",
+                     *           "company": {
+                     *             "name": "Demo Couriers",
+                     *             "contact": "011 200 0000"
+                     *           }
                      *         }
                      *       }
                      *     }
@@ -7020,7 +7039,8 @@ export interface operations {
                      *             "status_name": "CONFIRMED",
                      *             "note": null,
                      *             "is_final": false,
-                     *             "tracking_url": "https://courier.example/t/demo/DM00000001"
+                     *             "tracking_code": "q3x0cJ2mYb8",
+                     *             "tracking_url": "https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8"
                      *           }
                      *         }
                      *       ]
@@ -7217,7 +7237,8 @@ export interface operations {
                      *         "status_name": "CONFIRMED",
                      *         "note": null,
                      *         "is_final": false,
-                     *         "tracking_url": "https://courier.example/t/demo/DM00000001",
+                     *         "tracking_code": "q3x0cJ2mYb8",
+                     *         "tracking_url": "https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8",
                      *         "customer_secondary_phone": null,
                      *         "created_at": "2026-02-19T19:06:23.000Z",
                      *         "timeline": [
@@ -7653,7 +7674,8 @@ export interface operations {
                  *             "status_name": "CONFIRMED",
                  *             "note": null,
                  *             "is_final": false,
-                 *             "tracking_url": "https://courier.example/t/demo/DM00000001"
+                 *             "tracking_code": "q3x0cJ2mYb8",
+                 *             "tracking_url": "https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8"
                  *           }
                  *         }
                  *       ]

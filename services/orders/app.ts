@@ -251,7 +251,7 @@ export const createOrders = async ({ pool, logger, notifier, serviceToken, ...li
   await app.register(async anyone => {
     const publicLimit = new Limit('public', limits.publicRequestsPerMinute)
     anyone.addHook('onRequest', limitRequests(publicLimit, addressOf))
-    await anyone.register(publicTracking, { prefix: '/api/public', findOrder })
+    await anyone.register(publicTracking, { prefix: '/api/public', findOrder, pool })
     await anyone.register(trackingPage, { pool })
   })
 

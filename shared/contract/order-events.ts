@@ -29,6 +29,8 @@ export const OrderSnapshot = Type.Object(
     note: nullable,
     /** Whether no move leads from the status. Orders of version 0.1.0 does not say so. */
     is_final: Type.Optional(Type.Boolean()),
+    /** Signs the address of that page; a button's address ends in `{{waybill_number}}/{{tracking_code}}`. */
+    tracking_code: Type.Optional(Type.String()),
     /** The page of the parcel. Absent where orders has no PUBLIC_URL, and from orders of version 0.1.0. */
     tracking_url: Type.Optional(Type.String()),
   },
@@ -55,7 +57,8 @@ export const exampleSnapshot: OrderSnapshot = {
   status_name: 'CONFIRMED',
   note: null,
   is_final: false,
-  tracking_url: 'https://courier.example/t/demo/DM00000001',
+  tracking_code: 'q3x0cJ2mYb8',
+  tracking_url: 'https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8',
 }
 
 /** Whether the order is in no final status, as far as orders says so. */

@@ -42,7 +42,7 @@ t.test('a field that no order has is refused by its place, with those that there
   )
   t.match(errors, {
     'rules.0.body.1': [
-      /^An order has no field \{\{shop\}\}\. It has waybill_number, order_no, .*, note, tracking_url\.$/,
+      /^An order has no field \{\{shop\}\}\. It has waybill_number, order_no, .*, note, tracking_code, tracking_url\.$/,
     ],
     'rules.1.header.0': [/no field \{\{Waybill_Number\}\}/],
   })

@@ -12,6 +12,7 @@ export interface StatusLabel {
 export interface Names {
   readonly version: string
   readonly company: string
+  readonly contact: string | null
   readonly currency: string
   readonly merchants: ReadonlyMap<number, string>
   readonly businesses: ReadonlyMap<number, string>
@@ -55,6 +56,7 @@ const estimateBytes = ({ merchants, businesses, cities, statuses }: Names): numb
 interface NamesRow {
   version: string
   company: string
+  contact: string | null
   currency: string
   merchants: [number, string][]
   businesses: [number, string][]
@@ -79,7 +81,7 @@ const pairs = (key: string, value: string, rows: string): string =>
   `(select coalesce(json_agg(json_build_array(${key}, ${value})), '[]') from ${rows} where one.tenant_id = $1)`
 
 const statement = `
-  select version, name as company, currency,
+  select version, name as company, contact, currency,
     ${pairs('merchant_id', 'name', 'merchants one')} as merchants,
     ${pairs('business_id', 'name', 'businesses one')} as businesses,
     ${pairs('city_id', `json_build_object('name', one.name, 'state', state.name)`, 'cities one join states state using (tenant_id, state_id)')} as cities,

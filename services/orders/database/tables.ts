@@ -47,6 +47,8 @@ export interface Tables {
     unusual_check: CheckColumn
     messaging: Generated<boolean>
     color: string | null
+    contact: string | null
+    link_key: Generated<string>
     version: ColumnType<string, number | string | undefined, number | string>
   }
   states: { tenant_id: string; state_id: number; name: string; is_active: boolean }

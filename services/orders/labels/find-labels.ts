@@ -1,10 +1,12 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import { orderColumns, orderJoins } from '../orders/find-order.ts'
+import { trackingCode } from '../orders/tracking-link.ts'
 import type { Label } from './label.ts'
 
 const statement = `
-  select ${orderColumns}, tenant.name as company, to_char(o.created_at at time zone tenant.time_zone, 'YYYY-MM-DD') as booked_on
+  select ${orderColumns}, tenant.name as company, ${trackingCode('o.waybill_number')} as tracking_code,
+    to_char(o.created_at at time zone tenant.time_zone, 'YYYY-MM-DD') as booked_on
   from orders o ${orderJoins}
   where o.tenant_id = $1 and o.waybill_number = any($2::text[]) and ($3::bigint is null or o.merchant_id = $3)`
 

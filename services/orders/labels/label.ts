@@ -8,6 +8,7 @@ export type Layout = (typeof layouts)[number]
 export interface Label extends OrderRow {
   /** The tenant's name. */
   readonly company: string
+  readonly tracking_code: string
   /** The day of booking in the tenant's time zone, as 2026-02-19. */
   readonly booked_on: string
 }

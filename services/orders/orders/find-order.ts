@@ -55,6 +55,8 @@ export interface TrackedOrder {
   order: OrderRow
   /** The tenant's name. */
   company: string
+  /** Where recipients reach it. */
+  contact: string | null
   /** Newest first; empty once it is archived. */
   timeline: EventRow[]
   /** The newest, newest first. */
@@ -169,6 +171,7 @@ const toOrder = (row: FoundOrder, names: Names) => {
 const toTracked = (row: FoundOrder, names: Names): TrackedOrder => ({
   order: toOrder(row, names) as OrderRow,
   company: names.company,
+  contact: names.contact,
   timeline: row.timeline.map(event => ({
     ...event,
     status: statusOf(names, event.status),

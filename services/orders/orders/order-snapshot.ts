@@ -1,5 +1,6 @@
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import type { Tx } from '../database/tables.ts'
+import { pageUrlOf, trackingCode, trackingUrlOf } from './tracking-link.ts'
 
 /** The fields that do not depend on the event. */
 type SnapshotFields = Omit<OrderSnapshot, 'status_key' | 'status_name' | 'note'>
@@ -11,14 +12,6 @@ export interface FoundOrder {
   readonly secondaryPhone: string | null
   readonly createdAt: Date
 }
-
-/** Below it is the page of each parcel of the tenant. */
-export const trackingUrlOf = (publicUrl: string, tenant: string): string =>
-  `${publicUrl.replace(/\/$/, '')}/t/${tenant}`
-
-/** The page of a parcel. */
-export const pageUrlOf = ({ waybill_number }: { readonly waybill_number: string }, trackingUrl: string): string =>
-  `${trackingUrl}/${encodeURIComponent(waybill_number)}`
 
 /** Those of `waybills` that the tenant has, by waybill. Without `publicUrl` the pages of their parcels are not known. */
 export const findOrders = async (
@@ -49,10 +42,10 @@ const statement = `
   select o.waybill_number, o.order_no, o.customer_name, o.customer_phone,
     b.name as business_name, m.name as merchant_name,
     origin.name as origin_city, destination.name as destination_city, s.name as destination_state,
-    o.cod, o.delivery_charge, t.currency, o.weight, o.description,
+    o.cod, o.delivery_charge, tenant.currency, ${trackingCode('o.waybill_number')} as tracking_code, o.weight, o.description,
     o.status_key, o.customer_secondary_phone, o.created_at
   from orders o
-  join tenants t on t.tenant_id = o.tenant_id
+  join tenants tenant on tenant.tenant_id = o.tenant_id
   join merchants m on m.tenant_id = o.tenant_id and m.merchant_id = o.merchant_id
   join businesses b on b.tenant_id = o.tenant_id and b.business_id = o.business_id
   join cities origin on origin.tenant_id = o.tenant_id and origin.city_id = o.origin_city_id

@@ -3,6 +3,9 @@ import type { TrackedOrder } from './find-order.ts'
 import { maskName, maskPhone } from './mask.ts'
 import { exampleEvent, exampleOrder, partyOf, TrackingEvent, toEvent } from './order-view.ts'
 
+const ofSigned = { description: 'null without the tracking_code of the link.' }
+const signedText = Type.Union([Type.String(), Type.Null()], ofSigned)
+
 /** For anyone who knows a waybill number: the recipient masked, no names of staff. */
 export const PublicTracking = Type.Object(
   {
@@ -14,17 +17,25 @@ export const PublicTracking = Type.Object(
       status: TrackingEvent.properties.status,
       merchant_business_name: Type.String(),
       origin_city_name: Type.String(),
-      destination_city_name: Type.String(),
-      destination_state_name: Type.String(),
+      destination_city_name: signedText,
+      destination_state_name: signedText,
+      cod: Type.Union([Type.Integer(), Type.Null()], ofSigned),
+      currency: Type.String(),
       customer_name: Type.String({ description: 'The first letters.' }),
       customer_phone: Type.String({ description: 'The last two digits.' }),
       created_at: Type.String(),
+      company: Type.Object({ name: Type.String(), contact: Type.Union([Type.String(), Type.Null()]) }),
     }),
   },
   { title: 'PublicTracking' },
 )
 
-export const publicView = ({ order, company, timeline }: TrackedOrder, now: Date): Static<typeof PublicTracking> => ({
+/** `isSigned`: the caller has the link that the recipient got. */
+export const publicView = (
+  { order, company, contact, timeline }: TrackedOrder,
+  isSigned: boolean,
+  now: Date,
+): Static<typeof PublicTracking> => ({
   timeline: timeline.map(event =>
     toEvent(
       event,
@@ -37,15 +48,22 @@ export const publicView = ({ order, company, timeline }: TrackedOrder, now: Date
     status: order.status,
     merchant_business_name: order.merchant_business_name,
     origin_city_name: order.origin_city_name,
-    destination_city_name: order.destination_city_name,
-    destination_state_name: order.destination_state_name,
+    destination_city_name: isSigned ? order.destination_city_name : null,
+    destination_state_name: isSigned ? order.destination_state_name : null,
+    cod: isSigned ? order.cod : null,
+    currency: order.currency,
     customer_name: maskName(order.customer_name),
     customer_phone: maskPhone(order.customer_phone),
     created_at: order.created_at,
+    company: { name: company, contact },
   },
 })
 
 export const examplePublicTracking: Static<typeof PublicTracking> = {
-  ...publicView({ order: exampleOrder, company: 'Demo Couriers', timeline: [], edits: [] }, new Date()),
+  ...publicView(
+    { order: exampleOrder, company: 'Demo Couriers', contact: '011 200 0000', timeline: [], edits: [] },
+    true,
+    new Date(),
+  ),
   timeline: [exampleEvent],
 }

@@ -21,6 +21,13 @@ export const readWaybill = (query: unknown, body: Buffer | undefined): ReadWaybi
   return parsed.kind === 'malformed' ? parsed : toWaybill((parsed.value as Record<string, unknown> | null)?.[path])
 }
 
+/** undefined: none is given. */
+export const trackingCodeIn = (body: Buffer | undefined): string | undefined => {
+  const parsed = body?.length ? parseJson(body) : undefined
+  const given = parsed?.kind === 'malformed' ? undefined : (parsed?.value as { tracking_code?: unknown } | null)
+  return typeof given?.tracking_code === 'string' ? given.tracking_code : undefined
+}
+
 const toWaybill = (value: unknown): ReadWaybill => {
   if (isBlank(value)) return refused(required(path))
   if (typeof value !== 'string' && typeof value !== 'number')

@@ -4,10 +4,12 @@ import { validator } from '@courier/shared/http/validator.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type pg from 'pg'
 import type { FindOrder, TrackedOrder } from './find-order.ts'
 import { exampleEvent, TrackingEvent, timelineOf } from './order-view.ts'
 import { examplePublicTracking, PublicTracking, publicView } from './public-view.ts'
-import { maxWaybillBodyBytes, readBody, readWaybill } from './read-waybill.ts'
+import { maxWaybillBodyBytes, readBody, readWaybill, trackingCodeIn } from './read-waybill.ts'
+import { isTrackingCode } from './tracking-link.ts'
 
 export interface WaybillOptions {
   findOrder: FindOrder
@@ -19,6 +21,10 @@ const WaybillQuery = Type.Object({
 const WaybillBody = Type.Object(
   { waybill_number: Type.Optional(Type.String()) },
   { title: 'Waybill', examples: [{ waybill_number: 'DM00000001' }] },
+)
+const PublicWaybill = Type.Object(
+  { waybill_number: Type.String(), tracking_code: Type.Optional(Type.String()) },
+  { title: 'RequiredWaybill', examples: [{ waybill_number: 'DM00000001', tracking_code: 'q3x0cJ2mYb8' }] },
 )
 const bodyLimit = maxWaybillBodyBytes
 const common = { tags: ['orders'], security: [{ token: [] }], querystring: WaybillQuery }
@@ -92,7 +98,10 @@ export const tracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, {
 const bytesIn = (request: FastifyRequest): Buffer | undefined => request.body as Buffer | undefined
 
 /** Tracking for recipients: whoever knows the waybill number. An unknown tenant and an unknown waybill get the same response. */
-export const publicTracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
+export const publicTracking: FastifyPluginAsyncTypebox<WaybillOptions & { pool: pg.Pool }> = async (
+  app,
+  { findOrder, pool },
+) => {
   acceptWaybillBody(app)
   app.post(
     '/order/tracking-info',
@@ -102,9 +111,10 @@ export const publicTracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (
         tags: ['public'],
         operationId: 'trackParcel',
         summary: 'Where a parcel has been',
-        description: 'Without a token; the recipient is masked.',
+        description:
+          'Without a token; the recipient is masked. The amount and the city need the tracking_code that ends the link on the label.',
         headers: Type.Object({ 'x-tenant': Type.Optional(Type.String({ description: 'The tenant.' })) }),
-        body: Type.Required(WaybillBody, { ...WaybillBody, title: 'RequiredWaybill' }),
+        body: PublicWaybill,
         response: {
           200: Type.Object({ data: PublicTracking }, { examples: [{ data: examplePublicTracking }] }),
           ...errorResponses(400, 404, 405, 413, 415, 422, 429, 503),
@@ -116,7 +126,9 @@ export const publicTracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (
       const waybill = waybillOf(request, bytesIn(request))
       const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
       if (!order) throw unknownWaybill()
-      return { data: publicView(order, new Date()) }
+      const code = trackingCodeIn(bytesIn(request))
+      const isSigned = code !== undefined && (await isTrackingCode(pool, tenant, order.order.waybill_number, code))
+      return { data: publicView(order, isSigned, new Date()) }
     },
   )
 }

@@ -101,6 +101,7 @@ const applySettings = async (tx: Tx, { tenant }: TenantFile): Promise<Change[]> 
     unusual_check: tenant.checks?.unusual ?? null,
     messaging: tenant.messaging ?? true,
     color: tenant.color ?? null,
+    contact: tenant.contact ?? null,
   }
   const { changes } = await sync({
     tx,

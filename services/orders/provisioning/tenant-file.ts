@@ -38,6 +38,8 @@ export const TenantSettings = Type.Object(
       strict,
     ),
     secondary_phone: Type.Optional(Type.Boolean()),
+    /** Where recipients reach the company, on the page of a parcel. */
+    contact: Type.Optional(Name),
     /** Of the page of a parcel. */
     color: Type.Optional(Type.String({ maxLength: 7, pattern: '^#[0-9a-f]{6}$', must: 'be a colour such as #0a5c8f' })),
     /** false: the notifier gets no events of the company's orders. */

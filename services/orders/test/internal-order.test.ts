@@ -25,7 +25,7 @@ t.test('the notifier reads an order, with its timeline newest first', async t =>
   )
   const { status, body } = await ask('demo', waybill)
   t.equal(status, 200)
-  const { timeline, created_at, ...fields } = body.data
+  const { timeline, created_at, tracking_code, ...fields } = body.data
   t.strictSame(fields, {
     waybill_number: waybill,
     order_no: null,
@@ -45,7 +45,7 @@ t.test('the notifier reads an order, with its timeline newest first', async t =>
     status_name: 'RECEIVED TO ORIGIN WAREHOUSE',
     note: 'shelf 4',
     is_final: false,
-    tracking_url: `https://track.example/courier/t/demo/${waybill}`,
+    tracking_url: `https://track.example/courier/t/demo/${waybill}/${tracking_code}`,
     customer_secondary_phone: '0712223334',
     edits: [
       { fields: ['cod'], at: '2026-02-19T20:14:00.000Z', staff_name: 'Ruwan', by: 'staff', reason: 'the shop called' },

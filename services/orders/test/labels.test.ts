@@ -121,7 +121,12 @@ t.test('a run sheet has 13 parcels on a page', async t => {
   t.equal((await ask('/staff/order/run-sheet', { waybill_numbers: waybills })).status, 401)
 })
 
-const label: Label = { ...exampleOrder, company: 'Demo Couriers', booked_on: '2026-02-19' }
+const label: Label = {
+  ...exampleOrder,
+  company: 'Demo Couriers',
+  tracking_code: 'q3x0cJ2mYb8',
+  booked_on: '2026-02-19',
+}
 
 const zplOf = async (...labels: Label[]): Promise<string> => {
   let zpl = ''

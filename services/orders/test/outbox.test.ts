@@ -22,6 +22,7 @@ t.test('a booked batch is delivered at once, with every field that a template ma
   const [event] = [...receiver.events.values()]
   t.match(event, { id: new RegExp(`^[0-9a-f-]{36}/${waybill}$`), type: 'order.created' })
   t.ok(Math.abs(Date.parse(event?.happened_at ?? '') - Date.now()) < 60_000)
+  t.match(event?.order.tracking_code, /^[\w-]{11}$/)
   t.strictSame(event?.order, {
     waybill_number: waybill,
     order_no: 'LS-1',
@@ -41,7 +42,8 @@ t.test('a booked batch is delivered at once, with every field that a template ma
     status_name: 'CONFIRMED',
     note: null,
     is_final: false,
-    tracking_url: `https://track.example/t/demo/${waybill}`,
+    tracking_code: event?.order.tracking_code,
+    tracking_url: `https://track.example/t/demo/${waybill}/${event?.order.tracking_code}`,
   })
   await waitUntil('the outbox is empty', async () => (await depth()) === 0)
 })

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { createTokenFor } from '../access/token-commands.ts'
@@ -8,8 +9,8 @@ import { stageOf } from '../tracking-page/stages.ts'
 import { build } from './build.ts'
 import { batch, order, tenantFile } from './tenant.ts'
 
-const file = tenantFile({ name: 'Demo <Couriers>', color: '#ffd400' })
-const { app, bulk, pool } = await build(t, { file, publicRequestsPerMinute: 40 })
+const file = tenantFile({ name: 'Demo <Couriers>', contact: '011 200 0000', color: '#ffd400' })
+const { app, bulk, pool, rows } = await build(t, { file, publicRequestsPerMinute: 40 })
 
 const open = async (path: string, language = '') => {
   const headers = { 'accept-language': language }
@@ -17,10 +18,12 @@ const open = async (path: string, language = '') => {
   return { status: response.statusCode, headers: response.headers, html: response.body }
 }
 
-t.test('the page says where a parcel is and what there is to pay, and names nobody', async t => {
+t.test('the page says where a parcel is, and by its signed link what there is to pay and where it goes', async t => {
   const named = { customer_name: 'Nimali Perera', customer_phone: '0770000101', customer_address: '12 Temple Road' }
   const [waybill = ''] = (await bulk(batch([order({ ...named, cod: 4500, initial_status_key: 'key_2' })]))).body.data
-  const { status, headers, html } = await open(`/t/demo/${waybill}`)
+  const [label] = await rows('select link_key from tenants')
+  const link = `/t/demo/${waybill}/${hash('sha256', label.link_key + waybill, 'base64url').slice(0, 11)}`
+  const { status, headers, html } = await open(link)
   t.equal(status, 200)
   t.match(headers, {
     'content-type': 'text/html; charset=utf-8',
@@ -31,12 +34,19 @@ t.test('the page says where a parcel is and what there is to pay, and names nobo
   })
   for (const text of ['<h1>Booked</h1>', 'LKR 4,500', 'Demo &lt;Couriers&gt;', '--company:#ffd400;--on:#000', waybill])
     t.match(html, text)
+  for (const text of ['Galle', 'Lanka Shoes Online', '011 200 0000', '<time datetime=']) t.match(html, text)
+  for (const guessed of [`/t/demo/${waybill}`, link.slice(0, -1)]) {
+    const { html } = await open(guessed)
+    t.match(html, '<h1>Booked</h1>')
+    t.match(html, 'Lanka Shoes Online')
+    for (const text of ['4,500', 'Galle']) t.notMatch(html, text, guessed)
+  }
   for (const text of ['Nimali', '0770000101', 'Temple', '<Couriers>', '<script']) t.notMatch(html, text)
   const staff = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token
   const move = { waybill_numbers: [waybill], status_key: 'key_3' }
   const request = { authorization: `Bearer ${staff}`, 'x-tenant': 'demo' }
   await app.inject({ method: 'POST', url: '/api/staff/order/status', headers: request, payload: move })
-  const cancelled = await open(`/t/demo/${waybill}`)
+  const cancelled = await open(link)
   t.match(cancelled.html, '<h1>Cancelled</h1>')
   t.notMatch(cancelled.html, 'LKR')
 })
@@ -44,7 +54,7 @@ t.test('the page says where a parcel is and what there is to pay, and names nobo
 t.test('it speaks the language that the browser likes best, or that the reader chose', async t => {
   const [waybill = ''] = (await bulk(batch([order({ cod: 0 })]))).body.data
   t.match((await open(`/t/demo/${waybill}`, 'fr, ta;q=0.5, si;q=0.9')).html, '<html lang="si">')
-  t.match((await open(`/t/demo/${waybill}?lang=ta`, 'si')).html, /<html lang="ta">[\s\S]*செலுத்த வேண்டியது எதுவும் இல்லை/)
+  t.match((await open(`/t/demo/${waybill}?lang=ta`, 'si')).html, /<html lang="ta">[\s\S]*பதிவு செய்யப்பட்டது/)
   t.match((await open(`/t/demo/${waybill}?lang=constructor&lang=2`)).html, '<html lang="en">')
   const wishes: [header: string | undefined, language: string][] = [
     [undefined, 'en'],
@@ -81,21 +91,28 @@ t.test('each status is a stage, and a status of the company itself is under way'
 })
 
 t.test('nothing that a company or a merchant writes becomes markup', async t => {
-  const parcel = { status_key: 'key_12', cod: 10, color: null, time_zone: 'Asia/Colombo', since: new Date(0) }
-  const plain = pageOf('en', { ...parcel, waybill_number: '', company: '', destination: '', currency: '' }).html
+  const parcel = {
+    ...{ status_key: 'key_12', cod: 10, color: null, time_zone: 'Asia/Colombo', created_at: new Date(0) },
+    ...{ sender: 'Shop', contact: null, tracking_code: '', events: [] },
+  }
+  const plain = pageOf('en', { ...parcel, waybill_number: '', company: '', destination: '', currency: '' }, true).html
   const tagsOf = (html: string): number => html.match(/</g)?.length ?? 0
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: 'binary' }), { minLength: 4, maxLength: 4 }),
         ([waybill_number = '', company = '', destination = '', currency = '']) => {
-          const { html } = pageOf('en', {
-            ...parcel,
-            waybill_number,
-            company: `${company}"><b>`,
-            destination,
-            currency,
-          })
+          const { html } = pageOf(
+            'en',
+            {
+              ...parcel,
+              waybill_number,
+              company: `${company}"><b>`,
+              destination,
+              currency,
+            },
+            true,
+          )
           return tagsOf(html) === tagsOf(plain)
         },
       ),

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto'
 import http from 'node:http'
 import t from 'tap'
 import { maskName, maskPhone } from '../orders/mask.ts'
@@ -159,11 +160,11 @@ t.test('anyone may track a parcel, and learns nothing of the recipient or of sta
     status: { key: 'key_5', name: 'PICKUP RIDER ASSIGNED', color: 'info' },
     merchant_business_name: 'Lanka Shoes Online',
     origin_city_name: 'Kotte',
-    destination_city_name: 'Galle',
-    destination_state_name: 'Galle',
+    ...{ destination_city_name: null, destination_state_name: null, cod: null, currency: 'LKR' },
     customer_name: 'N*** P***',
     customer_phone: '***01',
     created_at: order.created_at,
+    company: { name: 'Demo Couriers', contact: null },
   })
   t.strictSame(
     timeline.map(({ status, user }: { status: { key: string }; user: unknown }) => [status.key, user]),
@@ -173,6 +174,19 @@ t.test('anyone may track a parcel, and learns nothing of the recipient or of sta
     ],
   )
   t.notMatch(JSON.stringify(response.body), /Nimali|Temple|0770000101|0112345678|Kamal|Van 7/)
+})
+
+t.test('amount and city are public to whoever has the code of the signed link, and to nobody who guesses', async t => {
+  const [row] = await rows("select link_key from tenants where tenant_id = 'demo'")
+  const sign = (waybill: string) => hash('sha256', row.link_key + waybill, 'base64url').slice(0, 11)
+  const tracked = async (tracking_code: unknown) => {
+    const body = { waybill_number: 'dm 00000001', tracking_code }
+    const { order } = (await request('POST', everywhere, body, { headers: { authorization: '' } })).body.data
+    return [order.cod, order.destination_city_name]
+  }
+  t.strictSame(await tracked(sign('DM00000001')), [4500, 'Galle'])
+  for (const code of [sign('DM00000002'), '', null, 7, ['x'], sign('DM00000001').toLowerCase()])
+    t.strictSame(await tracked(code), [null, null], String(code))
 })
 
 t.test('in public an unknown tenant looks like an unknown waybill', async t => {

@@ -9,8 +9,8 @@ export interface Page {
   readonly policy: string
 }
 
-/** Where a parcel is, or that there is none, in a page that needs no script. Pure. */
-export const pageOf = (language: Language, parcel: Parcel | undefined): Page => {
+/** Where a parcel is, or that there is none, in a page that needs no script. `isSigned` shows amount and city. Pure. */
+export const pageOf = (language: Language, parcel: Parcel | undefined, isSigned = false): Page => {
   const words = languages[language]
   const style = styleOf(parcel?.color ?? '#1d4e6b')
   const company = parcel ? `<header>${escapeHtml(parcel.company)}</header>` : ''
@@ -28,7 +28,7 @@ export const pageOf = (language: Language, parcel: Parcel | undefined): Page => 
 <body>
 ${company}
 <main>
-${parcel ? bodyOf(language, parcel) : `<h1>${words.unknown.title}</h1>\n<p>${words.unknown.text}</p>`}
+${parcel ? bodyOf(language, parcel, isSigned) : `<h1>${words.unknown.title}</h1>\n<p>${words.unknown.text}</p>`}
 </main>
 <footer><nav>${Object.entries(languages).map(linkTo(language)).join(' ')}</nav></footer>
 </body>
@@ -46,34 +46,41 @@ const linkTo =
   ([language, words]: [string, { language: string }]): string =>
     `<a href="?lang=${language}" lang="${language}"${language === current ? ' aria-current="true"' : ''}>${words.language}</a>`
 
-const bodyOf = (language: Language, parcel: Parcel): string => {
+const bodyOf = (language: Language, parcel: Parcel, isSigned: boolean): string => {
   const words = languages[language]
   const stage = stageOf(parcel.status_key)
-  const since = new Intl.DateTimeFormat(language, {
-    dateStyle: 'long',
-    timeStyle: 'short',
-    timeZone: parcel.time_zone,
-  }).format(parcel.since)
+  const rows = [
+    [words.parcel, parcel.waybill_number],
+    [words.from, parcel.sender],
+    [words.to, isSigned ? parcel.destination : null],
+    [words.contact, parcel.contact],
+  ].flatMap(([name, text]) => (typeof text === 'string' ? `<dt>${name}</dt><dd>${escapeHtml(text)}</dd>` : []))
   return `<h1>${words.stages[stage].title}</h1>
 <p>${words.stages[stage].text}</p>
-${lineOf(language, stage)}
-${payOf(language, stage, parcel)}
+${lineOf(language, stage, parcel)}
+${isSigned ? payOf(language, stage, parcel) : ''}
 <dl>
-<dt>${words.parcel}</dt><dd>${escapeHtml(parcel.waybill_number)}</dd>
-<dt>${words.to}</dt><dd>${escapeHtml(parcel.destination)}</dd>
-<dt>${words.since}</dt><dd><time datetime="${parcel.since.toISOString()}">${since}</time></dd>
+${rows.join('\n')}
 </dl>`
 }
 
-/** A parcel that does not arrive has no line of steps. */
-const lineOf = (language: Language, stage: Stage): string => {
-  if (stage === 'returned' || stage === 'cancelled') return ''
-  const done = stepsDone(stage)
-  const items = steps.map((step, index) => {
-    const current = index === done - 1 ? ' aria-current="step"' : ''
-    return `<li${index < done ? ' class="done"' : ''}${current}>${languages[language].stages[step].title}</li>`
+/** The steps so far with their times and, of a parcel that arrives, those that follow. */
+const lineOf = (language: Language, stage: Stage, { events, status_key, created_at, time_zone }: Parcel): string => {
+  const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: time_zone })
+  const known = events.length > 0 ? events : [{ key: status_key, at: created_at.toISOString() }]
+  const done = known
+    .map(({ key, at }) => ({ stage: stageOf(key), at: new Date(at) }))
+    .filter((step, index, all) => step.stage !== all[index - 1]?.stage)
+  const items = done.map(({ stage, at }, index) => {
+    const current = index === done.length - 1 ? ' aria-current="step"' : ''
+    const time = `<time datetime="${at.toISOString()}">${format.format(at)}</time>`
+    return `<li class="done"${current}>${languages[language].stages[stage].title}<br>${time}</li>`
   })
-  return `<ol>${items.join('')}</ol>`
+  const isOver = stage === 'returned' || stage === 'cancelled'
+  const left = isOver
+    ? []
+    : steps.slice(stepsDone(stage)).map(step => `<li>${languages[language].stages[step].title}</li>`)
+  return `<ol>${[...items, ...left].join('')}</ol>`
 }
 
 const payOf = (language: Language, stage: Stage, { cod, currency }: Parcel): string => {
@@ -104,6 +111,7 @@ li{position:relative;padding:0 0 18px 34px;color:#595959}
 li::before{content:"";position:absolute;left:2px;top:5px;width:14px;height:14px;border:2px solid #767676;border-radius:50%;background:#fff;z-index:1}
 li:not(:last-child)::after{content:"";position:absolute;left:10px;top:8px;bottom:-6px;width:2px;background:#c9c9c9}
 li.done{color:#1b1b1b;font-weight:600}
+li time{font-size:.85em;font-weight:400;color:#595959}
 li.done::before{background:#1b1b1b;border-color:#1b1b1b}
 .pay{padding:12px 16px;border-left:6px solid var(--company);background:#f4f4f2}
 dl{display:grid;grid-template-columns:auto 1fr;gap:4px 16px;margin:0}

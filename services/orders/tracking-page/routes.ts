@@ -5,23 +5,27 @@ import { findParcel } from './find-parcel.ts'
 import { type Language, languageOf, languages } from './languages/choose.ts'
 import { pageOf } from './page.ts'
 
-/** The page of a parcel, to which its label leads. An unknown tenant and an unknown waybill get the same page. */
+/**
+ * The page of a parcel, to which its label leads by a signed link: without its code the page shows neither amount nor city. An
+ * unknown tenant and an unknown waybill get the same page.
+ */
 export const trackingPage: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
-  app.get<{ Params: { tenant: string; waybill: string }; Querystring: { lang?: unknown } }>(
-    '/t/:tenant/:waybill',
-    { schema: { hide: true } },
-    async ({ params: { tenant, waybill }, query: { lang }, headers }, reply) => {
-      const language = isLanguage(lang) ? lang : languageOf(headers['accept-language'])
-      const parcel = isTenantId.test(tenant) ? await findParcel(pool, tenant, waybill) : undefined
-      const { html, policy } = pageOf(language, parcel)
-      return reply
-        .code(parcel ? 200 : 404)
-        .headers({ 'content-security-policy': policy, 'content-language': language, vary: 'accept-language' })
-        .headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex' })
-        .type('text/html; charset=utf-8')
-        .send(html)
-    },
-  )
+  for (const path of ['/t/:tenant/:waybill', '/t/:tenant/:waybill/:code'])
+    app.get<{ Params: { tenant: string; waybill: string; code?: string }; Querystring: { lang?: unknown } }>(
+      path,
+      { schema: { hide: true } },
+      async ({ params: { tenant, waybill, code }, query: { lang }, headers }, reply) => {
+        const language = isLanguage(lang) ? lang : languageOf(headers['accept-language'])
+        const parcel = isTenantId.test(tenant) ? await findParcel(pool, tenant, waybill) : undefined
+        const { html, policy } = pageOf(language, parcel, parcel?.tracking_code === code)
+        return reply
+          .code(parcel ? 200 : 404)
+          .headers({ 'content-security-policy': policy, 'content-language': language, vary: 'accept-language' })
+          .headers({ 'cache-control': 'no-store', 'referrer-policy': 'no-referrer', 'x-robots-tag': 'noindex' })
+          .type('text/html; charset=utf-8')
+          .send(html)
+      },
+    )
 }
 
 const isLanguage = (name: unknown): name is Language => typeof name === 'string' && Object.hasOwn(languages, name)

@@ -3,8 +3,9 @@ import type { Words } from './words.ts'
 export const en: Words = {
   language: 'English',
   parcel: 'Parcel',
+  from: 'From',
   to: 'To',
-  since: 'Since',
+  contact: 'Questions',
   pay: 'Have ready when it arrives',
   nothingToPay: 'There is nothing to pay.',
   stages: {

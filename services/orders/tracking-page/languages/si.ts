@@ -4,7 +4,8 @@ export const si: Words = {
   language: 'සිංහල',
   parcel: 'පාර්සලය',
   to: 'ගමනාන්තය',
-  since: 'වේලාව',
+  from: 'යවන්නා',
+  contact: 'විමසීම්',
   pay: 'පාර්සලය ලැබෙන විට ගෙවීමට සූදානම් කර තබන්න',
   nothingToPay: 'ගෙවීමට කිසිවක් නැත.',
   stages: {

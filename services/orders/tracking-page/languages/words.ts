@@ -5,8 +5,11 @@ export interface Words {
   /** In itself. */
   readonly language: string
   readonly parcel: string
+  /** The sender's name. */
+  readonly from: string
   readonly to: string
-  readonly since: string
+  /** Where to reach the company. */
+  readonly contact: string
   readonly pay: string
   readonly nothingToPay: string
   /** Of a parcel that exists. */
