@@ -18,7 +18,7 @@ t.test('what a customer presses happens in orders, and the customer hears of it'
     findStaff: async () => ({ kind: 'found', now: 0, holders: [] }),
   }
   const notifier = await prepareWith(t, late)
-  const { control, settled, texts, texted } = notifier
+  const { control, settled, texts, texted, question } = notifier
   const orders = await build(t, {
     notifier: createServiceClient({ baseUrl: notifier.url, serviceToken }),
     serviceToken,
@@ -67,14 +67,27 @@ t.test('what a customer presses happens in orders, and the customer hears of it'
   t.equal(await statusOf(1), 'key_3')
   await texted(1)
 
+  const addressNow = async () =>
+    (await orders.rows('select customer_address from orders where waybill_number = $1', [waybills[2]]))[0]
+  const booking = await addressNow()
   press(2, changeAddress)
   t.match((await settled(3))[2], { outcome: 'asked' })
   control.inbound({ from: '94770000103', text: '12 Galle Road, Matara' })
+  t.match((await settled(4))[3], { outcome: 'unconfirmed' })
+  t.equal((await addressNow()).customer_address, booking.customer_address, 'nothing is applied yet')
+  control.press({ message_id: await question('12 Galle Road'), index: 0 })
+  await until('it is applied', async () => (await addressNow()).customer_address !== booking.customer_address)
   t.match((await settled(4))[3], { outcome: 'done' })
-  const [{ customer_address }] = await orders.rows('select customer_address from orders where waybill_number = $1', [
-    waybills[2],
+  t.equal((await addressNow()).customer_address, '12 Galle Road, Matara')
+  t.match((await staff(`/${waybills[2]}`)).data.edits, [
+    { by: 'customer', previous: { customer_address: booking.customer_address } },
   ])
-  t.equal(customer_address, '12 Galle Road, Matara')
+  t.match(
+    (await notifier.call('GET', `/api/timeline/${waybills[2]}`)).body.data.timeline.find(
+      ({ kind }: { kind: string }) => kind === 'edit',
+    ),
+    { previous: { customer_address: booking.customer_address } },
+  )
 
   press(2, callMe)
   t.match((await settled(5))[4], { outcome: 'requested' })

@@ -143,7 +143,7 @@ const sendWebhooks = async (notifier: Observed, canaries: Canaries): Promise<voi
   )
 }
 
-/** By a button, then a text; orders refuses both, for it does not know the order. */
+/** By a button, which orders refuses, for it does not know the order; then a text, which is shown back. */
 const changeAddress = async (
   { service, superuser }: Observed,
   { writer, inboundText }: Canaries,
@@ -157,5 +157,5 @@ const changeAddress = async (
   await post(inbound({ from, text: { body: inboundText } }))
   const outcomes = async () => (await superuser.query('select outcome, address from customer_actions')).rows
   const isOver = (rows: { address: string | null }[]) => rows.length === 2 && rows.every(row => row.address === null)
-  await eventually('orders refused both', outcomes, isOver)
+  await eventually('orders refused the press', outcomes, isOver)
 }

@@ -12,7 +12,8 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   const ordersStaffToken = await orders.createToken('--staff', staffName)
   const merchantToken = await orders.createToken('--merchant', 'shop@example.com')
   const bulk = (fields: object = {}, headers = {}) => send('POST', path, batchOf(canaries, fields), headers)
-  await bulk()
+  const [waybill = ''] = JSON.parse(await bulk()).data
+  await send('PATCH', `/api/public/merchant/order/${waybill}`, { customer_name: 'Kamal', customer_phone: '0770000109' })
   await bulk({}, { 'idempotency-key': 'once' })
   await bulk({ cod: 2 }, { 'idempotency-key': 'once' })
   await send('POST', `${path}?dry_run=${name}`, batchOf(canaries))

@@ -102,6 +102,26 @@ const settle = async (courier: Courier, count: number): Promise<Record<string, u
   return findActions(courier)
 }
 
+/** Presses the button of each question. A question that a kill left in doubt is not sent: the address is written again. Returns how many. */
+const confirmAddresses = async (courier: Courier, askers: readonly Offer[]): Promise<number> => {
+  let again = 0
+  for (const { to, waybill } of askers) {
+    const find = async () =>
+      (await courier.control(`/messages?to=${to}`)).data.find(({ rendered }: { rendered: { body: string } }) =>
+        rendered.body.includes(addressOf(waybill)),
+      )?.id
+    const isDelivered = (id: string | undefined) => id !== undefined
+    const message_id = await eventually('the question is there', find, isDelivered, 20).catch(async () => {
+      again++
+      await courier.control('/inbound', { from: to, text: addressOf(waybill) })
+      return eventually('the second question is there', find, isDelivered, 60)
+    })
+    await courier.control('/presses', { message_id, index: 0, copies: 2 })
+  }
+  await waitUntilHeard(courier)
+  return again
+}
+
 /** Each press acted once in orders, and each outcome made its message. */
 const check = async (courier: Courier, offers: readonly Offer[], broken: Broken): Promise<void> => {
   const [moved = [], edited = [], asked = [], texts = []] = await Promise.all([
@@ -173,7 +193,9 @@ const run: TrustPromise['run'] = async t => {
     await delay(pauseMs)
   }
   killed += await killingAgain
-  const settled = await settle(courier, count + askers.length)
+  await settle(courier, count + askers.length)
+  const again = await confirmAddresses(courier, askers)
+  const settled = await settle(courier, count + askers.length + again)
   const left = settled.filter(({ address }) => address !== null).length
   broken.require(left === 0, `${left} addresses were kept`)
   const refused = settled.filter(({ outcome }) => outcome === 'refused' || outcome === 'expired').length

@@ -1164,6 +1164,9 @@ export interface components {
                     fields: string[];
                     /** @enum {string} */
                     kind: "edit";
+                    previous: {
+                        [key: string]: string | number | null;
+                    } | null;
                     reason: string | null;
                     staff_name: string | null;
                 } | {
@@ -1219,7 +1222,7 @@ export interface components {
                     kind: "action";
                     /** @description The message whose button was pressed. */
                     message_id: string;
-                    outcome: "done" | "refused" | "asked" | "requested" | "expired" | null;
+                    outcome: "done" | "refused" | "asked" | "requested" | "unconfirmed" | "expired" | null;
                 })[];
                 waybill_number: string;
             };

@@ -1541,6 +1541,10 @@ export interface components {
                 by: "merchant" | "staff" | "customer";
                 /** @description What was changed, by name. */
                 fields: string[];
+                /** @description The values before it, by field; null for edits of earlier versions. */
+                previous?: {
+                    [key: string]: string | number | null;
+                } | null;
                 /** @description What staff wrote about it. */
                 reason: string | null;
                 /** @description Who changed it; null: the merchant or the customer. */
@@ -2027,6 +2031,10 @@ export interface components {
             date_time: string;
             /** @description The names of what was changed. */
             fields: string[];
+            /** @description The values before it, by field; null for edits of earlier versions. */
+            previous: {
+                [key: string]: string | number | null;
+            } | null;
             reason: string | null;
             user: {
                 first_name: string;
@@ -6127,7 +6135,10 @@ export interface operations {
                      *               "last_name": ""
                      *             },
                      *             "by": "merchant",
-                     *             "reason": null
+                     *             "reason": null,
+                     *             "previous": {
+                     *               "customer_phone": "0770000101"
+                     *             }
                      *           }
                      *         ],
                      *         "moves": [

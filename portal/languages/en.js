@@ -134,6 +134,7 @@ export default {
   'outcome.refused': 'Refused',
   'outcome.asked': 'Asked for the address',
   'outcome.requested': 'Waiting for staff',
+  'outcome.unconfirmed': 'Not confirmed',
   'by.merchant': 'merchant',
   'by.staff': 'staff',
   'by.customer': 'customer',

@@ -132,6 +132,7 @@ export default {
   'outcome.refused': 'ප්‍රතික්ෂේපයි',
   'outcome.asked': 'ලිපිනය විමසුවා',
   'outcome.requested': 'තීරණයක් බලාපොරොත්තුවෙන්',
+  'outcome.unconfirmed': 'තහවුරු කර නැත',
   'by.merchant': 'වෙළෙන්දා',
   'by.staff': 'කාර්ය මණ්ඩලය',
   'by.customer': 'ලබන්නා',

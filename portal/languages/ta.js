@@ -132,6 +132,7 @@ export default {
   'outcome.refused': 'மறுக்கப்பட்டது',
   'outcome.asked': 'முகவரி கேட்கப்பட்டது',
   'outcome.requested': 'முடிவுக்குக் காத்திருக்கிறது',
+  'outcome.unconfirmed': 'உறுதிசெய்யப்படவில்லை',
   'by.merchant': 'வணிகர்',
   'by.staff': 'பணியாளர்',
   'by.customer': 'பெறுநர்',

@@ -62,13 +62,16 @@ export const createControl = (world: World) => ({
   press({ message_id, index, from, copies }: Press): InboundView {
     const message = world.messages.find(message_id)
     if (!message) throw invalid({ message_id: [selectedInvalid('message_id')] })
+    const number = accounts.pickNumber(world, message.phoneNumberId)
+    const receiveTap = (button: { text: string; payload: string }) =>
+      receive(world, number, { from: from ?? message.to, button }, { copies, repliesTo: message })
+    const reply = message.replies[index]
+    if (reply) return receiveTap({ text: reply.title, payload: reply.id })
     const button = message.template && shapeOf(message.template).buttons[index]
     if (button?.type !== 'QUICK_REPLY') throw invalid({ index: [selectedInvalid('index')] })
     const given = message.components.find(component => Number(component.index ?? -1) === index)
     const text = button.text ?? ''
-    const tapped = { text, payload: given?.parameters?.[0]?.payload ?? text }
-    const number = accounts.pickNumber(world, message.phoneNumberId)
-    return receive(world, number, { from: from ?? message.to, button: tapped }, { copies, replyTo: message.id })
+    return receiveTap({ text, payload: given?.parameters?.[0]?.payload ?? text })
   },
   prefer({ from, value, phone_number_id }: Preference) {
     const number = accounts.pickNumber(world, phone_number_id)

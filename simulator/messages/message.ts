@@ -4,7 +4,7 @@ import { hydrate, shapeOf } from '../accounts/placeholders.ts'
 import type { Template } from '../accounts/template.ts'
 import { oneOf } from '../basics/one-of.ts'
 import { statusWords } from '../trouble/trouble.ts'
-import type { Component, Parameter } from './schema.ts'
+import type { Component, Parameter, ReplyButton } from './schema.ts'
 
 /** A message that was accepted. Times as the clock's, in milliseconds. */
 export interface Message {
@@ -16,6 +16,8 @@ export interface Message {
   template: Template | undefined
   components: Component[]
   text: string | undefined
+  /** Reply buttons under a text. */
+  replies: ReplyButton[]
   callback: string | undefined
   acceptedAt: number
   statuses: { status: string; at: number; code?: number | undefined }[]
@@ -61,7 +63,9 @@ export const viewOf = (message: Message): MessageView => ({
   to: message.to,
   template: message.template ? { name: message.template.name, language: message.template.language } : null,
   components: message.components,
-  rendered: message.template ? render(message.template, message.components) : { body: message.text ?? '', buttons: [] },
+  rendered: message.template
+    ? render(message.template, message.components)
+    : { body: message.text ?? '', buttons: message.replies.map(({ title }) => title) },
   biz_opaque_callback_data: message.callback ?? null,
   accepted_at: new Date(message.acceptedAt).toISOString(),
   status: (message.statuses.at(-1)?.status ?? 'accepted') as MessageView['status'],

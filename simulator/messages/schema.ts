@@ -79,3 +79,46 @@ export const TextBody = Type.Object(
   { additionalProperties: false },
 )
 export type TextBody = Static<typeof TextBody>
+
+const strict = { additionalProperties: false }
+
+/** The body of a text with reply buttons (docs/messaging-api.md#texts). */
+export const ButtonsBody = Type.Object(
+  {
+    ...{ messaging_product, recipient_type, to, biz_opaque_callback_data, context },
+    type: Type.Literal('interactive'),
+    interactive: Type.Object(
+      {
+        type: Type.Literal('button'),
+        body: Type.Object({ text: Type.String({ minLength: 1, maxLength: 1024 }) }, strict),
+        action: Type.Object(
+          {
+            buttons: Type.Array(
+              Type.Object(
+                {
+                  type: Type.Literal('reply'),
+                  reply: Type.Object(
+                    {
+                      id: Type.String({ minLength: 1, maxLength: 256 }),
+                      title: Type.String({ minLength: 1, maxLength: 20 }),
+                    },
+                    strict,
+                  ),
+                },
+                strict,
+              ),
+              { minItems: 1, maxItems: 3 },
+            ),
+          },
+          strict,
+        ),
+      },
+      strict,
+    ),
+  },
+  strict,
+)
+export type ButtonsBody = Static<typeof ButtonsBody>
+
+/** A reply button. */
+export type ReplyButton = ButtonsBody['interactive']['action']['buttons'][number]['reply']

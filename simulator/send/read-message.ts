@@ -2,24 +2,37 @@ import { schemaErrors } from '@courier/shared/schema-errors.ts'
 import { TypeCompiler, ValueErrorType } from '@sinclair/typebox/compiler'
 import type { ValueError } from '@sinclair/typebox/errors'
 import { GraphError, parameterRequired } from '../graph/errors.ts'
-import { MessageBody, TextBody } from '../messages/schema.ts'
+import { ButtonsBody, MessageBody, TextBody } from '../messages/schema.ts'
 
 const check = TypeCompiler.Compile(MessageBody)
+const checkButtons = TypeCompiler.Compile(ButtonsBody)
 const checkText = TypeCompiler.Compile(TextBody)
 
 /** The other kinds of message that the API knows and the simulator does not take. */
-const otherTypes = 'audio contacts document image interactive location reaction sticker video'.split(' ')
+const otherTypes = 'audio contacts document image location reaction sticker video'.split(' ')
 
 /** The body of a send, checked in itself; throws the API's error for the first thing wrong. */
-export const readMessage = (body: unknown): MessageBody | TextBody => {
+export const readMessage = (body: unknown): MessageBody | TextBody | ButtonsBody => {
   if (check.Check(body) || checkText.Check(body)) return body
+  if (checkButtons.Check(body)) return withUniqueButtons(body)
   const given = (body ?? {}) as Record<string, unknown>
   if (typeof body !== 'object' || given.messaging_product === undefined) throw parameterRequired('messaging_product')
   const asked = given.type ?? 'text'
-  if (asked !== 'template' && otherTypes.includes(String(asked)))
-    throw new GraphError(131051, { details: `The simulator takes messages of type template and text, not ${asked}.` })
-  const [first] = schemaErrors(asked === 'text' ? TextBody : MessageBody, body)
+  if (otherTypes.includes(String(asked)))
+    throw new GraphError(131051, {
+      details: `The simulator takes messages of type template, text and interactive, not ${asked}.`,
+    })
+  const schema = { text: TextBody, interactive: ButtonsBody }[String(asked)] ?? MessageBody
+  const [first] = schemaErrors(schema, body)
   throw refusalOf(first as ValueError)
+}
+
+const withUniqueButtons = (body: ButtonsBody): ButtonsBody => {
+  const replies = body.interactive.action.buttons.map(({ reply }) => reply)
+  for (const field of ['id', 'title'] as const)
+    if (new Set(replies.map(reply => reply[field])).size < replies.length)
+      throw new GraphError(131009, { details: `interactive.action.buttons: duplicated button ${field}` })
+  return body
 }
 
 const refusalOf = ({ path, type, value, schema }: ValueError): GraphError => {

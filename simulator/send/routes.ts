@@ -3,7 +3,7 @@ import type { PhoneNumber } from '../accounts/account.ts'
 import { keyOf, type Template } from '../accounts/template.ts'
 import { GraphError } from '../graph/errors.ts'
 import { type Message, messageId } from '../messages/message.ts'
-import type { MessageBody, TextBody } from '../messages/schema.ts'
+import type { ButtonsBody, MessageBody, TextBody } from '../messages/schema.ts'
 import { numberOf } from '../responses/caller.ts'
 import { respond } from '../responses/respond.ts'
 import { isOpen, planStatuses } from '../world/report.ts'
@@ -18,7 +18,7 @@ export const send: FastifyPluginAsync<{ world: World }> = async (app, { world })
     if (!sender.registered) throw new GraphError(133010)
     const body = readMessage(request.body)
     const recipient = recipientOf(body.to)
-    const template = body.type === 'text' ? undefined : sendableTemplate(world, sender, body.template)
+    const template = body.type === 'template' ? sendableTemplate(world, sender, body.template) : undefined
     if (body.type === 'template' && template) checkParameters(template, body.template.components ?? [])
     if (!template && !isOpen(world, sender.phone_number_id, recipient)) throw new GraphError(131047)
     if (recipient === sender.display_phone_number.replace(/\D/g, '')) throw new GraphError(131021)
@@ -54,7 +54,12 @@ interface Sendable {
   sender: PhoneNumber
   recipient: string
   template: Template | undefined
-  body: MessageBody | TextBody
+  body: MessageBody | TextBody | ButtonsBody
+}
+
+const textOf = (body: Sendable['body']): string | undefined => {
+  if (body.type === 'interactive') return body.interactive.body.text
+  return body.type === 'text' ? body.text.body : undefined
 }
 
 /** Stores the message and plans its statuses; the result is the success body of docs/messaging-api.md#accepted. */
@@ -64,8 +69,9 @@ const accept = (world: World, { sender, recipient, template, body }: Sendable) =
     phoneNumberId: sender.phone_number_id,
     to: recipient,
     template,
-    components: body.type === 'text' ? [] : (body.template.components ?? []),
-    text: body.type === 'text' ? body.text.body : undefined,
+    components: body.type === 'template' ? (body.template.components ?? []) : [],
+    text: textOf(body),
+    replies: body.type === 'interactive' ? body.interactive.action.buttons.map(({ reply }) => reply) : [],
     callback: body.biz_opaque_callback_data,
     acceptedAt: Date.now(),
     statuses: [],

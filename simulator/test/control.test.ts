@@ -161,3 +161,38 @@ t.test('the page runs its own script and nothing else', async t => {
   }
   t.notMatch(body, /innerHTML|insertAdjacentHTML|document\.write|(src|href)="(?!data:)/)
 })
+
+t.test('a text with reply buttons is checked, shown, and pressed like any other', async t => {
+  const callback = await receiveWebhooks(t)
+  const { control, send, call, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const reply = (id: string, title: string) => ({ type: 'reply', reply: { id, title } })
+  const sendButtons = async (buttons: unknown[], body = 'Is this right?') => {
+    const interactive = { type: 'button', body: { text: body }, action: { buttons } }
+    return outcome(await send(message({ type: 'interactive', template: undefined, interactive })))
+  }
+  const yes = reply('y', 'Yes')
+  t.match(await sendButtons([yes]), [400, 131047], 'nobody wrote')
+  control.inbound({ from: '94771234567', text: 'Hello' })
+  t.same(await sendButtons([]), [400, 131009, 'interactive.action.buttons is not valid'])
+  t.match(await sendButtons([1, 2, 3, 4].map(n => reply(`${n}`, `${n}`))), [400, 131009])
+  t.match(await sendButtons([reply('y', 'x'.repeat(21))]), [400, 100, /title must be at most 20/])
+  t.match(await sendButtons([reply('x'.repeat(257), 'Yes')]), [400, 100, /id must be at most 256/])
+  t.match(await sendButtons([yes], 'x'.repeat(1025)), [400, 100, /text must be at most 1024/])
+  t.match(await sendButtons([yes, reply('n', 'Yes')]), [400, 131009, /duplicated button title/])
+  t.match(await sendButtons([{ ...yes, icon: 'x' }]), [400, 100])
+  t.same(await sendButtons([yes, reply('n', 'No')]), [200, undefined, undefined])
+  const [sent] = control.messages()
+  t.match(sent, { template: null, rendered: { body: 'Is this right?', buttons: ['Yes', 'No'] } })
+  await call('/control/presses', { body: { message_id: sent?.id, index: 1 } })
+  t.equal((await call('/control/presses', { body: { message_id: sent?.id, index: 2 } })).status, 422)
+  await idle()
+  const tap = callback
+    .changes()
+    .flatMap(({ value }) => value.messages ?? [])
+    .at(-1)
+  t.match(tap, {
+    type: 'interactive',
+    interactive: { type: 'button_reply', button_reply: { id: 'n', title: 'No' } },
+    context: { id: sent?.id },
+  })
+})

@@ -33,13 +33,13 @@ export const receive = (
   world: World,
   number: PhoneNumber,
   { from, name, text, button, location }: Inbound,
-  { copies = 1, replyTo }: { copies?: number | undefined; replyTo?: string } = {},
+  { copies = 1, repliesTo }: { copies?: number | undefined; repliesTo?: Message } = {},
 ): InboundView => {
   const person = from.replace('+', '')
   const at = Date.now()
   const id = messageId(person)
   const content = button
-    ? tap(number, button, replyTo ?? world.messages.lastTo(number.phone_number_id, person)?.id)
+    ? tap(number, button, repliesTo ?? world.messages.lastTo(number.phone_number_id, person))
     : location
       ? { type: 'location', location }
       : { type: 'text', text: { body: text ?? '' } }
@@ -63,10 +63,14 @@ export const receive = (
 export const isOpen = ({ lastInbound }: World, phoneNumberId: string, person: string): boolean =>
   Date.now() - (lastInbound.get(windowKey(phoneNumberId, person)) ?? 0) < windowMs
 
-const tap = (number: PhoneNumber, button: NonNullable<Inbound['button']>, id: string | undefined) => {
+/** A reply button comes back by another name than a button of a template. */
+const tap = (number: PhoneNumber, { text, payload = text }: NonNullable<Inbound['button']>, message?: Message) => {
+  const id = message?.id
+  const isReply = message?.replies.some(reply => reply.id === payload)
   return {
-    type: 'button',
-    button: { payload: button.payload ?? button.text, text: button.text },
+    ...(isReply
+      ? { type: 'interactive', interactive: { type: 'button_reply', button_reply: { id: payload, title: text } } }
+      : { type: 'button', button: { payload, text } }),
     ...(id !== undefined && { context: { from: number.display_phone_number.replace(/\D/g, ''), id } }),
   }
 }

@@ -1,7 +1,7 @@
 import { type Keyring, openAs, sealAs, VaultError } from '@courier/shared/vault.ts'
 import { personOf } from '../conversations/phone-number.ts'
 import type { Person } from '../conversations/queries.ts'
-import type { Component, MessageTemplate } from '../messaging-api/message-template.ts'
+import { type Component, type Content, isPlain } from '../messaging-api/message-template.ts'
 
 /** The payload of a button with an action begins with it, and no other payload does. */
 export const tokenPrefix = 'courier.'
@@ -74,19 +74,24 @@ const openWith = (keyring: Keyring, person: Person, keyId: string, sealed: Buffe
   }
 }
 
-/** The template as it is written: a token in place of each action. */
+/** The content as it is written: a token in place of each action. */
 export const sealActions = (
   keyring: Keyring,
   message: Person & { readonly id: string; readonly waybillNumber?: string | null },
-  template: MessageTemplate,
+  content: Content,
   now: Date,
-): MessageTemplate => {
-  if (!template.components.some(({ action }) => action !== undefined)) return template
-  const sealOne = ({ action, ...component }: Component): Component => {
-    if (action === undefined) return component
-    const { id: messageId, waybillNumber } = message
-    const button = { messageId, index: Number(component.index), action, waybill: waybillNumber ?? '' }
-    return { ...component, parameters: [{ type: 'payload', payload: sealButton(keyring, message, button, now) }] }
+): Content => {
+  const { id: messageId, waybillNumber } = message
+  const seal = (action: string, index: number) =>
+    sealButton(keyring, message, { messageId, index, action, waybill: waybillNumber ?? '' }, now)
+  if (isPlain(content)) {
+    const { button } = content
+    return button ? { ...content, button: { ...button, action: seal(button.action, 0) } } : content
   }
-  return { ...template, components: template.components.map(sealOne) }
+  if (!content.components.some(({ action }) => action !== undefined)) return content
+  const sealOne = ({ action, ...component }: Component): Component =>
+    action === undefined
+      ? component
+      : { ...component, parameters: [{ type: 'payload', payload: seal(action, Number(component.index)) }] }
+  return { ...content, components: content.components.map(sealOne) }
 }

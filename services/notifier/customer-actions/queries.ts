@@ -47,48 +47,93 @@ export interface Written {
   readonly text: string
   readonly at: Date
   readonly inboundId: string
+  /** The id of the message that will ask whether it is the address. */
+  readonly questionId: string
 }
 
-/** How long a text is an address: from when orders asked for it on, or from the press on until then. */
-const addressMinutes = 60
+/** How long a text may be an address, from when orders asked for it on; and how long the address may be confirmed. */
+export const addressMinutes = 60
 
 /** For the timeline; with it from the start an address is not delivered. */
-export const addressTooLong = 'The address has more than 500 characters.'
+const addressTooLong = 'The address has more than 500 characters.'
+const confirmedLate = 'It was confirmed more than an hour after it was written.'
+
+/** A text that may be an address. */
+export interface Address extends Person {
+  readonly questionId: string
+  readonly waybill: string
+  /** Of the message whose button was pressed. */
+  readonly language: string | null
+  /** It may have been asked before the database was restored. */
+  readonly isInDoubt: boolean
+  readonly isLong: boolean
+}
 
 /**
- * Stores as an address what a person wrote within an hour of their newest press of `change_address` that was not refused, unless
- * that has one. Returns how many are new. The people's conversations must be locked.
+ * Stores what people wrote within an hour of their newest press of `change_address` that was not refused: as unconfirmed, or to be
+ * refused where it is too long. Returns what is new. The people's conversations must be locked.
  */
-export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLength: number): Promise<number> => {
-  if (written.length === 0) return 0
+export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLength: number): Promise<Address[]> => {
+  if (written.length === 0) return []
+  const { rows } = await sql<Address>`
+    with given as (
+      select distinct on (given.tenant, given.number, given.inbound_id) given.*, press.waybill_number as waybill,
+        press.message_id as pressed
+      from jsonb_to_recordset(${JSON.stringify(written.map(row => toRow(row, maxLength)))}::jsonb) as given (tenant text,
+        number text, recipient text, inbound_id text, question text, is_long boolean, at timestamptz)
+      cross join lateral (
+        select p.* from customer_actions p
+        where p.tenant_id = given.tenant and p.phone_number_id = given.number and p.recipient = given.recipient
+          and p.action = 'change_address' and p.action_id not like '% address' and coalesce(p.outcome, 'asked') = 'asked'
+          and given.at between p.happened_at
+            and coalesce(p.asked_at, p.happened_at) + make_interval(mins => ${addressMinutes}::integer)
+        order by p.happened_at desc, p.position desc
+        limit 1
+      ) press
+      where not exists (
+        select from customer_actions a
+        where a.tenant_id = given.tenant and a.phone_number_id = given.number and a.recipient = given.recipient
+          and a.action = 'change_address' and a.inbound_id = given.inbound_id)
+    ), stored as (
+      insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action, inbound_id,
+        outcome, detail, happened_at)
+      select tenant, question || ' 0 address', case when is_long then pressed else question end, number, recipient, waybill,
+        'change_address', inbound_id, case when not is_long then 'unconfirmed' end,
+        case when is_long then ${addressTooLong} end, at
+      from given order by at
+      returning action_id
+    )
+    select given.tenant, number as "phoneNumberId", given.recipient, question as "questionId", waybill, is_long as "isLong",
+      m.template -> 'language' ->> 'code' as language, coalesce(at < t.in_doubt_before, false) as "isInDoubt"
+    from given join stored on action_id = question || ' 0 address' join tenants t on t.tenant_id = tenant
+      left join messages m on m.tenant_id = tenant and m.message_id = pressed`.execute(tx)
+  return rows
+}
+
+const toRow = ({ person, text, at, inboundId, questionId }: Written, maxLength: number) => ({
+  ...{ tenant: person.tenant, number: person.phoneNumberId, recipient: personOf(person.recipient), at },
+  ...{ inbound_id: inboundId, question: questionId, is_long: text.length > maxLength },
+})
+
+/**
+ * Delivers the addresses whose buttons people pressed, unless one that was written later is confirmed already. Returns how many.
+ * The people's conversations must be locked.
+ */
+export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promise<number> => {
+  if (presses.length === 0) return 0
   const { rows } = await sql`
-    insert into customer_actions (tenant_id, action_id, message_id, phone_number_id, recipient, waybill_number, action, inbound_id,
-      address, detail, happened_at)
-    select distinct on (press.tenant_id, press.action_id) press.tenant_id, press.action_id || ' address', press.message_id,
-      press.phone_number_id, press.recipient, press.waybill_number, press.action, given.inbound_id,
-      case when not given.is_long then given.text end, case when given.is_long then ${addressTooLong} end, given.at
-    from unnest(${written.map(({ person }) => person.tenant)}::text[], ${written.map(({ person }) => person.phoneNumberId)}::text[],
-      ${written.map(({ person }) => personOf(person.recipient))}::text[], ${written.map(({ inboundId }) => inboundId)}::text[],
-      ${written.map(({ text }) => text)}::text[], ${written.map(({ text }) => text.length > maxLength)}::boolean[],
-      ${written.map(({ at }) => at)}::timestamptz[])
-      with ordinality as given (tenant_id, phone_number_id, recipient, inbound_id, text, is_long, at, place)
-    cross join lateral (
-      select p.* from customer_actions p
-      where p.tenant_id = given.tenant_id and p.phone_number_id = given.phone_number_id and p.recipient = given.recipient
-        and p.action = 'change_address' and p.action_id not like '% address' and coalesce(p.outcome, 'asked') = 'asked'
-        and given.at between p.happened_at
-          and coalesce(p.asked_at, p.happened_at) + make_interval(mins => ${addressMinutes}::integer)
-      order by p.happened_at desc, p.position desc
-      limit 1
-    ) press
-    where not exists (
-      select from customer_actions a
-      where a.tenant_id = given.tenant_id and a.phone_number_id = given.phone_number_id and a.recipient = given.recipient
-        and a.action = 'change_address' and a.inbound_id = given.inbound_id)
+    update customer_actions a set outcome = null, due_at = now(), created_at = now(), happened_at = given.at, address = i.text,
+      detail = case when given.at > a.created_at + make_interval(mins => ${addressMinutes}::integer) then ${confirmedLate} end
+    from unnest(${presses.map(({ person }) => person.tenant)}::text[],
+      ${presses.map(({ button }) => `${button.messageId} ${button.index} address`)}::text[],
+      ${presses.map(({ at }) => at)}::timestamptz[]) as given (tenant_id, action_id, at), inbound_messages i
+    where a.tenant_id = given.tenant_id and a.action_id = given.action_id and a.outcome = 'unconfirmed'
+      and i.tenant_id = a.tenant_id and i.phone_number_id = a.phone_number_id and i.inbound_id = a.inbound_id
       and not exists (
-        select from customer_actions a where a.tenant_id = press.tenant_id and a.action_id = press.action_id || ' address')
-    order by press.tenant_id, press.action_id, given.at, given.place
-    on conflict do nothing
+        select from customer_actions later
+        where later.tenant_id = a.tenant_id and later.phone_number_id = a.phone_number_id and later.recipient = a.recipient
+          and later.action = 'change_address' and later.action_id like '% address' and later.waybill_number = a.waybill_number
+          and later.position > a.position and later.outcome is distinct from 'unconfirmed')
     returning 1`.execute(tx)
   return rows.length
 }

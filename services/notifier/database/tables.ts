@@ -239,7 +239,7 @@ export interface Tables {
     created_at: Generated<Date>
     due_at: Generated<Date>
     attempts: Generated<number>
-    outcome: ActionOutcome | 'expired' | null
+    outcome: ActionOutcome | 'unconfirmed' | 'expired' | null
     asked_at: Date | null
     detail: string | null
   }

@@ -14,7 +14,7 @@ export interface NewMessage {
   /** The merchant of the order that a rule makes it for. */
   readonly merchant?: string | undefined
   /** The rule that makes it. */
-  readonly rule?: { readonly event: string; readonly expiresAfterHours: number | null } | undefined
+  readonly rule?: { readonly event: string | null; readonly expiresAfterHours: number | null } | undefined
 }
 
 /** For the timeline of a message that may have been sent before the database was restored. */

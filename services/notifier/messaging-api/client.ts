@@ -113,15 +113,19 @@ const messageBody = ({ to, template, callbackData }: OutboundMessage, product: s
   messaging_product: product,
   recipient_type: 'individual',
   to: to.replace(/^\+/, ''),
-  type: isPlain(template) ? 'text' : 'template',
   biz_opaque_callback_data: callbackData,
   ...contentOf(template),
 })
 
 const contentOf = (content: Content) => {
-  if (isPlain(content)) return { text: { preview_url: false, body: content.text } }
+  if (isPlain(content) && content.button) {
+    const { action: id, title } = content.button
+    const buttons = [{ type: 'reply', reply: { id, title } }]
+    return { type: 'interactive', interactive: { type: 'button', body: { text: content.text }, action: { buttons } } }
+  }
+  if (isPlain(content)) return { type: 'text', text: { preview_url: false, body: content.text } }
   const { name, language, components } = content
-  return { template: { name, language: { code: language.code }, components } }
+  return { type: 'template', template: { name, language: { code: language.code }, components } }
 }
 
 const send = async (

@@ -146,6 +146,8 @@ export type MessageTemplate = Omit<Static<typeof MessageTemplate>, 'components'>
 /** Sent while a conversation is open (docs/messaging-api.md#conversations). */
 export interface PlainText {
   readonly text: string
+  /** What a press asks for; in its place stands a token once the message is sent. */
+  readonly button?: { readonly title: string; readonly action: string } | undefined
 }
 
 export const PlainTextBody = Type.String({

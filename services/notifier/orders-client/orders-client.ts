@@ -17,6 +17,11 @@ export const TrackingEvent = Type.Object({
 })
 export type TrackingEvent = Static<typeof TrackingEvent>
 
+export const Previous = Type.Union([
+  Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Null()])),
+  Type.Null(),
+])
+
 /** What was changed of an order, by name. */
 export const OrderEdit = Type.Object({
   fields: Type.Array(Type.String()),
@@ -25,6 +30,8 @@ export const OrderEdit = Type.Object({
   staff_name: orNull,
   reason: orNull,
   by: Type.Optional(Type.String()),
+  /** Values before it, by field. */
+  previous: Type.Optional(Previous),
 })
 export type OrderEdit = Static<typeof OrderEdit>
 

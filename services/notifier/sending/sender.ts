@@ -6,7 +6,6 @@ import { own, type Prover } from '../channels/prove.ts'
 import type { AccessTokens, createTokenKeeper } from '../channels/secrets.ts'
 import { sealActions } from '../customer-actions/button-token.ts'
 import { classify } from '../messaging-api/classify.ts'
-import { isPlain } from '../messaging-api/message-template.ts'
 import type { Accepted, Failed, Refused } from '../messaging-api/responses.ts'
 import { decide } from './decide.ts'
 import type { createEffects } from './effects.ts'
@@ -121,9 +120,7 @@ const sendWith = async (
   if (found instanceof Error) return { kind: 'not_written', reason: 'the access token could not be read' }
   const { current, next } = found
   const { tenant, phoneNumberId, recipient, id, traceparent } = message
-  const template = isPlain(message.template)
-    ? message.template
-    : sealActions(keyring, message, message.template, message.claimedAt)
+  const template = sealActions(keyring, message, message.template, message.claimedAt)
   const send = (accessToken: string) => {
     const withinMilliseconds = until - performance.now()
     const content = { to: recipient, template, callbackData: id, traceparent, withinMilliseconds }

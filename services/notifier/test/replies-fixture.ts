@@ -68,9 +68,23 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
   const texts = (): string[] =>
     control
       .messages()
-      .filter(({ template }) => template === null)
+      .filter(({ template, rendered }) => template === null && rendered.buttons.length === 0)
       .map(({ rendered }) => rendered.body)
       .toReversed()
+  /** The id that the API gave to the message that asks whether a text is the address. */
+  const question = async (about: string): Promise<string> => {
+    const find = () =>
+      control
+        .messages()
+        .find(({ template, rendered }) => !template && rendered.buttons.length > 0 && rendered.body.includes(about))
+    await until(`a question about ${about}`, async () => find())
+    return find()?.id ?? ''
+  }
+  /** Writes an address and confirms it. */
+  const giveAddress = async (text: string, about = text.trim()) => {
+    control.inbound({ from: customer, text })
+    control.press({ message_id: await question(about), index: 0 })
+  }
   const stored = () => rows('select * from customer_actions order by position')
   /** Waits until so many actions have an outcome. */
   const settled = async (count: number) => {
@@ -96,5 +110,5 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
         ?.split(' ')[1] ?? 0,
     )
   }
-  return { ...built, url, log, deliver, offer, texts, stored, settled, texted, heard, counted }
+  return { ...built, url, log, deliver, offer, texts, question, giveAddress, stored, settled, texted, heard, counted }
 }

@@ -7,7 +7,7 @@ import { deliverDue } from '../delivery/deliver.ts'
 import { ActionDelivery } from '../delivery/loop.ts'
 import { phoneNumberId, until } from './fixture.ts'
 import { orderEvent } from './orders-stand-in.ts'
-import { callMe, cancel, changeAddress, confirm, customer, prepare, waybill } from './replies-fixture.ts'
+import { callMe, cancel, confirm, customer, prepare, waybill } from './replies-fixture.ts'
 
 t.test('a button acts once, however often it is pressed, and what becomes of it is a text to the customer', async t => {
   const { orders, control, offer, settled, texted, texts, heard, counted, call, log } = await prepare(t)
@@ -68,84 +68,6 @@ t.test('an order that does not allow it refuses, and staff decide on requests', 
   await deliver(orderEvent('decided', { note: 'no line there' }, 'call_me.declined'))
   await texted(3)
   t.same(texts(), ['It is DRAFT already.', 'We will call.', 'We cannot call: no line there'])
-})
-
-t.test('the text after a press of change_address is the address, once', async t => {
-  const { orders, control, offer, settled, texted, heard, stored, rows } = await prepare(t)
-  orders.decide.outcomeOf = ({ address }) => (address === undefined ? 'asked' : 'done')
-  const message_id = await offer()
-  control.inbound({ from: customer, text: 'Hello' })
-  await heard()
-  control.press({ message_id, index: changeAddress })
-  await settled(1)
-  await texted(1)
-  control.inbound({ from: '94770000999', text: 'Somebody else' })
-  control.press({ message_id, index: confirm })
-  await settled(2)
-  control.inbound({ from: customer, text: ' 12 Galle Road, Matara ' })
-  await settled(3)
-  control.inbound({ from: customer, text: 'Thanks' })
-  await heard()
-  t.same(
-    orders.acted.map(({ action, address }) => address ?? action),
-    ['change_address', 'confirm_order', '12 Galle Road, Matara'],
-  )
-  const [press, , written] = await stored()
-  t.equal(written.action_id, `${press.action_id} address`)
-  t.equal(written.address, null, 'deleted once orders has it')
-  t.notMatch(JSON.stringify(await rows('select * from events')), /Galle/)
-})
-
-t.test('a place is an address too, and one that is too long is refused', async t => {
-  const { orders, control, offer, settled, texted, texts } = await prepare(t)
-  orders.decide.outcomeOf = ({ address }) => (address === undefined ? 'asked' : 'done')
-  control.press({ message_id: await offer(), index: changeAddress })
-  await settled(1)
-  const location = { latitude: 6.9, longitude: 79.85, name: 'Home', address: '1 Lake Road' }
-  control.inbound({ from: customer, location })
-  await settled(2)
-  t.equal(orders.acted.at(-1)?.address, 'Home, 1 Lake Road (6.9, 79.85)')
-  control.press({ message_id: await offer('DM2'), index: changeAddress })
-  await settled(3)
-  control.inbound({ from: customer, text: 'x'.repeat(501) })
-  const refused = (await settled(4)).at(-1)
-  t.match(refused, { outcome: 'refused', detail: 'The address has more than 500 characters.', waybill_number: 'DM2' })
-  await texted(4)
-  t.same(texts(), ['Where to?', 'The new address is noted.', 'Where to?', 'The address stays.'])
-})
-
-t.test('a keyword is no address, and neither is a text that comes an hour late', async t => {
-  const { orders, control, offer, settled, stored, rows, heard } = await prepare(t)
-  orders.decide.outcomeOf = ({ address }) => (address === undefined ? 'asked' : 'done')
-  control.press({ message_id: await offer(), index: changeAddress })
-  await settled(1)
-  control.inbound({ from: customer, text: 'STOP' })
-  await heard()
-  t.equal((await stored()).length, 1)
-  t.equal((await rows('select 1 from conversations where opted_out_at is not null')).length, 1)
-  await rows(
-    `update customer_actions set asked_at = now() - interval '61 minutes', happened_at = now() - interval '9 hours'`,
-  )
-  control.inbound({ from: customer, text: '12 Galle Road' })
-  await heard()
-  t.equal((await stored()).length, 1)
-  await rows(`update customer_actions set asked_at = now()`)
-  control.inbound({ from: customer, text: '12 Galle Road' })
-  t.match((await settled(2))[1], { outcome: 'done' }, 'the hour counts from when orders asked for it')
-})
-
-t.test('a second text is no address of an earlier press', async t => {
-  const { orders, control, offer, settled, stored, heard } = await prepare(t)
-  orders.decide.outcomeOf = ({ address }) => (address === undefined ? 'asked' : 'done')
-  control.press({ message_id: await offer(), index: changeAddress })
-  await settled(1)
-  control.press({ message_id: await offer('DM2'), index: changeAddress })
-  await settled(2)
-  control.inbound({ from: customer, text: '12 Galle Road' })
-  t.match((await settled(3))[2], { waybill_number: 'DM2' })
-  control.inbound({ from: customer, text: 'Thank you very much' })
-  await heard()
-  t.equal((await stored()).length, 3)
 })
 
 t.test('a reply leaves at once, outside the hours of the tenant too; a decision keeps to them', async t => {

@@ -20,7 +20,7 @@ export interface StatusUpdate {
 export interface CustomerAction {
   readonly message_id: string
   readonly action: string
-  readonly outcome: ActionOutcome | 'expired' | null
+  readonly outcome: ActionOutcome | 'unconfirmed' | 'expired' | null
   readonly detail: string | null
   readonly happened_at: Date
 }
@@ -68,9 +68,9 @@ const ofTracking = ({ at, status_key, status_name, staff_name, note, by }: Track
   return { place: time.getTime(), entry: { ...entry, ...(by && { by }) } }
 }
 
-const ofEdit = ({ at, fields, staff_name, reason, by }: OrderEdit) => {
+const ofEdit = ({ at, fields, staff_name, reason, by, previous = null }: OrderEdit) => {
   const time = new Date(at)
-  const entry = { kind: 'edit' as const, at: time.toISOString(), fields, staff_name, reason }
+  const entry = { kind: 'edit' as const, at: time.toISOString(), fields, staff_name, reason, previous }
   return { place: time.getTime(), entry: { ...entry, ...(by && { by }) } }
 }
 

@@ -14,7 +14,7 @@ import { messageStatuses } from '../database/tables.ts'
 import { findFailedEvents } from '../events/queries.ts'
 import { findInboundAbout } from '../inbox/queries.ts'
 import { Cost } from '../messages/view.ts'
-import { type KnownOrder, type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
+import { type KnownOrder, type OrdersClient, ordersUnavailable, Previous } from '../orders-client/orders-client.ts'
 import { mergeTimelines, type StatusUpdate } from './merge.ts'
 
 export interface TimelineOptions {
@@ -40,8 +40,11 @@ const Entry = Type.Union([
     { description: 'A status of the order.' },
   ),
   Type.Object(
-    { kind: Type.Literal('edit'), at, fields: Type.Array(Type.String()), staff_name: orNull, reason: orNull, by },
-    { description: 'What was changed of the order, by the names of its fields.' },
+    {
+      ...{ kind: Type.Literal('edit'), at, fields: Type.Array(Type.String()), staff_name: orNull, reason: orNull, by },
+      previous: Previous,
+    },
+    { description: 'What was changed of the order, by the names of its fields, with the values before.' },
   ),
   Type.Object(
     {
@@ -88,13 +91,16 @@ const Entry = Type.Union([
       message_id: Type.String({ description: 'The message whose button was pressed.' }),
       action: Type.String(),
       outcome: Type.Union(
-        [...actionOutcomes, 'expired' as const, null].map(outcome =>
+        [...actionOutcomes, 'unconfirmed' as const, 'expired' as const, null].map(outcome =>
           outcome === null ? Type.Null() : Type.Literal(outcome),
         ),
       ),
       detail: orNull,
     },
-    { description: 'What the customer asked for by a button; `outcome` is null until orders has responded.' },
+    {
+      description:
+        'What the customer asked for by a button; `outcome` is null until orders has responded, and unconfirmed for an address that the customer has not confirmed.',
+    },
   ),
 ])
 

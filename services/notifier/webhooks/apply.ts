@@ -12,8 +12,9 @@ import type { Tx } from '../database/tables.ts'
 import { type InboundMessage, insertInbound } from '../inbox/queries.ts'
 import { type CategoryChange, reportCategories } from '../templates/category-changes.ts'
 import { reportTemplates } from '../templates/queries.ts'
+import type { Said } from './ask-addresses.ts'
 import { createPlanner, lockMessages } from './message-queries.ts'
-import { type Pressed, recordPresses, type Said } from './presses.ts'
+import { type Pressed, recordPresses } from './presses.ts'
 import { type ReportedFailure, settleMessages, type TracedStatus } from './settle-messages.ts'
 import { SignedFacts, type SignedWebhook } from './signed-facts.ts'
 
@@ -158,7 +159,7 @@ const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
 const readableOf = ({ person, fact, keyword }: Said): InboundMessage => {
   const { messageId: id, type, text, label, mediaId, at, payload } = fact
   const isHandled = keyword !== undefined || payload?.startsWith(tokenPrefix) === true
-  return { person, id, type, text: text ?? label, mediaId, at, isHandled }
+  return { person, id, type, text: (text ?? label)?.trim(), mediaId, at, isHandled }
 }
 
 /** Stores who wrote, opted out or in. Returns whose conversation is open and who have not opted out, and Postgres' time. */

@@ -1,11 +1,8 @@
-import { maxAddressLength } from '@courier/shared/contract/customer-actions.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
-import type { Wish } from '../conversations/keywords.ts'
-import type { Person } from '../conversations/queries.ts'
 import { openButton, tokenPrefix } from '../customer-actions/button-token.ts'
-import { insertAddresses, insertPresses, type Press, type Written } from '../customer-actions/queries.ts'
+import { confirmAddresses, insertPresses, type Press } from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import type { InboundFact } from './envelope.ts'
+import { askAddresses, confirmAddress, type Said } from './ask-addresses.ts'
 
 /** What presses of buttons with actions came to; those without effect by their reason. */
 export interface Pressed {
@@ -13,17 +10,14 @@ export interface Pressed {
   readonly press_unreadable: number
   readonly press_expired: number
   readonly press_repeated: number
-  /** Texts and places taken as addresses. */
+  /** Texts and places that may be addresses. */
   readonly addresses: number
 }
 
-export interface Said {
-  readonly person: Person
-  readonly fact: InboundFact
-  readonly keyword: Wish | undefined
-}
-
-/** Stores what people ask for by buttons, and the addresses that they write after that. Their conversations must be locked. */
+/**
+ * Stores what people ask for by buttons, and asks whether what they write after that is the address. Their conversations must be
+ * locked, and what they said be stored.
+ */
 export const recordPresses = async (
   tx: Tx,
   keyring: Keyring | undefined,
@@ -39,19 +33,15 @@ export const recordPresses = async (
     counts[opened.kind]++
     if (opened.kind === 'opened') presses.push({ person, button: opened.button, at, inboundId })
   }
-  const pressed = await insertPresses(tx, presses)
-  const addresses = await insertAddresses(tx, said.flatMap(writtenOf), maxAddressLength)
+  const [confirmations = [], others = []] = [true, false].map(is =>
+    presses.filter(({ button }) => (button.action === confirmAddress) === is),
+  )
+  const pressed = (await insertPresses(tx, others)) + (await confirmAddresses(tx, confirmations))
   return {
     pressed,
     press_unreadable: counts.unreadable,
     press_expired: counts.expired,
     press_repeated: counts.opened - pressed,
-    addresses,
+    addresses: now ? await askAddresses(tx, said, now) : 0,
   }
-}
-
-/** A keyword is no address. */
-const writtenOf = ({ person, fact, keyword }: Said): Written[] => {
-  const text = (fact.location ?? fact.text ?? '').trim()
-  return text === '' || keyword ? [] : [{ person, text, at: fact.at, inboundId: fact.messageId }]
 }

@@ -144,7 +144,7 @@ const report = (
 ): void => {
   request.log.info(applied, 'webhook.applied')
   for (const [kind, count] of Object.entries(applied)) onFact?.(kind as keyof Applied, count)
-  if (applied.released > 0) onReleased()
+  if (applied.released + applied.addresses > 0) onReleased()
   if (applied.pressed + applied.addresses > 0) onActions?.()
 }
 

@@ -166,6 +166,7 @@ export interface Tables {
     staff_name: string | null
     reason: string | null
     actor: 'customer' | null
+    previous: Record<string, string | number | null> | null
   }
   customer_actions: {
     tenant_id: string

@@ -6,7 +6,7 @@ import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import { findVersion } from '../catalogue/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
 import { actorOf, type Mover } from '../orders/check-moves.ts'
-import { editableColumns, etagOf, type OrderState } from '../orders/etag.ts'
+import { type EditableColumn, editableColumns, etagOf, type OrderState } from '../orders/etag.ts'
 import { isWaybill } from '../orders/find-order.ts'
 import { limitLockWait } from '../orders/move.ts'
 import { findStatuses } from '../orders/status-queries.ts'
@@ -76,7 +76,7 @@ export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<
   if (checked.kind === 'refused') return checked
   const { state, warnings } = checked
   const fields = editableColumns.filter(column => state[column] !== order[column])
-  if (fields.length > 0) await writeEdit(tx, edit, state, fields)
+  if (fields.length > 0) await writeEdit(tx, edit, order, state, fields)
   return {
     kind: 'edited',
     fields,
@@ -104,10 +104,17 @@ const matches = (ifMatch: string | undefined, etag: string): boolean =>
   ifMatch === undefined || ifMatch.split(',').some(tag => tag.trim() === '*' || tag.trim() === etag)
 
 /** The clock is read while the row is locked: the changes of a waybill never go backwards. */
-const writeEdit = async (tx: Tx, edit: Edit, state: OrderState, fields: readonly string[]): Promise<void> => {
+const writeEdit = async (
+  tx: Tx,
+  edit: Edit,
+  before: OrderState,
+  state: OrderState,
+  fields: readonly EditableColumn[],
+): Promise<void> => {
   const { tenant, waybill, editor, changes, by } = edit
   const staffName = 'staffName' in editor ? editor.staffName : null
-  const values = [tenant, waybill, fields, actorOf(editor), staffName, changes.reason]
+  const previous = JSON.stringify(Object.fromEntries(fields.map(field => [field, before[field]])))
+  const values = [tenant, waybill, fields, actorOf(editor), staffName, changes.reason, previous]
   const columns = editableColumns.map(column => state[column])
   await tx.client.query({ name: 'write_edit', text: writing, values: [...values, ...columns] })
   await audit(tx, tenant, by, 'order.edited', `${waybill}: ${fields.join(', ')}`)
@@ -117,11 +124,11 @@ const writing = `
   with clock as materialized (
     select clock_timestamp() as now
   ), edited as (
-    update orders set ${editableColumns.map((column, index) => `${column} = $${index + 7}`).join(', ')}
+    update orders set ${editableColumns.map((column, index) => `${column} = $${index + 8}`).join(', ')}
     where tenant_id = $1 and waybill_number = $2 returning merchant_id, status_key
   ), noted as (
-    insert into order_edits (tenant_id, waybill_number, fields, edited_at, staff_name, reason, actor)
-    select $1, $2, $3::text[], now, $5, $6, case when $4 = 'customer' then $4 end from clock returning tenant_id
+    insert into order_edits (tenant_id, waybill_number, fields, edited_at, staff_name, reason, actor, previous)
+    select $1, $2, $3::text[], now, $5, $6, case when $4 = 'customer' then $4 end, $7::jsonb from clock returning tenant_id
   ), changed as (
     insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, fields, actor, happened_at)
     select $1, merchant_id, 'order.edited', array[$2], array[status_key], $3::text[], $4, (select now from clock)

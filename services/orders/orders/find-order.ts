@@ -49,6 +49,8 @@ export interface EditRow {
   reason: string | null
   /** null: staff or, without a name, the merchant. */
   actor: 'customer' | null
+  /** Values before the edit, by field. null: an earlier version made it. */
+  previous: Record<string, string | number | null> | null
 }
 
 export interface TrackedOrder {
@@ -122,7 +124,7 @@ const statement = `
       from order_events event where event.tenant_id = $1 and event.waybill_number = orders.waybill_number
     ) as timeline, (
       select coalesce(json_agg(json_build_object('fields', edit.fields, 'edited_at', ${utc('edit.edited_at')},
-        'staff_name', edit.staff_name, 'reason', edit.reason, 'actor', edit.actor) order by edit.edit_id desc), '[]')
+        'staff_name', edit.staff_name, 'reason', edit.reason, 'actor', edit.actor, 'previous', edit.previous) order by edit.edit_id desc), '[]')
       from (
         select * from order_edits where tenant_id = $1 and waybill_number = orders.waybill_number
         order by edit_id desc limit ${maxEdits}

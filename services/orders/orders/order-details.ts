@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import { actorIn, maxEdits } from './find-order.ts'
 import { findOrders } from './order-snapshot.ts'
-import { ActorName } from './order-view.ts'
+import { ActorName, Previous } from './order-view.ts'
 import { findStatuses } from './status-queries.ts'
 import { isFinal } from './statuses.ts'
 
@@ -34,6 +34,7 @@ export const OrderDetails = Type.Object(
         staff_name: nullable('Who changed it; null: the merchant or the customer.'),
         by: ActorName,
         reason: nullable('What staff wrote about it.'),
+        previous: Type.Optional(Previous),
       }),
       { description: `The newest ${maxEdits}, newest first.` },
     ),
@@ -112,7 +113,7 @@ const findTimeline = (tx: Tx, tenant: string, waybill: string) =>
 const findEdits = (tx: Tx, tenant: string, waybill: string) =>
   tx
     .selectFrom('order_edits')
-    .select(['fields', 'edited_at', 'staff_name', 'reason', 'actor'])
+    .select(['fields', 'edited_at', 'staff_name', 'reason', 'actor', 'previous'])
     .where('tenant_id', '=', tenant)
     .where('waybill_number', '=', waybill)
     .orderBy('edit_id', 'desc')

@@ -216,7 +216,7 @@ export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async 
   const example = {
     ...exampleOrder,
     timeline: [{ ...exampleOrderEvent, note: null }],
-    edits: [{ ...exampleEdit, reason: null }],
+    edits: [{ ...exampleEdit, reason: null, previous: { customer_phone: '0770000101' } }],
     moves: [exampleMove],
     editable: editableIn(exampleOrder.status.key),
     requests: [exampleRequest],

@@ -75,6 +75,12 @@ const OrderEdited = Type.Object(
   },
   { title: 'OrderEdited' },
 )
+/** For staff alone. */
+export const Previous = Type.Unsafe<EditRow['previous']>({
+  type: ['object', 'null'],
+  additionalProperties: { type: ['string', 'number', 'null'] },
+  description: 'The values before it, by field; null for edits of earlier versions.',
+})
 const editsOf = <Edit extends TObject>(edit: Edit) =>
   Type.Array(edit, { description: `Changes other than of the status: the newest ${maxEdits}, newest first.` })
 
@@ -102,7 +108,9 @@ export const StaffOrderView = Type.Object(
     timeline: Type.Array(Type.Object({ ...OrderEvent.properties, note: nullable }, { title: 'StaffTrackingEvent' }), {
       description: 'Newest first, with what staff wrote.',
     }),
-    edits: editsOf(Type.Object({ ...OrderEdited.properties, reason: nullable }, { title: 'StaffOrderEdited' })),
+    edits: editsOf(
+      Type.Object({ ...OrderEdited.properties, reason: nullable, previous: Previous }, { title: 'StaffOrderEdited' }),
+    ),
     moves: Type.Array(NextStatus, { description: 'Where staff may move it now, in the order of the set.' }),
     editable: Type.Union(
       editables.map(each => Type.Literal(each)),
@@ -231,7 +239,11 @@ export const staffView = (
     ...event,
     note: tracked.timeline[index]?.note ?? null,
   })),
-  edits: tracked.edits.map(edit => ({ ...toEdit(edit, tracked.order.merchant.name), reason: edit.reason })),
+  edits: tracked.edits.map(edit => ({
+    ...toEdit(edit, tracked.order.merchant.name),
+    reason: edit.reason,
+    previous: edit.previous,
+  })),
   moves: staffMovesOf(tracked.order.status.key, statuses),
   editable: editableIn(tracked.order.status.key),
   requests,

@@ -176,11 +176,16 @@ t.test('staff changes the order of any merchant with a reason, which only staff 
   const response = await staffEdit('DM00000030', { cod: 5, reason: 'Agreed by phone 📞' })
   t.match(response, { status: 200, body: { data: { fields: ['cod'] } } })
   t.match((await staffGet('/order/DM00000030')).body.data.edits, [
-    { fields: ['cod'], user: { first_name: 'Kamal', last_name: 'Perera' }, reason: 'Agreed by phone 📞' },
+    {
+      fields: ['cod'],
+      user: { first_name: 'Kamal', last_name: 'Perera' },
+      reason: 'Agreed by phone 📞',
+      previous: { cod: 4500 },
+    },
   ])
   const own = (await get('/order/DM00000030', { token: booksToken })).body.data
   t.match(own.edits, [{ fields: ['cod'], user: { first_name: 'Kamal' } }])
-  t.notOk('reason' in own.edits[0])
+  t.notOk('reason' in own.edits[0] || 'previous' in own.edits[0])
   t.match(
     await rows(
       `select actor, fields from new_changes where waybill_numbers = '{DM00000030}' and type = 'order.edited'`,

@@ -48,7 +48,10 @@ t.test('the notifier reads an order, with its timeline newest first', async t =>
     tracking_url: `https://track.example/courier/t/demo/${waybill}/${tracking_code}`,
     customer_secondary_phone: '0712223334',
     edits: [
-      { fields: ['cod'], at: '2026-02-19T20:14:00.000Z', staff_name: 'Ruwan', by: 'staff', reason: 'the shop called' },
+      {
+        ...{ fields: ['cod'], at: '2026-02-19T20:14:00.000Z', staff_name: 'Ruwan', by: 'staff' },
+        ...{ reason: 'the shop called', previous: null },
+      },
     ],
   })
   t.match(created_at, /^\d{4}-\d\d-\d\dT.*Z$/)
