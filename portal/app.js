@@ -3,6 +3,7 @@ import { getLanguage, languages, readLanguage, setLanguage, t } from './i18n.js'
 import { html, render, useEffect, useLayoutEffect, useRef, useState } from './preact.js'
 import { waybillIn } from './scan-list.js'
 import { Channels } from './screens/channels.js'
+import { Conversations } from './screens/conversations.js'
 import { Find } from './screens/find.js'
 import { Gaps } from './screens/gaps.js'
 import { Merchants } from './screens/merchants.js'
@@ -23,6 +24,7 @@ const screens = {
   find: { Screen: Find, needs: 'listAllOrders', isHidden: true },
   parcel: { Screen: Parcel, needs: 'getAnyOrder', isHidden: true },
   messages: { Screen: Messages, needs: 'listMessages' },
+  conversations: { Screen: Conversations, needs: 'listConversations' },
   scan: { Screen: Scan, needs: 'getAnyOrder' },
   channels: { Screen: Channels, needs: 'listChannels' },
   templates: { Screen: Templates, needs: 'listTemplates' },

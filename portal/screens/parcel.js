@@ -3,6 +3,7 @@ import { money, named, number, t, time } from '../i18n.js'
 import { html, useRef, useState } from '../preact.js'
 import { may } from '../session.js'
 import { announce, Badge, Button, ErrorText, Live, Panel, saveFile, Time, useAction, useLive } from '../ui.js'
+import { conversationLink, Written } from './conversations.js'
 import { Status } from './find.js'
 import { Composer } from './message.js'
 import { MessageActions, MessageStatus } from './messages.js'
@@ -65,7 +66,8 @@ const shown = {
     entry => html`<strong>${entry.status_name}</strong> <span class="soft">${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>
     ${entry.note && html`<p>${entry.note}</p>`}`,
   edit: entry => html`${t('timeline.edit', { fields: entry.fields.map(name => name.replaceAll('_', ' ')).join(', ') })}
-    <span class="soft"> ${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>${entry.reason && html`<p>${entry.reason}</p>`}`,
+    <span class="soft"> ${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>${entry.reason && html`<p>${entry.reason}</p>`}
+    ${Object.entries(entry.previous ?? {}).map(([name, value]) => html`<p key=${name} class="soft">${t('timeline.before', { field: name.replaceAll('_', ' '), value: value ?? '–' })}</p>`)}`,
   message: (
     entry,
     reload,
@@ -73,6 +75,8 @@ const shown = {
     ${entry.detail && html`<p>${entry.detail}</p>`}
     ${entry.steps.length > 1 && html`<p class="soft">${entry.steps.map(({ status, at }, index) => html`<span key=${index}>${index > 0 && ' ← '}${named('messages', status)} ${time(at)}</span>`)}</p>`}
     <${MessageActions} id=${entry.message_id} status=${entry.status} onDone=${reload} />`,
+  inbound: entry =>
+    html`<a href=${conversationLink(entry)}>${t('customer')}</a><p class="lines"><${Written} of=${entry} /></p>`,
   event: entry =>
     html`<${Badge} kind="bad">${t('timeline.no_message')}<//> <code>${entry.template}</code><p>${entry.detail}</p>`,
   action: entry =>

@@ -4,6 +4,7 @@ import { named, number, t } from '../i18n.js'
 import { html, useState } from '../preact.js'
 import { may } from '../session.js'
 import { announce, Button, ErrorText, Live, Panel, Table, Time, useAction, useLive } from '../ui.js'
+import { Unread } from './conversations.js'
 
 /** Figures, each with the address of its list. */
 const Tiles = ({ of, links, group, bad = [] }) =>
@@ -112,5 +113,6 @@ export const Today = () => html`<h1 tabindex="-1">${t('menu.today')}</h1>
   <div class="columns">
     ${may('getToday') && html`<${Parcels} />`}
     ${may('summariseMessages') && html`<${Messages} />`}
+    ${may('listConversations') && html`<${Unread} />`}
     ${may('listCustomerRequests') && html`<${Requests} />`}
   </div>`

@@ -1,0 +1,88 @@
+import t from 'tap'
+import { phoneNumberId, until } from '../services/notifier/test/fixture.ts'
+import { findBarriers, launchBrowser, widthOf } from './browser.ts'
+import { openConsole, signIn, startConsole, tabTo } from './console.ts'
+
+const browser = await launchBrowser(t)
+if (browser) {
+  const { url, notifier } = await startConsole(t)
+  notifier.queue.start()
+  /** Shown as text wherever it comes from. */
+  const attack = '<img src=x onerror=alert(1)>'
+  const write = async (id: string, recipient: string, text: string, hours = 0, type = 'text') => {
+    await notifier.rows(
+      `with opened as (
+         insert into conversations as c (tenant_id, phone_number_id, recipient, last_inbound_at)
+         values ('demo', $1, $3, now() - make_interval(hours => $5))
+         on conflict (tenant_id, phone_number_id, recipient) do update set last_inbound_at = excluded.last_inbound_at
+       )
+       insert into inbound_messages (tenant_id, phone_number_id, inbound_id, recipient, type, text, happened_at)
+       values ('demo', $1, $2, $3, $6, $4, now() - make_interval(hours => $5))`,
+      [phoneNumberId, id, recipient, text, hours, type],
+    )
+    // The simulator takes a text only from who wrote to it.
+    notifier.control.inbound({ from: recipient, text })
+  }
+  await write('1', '94770000102', 'Too long ago', 30)
+  await write('2', '94770000101', attack, 1, 'image')
+  await write('3', '94770000101', 'Where is my parcel?')
+
+  t.test('one finds what a customer wrote, and replies, without a mouse', async t => {
+    const { page, problems } = await openConsole(t, browser, url)
+    await signIn(page)
+    await page.locator('[aria-labelledby=unread] td a').first().waitFor()
+    t.equal(await page.locator('[aria-labelledby=unread] tbody tr').count(), 2)
+    t.match(await page.locator('[aria-labelledby=unread]').innerText(), 'New: 2')
+    await tabTo(page, '[aria-labelledby=unread] td a')
+    await page.keyboard.press('Enter')
+    await page.locator('.thread li').nth(1).waitFor()
+    t.match(await page.locator('.thread').innerText(), attack)
+    await tabTo(page, '#reply')
+    await page.keyboard.type('It arrives tomorrow.')
+    await tabTo(page, 'button[type=submit]')
+    await page.keyboard.press('Enter')
+    await page.locator('.thread .out').waitFor()
+    await until('it arrives', async () =>
+      notifier.control.messages().some(({ rendered }) => rendered.body === 'It arrives tomorrow.'),
+    )
+    await until(
+      'it is read',
+      async () =>
+        (await notifier.rows(`select 1 from inbound_messages where recipient = '94770000101' and read_at is null`))
+          .length === 0,
+    )
+    await page.goto(`${url}#/conversations?unread=true`)
+    await page.locator('tbody tr').waitFor()
+    t.equal(await page.locator('tbody tr').count(), 1)
+    await page.goto(`${url}#/conversations/94770000102`)
+    await page.locator('.notice').waitFor()
+    t.match(await page.locator('.notice').innerText(), /^A text could be sent until/)
+    t.equal(await page.locator('#reply').count(), 0)
+    t.strictSame(problems, [])
+  })
+
+  t.test('a viewer reads, and neither replies nor marks anything as read', async t => {
+    await write('4', '94770000102', 'Still there?', 29)
+    const { page, problems } = await openConsole(t, browser, `${url}#/conversations/94770000102`)
+    await signIn(page, 'viewer')
+    await page.locator('.thread li').nth(1).waitFor()
+    t.equal(await page.locator('#reply, .notice').count(), 0)
+    t.equal((await notifier.rows('select 1 from inbound_messages where read_at is null')).length, 1)
+    t.strictSame(problems, [])
+  })
+
+  t.test('it fits a phone and has no barriers, in each language', async t => {
+    for (const language of ['en', 'si', 'ta']) {
+      const options = { language, viewport: { width: 390, height: 844 } }
+      const { page, problems } = await openConsole(t, browser, `${url}#/conversations`, options)
+      await signIn(page)
+      for (const hash of ['conversations', 'conversations/94770000101', 'conversations/94770000102', 'today']) {
+        await page.goto(`${url}#/${hash}`)
+        await page.locator('tbody tr, .thread li, .tiles').first().waitFor()
+        t.ok((await widthOf(page)) <= 390, `${language} ${hash}`)
+        t.strictSame(await findBarriers(page), [], `${language} ${hash}`)
+      }
+      t.strictSame(problems, [])
+    }
+  })
+}
