@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { demonstration } from '@courier/shared/demonstration.ts'
 import { docs } from '@courier/shared/http/docs.ts'
 import { handleErrors } from '@courier/shared/http/error-handler.ts'
@@ -44,10 +45,14 @@ export const createSimulator = async (options: SimulatorOptions = {}) => {
   const app = Fastify({
     loggerInstance: logger,
     logController: new LogController({ disableRequestLogging: true }),
+    genReqId: () => randomUUID(),
     keepAliveTimeout: 5_000,
     return503OnClosing: false,
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 255 },
   }).withTypeProvider<TypeBoxTypeProvider>()
+  app.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id)
+  })
   // Before the server waits for its responses to end: some would be held back for minutes.
   app.addHook('preClose', async () => forget(world))
   // And after, for what the last responses started.

@@ -25,6 +25,10 @@ export const Behaviour = Type.Object(
       description: 'Messages that a number may send in a second, else 130429; 0 is no limit.',
       must: 'be a whole number, 0 to 1000000',
     }),
+    user_ids: Type.Boolean({
+      description: 'Webhooks carry the user ids that the platform added in 2026, and statuses their contacts.',
+      must: 'be true or false',
+    }),
   },
   { title: 'Behaviour' },
 )
@@ -35,4 +39,5 @@ export const defaultBehaviour: Behaviour = {
   delay_factor: 1,
   answer_latency_ms: 0,
   throughput_per_second: 80,
+  user_ids: false,
 }

@@ -18,9 +18,9 @@ const done = { done: true as const }
 
 const numberIn = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text))
 
-/** Refuses unknown fields, on every level: a misspelt one would do nothing. */
-const strict = <S extends TSchema>(schema: S): S => ({
-  ...schema,
+/** Refuses unknown fields, on every level: a misspelt one would do nothing. Responses have the schema of the title. */
+const strict = <S extends TSchema>({ title: _, ...schema }: S): S => ({
+  ...(schema as S),
   ...(schema.properties && {
     additionalProperties: false,
     properties: Object.fromEntries(Object.entries<TSchema>(schema.properties).map(([name, of]) => [name, strict(of)])),

@@ -29,6 +29,32 @@ t.test('a message is sent, delivered and read', async t => {
   t.match(control.messages()[0]?.statuses, [{ status: 'sent' }, { status: 'delivered' }, { status: 'read' }])
 })
 
+t.test('user ids stand in webhooks once they are switched on', async t => {
+  const callback = await receiveWebhooks(t)
+  const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
+  const person = { wa_id: '94771234567', user_id: 'LK.94771234567' }
+  for (const user_ids of [false, true]) {
+    control.behave({ user_ids })
+    const before = callback.changes().length
+    await send(message({ to: person.wa_id }))
+    control.inbound({ from: person.wa_id, text: 'Hello' })
+    await idle()
+    const values = callback
+      .changes()
+      .slice(before)
+      .map(({ value }) => value)
+    t.equal(/user_id/.test(JSON.stringify(values)), user_ids)
+    if (!user_ids) continue
+    for (const { statuses, contacts, messages } of values) {
+      for (const each of contacts) t.match(each, person)
+      for (const each of statuses ?? [])
+        t.match(each, { recipient_id: person.wa_id, recipient_user_id: person.user_id })
+      for (const each of messages ?? []) t.match(each, { from: person.wa_id, from_user_id: person.user_id })
+      if (statuses) t.equal(contacts.length, statuses.length)
+    }
+  }
+})
+
 t.test('utility messages are free for a person who wrote, and only for that person', async t => {
   const callback = await receiveWebhooks(t)
   const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })

@@ -7,10 +7,13 @@ import type { StatusStep } from '../trouble/trouble.ts'
 
 /** An update: a status, an inbound message with its sender, a marketing preference, or a template's category. */
 export type Update =
-  | { status: object }
+  | { status: object; contact?: object | undefined }
   | { contact: object; message: object }
   | { preference: object }
   | { category: object }
+
+/** A person's id for the business, of 2026 (docs/messaging-api.md#status-events). */
+export const userIdOf = (person: string): string => `LK.${person}`
 
 /** A status event (docs/messaging-api.md#status-events). `at` in milliseconds; a window is open within 24 hours of an inbound message. */
 export const statusOf = (
@@ -73,14 +76,14 @@ export const preferenceOf = (wa_id: string, value: 'stop' | 'resume', at: number
 /** The envelope of one number's updates (docs/messaging-api.md#status-events). Adjacent statuses share a change. */
 export const envelope = (number: PhoneNumber, updates: Update[], at: number): object => {
   const changes: { field: string; value: object }[] = []
-  let statuses: object[] | undefined
+  let shared: { statuses: object[]; contacts?: object[] } | undefined
   for (const update of updates) {
-    if ('status' in update && statuses) statuses.push(update.status)
-    else {
-      const isStatus = 'status' in update
-      statuses = isStatus ? [update.status] : undefined
-      changes.push({ field: fieldOf(update), value: changeValue(number, update, statuses) })
-    }
+    if (!('status' in update)) shared = undefined
+    else if (!shared) shared = { ...headOf(number), statuses: [], ...(update.contact && { contacts: [] }) }
+    else changes.pop()
+    if ('status' in update) shared?.statuses.push(update.status)
+    if ('status' in update && update.contact) shared?.contacts?.push(update.contact)
+    changes.push({ field: fieldOf(update), value: shared ?? changeValue(number, update) })
   }
   const entry = { id: number.waba_id, time: Math.floor(at / 1000), changes }
   return { object: 'whatsapp_business_account', entry: [entry] }
@@ -91,14 +94,18 @@ const fieldOf = (update: Update): string => {
   return 'preference' in update ? 'user_preferences' : 'messages'
 }
 
-const changeValue = (number: PhoneNumber, update: Update, statuses: object[] | undefined): object => {
-  if ('category' in update) return update.category
-  const metadata = {
+const headOf = (number: PhoneNumber) => ({
+  messaging_product: 'whatsapp',
+  metadata: {
     display_phone_number: number.display_phone_number.replace(/\D/g, ''),
     phone_number_id: number.phone_number_id,
-  }
-  const head = { messaging_product: 'whatsapp', metadata }
-  if (statuses) return { ...head, statuses }
-  if ('preference' in update) return { ...head, user_preferences: [update.preference] }
-  return 'contact' in update ? { ...head, contacts: [update.contact], messages: [update.message] } : head
+  },
+})
+
+const changeValue = (number: PhoneNumber, update: Update): object => {
+  if ('category' in update) return update.category
+  if ('preference' in update) return { ...headOf(number), user_preferences: [update.preference] }
+  return 'message' in update
+    ? { ...headOf(number), contacts: [update.contact], messages: [update.message] }
+    : headOf(number)
 }

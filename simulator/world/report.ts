@@ -2,7 +2,7 @@ import type { PhoneNumber } from '../accounts/account.ts'
 import { type Message, messageId } from '../messages/message.ts'
 import type { StatusStep } from '../trouble/trouble.ts'
 import type { Inbound, InboundView } from '../webhooks/inbox.ts'
-import { statusOf } from '../webhooks/payloads.ts'
+import { statusOf, userIdOf } from '../webhooks/payloads.ts'
 import type { World } from './world.ts'
 
 /** How long after the status before it a status comes, in milliseconds, before the delay factor. */
@@ -22,7 +22,9 @@ export const reportStatus = (world: World, message: Message, step: StatusStep, a
   message.statuses.push({ status: step.status, at, code: step.status === 'failed' ? (step.code ?? 131000) : undefined })
   const lastInbound = world.lastInbound.get(windowKey(message.phoneNumberId, message.to)) ?? 0
   const status = statusOf(message, step, at, message.acceptedAt - lastInbound < windowMs)
-  world.callback.send(message.phoneNumberId, { status })
+  const ids = world.behaviour.user_ids && { recipient_user_id: userIdOf(message.to) }
+  const contact = ids ? { wa_id: message.to, user_id: ids.recipient_user_id } : undefined
+  world.callback.send(message.phoneNumberId, { status: { ...status, ...ids }, contact })
 }
 
 const windowMs = 86_400_000
@@ -43,8 +45,10 @@ export const receive = (
     : location
       ? { type: 'location', location }
       : { type: 'text', text: { body: text ?? '' } }
-  const message = { from: person, id, timestamp: String(Math.floor(at / 1000)), ...content }
-  const contact = { profile: { name: name ?? person }, wa_id: person }
+  const user_id = world.behaviour.user_ids ? userIdOf(person) : undefined
+  const sender = { from: person, ...(user_id && { from_user_id: user_id }) }
+  const message = { ...sender, id, timestamp: String(Math.floor(at / 1000)), ...content }
+  const contact = { profile: { name: name ?? person }, wa_id: person, ...(user_id && { user_id }) }
   const view = {
     id,
     phone_number_id: number.phone_number_id,

@@ -25,6 +25,23 @@ t.test('a status becomes a fact', t => {
   t.end()
 })
 
+t.test('the user ids of 2026 change nothing about the facts', t => {
+  const said = inbound()
+  const plain = { statuses: [status({})], messages: [said] }
+  const contacts = [{ wa_id: '94770000101', user_id: 'LK.94770000101' }]
+  const ids = {
+    contacts,
+    statuses: [{ ...status({}), recipient_user_id: 'LK.94770000101' }],
+    messages: [{ ...said, from_user_id: 'LK.94770000101' }],
+  }
+  t.same(read(envelope(ids)), read(envelope(plain)))
+  const { recipient_id: _, ...byUserId } = status({}) as Record<string, unknown>
+  t.match(read(envelope({ contacts, statuses: [byUserId] })), [{ kind: 'status', status: String }])
+  const { from: __, ...unnamed } = inbound() as Record<string, unknown>
+  t.same(read(envelope({ contacts, messages: [{ ...unnamed, from_user_id: 'LK.1' }] })), [], 'nobody to reply to')
+  t.end()
+})
+
 t.test('what a person writes or taps becomes a fact', t => {
   const button = inbound({ type: 'button', text: undefined, button: { text: 'Stop', payload: 'p' } })
   const reply = { type: 'button_reply', button_reply: { id: '1', title: 'Yes' } }
