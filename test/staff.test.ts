@@ -16,7 +16,7 @@ import t, { type Test } from 'tap'
 import { readDocuments } from '../dev/openapi.ts'
 import { startProxy } from '../dev/tcp-proxy.ts'
 import { createOrdersClient } from '../services/notifier/orders-client/http-client.ts'
-import { addTenant } from '../services/notifier/test/fixture.ts'
+import { addTenant, messageTo } from '../services/notifier/test/fixture.ts'
 import { build as buildNotifier, serviceToken } from '../services/notifier/test/portal.ts'
 import { addStaff, changeRole, deactivateStaff } from '../services/orders/access/staff-commands.ts'
 import { createTokenFor } from '../services/orders/access/token-commands.ts'
@@ -140,6 +140,24 @@ for (const role of staffRoles)
     }
     t.strictSame(await statuses(token), [200, 200], 'refusals are no guesses')
   })
+
+t.test('only a role that may read costs sees what a message cost', async t => {
+  const { body } = await notifier.call('POST', '/api/messages', messageTo('0770000101'))
+  await notifier.rows(
+    `insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, template)
+    values ('demo', $1, 'wamid.1', now(), 'utility', true, 'order_created')`,
+    [body.data.id],
+  )
+  for (const role of staffRoles) {
+    const token = await signIn(role, `${role}-costs`)
+    const responses = [`/api/messages/${body.data.id}`, `/api/messages?id=${body.data.id}`]
+    const costs = await Promise.all(
+      responses.map(async url => [JSON.parse((await send('notifier', 'GET', url, token)).body).data].flat()[0].cost),
+    )
+    const expected = rolesFor('getCosts')?.includes(role) ? { category: 'utility', is_free: true } : null
+    for (const cost of costs) t.match(cost, expected, role)
+  }
+})
 
 t.test('the notifier knows the person: its audit names it, with the token', async t => {
   const token = await signIn('messenger', 'Ruwani')

@@ -56,10 +56,14 @@ const forbidden = {
   examples: [{ message: refusalOf('viewer', ['dispatcher', 'admin']), code: 'role_forbidden' }],
 }
 
+/** Whether the role of a member of staff may call an operation. */
+export const mayCall = ({ role }: Staff, operationId: string): boolean => !!rolesFor(operationId)?.includes(role)
+
 /** An onRequest hook: admits only the roles that shared/contract/staff-roles.ts lists for the operation. */
-const requireRole = async ({ staff: { role }, routeOptions }: FastifyRequest): Promise<void> => {
-  const allowed = rolesFor(routeOptions.schema?.operationId ?? '') ?? []
-  if (!allowed.includes(role)) throw httpError('role_forbidden', refusalOf(role, allowed))
+const requireRole = async ({ staff, routeOptions }: FastifyRequest): Promise<void> => {
+  const { operationId = '' } = routeOptions.schema ?? {}
+  if (!mayCall(staff, operationId))
+    throw httpError('role_forbidden', refusalOf(staff.role, rolesFor(operationId) ?? []))
 }
 
 /**

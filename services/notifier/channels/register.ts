@@ -3,7 +3,7 @@ import { CommitInDoubt, inTenant, lockTenant } from '@courier/shared/postgres/da
 import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
-import { classify } from '../messaging-api/classify.ts'
+import { classify, nameScope } from '../messaging-api/classify.ts'
 import type { Registration } from '../messaging-api/client.ts'
 import type { Failed, Refused } from '../messaging-api/responses.ts'
 import type { ChannelDependencies } from './dependencies.ts'
@@ -137,10 +137,10 @@ const failure = (failed: Failed): RegistrationResult => {
   }
 }
 
-/** Of the API's own text, which may repeat the request, only the wait that it names. */
+/** The client has removed the token, the PIN and the certificate from the API's own text. */
 const sentenceOf = (refused: Refused): string => {
-  const { meaning, advice } = classify(refused)
+  const cause = classify(refused)
   const name = refused.code === null ? `HTTP ${refused.status}` : `code ${refused.code}`
-  const wait = /try again in (\d{1,9} (?:second|minute|hour|day)s?)\b/i.exec(refused.details)?.[1]
-  return `${name}: ${meaning} ${advice}${wait ? ` The API says: try again in ${wait}.` : ''}`
+  const said = refused.details && ` The API says: ${refused.details}`
+  return `${name}: ${nameScope(cause, 'management')} ${cause.advice}${said}`
 }

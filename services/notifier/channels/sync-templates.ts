@@ -3,7 +3,7 @@ import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
-import { findNumber } from '../conversations/queries.ts'
+import { findNumber, findNumbers } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { classify, nameScope } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
@@ -17,14 +17,23 @@ type Tokens = ReturnType<typeof createTokenKeeper>
 export const createSyncChannel =
   (pool: pg.Pool, tokens: Tokens, api: MessagingApi) =>
   async (tenant: string, wanted: string | undefined, by?: Actor): Promise<SyncResult> => {
-    const channel = await inTenant(pool, tenant, async (tx: Tx) => {
+    const found = await inTenant(pool, tenant, async (tx: Tx) => {
       const phoneNumberId = await findNumber(tx, tenant, wanted)
-      return phoneNumberId === undefined ? undefined : findChannel(tx, tenant, phoneNumberId)
+      if (phoneNumberId !== undefined) return findChannel(tx, tenant, phoneNumberId)
+      if (wanted !== undefined) return 'The selected channel is invalid.'
+      return (await findNumbers(tx, tenant, undefined)).length === 0 ? noChannel : noDefault
     })
-    if (!channel) return { kind: 'unknown_channel' }
-    const { phone_number_id: phoneNumberId, waba_id: wabaId } = channel
-    return syncTemplates(pool, tenant, { wabaId }, () => readAll(api, tokens, tenant, phoneNumberId, wabaId ?? ''), by)
+    if (typeof found !== 'object') return { kind: 'unknown_channel', reason: found ?? noChannel }
+    const { phone_number_id: phoneNumberId, waba_id: wabaId } = found
+    const { next, current } = await tokens.find(tenant, phoneNumberId)
+    const first = next ?? current
+    if (!first) return { kind: 'unknown_channel', reason: 'The channel has no access token: store one.' }
+    const second = next && current
+    return syncTemplates(pool, tenant, { wabaId }, () => readAll(api, wabaId ?? '', first, second), by)
   }
+
+const noChannel = 'There is no channel yet: add one.'
+const noDefault = 'No channel is the default: give the phone_number_id of one as channel, or make one the default.'
 
 /** A template as a message names it; without a channel for the default one. */
 export interface NamedTemplate {
@@ -113,14 +122,10 @@ const claim = async (tx: Tx, text: string, values: unknown[]): Promise<string[]>
 /** The whole catalogue as one page. When the new token is refused, the old one is used. */
 const readAll = async (
   api: MessagingApi,
-  tokens: Tokens,
-  tenant: string,
-  phoneNumberId: string,
   wabaId: string,
+  first: string,
+  second: string | undefined,
 ): Promise<CataloguePage> => {
-  const { next, current } = await tokens.find(tenant, phoneNumberId)
-  const [first, second] = next ? [next, current] : [current, undefined]
-  if (!first) return { kind: 'failed', reason: 'the channel has no access token' }
   let response = await api.templates({ accessToken: first }, wabaId)
   if (second && response.kind === 'refused' && classify(response).class === 'pause_channel')
     response = await api.templates({ accessToken: second }, wabaId)

@@ -1,3 +1,4 @@
+import { mayCall, type Staff } from '@courier/shared/http/staff.ts'
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import type { Tariff, TenantTariffs } from './price.ts'
@@ -59,3 +60,7 @@ export const findCosts = async (tx: Tx, tenant: string, ids: readonly string[]):
     group by p.message_id, own.currency`.execute(tx)
   return new Map(rows.map(({ message_id, ...cost }) => [message_id, cost]))
 }
+
+/** The same for a member of staff who may read costs; none for others. */
+export const findCostsFor = async (tx: Tx, staff: Staff, ids: readonly string[]): Promise<Map<string, Cost>> =>
+  mayCall(staff, 'getCosts') ? findCosts(tx, staff.tenant, ids) : new Map()

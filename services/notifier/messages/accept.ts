@@ -116,7 +116,7 @@ export const readContext = async (
   }
   return {
     now,
-    hours: send_between && time_zone ? { between: send_between, timeZone: time_zone } : undefined,
+    hours: send_between ? { between: send_between, timeZone: time_zone ?? 'UTC' } : undefined,
     nextAllowed: rememberAllowed(),
     recipientOf,
     channels,

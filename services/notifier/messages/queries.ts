@@ -62,7 +62,7 @@ export const listMessages = async (
           .executeTakeFirst()
       )?.message_id
     : undefined
-  let query = all.select(columns).limit(limit)
+  let query = all.select(columns).limit(limit + 1)
   if (last !== undefined) query = query.where('message_id', '>=', last)
   if (first) query = query.where('created_at', '>=', first)
   if (end) query = query.where('created_at', '<', end)
@@ -73,9 +73,10 @@ export const listMessages = async (
   if (wanted.waybill_number)
     query = query.where('waybill_number', '=', findSpelling(tenant, spellWaybill(wanted.waybill_number)))
   if (wanted.template !== undefined) query = query.where(sql`template ->> 'name'`, '=', wanted.template)
-  const rows =
-    wanted.to === undefined || wanted.status !== undefined ? await query.execute() : await ofAll(tx, query, limit)
-  return { rows, next: (rows.length === limit ? rows.at(-1)?.message_id : last) ?? null }
+  const found =
+    wanted.to === undefined || wanted.status !== undefined ? await query.execute() : await ofAll(tx, query, limit + 1)
+  const rows = found.slice(0, limit)
+  return { rows, next: (found.length > limit ? rows.at(-1)?.message_id : last) ?? null }
 }
 
 /** The first of the spellings that a message has. */

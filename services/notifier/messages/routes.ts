@@ -2,6 +2,7 @@ import { createBulkheads, refuseBusy } from '@courier/shared/http/bulkheads.ts'
 import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
 import { ErrorList } from '@courier/shared/http/field-errors.ts'
 import { IdempotentHeaders, idempotencyKeyOf, keyRefused, markReplayed } from '@courier/shared/http/idempotency.ts'
+import type { Staff } from '@courier/shared/http/staff.ts'
 import { strictExceptBody } from '@courier/shared/http/validator.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -10,7 +11,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { normalisePhone } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
-import { findCosts } from '../costs/queries.ts'
+import { findCostsFor } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { type Content, maxMessageBytes } from '../messaging-api/message-template.ts'
 import { findOrders } from '../orders-client/find-orders.ts'
@@ -168,9 +169,10 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
       },
     },
     async request => {
-      const { tenant } = request.staff
+      const { staff } = request
+      const { tenant } = staff
       const wanted = MessagesQuery.read(request.query)
-      const list = () => inTenant(pool, tenant, (tx: Tx) => readPage(tx, tenant, wanted, request.query))
+      const list = () => inTenant(pool, tenant, (tx: Tx) => readPage(tx, staff, wanted, request.query))
       return hasNoIndex(wanted) ? inTurn({ tenant }, list).catch(refuseBusy(busy)) : list()
     },
   )
@@ -181,7 +183,7 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
   app.get(
     '/api/messages/:id',
     { schema: { ...byId, operationId: 'getMessage', summary: 'One message with its timeline' } },
-    ({ staff: { tenant }, params: { id } }) => inTenant(pool, tenant, (tx: Tx) => view(tx, tenant, id)),
+    ({ staff, params: { id } }) => inTenant(pool, staff.tenant, (tx: Tx) => view(tx, staff, id)),
   )
 
   app.post(
@@ -194,7 +196,7 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
         const status = await cancelMessage(tx, tenant, id, actor)
         if (status && status !== 'cancelled')
           throw invalid({ status: [`The message is ${status}: only a queued or held one can be cancelled.`] })
-        return view(tx, tenant, id)
+        return view(tx, request.staff, id)
       })
     },
   )
@@ -212,7 +214,7 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
           throw invalid({
             status: [notResent[status] ?? `The message is ${status}: only a failed or unknown one can be sent again.`],
           })
-        return view(tx, tenant, id)
+        return view(tx, request.staff, id)
       })
       onQueued()
       return resent
@@ -222,17 +224,18 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
 
 const readPage = async (
   tx: Tx,
-  tenant: string,
+  staff: Staff,
   wanted: MessageFilter,
   query: Static<typeof MessagesQuery.schema>,
 ): Promise<Static<typeof Page>> => {
+  const { tenant } = staff
   const { limit = '50', cursor } = query
   const to = wanted.to && normalisePhone(wanted.to, await findCountry(tx, tenant))
   if (wanted.to && !to)
     throw invalid({ [MessagesQuery.fieldOf(query, 'to')]: ['The to field must be a phone number.'] })
   const { rows, next } = await listMessages(tx, tenant, { ...wanted, to }, cursor, Number(limit))
   const ids = rows.map(row => row.message_id)
-  const [timelines, costs] = await Promise.all([findTimelines(tx, tenant, ids), findCosts(tx, tenant, ids)])
+  const [timelines, costs] = await Promise.all([findTimelines(tx, tenant, ids), findCostsFor(tx, staff, ids)])
   return {
     data: rows.map(row => messageView(row, timelines.get(row.message_id), costs.get(row.message_id))),
     next_cursor: next,
@@ -240,10 +243,11 @@ const readPage = async (
 }
 
 /** Also in the transaction of a change, so that nothing can fail after its commit. */
-const view = async (tx: Tx, tenant: string, id: string): Promise<Static<typeof One>> => {
+const view = async (tx: Tx, staff: Staff, id: string): Promise<Static<typeof One>> => {
+  const { tenant } = staff
   const row = await findMessage(tx, tenant, id)
   if (!row) throw httpError('not_found', 'There is no such message.')
-  const [timelines, costs] = await Promise.all([findTimelines(tx, tenant, [id]), findCosts(tx, tenant, [id])])
+  const [timelines, costs] = await Promise.all([findTimelines(tx, tenant, [id]), findCostsFor(tx, staff, [id])])
   return { data: messageView(row, timelines.get(id), costs.get(id)) }
 }
 

@@ -21,7 +21,9 @@ export const Cost = Type.Union(
     }),
     Type.Null(),
   ],
-  { description: 'Null until the platform reports pricing, with the delivery.' },
+  {
+    description: 'Null until the platform reports pricing, with the delivery, and for a role that may not read costs.',
+  },
 )
 
 /** A message as staff sees it. */
@@ -98,8 +100,21 @@ export const messageView = (
   created_at: row.created_at.toISOString(),
   send_at: row.send_at?.toISOString() ?? null,
   cost: cost ?? null,
-  timeline: timeline.map(({ status, happened_at, detail }) => ({ status, at: happened_at.toISOString(), detail })),
+  timeline: inOrder(timeline).map(({ status, happened_at, detail }) => ({
+    status,
+    at: happened_at.toISOString(),
+    detail,
+  })),
 })
+
+/** Statuses of one message, as they were stored. Webhooks give times in whole seconds: none shows a time before the one that it followed. */
+export const inOrder = <Update extends { readonly happened_at: Date }>(updates: readonly Update[]): Update[] => {
+  let reached = new Date(0)
+  return updates.map(update => {
+    if (update.happened_at > reached) reached = update.happened_at
+    return { ...update, happened_at: reached }
+  })
+}
 
 /** The payload says the same. */
 const withoutAction = ({ action: _, ...component }: Component): Component => component

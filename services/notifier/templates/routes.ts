@@ -215,7 +215,7 @@ const synced = (result: SyncResult): Static<typeof Counts> => {
       return { message: 'Templates Synced Successfully', data }
     }
     case 'unknown_channel':
-      throw invalid({ channel: ['The selected channel is invalid.'] })
+      throw invalid({ channel: [result.reason] })
     case 'no_account':
       throw invalid({ channel: ['The channel has no waba_id: set it, it names the account that owns the templates.'] })
     case 'refused':

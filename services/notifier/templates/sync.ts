@@ -23,8 +23,8 @@ export type Synced =
   /** The channel's account is not known. */
   | { kind: 'no_account' }
 
-/** The result of syncing a channel that the caller named. */
-export type SyncResult = Synced | { kind: 'unknown_channel' }
+/** The result of syncing a channel that the caller named; without one of the default. */
+export type SyncResult = Synced | { kind: 'unknown_channel'; reason: string }
 
 export const pageSize = 200
 const maxPages = 100

@@ -34,10 +34,14 @@ t.test('a registration is requested once and counted; the eleventh is refused; a
   const wrong = await call('POST', `${channel}/register`, { pin: '654321', certificate })
   t.equal(wrong.status, 422)
   t.match(JSON.stringify(wrong.body.errors), /133005/)
+  const details = `The pin ${pin} of demo-access-token is wrong: 3 tries are left.`
+  control.script({ call: 'register', times: 1, trouble: { kind: 'error', code: 133005, details } })
+  const told = await call('POST', `${channel}/register`, { pin, certificate })
+  t.match(JSON.stringify(told.body.errors), /The API says: The pin … of … is wrong: 3 tries are left\./)
   const before = control.summary().calls.register ?? 0
   t.equal((await call('POST', `${channel}/register`, { pin, certificate })).status, 200)
   t.equal((await call('POST', `${channel}/register`, { pin: '12', certificate })).status, 422)
-  for (let poll = 3; poll <= 10; poll++) await call('POST', `${channel}/register`, { pin, certificate })
+  for (let poll = 4; poll <= 10; poll++) await call('POST', `${channel}/register`, { pin, certificate })
   const eleventh = await call('POST', `${channel}/register`, { pin, certificate })
   t.equal(eleventh.status, 422)
   const [listed] = (await call('GET', '/api/channels')).body.data

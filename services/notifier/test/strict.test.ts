@@ -104,3 +104,22 @@ t.test('a token alone makes a channel that sends; response and check say that it
   t.notOk('warnings' in whole.body)
   t.notMatch((await check()).warnings.join(), /no webhooks/)
 })
+
+t.test('a sync of templates without a channel to sync says what is missing', async t => {
+  const { call, rows } = await build(t)
+  const errors = async (body = {}) => {
+    const response = await call('POST', '/api/templates/sync', body)
+    t.equal(response.status, 422)
+    return response.body.errors.channel[0]
+  }
+  t.match(await errors(), /has no waba_id/)
+  t.match(await errors({ channel: '1' }), /The selected channel is invalid/)
+  await rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, waba_id, verify_token_hash, rate)
+    values ('demo', '301', 'Third', 'paid', false, '1', '', 80)`)
+  await rows('update channels set is_default = false')
+  t.match(await errors(), /No channel is the default/)
+  t.match(await errors({ channel: '301' }), /no access token/)
+  await rows('delete from secrets')
+  await rows('delete from channels')
+  t.match(await errors(), /There is no channel yet/)
+})

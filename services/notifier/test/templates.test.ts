@@ -203,7 +203,7 @@ t.test('staff starts a sync and reads its result', async t => {
     { kind: 'refused', code: 200, details: 'no access' },
     { kind: 'failed', reason: 'no answer' },
     { kind: 'no_account' },
-    { kind: 'unknown_channel' },
+    { kind: 'unknown_channel', reason: 'The selected channel is invalid.' },
   ] as const
   const syncChannel = async (...words: unknown[]) => {
     asked.push(words)

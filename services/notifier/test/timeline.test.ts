@@ -114,6 +114,11 @@ t.test('whole seconds of a webhook put no status before the one that it followed
     ],
     events: [],
   })
+  t.strictSame(
+    merged.slice(0, 3).map(({ at }) => at),
+    ['2026-03-01T10:00:00.900Z', '2026-03-01T10:00:00.900Z', '2026-03-01T10:00:00.600Z'],
+    'the times say the same',
+  )
   t.same(
     merged.map(entry =>
       'status' in entry ? entry.status : 'fields' in entry ? entry.fields : 'status_key' in entry && entry.status_key,

@@ -2,6 +2,7 @@ import type { ActionOutcome } from '@courier/shared/contract/customer-actions.ts
 import type { Cost } from '../costs/queries.ts'
 import type { EventError, MessageStatus } from '../database/tables.ts'
 import type { InboundRow } from '../inbox/queries.ts'
+import { inOrder } from '../messages/view.ts'
 import type { OrderEdit, TrackingEvent } from '../orders-client/orders-client.ts'
 
 /** A status that a message reached. */
@@ -56,7 +57,7 @@ export const mergeTimelines = ({ tracking, edits = [], messages, events, actions
     ...events.flatMap(ofEvent),
     ...actions.toReversed().map(ofAction),
     ...inbound.toReversed().map(ofInbound),
-    ...inOrder(messages),
+    ...[...Map.groupBy(messages, update => update.message_id).values()].flatMap(inOrder).map(ofMessage),
   ]
     .sort((a, b) => a.place - b.place)
     .toReversed()
@@ -99,14 +100,7 @@ const ofInbound = ({ id, number, recipient, type, text, media_id, at }: InboundR
   },
 })
 
-/** Webhooks give times in whole seconds: a status is never placed before an earlier one of its message. */
-const inOrder = (updates: readonly StatusUpdate[]) => {
-  const reached = new Map<string, number>()
-  return updates.map(({ message_id, template, status, happened_at, detail, cost = null }) => {
-    const place = Math.max(happened_at.getTime(), reached.get(message_id) ?? 0)
-    reached.set(message_id, place)
-    const at = happened_at.toISOString()
-    const entry = { kind: 'message' as const, at, message_id, template, status, detail, cost }
-    return { place, entry }
-  })
-}
+const ofMessage = ({ happened_at, cost, ...update }: StatusUpdate) => ({
+  place: happened_at.getTime(),
+  entry: { kind: 'message' as const, at: happened_at.toISOString(), ...update, cost: cost ?? null },
+})

@@ -1,5 +1,6 @@
 import { actionOutcomes } from '@courier/shared/contract/customer-actions.ts'
 import { errorResponses, httpError } from '@courier/shared/http/errors.ts'
+import type { Staff } from '@courier/shared/http/staff.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
@@ -7,7 +8,7 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 import { normalisePhone } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
-import { findCosts } from '../costs/queries.ts'
+import { findCostsFor } from '../costs/queries.ts'
 import { findActions } from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { messageStatuses } from '../database/tables.ts'
@@ -165,21 +166,22 @@ export const timeline: FastifyPluginAsyncTypebox<TimelineOptions> = async (app, 
         response: { 200: Timeline, ...errorResponses(400, 401, 404, 422, 429, 503) },
       },
     },
-    request => readTimeline(options, request.staff.tenant, request.params.waybill),
+    request => readTimeline(options, request.staff, request.params.waybill),
   )
 }
 
 const readTimeline = async (
   { pool, orders }: TimelineOptions,
-  tenant: string,
+  staff: Staff,
   waybill: string,
 ): Promise<Static<typeof Timeline>> => {
+  const { tenant } = staff
   const found = await orders.find(tenant, waybill)
   if (found.kind === 'unknown') throw httpError('not_found', 'The requested waybill does not exist in the system.')
   if (found.kind === 'unavailable') throw httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
   const { waybill_number, status_key, status_name, timeline: tracking, edits } = found.order
   const own = await inTenant(pool, tenant, async (tx: Tx) => ({
-    messages: await findStatusUpdates(tx, tenant, waybill_number),
+    messages: await findStatusUpdates(tx, staff, waybill_number),
     events: await findFailedEvents(tx, tenant, waybill_number),
     actions: await findActions(tx, tenant, waybill_number, maxActions),
     inbound: await findInboundAbout(tx, tenant, {
@@ -210,16 +212,16 @@ const phonesIn = async (tx: Tx, tenant: string, order: KnownOrder): Promise<stri
 }
 
 /** The statuses of the newest 200 messages about a waybill, in the order in which they were stored. */
-const findStatusUpdates = async (tx: Tx, tenant: string, waybill: string): Promise<StatusUpdate[]> => {
+const findStatusUpdates = async (tx: Tx, staff: Staff, waybill: string): Promise<StatusUpdate[]> => {
   const { rows } = await sql<StatusUpdate>`
     with about as (
       select tenant_id, message_id, template ->> 'name' as template from messages
-      where tenant_id = ${tenant} and waybill_number = ${waybill}
+      where tenant_id = ${staff.tenant} and waybill_number = ${waybill}
       order by message_id desc limit ${maxMessages}
     )
     select message_id, template, e.status, e.happened_at, e.detail
     from about join message_events e using (tenant_id, message_id)
     order by e.event_id`.execute(tx)
-  const costs = await findCosts(tx, tenant, [...new Set(rows.map(row => row.message_id))])
+  const costs = await findCostsFor(tx, staff, [...new Set(rows.map(row => row.message_id))])
   return rows.map(row => ({ ...row, cost: costs.get(row.message_id) }))
 }

@@ -127,11 +127,11 @@ export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = asyn
     async request => {
       const [id, { state, cursor: before, limit: most = 50 }] = [idIn(request), request.query]
       const limit = Number(most)
-      const filter = { state: state as 'pending' | undefined, before, limit }
+      const filter = { state: state as 'pending' | undefined, before, limit: limit + 1 }
       const { tenant } = request.merchant
       const rows = found(await inTenant(pool, tenant, (tx: Tx) => listDeliveries(tx, request.merchant, id, filter)))
-      const data = rows.map(({ position: _, ...delivery }) => delivery)
-      return { data, next_cursor: rows.length < limit ? null : (rows.at(-1)?.position ?? null) }
+      const data = rows.slice(0, limit).map(({ position: _, ...delivery }) => delivery)
+      return { data, next_cursor: rows.length > limit ? (rows[limit - 1]?.position ?? null) : null }
     },
   )
 }
