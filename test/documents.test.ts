@@ -6,7 +6,8 @@ import { generatedFiles, readDocuments } from '../dev/openapi.ts'
 import { root } from '../dev/settings.ts'
 import { build } from '../services/orders/test/build.ts'
 import { batch } from '../services/orders/test/tenant.ts'
-import { type Media, type OpenApi, type Operation, operationsOf } from '../shared/http/openapi.ts'
+import { type Media, type OpenApi, type Operation, operationsOf, type Schema } from '../shared/http/openapi.ts'
+import { createSimulator } from '../simulator/app.ts'
 
 const documents = Object.entries(await readDocuments())
 
@@ -103,6 +104,44 @@ const examplesOf = ({ example, examples = {} }: Media): unknown[] => [
   ...(example === undefined ? [] : [example]),
   ...Object.values(examples).map(({ value }) => value),
 ]
+
+const simulator = await createSimulator()
+const served = await simulator.app.inject('/openapi.json')
+await simulator.app.close()
+
+t.test("the simulator's document is served, and its references lead somewhere", async t => {
+  t.equal(served.statusCode, 200, served.body)
+  t.ok(served.headers['x-request-id'])
+  const { components } = served.json() as OpenApi
+  walk(served.json(), ({ $ref }) => {
+    if (typeof $ref !== 'string') return
+    const [, , kind = '', name = ''] = $ref.split('/')
+    t.ok(name in (components[kind as 'schemas'] ?? {}), $ref)
+  })
+})
+
+for (const [name, document] of [...documents, ['simulator', served.json() as OpenApi] as const])
+  t.test(`${name}: every time has the format date-time`, async t => {
+    const isTime = (value: unknown) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT[\d:.]+Z$/.test(value)
+    const named = new Set(['at'])
+    walk(document, (fields, path) => {
+      for (const [field, value] of Object.entries(fields))
+        if (/example/.test(path) && isTime(value) && !['from', 'to'].includes(field)) named.add(field)
+    })
+    const seen = new Set<string>()
+    walk(document, (fields, path) => {
+      if (!path.endsWith('/properties')) return
+      for (const [field, schema] of Object.entries(fields as Record<string, Schema>)) {
+        const texts = [schema, ...(schema.anyOf ?? [])].filter(({ type, enum: values }) => type === 'string' && !values)
+        if (!named.has(field) && !field.endsWith('_at')) continue
+        for (const { format } of texts) t.equal(format, 'date-time', `${path}/${field}`)
+        seen.add(field)
+      }
+    })
+    t.ok(seen.has('at'))
+    const period = Object.values(document.components.schemas?.ReplayPeriod?.properties ?? {})
+    for (const { format } of period) t.equal(format, 'date-time')
+  })
 
 t.test('a batch that is created and one that is tried have responses of their own', async t => {
   const { paths } = (documents[0] as [string, OpenApi])[1]

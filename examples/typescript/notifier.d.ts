@@ -609,6 +609,7 @@ export interface components {
                 open: boolean;
                 /** @description The newest 20, newest first. */
                 opt_outs: {
+                    /** Format: date-time */
                     at: string;
                     /** @description customer, platform or staff, and the way or the name. */
                     by: string;
@@ -766,6 +767,7 @@ export interface components {
         };
         KnownEvents: {
             data: {
+                /** Format: date-time */
                 happened_at: string;
                 status_key: string;
                 waybill_number: string;
@@ -859,7 +861,10 @@ export interface components {
             held: number;
             /** @description The minutes of today in which messages were sent, in their order. */
             minutes: {
-                /** @description The start of the minute: ISO 8601, UTC. */
+                /**
+                 * Format: date-time
+                 * @description The start of the minute: ISO 8601, UTC.
+                 */
                 at: string;
                 /** @description Messages that the messaging API accepted. */
                 sent: number;
@@ -878,7 +883,7 @@ export interface components {
             attempts: number;
             /** @description Phone number id. */
             channel: string;
-            /** @description Null until the platform reports pricing, with the delivery. */
+            /** @description Null until the platform reports pricing, with the delivery, and for a role that may not read costs. */
             cost: {
                 amount: string | null;
                 /** @description As billed by the platform. */
@@ -886,7 +891,10 @@ export interface components {
                 currency: string | null;
                 is_free: boolean;
             } | null;
-            /** @description ISO 8601, UTC */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC
+             */
             created_at: string;
             error: {
                 code: number | null;
@@ -949,7 +957,10 @@ export interface components {
             } | null;
             text: string | null;
             timeline: {
-                /** @description ISO 8601, UTC */
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC
+                 */
                 at: string;
                 detail: string | null;
                 /** @enum {string} */
@@ -973,6 +984,7 @@ export interface components {
             scope?: "all" | "marketing";
         };
         OrderEvent: {
+            /** Format: date-time */
             happened_at: string;
             id: string;
             order: components["schemas"]["OrderSnapshot"];
@@ -1002,6 +1014,7 @@ export interface components {
             origin_city: string;
             status_key: string;
             status_name: string;
+            time_zone?: string;
             tracking_code?: string;
             tracking_url?: string;
             waybill_number: string;
@@ -1102,6 +1115,7 @@ export interface components {
             category: string | null;
             /** @description The latest one that the platform made or announced: `at` may lie ahead. */
             category_change: {
+                /** Format: date-time */
                 at: string;
                 from: string | null;
                 to: string;
@@ -1110,6 +1124,7 @@ export interface components {
             components: unknown[];
             /** @description Set while the messaging API refuses the template: nothing is sent with it. */
             held: {
+                /** Format: date-time */
                 at: string;
                 code: number | null;
             } | null;
@@ -1119,6 +1134,7 @@ export interface components {
             parameter_format: string;
             /** @description Only an APPROVED template may be sent. */
             status: string;
+            /** Format: date-time */
             synced_at: string;
             /** @description The account. */
             waba_id: string;
@@ -1146,7 +1162,10 @@ export interface components {
                 };
                 /** @description Newest first. */
                 timeline: ({
-                    /** @description ISO 8601, UTC */
+                    /**
+                     * Format: date-time
+                     * @description ISO 8601, UTC
+                     */
                     at: string;
                     /** @description Who did it: merchant, staff or customer. */
                     by?: string;
@@ -1157,7 +1176,10 @@ export interface components {
                     status_key: string;
                     status_name: string;
                 } | {
-                    /** @description ISO 8601, UTC */
+                    /**
+                     * Format: date-time
+                     * @description ISO 8601, UTC
+                     */
                     at: string;
                     /** @description Who did it: merchant, staff or customer. */
                     by?: string;
@@ -1170,9 +1192,12 @@ export interface components {
                     reason: string | null;
                     staff_name: string | null;
                 } | {
-                    /** @description ISO 8601, UTC */
+                    /**
+                     * Format: date-time
+                     * @description ISO 8601, UTC
+                     */
                     at: string;
-                    /** @description Null until the platform reports pricing, with the delivery. */
+                    /** @description Null until the platform reports pricing, with the delivery, and for a role that may not read costs. */
                     cost: {
                         amount: string | null;
                         /** @description As billed by the platform. */
@@ -1188,7 +1213,10 @@ export interface components {
                     status: "queued" | "held" | "sending" | "unknown" | "accepted" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired";
                     template: string | null;
                 } | {
-                    /** @description ISO 8601, UTC */
+                    /**
+                     * Format: date-time
+                     * @description ISO 8601, UTC
+                     */
                     at: string;
                     detail: string;
                     event_id: string;
@@ -1198,7 +1226,10 @@ export interface components {
                     template: string | null;
                     type: string;
                 } | {
-                    /** @description ISO 8601, UTC */
+                    /**
+                     * Format: date-time
+                     * @description ISO 8601, UTC
+                     */
                     at: string;
                     /** @description Phone number id. */
                     channel: string;
@@ -1215,7 +1246,10 @@ export interface components {
                     action: string;
                     /** @enum {string} */
                     actor: "customer";
-                    /** @description ISO 8601, UTC */
+                    /**
+                     * Format: date-time
+                     * @description ISO 8601, UTC
+                     */
                     at: string;
                     detail: string | null;
                     /** @enum {string} */
@@ -3522,7 +3556,8 @@ export interface operations {
                  *             "note": null,
                  *             "is_final": false,
                  *             "tracking_code": "q3x0cJ2mYb8",
-                 *             "tracking_url": "https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8"
+                 *             "tracking_url": "https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8",
+                 *             "time_zone": "Asia/Colombo"
                  *           }
                  *         }
                  *       ]

@@ -1151,7 +1151,10 @@ export interface components {
             by: "merchant" | "staff" | "customer";
             /** @description For order.edited: the names of the changed fields. */
             fields: string[] | null;
-            /** @description ISO 8601, UTC, with six decimals. */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with six decimals.
+             */
             happened_at: string;
             /** @description Identifies the change permanently: use it to recognize duplicates. */
             id: string;
@@ -1256,6 +1259,7 @@ export interface components {
             action: string;
             /** @description Of `change_address`: the new address. Without it, whether the address may be changed. */
             address?: string;
+            /** Format: date-time */
             happened_at: string;
             id: string;
             /** @description Who pressed: E.164 digits without the plus. Refused once the order has another phone number. */
@@ -1282,7 +1286,10 @@ export interface components {
             note: string | null;
             /** @description Its name, such as call_me. */
             request: string;
-            /** @description ISO 8601, UTC, with six decimals. */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with six decimals.
+             */
             requested_at: string;
             /** @enum {string} */
             status: "open" | "accepted" | "declined";
@@ -1376,7 +1383,10 @@ export interface components {
             recent_orders: number;
         };
         LoggedIn: {
-            /** @description When the token expires. */
+            /**
+             * Format: date-time
+             * @description When the token expires.
+             */
             expires_at: string;
             /** @enum {string} */
             message: "success";
@@ -1385,7 +1395,10 @@ export interface components {
             user: components["schemas"]["User"];
         };
         LoggedInStaff: {
-            /** @description When the token expires. */
+            /**
+             * Format: date-time
+             * @description When the token expires.
+             */
             expires_at: string;
             /** @enum {string} */
             message: "success";
@@ -1403,10 +1416,16 @@ export interface components {
             data: {
                 /** @description Whole units of the currency. */
                 cod: number;
-                /** @description ISO 8601, UTC. */
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC.
+                 */
                 created_at: string;
                 currency: string;
-                /** @description ISO 8601, UTC, with six decimals. */
+                /**
+                 * Format: date-time
+                 * @description ISO 8601, UTC, with six decimals.
+                 */
                 date_time: string;
                 delivery_charge: number;
                 order_no: string | null;
@@ -1445,7 +1464,10 @@ export interface components {
         Order: {
             /** @description Whole units of the currency. */
             cod: number;
-            /** @description ISO 8601, UTC. */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC.
+             */
             created_at: string;
             currency: string;
             customer_address: string;
@@ -1557,6 +1579,7 @@ export interface components {
             origin_city: string;
             status_key: string;
             status_name: string;
+            time_zone?: string;
             /** @description Newest first. */
             timeline: {
                 /** Format: date-time */
@@ -1610,7 +1633,10 @@ export interface components {
              * @enum {string}
              */
             by: "merchant" | "staff" | "customer";
-            /** @description ISO 8601, UTC, with six decimals. */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with six decimals.
+             */
             date_time: string;
             /** @description The names of what was changed. */
             fields: string[];
@@ -1620,6 +1646,7 @@ export interface components {
             };
         };
         OrderEvent: {
+            /** Format: date-time */
             happened_at: string;
             id: string;
             order: components["schemas"]["OrderSnapshot"];
@@ -1691,13 +1718,17 @@ export interface components {
             origin_city: string;
             status_key: string;
             status_name: string;
+            time_zone?: string;
             tracking_code?: string;
             tracking_url?: string;
             waybill_number: string;
             weight: number;
         };
         OrderStatus: {
-            /** @description ISO 8601, UTC, with six decimals. */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with six decimals.
+             */
             date_time: string;
             date_time_ago: string;
             order_no: string | null;
@@ -1741,7 +1772,10 @@ export interface components {
              * @enum {string}
              */
             by: "merchant" | "staff" | "customer";
-            /** @description ISO 8601, UTC, with six decimals. */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with six decimals.
+             */
             date_time: string;
             date_time_ago: string;
             status: components["schemas"]["StatusLabel"];
@@ -1793,6 +1827,7 @@ export interface components {
                     contact: string | null;
                     name: string;
                 };
+                /** Format: date-time */
                 created_at: string;
                 currency: string;
                 /** @description The first letters. */
@@ -1870,7 +1905,10 @@ export interface components {
                 name: string;
                 state: string;
             };
-            /** @description ISO 8601, UTC. */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC.
+             */
             last_at: string;
             /** @description Those that want it most, at most 5. */
             merchants: {
@@ -1892,9 +1930,15 @@ export interface components {
             data: components["schemas"]["RateGap"][];
         };
         ReplayPeriod: {
-            /** @description Events from this time on. */
+            /**
+             * Format: date-time
+             * @description Events from this time on.
+             */
             from: string;
-            /** @description Events up to this time. Default: now. */
+            /**
+             * Format: date-time
+             * @description Events up to this time. Default: now.
+             */
             to?: string;
         };
         RequestDecision: {
@@ -1952,7 +1996,10 @@ export interface components {
         StaffOrder: {
             /** @description Whole units of the currency. */
             cod: number;
-            /** @description ISO 8601, UTC. */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC.
+             */
             created_at: string;
             currency: string;
             customer_address: string;
@@ -2027,7 +2074,10 @@ export interface components {
              * @enum {string}
              */
             by: "merchant" | "staff" | "customer";
-            /** @description ISO 8601, UTC, with six decimals. */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with six decimals.
+             */
             date_time: string;
             /** @description The names of what was changed. */
             fields: string[];
@@ -2050,7 +2100,10 @@ export interface components {
                 role: "viewer" | "dispatcher" | "messenger" | "admin";
                 token_id: string;
             } | null)[];
-            /** @description The time of orders, that of its Postgres, by which `expires_at` counts. */
+            /**
+             * Format: date-time
+             * @description The time of orders, that of its Postgres, by which `expires_at` counts.
+             */
             now: string;
         };
         StaffTokens: {
@@ -2066,7 +2119,10 @@ export interface components {
              * @enum {string}
              */
             by: "merchant" | "staff" | "customer";
-            /** @description ISO 8601, UTC, with six decimals. */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with six decimals.
+             */
             date_time: string;
             date_time_ago: string;
             note: string | null;
@@ -2114,7 +2170,10 @@ export interface components {
             /** @description The keys that staff may move an order from to here, or the merchant by confirming or cancelling. */
             before_statuses: string[];
             color: string;
-            /** @description ISO 8601, UTC, with six decimals. */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with six decimals.
+             */
             created_at: string;
             description: string;
             icon: null;
@@ -2179,7 +2238,10 @@ export interface components {
         TrackedOrder: {
             /** @description Whole units of the currency. */
             cod: number;
-            /** @description ISO 8601, UTC. */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC.
+             */
             created_at: string;
             currency: string;
             customer_address: string;
@@ -2214,7 +2276,10 @@ export interface components {
             weight: number;
         };
         TrackingEvent: {
-            /** @description ISO 8601, UTC, with six decimals. */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with six decimals.
+             */
             date_time: string;
             date_time_ago: string;
             status: components["schemas"]["StatusLabel"];
@@ -2239,6 +2304,7 @@ export interface components {
             waybill_number?: string;
         };
         Webhook: {
+            /** Format: date-time */
             created_at: string;
             /** @description ISO 8601, UTC. */
             disabled_at: string | null;
@@ -2292,12 +2358,16 @@ export interface components {
         };
         WebhookMessage: {
             data: components["schemas"]["Change"];
-            /** @description ISO 8601, UTC, with six decimals. */
+            /**
+             * Format: date-time
+             * @description ISO 8601, UTC, with six decimals.
+             */
             timestamp: string;
             /** @enum {string} */
             type: "order.created" | "order.status_changed" | "order.edited";
         };
         WebhookWithSecret: {
+            /** Format: date-time */
             created_at: string;
             /** @description ISO 8601, UTC. */
             disabled_at: string | null;
@@ -7051,7 +7121,8 @@ export interface operations {
                      *             "note": null,
                      *             "is_final": false,
                      *             "tracking_code": "q3x0cJ2mYb8",
-                     *             "tracking_url": "https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8"
+                     *             "tracking_url": "https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8",
+                     *             "time_zone": "Asia/Colombo"
                      *           }
                      *         }
                      *       ]
@@ -7250,6 +7321,7 @@ export interface operations {
                      *         "is_final": false,
                      *         "tracking_code": "q3x0cJ2mYb8",
                      *         "tracking_url": "https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8",
+                     *         "time_zone": "Asia/Colombo",
                      *         "customer_secondary_phone": null,
                      *         "created_at": "2026-02-19T19:06:23.000Z",
                      *         "timeline": [
@@ -7686,7 +7758,8 @@ export interface operations {
                  *             "note": null,
                  *             "is_final": false,
                  *             "tracking_code": "q3x0cJ2mYb8",
-                 *             "tracking_url": "https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8"
+                 *             "tracking_url": "https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8",
+                 *             "time_zone": "Asia/Colombo"
                  *           }
                  *         }
                  *       ]

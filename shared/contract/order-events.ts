@@ -33,6 +33,8 @@ export const OrderSnapshot = Type.Object(
     tracking_code: Type.Optional(Type.String()),
     /** The page of the parcel. Absent where orders has no PUBLIC_URL, and from orders of version 0.1.0. */
     tracking_url: Type.Optional(Type.String()),
+    /** Of the company. Orders of version 0.1.0 does not say it. */
+    time_zone: Type.Optional(Type.String({ maxLength: 64 })),
   },
   { title: 'OrderSnapshot' },
 )
@@ -59,15 +61,19 @@ export const exampleSnapshot: OrderSnapshot = {
   is_final: false,
   tracking_code: 'q3x0cJ2mYb8',
   tracking_url: 'https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8',
+  time_zone: 'Asia/Colombo',
 }
 
 /** Whether the order is in no final status, as far as orders says so. */
 export const isUnderWay = ({ is_final }: OrderSnapshot): boolean => is_final === false
 
-type OrderField = Exclude<keyof OrderSnapshot, 'is_final'>
+const notInTemplates = ['is_final', 'time_zone'] as const
+type OrderField = Exclude<keyof OrderSnapshot, (typeof notInTemplates)[number]>
 
 /** The names of the fields, in the order of the schema. */
-export const orderFields = Object.keys(OrderSnapshot.properties).filter(name => name !== 'is_final') as OrderField[]
+export const orderFields = Object.keys(OrderSnapshot.properties).filter(
+  name => !notInTemplates.some(other => other === name),
+) as OrderField[]
 
 export const orderEventTypes = ['order.created', 'order.status_changed'] as const
 export type OrderEventType = (typeof orderEventTypes)[number]
@@ -86,6 +92,7 @@ export const UtcTime = Type.String({
   maxLength: 30,
   pattern: utcTime,
   must: 'be a time such as 2027-01-31T09:00:00.000Z',
+  documented: { type: 'string', format: 'date-time' },
 })
 
 /** Delivered at least once, each time with the same `id`. The order's status and note are those of the event. */

@@ -207,6 +207,14 @@ class Components {
   }
 }
 
+/** The names of properties that hold a time, wherever they stand. */
+const isTime = /(^|_)(at|time)$|^(timestamp|now|until|in_doubt_before)$/
+
+const asTime = (schema: Schema): Schema =>
+  schema.anyOf
+    ? { ...schema, anyOf: schema.anyOf.map(asTime) }
+    : { ...schema, ...(schema.type === 'string' && { format: 'date-time' }) }
+
 const refTo = (name: string): string => `#/components/schemas/${name}`
 
 /** The schema with other schemas inside, and with simpler words for a union of literals and for a record. */
@@ -214,7 +222,9 @@ const mapInner = (schema: Schema, change: (inner: Schema) => Schema): Schema => 
   const result = { ...schema }
   const { properties, patternProperties, items, additionalProperties, anyOf } = schema
   const each = (schemas: object) =>
-    Object.fromEntries(Object.entries(schemas).map(([name, one]) => [name, change(one)]))
+    Object.fromEntries(
+      Object.entries(schemas).map(([name, one]) => [name, change(isTime.test(name) ? asTime(one) : one)]),
+    )
   if (isSchema(properties)) result.properties = each(properties)
   if (isSchema(items)) result.items = change(items)
   if (isSchema(additionalProperties)) result.additionalProperties = change(additionalProperties)

@@ -8,7 +8,7 @@ import { checkMessage, chooseChannel, type SendingContext } from '../messages/ch
 import { expiryHours, insertMessages, type NewMessage, newMessageIds } from '../messages/insert.ts'
 import type { MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import { findRules, findTenant, insertEvents, storeEventErrors } from './queries.ts'
+import { findRules, findTenant, insertEvents, learnTimeZone, storeEventErrors } from './queries.ts'
 import { remakeMessages } from './remake.ts'
 import { fires, messageOf, type Rule, type TenantHours } from './rules.ts'
 import { type Superseding, supersede } from './supersede.ts'
@@ -46,7 +46,7 @@ export const processIn = async (
   const edits = accepted.filter(({ type }) => type === editedEvent)
   const fresh = accepted.filter(({ type }) => type !== editedEvent)
   const timely = fresh.filter(event => isTimely(event, known.now) || isInDoubt(event))
-  const hours = { between: known.send_between, timeZone: known.time_zone }
+  const hours = { between: known.send_between, timeZone: await learnTimeZone(tx, tenant, known.time_zone, events) }
   const pressedOn = numbers ?? (await numbersOf(tx, tenant, timely))
   const wanted = applyRules(await findRules(tx, tenant), timely, hours, pressedOn)
   const failed = await queue(tx, tenant, wanted, isInDoubt)

@@ -1,6 +1,7 @@
 import { type OrderEvent, orderEventTypes } from '@courier/shared/contract/order-events.ts'
 import { sql } from 'kysely'
 import type { EventError, Tx } from '../database/tables.ts'
+import { isTimeZone } from '../messages/hours.ts'
 import type { Rule } from './rules.ts'
 
 /** undefined: the notifier does not know the tenant. */
@@ -10,6 +11,22 @@ export const findTenant = (tx: Tx, tenant: string) =>
     .select(['in_doubt_before', 'send_between', 'time_zone', sql<Date>`now()`.as('now')])
     .where('tenant_id', '=', tenant)
     .executeTakeFirst()
+
+/** The time zone of the tenant, which orders states with each event. One that this Node or Postgres does not know changes nothing. */
+export const learnTimeZone = async (
+  tx: Tx,
+  tenant: string,
+  known: string | null,
+  events: readonly OrderEvent[],
+): Promise<string> => {
+  const stated = events.at(-1)?.order.time_zone
+  if (stated === undefined || stated === known || !isTimeZone(stated)) return known ?? 'UTC'
+  const { rows } = await sql`
+    update tenants set time_zone = ${stated}
+    where tenant_id = ${tenant} and exists (select from pg_timezone_names where lower(name) = lower(${stated}))
+    returning 1`.execute(tx)
+  return rows.length > 0 ? stated : (known ?? 'UTC')
+}
 
 /** The tenant's rules in their order. */
 export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {

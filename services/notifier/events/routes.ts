@@ -108,12 +108,12 @@ const readKnownEvents = async (pool: pg.Pool, tenant: string, since: Date, after
   const known = isTenantId.test(tenant)
     ? await inTenant(pool, tenant, async (tx: Tx) => ({
         tenant: await findTenant(tx, tenant),
-        events: await findKnownEvents(tx, tenant, since, after, knownEventsPerPage),
+        events: await findKnownEvents(tx, tenant, since, after, knownEventsPerPage + 1),
       }))
     : undefined
   if (!known?.tenant) throw httpError('not_found', `There is no tenant ${tenant}.`)
-  const { events } = known
-  const last = events.length === knownEventsPerPage ? events.at(-1)?.event_id : undefined
+  const events = known.events.slice(0, knownEventsPerPage)
+  const last = known.events.length > events.length ? events.at(-1)?.event_id : undefined
   return {
     data: events.map(({ event_id: _, happened_at, ...event }) => ({
       ...event,

@@ -45,7 +45,7 @@ export const fires = (rule: Rule, { type, order }: OrderEvent): boolean =>
 /** A tenant's settings for the rules that name no hours. */
 export interface TenantHours {
   readonly between: Hours['between'] | null
-  readonly timeZone: string | null
+  readonly timeZone: string
 }
 
 /** The template of the rule's messages, before the order's values stand in it. */
@@ -83,6 +83,6 @@ export const messageOf = (
     waybill_number: order.waybill_number,
     hold_until_open: rule.holdsUntilOpen,
     isUnderWay: isUnderWay(order),
-    hours: ownBetween && timeZone ? { between: ownBetween, timeZone } : undefined,
+    hours: ownBetween ? { between: ownBetween, timeZone } : undefined,
   }
 }

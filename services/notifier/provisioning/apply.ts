@@ -7,7 +7,6 @@ import type pg from 'pg'
 import { storeChannels } from '../channels/store.ts'
 import { findTariffs } from '../costs/queries.ts'
 import type { Tables, Tx } from '../database/tables.ts'
-import { findRules } from '../events/queries.ts'
 import { applyBudget, applyTariffs } from './apply-costs.ts'
 import { applyRules } from './apply-rules.ts'
 import type { TenantConfig } from './check-file.ts'
@@ -41,8 +40,6 @@ export const applyFile = async (
       found.push(...(await applyTariffs(tx, tenant.id, file.tariffs)), ...budget)
       const hasPrices = tenant.budget || (await findTariffs(tx, tenant.id)).tariffs.length > 0
       if (hasPrices && !tenant.currency) return { kind: 'refused', errors: { 'tenant.currency': [needsCurrency] } }
-      const hasHours = tenant.send_between || (await findRules(tx, tenant.id)).some(rule => rule.sendBetween)
-      if (hasHours && !tenant.time_zone) return { kind: 'refused', errors: { 'tenant.time_zone': [needsTimeZone] } }
       const changes = once([...found, ...rules.changes])
       if (changes.length > 0) await audit(tx, tenant.id, by, 'tenant.applied', tenant.id)
       return { kind: 'applied', changes, warnings: rules.warnings ?? [] }
@@ -60,7 +57,6 @@ const hasTimeZone = async (tx: Tx, name: string): Promise<boolean> => {
 const unknownToPostgres = (name: string) =>
   `Postgres does not know the time zone ${name}: its time zone data are older.`
 const needsCurrency = 'The currency field is required: the tenant has tariffs or a budget.'
-const needsTimeZone = 'The time zone field is required: the tenant or a rule has send_between.'
 
 /** Lists a channel once that both lost its default and changed otherwise. */
 const once = (changes: Change[]): Change[] => [
@@ -68,6 +64,7 @@ const once = (changes: Change[]): Change[] => [
 ]
 
 const applySettings = async (tx: Tx, tenant: TenantConfig['tenant']): Promise<Change[]> => {
+  const current = await tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant.id).executeTakeFirst()
   const wanted = {
     country: tenant.country,
     stop_words: tenant.stop_words ?? ['STOP'],
@@ -75,10 +72,9 @@ const applySettings = async (tx: Tx, tenant: TenantConfig['tenant']): Promise<Ch
     resends_unknown: tenant.resend_unknown ?? false,
     opt_out_exempt: tenant.opt_out?.exempt ?? null,
     send_between: (tenant.send_between as [string, string] | undefined) ?? null,
-    time_zone: tenant.time_zone ?? null,
+    time_zone: tenant.time_zone ?? current?.time_zone ?? null,
     currency: tenant.currency ?? null,
   }
-  const current = await tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant.id).executeTakeFirst()
   const isSame = current && JSON.stringify(pick(current)) === JSON.stringify(pick(wanted))
   if (isSame) return []
   await tx

@@ -191,6 +191,17 @@ t.test('where nobody can be written to, or from, the reason stands with the even
   ])
 })
 
+t.test('the time zone of the company is the one that orders states, for hours too', async t => {
+  const { deliver, rows, pool } = await prepare(t)
+  const zone = async () => (await rows('select time_zone from tenants'))[0].time_zone
+  await inTenant(pool, 'demo', (tx: Tx) => tx.client.query(`update tenants set send_between = '{00:00,00:01}'`))
+  await deliver([orderEvent('a', { time_zone: 'Pacific/Kiritimati' })])
+  t.equal(await zone(), 'Pacific/Kiritimati')
+  t.match(await rows('select hours from messages'), [{ hours: { timeZone: 'Pacific/Kiritimati' } }])
+  await deliver([orderEvent('b', { time_zone: 'Asia/Unheard_Of' }), orderEvent('c')])
+  t.equal(await zone(), 'Pacific/Kiritimati', 'a zone that is unknown here, or none, changes nothing')
+})
+
 t.test('events of an unknown tenant are refused with a code of their own', async t => {
   const { deliver, rows } = await prepare(t)
   for (const tenant of ['rival', '*', "demo'; --"])

@@ -65,7 +65,7 @@ t.test('in addresses the values of an order are encoded', async t => {
   ]
   const message = messageOf({ ...rule('key_1'), body: [], components }, orderFacts({ order_no: 'A/1 ?&' }), {
     between: null,
-    timeZone: null,
+    timeZone: 'UTC',
   })
   t.match(message.template, {
     components: [

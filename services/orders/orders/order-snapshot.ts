@@ -42,7 +42,8 @@ const statement = `
   select o.waybill_number, o.order_no, o.customer_name, o.customer_phone,
     b.name as business_name, m.name as merchant_name,
     origin.name as origin_city, destination.name as destination_city, s.name as destination_state,
-    o.cod, o.delivery_charge, tenant.currency, ${trackingCode('o.waybill_number')} as tracking_code, o.weight, o.description,
+    o.cod, o.delivery_charge, tenant.currency, tenant.time_zone, ${trackingCode('o.waybill_number')} as tracking_code,
+    o.weight, o.description,
     o.status_key, o.customer_secondary_phone, o.created_at
   from orders o
   join tenants tenant on tenant.tenant_id = o.tenant_id

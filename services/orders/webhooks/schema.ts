@@ -78,7 +78,10 @@ export const examplePing: Static<typeof Ping> = { code: 204, ms: 87, error: null
 
 const time = '^(19|2\\d)\\d\\d-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,6})?)?(Z|[+-]\\d\\d:\\d\\d)$'
 const Time = (description: string) =>
-  Type.String({ maxLength: 32, pattern: time, description, must: 'be a time such as 2026-02-19T08:00:00Z' })
+  Type.String({
+    ...{ maxLength: 32, pattern: time, description, must: 'be a time such as 2026-02-19T08:00:00Z' },
+    documented: { type: 'string', format: 'date-time' },
+  })
 export const ReplayPeriod = Type.Object(
   { from: Time('Events from this time on.'), to: Type.Optional(Time('Events up to this time. Default: now.')) },
   { title: 'ReplayPeriod', examples: [{ from: '2026-02-19T08:00:00Z', to: '2026-02-19T12:00:00Z' }] },
