@@ -170,6 +170,19 @@ t.test('the notifier knows the person: its audit names it, with the token', asyn
   )
 })
 
+t.test('somebody with two roles may do what either may, in both services', async t => {
+  await addStaff(
+    pool,
+    { tenant: 'demo', email: 'two@courier.example', name: 'two', role: 'viewer,messenger' },
+    password,
+  )
+  const token = await logIn('two')
+  t.equal((await send('notifier', 'POST', '/api/messages', token, {})).status, 422, 'a messenger sends')
+  const refused = await send('orders', 'POST', '/api/staff/order/status', token, {})
+  const message = 'Your roles, viewer and messenger, may not do this. Allowed: dispatcher, admin.'
+  t.strictSame([refused.status, JSON.parse(refused.body)], [403, { message, code: 'role_forbidden' }])
+})
+
 t.test('within five seconds both services go by another role, a deactivation and a logout', async t => {
   const [changed, gone, left] = await Promise.all(['A', 'B', 'C'].map(name => signIn('viewer', name)))
   for (const token of [changed, gone, left]) t.strictSame(await statuses(token as string), [200, 200])

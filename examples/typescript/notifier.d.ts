@@ -1299,7 +1299,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The role of the caller may not call the operation: the message names the caller's and those that may. */
+        /** @description No role of the caller may call the operation: the message names the caller's and those that may. */
         Error403: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];

@@ -711,7 +711,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The member of staff of the token, and what its role may do */
+        /** The member of staff of the token, and what their roles may do */
         get: operations["getCurrentStaff"];
         put?: never;
         post?: never;
@@ -1244,8 +1244,12 @@ export interface components {
             name: string;
             /** @description The operations that the token may call, by operationId: of orders and the notifier, or of orders alone without an account. */
             operations: string[];
-            /** @enum {string} */
+            /**
+             * @description The first of the roles.
+             * @enum {string}
+             */
             role: "viewer" | "dispatcher" | "messenger" | "admin";
+            roles: ("viewer" | "dispatcher" | "messenger" | "admin")[];
             tenant: {
                 country: string;
                 currency: string;
@@ -1405,8 +1409,12 @@ export interface components {
             staff: {
                 email: string;
                 name: string;
-                /** @enum {string} */
+                /**
+                 * @description The first of the roles.
+                 * @enum {string}
+                 */
                 role: "viewer" | "dispatcher" | "messenger" | "admin";
+                roles: ("viewer" | "dispatcher" | "messenger" | "admin")[];
             };
             /** @description The bearer token of further requests, at orders and at the notifier. */
             token: string;
@@ -2098,6 +2106,7 @@ export interface components {
                 name: string;
                 /** @enum {string} */
                 role: "viewer" | "dispatcher" | "messenger" | "admin";
+                roles?: ("viewer" | "dispatcher" | "messenger" | "admin")[];
                 token_id: string;
             } | null)[];
             /**
@@ -2434,7 +2443,7 @@ export interface components {
                 "application/json": components["schemas"]["Error"];
             };
         };
-        /** @description The role of the caller may not call the operation: the message names the caller's and those that may. */
+        /** @description No role of the caller may call the operation: the message names the caller's and those that may. */
         Error403: {
             headers: {
                 RateLimit: components["headers"]["RateLimit"];
@@ -5722,7 +5731,10 @@ export interface operations {
                      *       "staff": {
                      *         "name": "Nimali Silva",
                      *         "email": "dispatcher@courier.example",
-                     *         "role": "dispatcher"
+                     *         "role": "dispatcher",
+                     *         "roles": [
+                     *           "dispatcher"
+                     *         ]
                      *       }
                      *     }
                      */
@@ -5818,6 +5830,9 @@ export interface operations {
                      *         "name": "Nimali Silva",
                      *         "email": "dispatcher@courier.example",
                      *         "role": "dispatcher",
+                     *         "roles": [
+                     *           "dispatcher"
+                     *         ],
                      *         "tenant": {
                      *           "id": "demo",
                      *           "name": "Demo Couriers",
@@ -7478,6 +7493,10 @@ export interface operations {
                      *           "token_id": "tok_0123456789ab",
                      *           "name": "Nimali Silva",
                      *           "role": "dispatcher",
+                     *           "roles": [
+                     *             "dispatcher",
+                     *             "messenger"
+                     *           ],
                      *           "expires_at": "2026-02-20T07:06:23.000Z"
                      *         },
                      *         null

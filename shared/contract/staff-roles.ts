@@ -65,6 +65,6 @@ export const staffOperations: readonly string[] = Object.keys(roles)
 export const rolesFor = (operationId: string): readonly StaffRole[] | undefined =>
   Object.hasOwn(roles, operationId) ? roles[operationId] : undefined
 
-/** The operations of these, or of both services, that a role may call. */
-export const operationsFor = (role: StaffRole, operations = staffOperations): string[] =>
-  operations.filter(operationId => roles[operationId]?.includes(role))
+/** The operations of these, or of both services, that somebody with the role, or one of the roles, may call. */
+export const operationsFor = (held: StaffRole | readonly StaffRole[], operations = staffOperations): string[] =>
+  operations.filter(operationId => roles[operationId]?.some(role => held.includes(role)))

@@ -28,10 +28,14 @@ export const StaffTokens = Type.Object(
 )
 export type StaffTokens = Static<typeof StaffTokens>
 
+const Role = Type.Union(staffRoles.map(role => Type.Literal(role)))
+
 const StaffToken = Type.Object({
   token_id: Type.String(),
   name: Type.String({ description: 'Of the member of staff.' }),
-  role: Type.Union(staffRoles.map(role => Type.Literal(role))),
+  role: Role,
+  /** All of them. Orders of the last release has `role` alone. */
+  roles: Type.Optional(Type.Array(Role)),
   expires_at: Type.Union([UtcTime, Type.Null()]),
 })
 
@@ -51,6 +55,7 @@ export const StaffTokenHolders = Type.Object(
             token_id: 'tok_0123456789ab',
             name: 'Nimali Silva',
             role: 'dispatcher',
+            roles: ['dispatcher', 'messenger'],
             expires_at: '2026-02-20T07:06:23.000Z',
           },
           null,

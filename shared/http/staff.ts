@@ -11,7 +11,7 @@ import { refuseUnknownFields } from './validator.ts'
 export interface Staff {
   readonly tenant: string
   readonly name: string
-  readonly role: StaffRole
+  readonly roles: readonly StaffRole[]
   readonly tokenId: string
   /** For the audit entries of this request. */
   readonly actor: Actor
@@ -28,7 +28,7 @@ declare module 'fastify' {
 interface Caller {
   readonly tokenId: string
   readonly staffName: string | null
-  readonly role: StaffRole
+  readonly roles: readonly StaffRole[]
 }
 
 /** An onRequest hook: admits only requests with a staff token, before the body is read. */
@@ -37,9 +37,9 @@ const requireStaff =
   async (request: FastifyRequest): Promise<void> => {
     const { tenant, caller } = await findTokenHolder(request, findCaller)
     if (!caller?.staffName) throw unauthenticated()
-    const { staffName: name, role, tokenId } = caller
+    const { staffName: name, roles, tokenId } = caller
     const actor: Actor = { kind: 'staff', name, tokenId, requestId: request.id }
-    request.staff = { tenant, name, role, tokenId, actor }
+    request.staff = { tenant, name, roles, tokenId, actor }
     bindCaller(request, { tenant, token_id: tokenId })
   }
 
@@ -47,23 +47,24 @@ const requireStaff =
 const staffIn = ({ staff: { tenant, name } }: FastifyRequest): string => `${tenant} ${name}`
 
 /** The sentence of a refusal. */
-const refusalOf = (role: string, allowed: readonly string[]): string =>
-  `Your role, ${role}, may not do this. Allowed: ${allowed.join(', ')}.`
+const refusalOf = (roles: readonly string[], allowed: readonly string[]): string =>
+  `Your role${roles.length > 1 ? 's' : ''}, ${roles.join(' and ')}, may not do this. Allowed: ${allowed.join(', ')}.`
 
 const forbidden = {
   ...ErrorBody,
-  description: "The role of the caller may not call the operation: the message names the caller's and those that may.",
-  examples: [{ message: refusalOf('viewer', ['dispatcher', 'admin']), code: 'role_forbidden' }],
+  description: "No role of the caller may call the operation: the message names the caller's and those that may.",
+  examples: [{ message: refusalOf(['viewer'], ['dispatcher', 'admin']), code: 'role_forbidden' }],
 }
 
-/** Whether the role of a member of staff may call an operation. */
-export const mayCall = ({ role }: Staff, operationId: string): boolean => !!rolesFor(operationId)?.includes(role)
+/** Whether one of the roles of a member of staff may call an operation. */
+export const mayCall = ({ roles }: Staff, operationId: string): boolean =>
+  !!rolesFor(operationId)?.some(role => roles.includes(role))
 
-/** An onRequest hook: admits only the roles that shared/contract/staff-roles.ts lists for the operation. */
+/** An onRequest hook: admits only who has one of the roles that shared/contract/staff-roles.ts lists for the operation. */
 const requireRole = async ({ staff, routeOptions }: FastifyRequest): Promise<void> => {
   const { operationId = '' } = routeOptions.schema ?? {}
   if (!mayCall(staff, operationId))
-    throw httpError('role_forbidden', refusalOf(staff.role, rolesFor(operationId) ?? []))
+    throw httpError('role_forbidden', refusalOf(staff.roles, rolesFor(operationId) ?? []))
 }
 
 /**

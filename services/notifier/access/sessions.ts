@@ -11,7 +11,7 @@ import type { OrdersClient, StaffTokenHolder, WantedToken } from '../orders-clie
 export interface StaffToken {
   readonly tokenId: string
   readonly staffName: string
-  readonly role: StaffRole
+  readonly roles: readonly StaffRole[]
 }
 
 export interface SessionLimits {
@@ -69,9 +69,9 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
       sessions.delete(keyOf(token))
       return undefined
     }
-    const { token_id: tokenId, name: staffName, role, expires_at } = holder
+    const { token_id: tokenId, name: staffName, role, roles = [role], expires_at } = holder
     const endsAt = expires_at ? start + Date.parse(expires_at) - ordersNow : Number.POSITIVE_INFINITY
-    const staff = { tokenId, staffName, role }
+    const staff = { tokenId, staffName, roles }
     sessions.set(keyOf(token), { staff, confirmedAt: start, endsAt })
     return staff
   }

@@ -30,7 +30,7 @@ const findStaff = async (tx: Tx, tenant: string, hashes: readonly Buffer[]) => {
   return new Map(
     rows.map(({ token_id: tokenId, staff_name: staffName, milliseconds_left: millisecondsLeft, hash }) => [
       hash.toString('base64'),
-      { tokenId, staffName, role: 'admin' as const, millisecondsLeft },
+      { tokenId, staffName, roles: ['admin'] as const, millisecondsLeft },
     ]),
   )
 }

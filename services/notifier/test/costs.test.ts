@@ -38,7 +38,7 @@ const { app, pool, rows, addMessages, call, get } = await createFixture(t, {
 await app.register(async staff => {
   staff.addHook('onRequest', async request => {
     const actor = { kind: 'staff' as const, name: 'Ruwan' }
-    request.staff = { tenant: String(request.headers['x-tenant']), name: '', role: 'admin', tokenId: '', actor }
+    request.staff = { tenant: String(request.headers['x-tenant']), name: '', roles: ['admin'], tokenId: '', actor }
   })
   await staff.register(costs, { pool })
 })

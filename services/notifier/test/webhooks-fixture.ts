@@ -55,7 +55,7 @@ export const createFixture = async (
     acceptJson(staff)
     staff.addHook('onRequest', async request => {
       const actor = { kind: 'staff' as const, name: 'Ruwan' }
-      request.staff = { tenant: String(request.headers['x-tenant']), name: '', role: 'admin', tokenId: '', actor }
+      request.staff = { tenant: String(request.headers['x-tenant']), name: '', roles: ['admin'], tokenId: '', actor }
     })
     await staff.register(conversations, { pool })
     await staff.register(templates, {

@@ -1,3 +1,4 @@
+import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
 import { type Selectable, sql } from 'kysely'
 import type { Tables, Tx } from '../database/tables.ts'
 
@@ -33,7 +34,7 @@ export const keepMerchant = (tx: Tx, tenant: string, merchantId: string) =>
     .forShare()
     .executeTakeFirst()
 
-export const staffColumns = ['staff_id', 'name', 'email', 'role', 'password_hash', 'is_active'] as const
+export const staffColumns = ['staff_id', 'name', 'email', 'role', 'roles', 'password_hash', 'is_active'] as const
 export type StaffRow = Selectable<Pick<Tables['staff'], (typeof staffColumns)[number]>>
 
 export const findStaffByEmail = (tx: Tx, tenant: string, email: string) =>
@@ -54,16 +55,20 @@ export const keepStaff = (tx: Tx, tenant: string, staffId: string) =>
     .forShare()
     .executeTakeFirst()
 
+/** The roles of a person. The last release changes `role` alone, which then is the only one. */
+export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): readonly StaffRole[] =>
+  roles?.[0] === role ? roles : [role]
+
 /** The roles of those who are active, by id. */
 export const findRoles = async (tx: Tx, tenant: string, staffIds: readonly string[]) => {
   const rows = await tx
     .selectFrom('staff')
-    .select(['staff_id', 'role'])
+    .select(['staff_id', 'role', 'roles'])
     .where('tenant_id', '=', tenant)
     .where('staff_id', 'in', staffIds)
     .where('is_active', '=', sql.lit(true))
     .execute()
-  return new Map(rows.map(({ staff_id, role }) => [staff_id, role]))
+  return new Map(rows.map(row => [row.staff_id, readRoles(row)]))
 }
 
 /** The tenant of a token, and the e-mail address of the account behind it; null without one. */

@@ -16,7 +16,7 @@ import {
 type WithJson<Request> = Request & { json: boolean }
 
 const readPassword = () => readSecret('STAFF_PASSWORD', 'password of the member of staff')
-const roleOption = ['--role <role>', staffRoles.join(', ')] as const
+const roleOption = ['--role <roles>', `one or more, with commas between: ${staffRoles.join(', ')}`] as const
 
 /** Adds the commands `staff …` (docs/staff.md). */
 export const addStaffCommands = (program: Command, withPool: WithPool): void => {
@@ -48,10 +48,10 @@ export const addStaffCommands = (program: Command, withPool: WithPool): void => 
       else printTable(rows, 'There is no staff. Add somebody: orders staff add --help')
     })
 
-  command('role', 'change a role; within 5 seconds both services go by it')
+  command('role', 'change the roles; within 5 seconds both services go by it')
     .requiredOption(...roleOption)
     .action(async ({ json, ...request }: WithJson<StaffRequest & { role: string }>) =>
-      show(await withPool(pool => changeRole(pool, request)), json, 'has another role'),
+      show(await withPool(pool => changeRole(pool, request)), json, 'has these roles'),
     )
 
   command('password', 'change a password, from STAFF_PASSWORD or the terminal; sessions end within 5 seconds').action(

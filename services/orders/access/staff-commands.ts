@@ -8,7 +8,7 @@ import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { hashPassword } from './passwords.ts'
-import { type StaffRow, staffColumns } from './queries.ts'
+import { readRoles, type StaffRow, staffColumns } from './queries.ts'
 import { revokeLoginsOf } from './tokens.ts'
 
 export interface StaffRequest {
@@ -23,9 +23,15 @@ export interface NewStaff extends StaffRequest {
 
 const maxNameLength = 100
 
-const roleOf = (text: string): StaffRole => {
+/** One role, or several with commas between. The last release reads `role`. */
+const readRoleColumns = (text: string): { role: StaffRole; roles: StaffRole[] } => {
+  const roles = [...new Set(text.split(',').map(name => findRole(name.trim())))]
+  return { role: roles[0] as StaffRole, roles }
+}
+
+const findRole = (text: string): StaffRole => {
   const role = staffRoles.find(each => each === text)
-  if (!role) throw new UsageError(`--role must be one of ${staffRoles.join(', ')}, not ${text}`)
+  if (!role) throw new UsageError(`--role must be one or more of ${staffRoles.join(', ')}, not ${text || 'nothing'}`)
   return role
 }
 
@@ -55,7 +61,7 @@ const nameOf = (text: string): string => {
  */
 export const addStaff = async (pool: pg.Pool, request: NewStaff, password: string, by = operator()) => {
   const { tenant } = request
-  const [email, name, role] = [emailOf(request.email), nameOf(request.name), roleOf(request.role)]
+  const [email, name, held] = [emailOf(request.email), nameOf(request.name), readRoleColumns(request.role)]
   refusePassword(password)
   await commands.requireTenant(pool, tenant)
   const password_hash = await hashPassword(password)
@@ -63,13 +69,14 @@ export const addStaff = async (pool: pg.Pool, request: NewStaff, password: strin
     await refuseTakenName(tx, tenant, email, name)
     const added = await tx
       .insertInto('staff')
-      .values({ tenant_id: tenant, email, name, role, password_hash })
+      .values({ tenant_id: tenant, email, name, ...held, password_hash })
       .onConflict(conflict =>
         conflict
           .columns(['tenant_id', 'email'])
           .doUpdateSet({
             name: sql`excluded.name`,
             role: sql`excluded.role`,
+            roles: sql`excluded.roles`,
             password_hash: sql`excluded.password_hash`,
             is_active: sql.lit(true),
           })
@@ -78,7 +85,7 @@ export const addStaff = async (pool: pg.Pool, request: NewStaff, password: strin
       .returning(staffColumns)
       .executeTakeFirst()
     if (!added) throw new UsageError(`there is a member of staff ${email} already`)
-    await audit(tx, tenant, by, 'staff.added', [name, role])
+    await audit(tx, tenant, by, 'staff.added', [name, ...held.roles])
     return toView(tenant, added)
   })
 }
@@ -96,9 +103,9 @@ const refuseTakenName = async (tx: Tx, tenant: string, email: string, name: stri
 
 /** Within 5 seconds both services go by it. Throws UsageError for an unknown tenant or member of staff. */
 export const changeRole = (pool: pg.Pool, request: StaffRequest & { role: string }, by = operator()) => {
-  const role = roleOf(request.role)
-  return change(pool, request, { role }, async (tx, { name }) =>
-    audit(tx, request.tenant, by, 'staff.role_changed', [name, role]),
+  const held = readRoleColumns(request.role)
+  return change(pool, request, held, async (tx, { name }) =>
+    audit(tx, request.tenant, by, 'staff.role_changed', [name, ...held.roles]),
   )
 }
 
@@ -128,7 +135,7 @@ const endSessions =
       )
   }
 
-type Fields = { role: StaffRole } | { password_hash: string } | { is_active: false }
+type Fields = ReturnType<typeof readRoleColumns> | { password_hash: string } | { is_active: false }
 
 const change = async (
   pool: pg.Pool,
@@ -163,6 +170,6 @@ export const listStaff = (pool: pg.Pool, tenant?: string) =>
     return rows.map(row => ({ ...toView(id, row), created_at: row.created_at }))
   })
 
-const toView = (tenant_id: string, { email, name, role, is_active }: StaffRow) => ({
-  ...{ tenant_id, email, name, role, is_active },
+const toView = (tenant_id: string, { email, name, is_active, ...row }: StaffRow) => ({
+  ...{ tenant_id, email, name, role: readRoles(row).join(','), is_active },
 })

@@ -1,4 +1,9 @@
-import { operationsFor, ordersOperations, staffOperations } from '@courier/shared/contract/staff-roles.ts'
+import {
+  operationsFor,
+  ordersOperations,
+  type StaffRole,
+  staffOperations,
+} from '@courier/shared/contract/staff-roles.ts'
 import { bearerToken, tenantOf, unauthenticated } from '@courier/shared/http/authenticate.ts'
 import { errorResponses } from '@courier/shared/http/errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
@@ -15,7 +20,7 @@ import { staff } from './accounts.ts'
 import type { LoginDependencies } from './login.ts'
 import { LoginHeaders, logInAt } from './login-request.ts'
 import type { TokenReader } from './merchant.ts'
-import { findStaffOf } from './queries.ts'
+import { findStaffOf, readRoles } from './queries.ts'
 import { CurrentStaff, exampleStaff, LoggedInStaff, StaffLogin } from './staff-schema.ts'
 
 const tags = ['staff']
@@ -46,7 +51,7 @@ export const staffLogin: FastifyPluginAsyncTypebox<{ dependencies: LoginDependen
       const { tenant, account, success } = await logInAt(staff, dependencies, request)
       request.log.info({ tenant, staff_id: account.staff_id }, 'staff.logged_in')
       const { name, email, role } = account
-      return { ...success, staff: { name, email, role } }
+      return { ...success, staff: { name, email, role, roles: [...readRoles(account)] } }
     },
   )
 }
@@ -63,7 +68,7 @@ export const staffSession: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller
       schema: {
         tags,
         operationId: 'getCurrentStaff',
-        summary: 'The member of staff of the token, and what its role may do',
+        summary: 'The member of staff of the token, and what their roles may do',
         security,
         response: {
           200: Type.Object({ data: CurrentStaff }, { examples: [{ data: exampleStaff }] }),
@@ -96,13 +101,13 @@ export const staffSession: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller
   )
 }
 
-const readStaff = async (pool: pg.Pool, { tenant, name, role, tokenId }: Staff): Promise<CurrentStaff> => {
+const readStaff = async (pool: pg.Pool, { tenant, name, roles, tokenId }: Staff): Promise<CurrentStaff> => {
   const found = await inTenant(pool, tenant, (tx: Tx) => findStaffOf(tx, tenant, tokenId))
   if (!found) throw unauthenticated()
   const { email, ...of } = found
   // Without an account it is a token that the operator made: the notifier does not know it.
-  const operations = operationsFor(role, email === null ? ordersOperations : staffOperations)
-  return { name, email, role, tenant: of, operations }
+  const operations = operationsFor(roles, email === null ? ordersOperations : staffOperations)
+  return { name, email, role: roles[0] as StaffRole, roles: [...roles], tenant: of, operations }
 }
 
 const endSession = (pool: pg.Pool, { tenant, tokenId, actor }: Staff) =>

@@ -2,7 +2,11 @@ import { operationsFor, staffOperations, staffRoles } from '@courier/shared/cont
 import { type Static, Type } from '@sinclair/typebox'
 import { loginFields } from './login-request.ts'
 
-const role = Type.Union(staffRoles.map(each => Type.Literal(each)))
+const Role = Type.Union(staffRoles.map(each => Type.Literal(each)))
+const held = {
+  role: { ...Role, description: 'The first of the roles.' },
+  roles: Type.Array(Role, { maxItems: staffRoles.length }),
+}
 
 export const StaffLogin = Type.Object(loginFields, {
   title: 'StaffLogin',
@@ -14,7 +18,7 @@ export const LoggedInStaff = Type.Object(
     message: Type.Literal('success'),
     token: Type.String({ description: 'The bearer token of further requests, at orders and at the notifier.' }),
     expires_at: Type.String({ description: 'When the token expires.' }),
-    staff: Type.Object({ name: Type.String(), email: Type.String(), role }),
+    staff: Type.Object({ name: Type.String(), email: Type.String(), ...held }),
   },
   {
     title: 'LoggedInStaff',
@@ -23,7 +27,7 @@ export const LoggedInStaff = Type.Object(
         message: 'success',
         token: 'courier_…',
         expires_at: '2026-02-20T07:06:23.000Z',
-        staff: { name: 'Nimali Silva', email: 'dispatcher@courier.example', role: 'dispatcher' },
+        staff: { name: 'Nimali Silva', email: 'dispatcher@courier.example', role: 'dispatcher', roles: ['dispatcher'] },
       },
     ],
   },
@@ -33,7 +37,7 @@ export const CurrentStaff = Type.Object(
   {
     name: Type.String(),
     email: Type.Union([Type.String(), Type.Null()], { description: 'null for a token that the operator made.' }),
-    role,
+    ...held,
     tenant: Type.Object({
       id: Type.String(),
       name: Type.String(),
@@ -55,6 +59,7 @@ export const exampleStaff: CurrentStaff = {
   name: 'Nimali Silva',
   email: 'dispatcher@courier.example',
   role: 'dispatcher',
+  roles: ['dispatcher'],
   tenant: { id: 'demo', name: 'Demo Couriers', currency: 'LKR', country: 'LK', time_zone: 'Asia/Colombo' },
   operations: operationsFor('dispatcher'),
 }

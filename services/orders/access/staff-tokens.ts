@@ -1,3 +1,4 @@
+import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
 import { StaffTokenHolders, StaffTokens } from '@courier/shared/contract/staff-tokens.ts'
 import { errorResponses } from '@courier/shared/http/errors.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
@@ -60,7 +61,8 @@ const toHolder = (caller: Caller | undefined): StaffTokenHolders['data'][number]
     ? {
         token_id: caller.tokenId,
         name: caller.staffName,
-        role: caller.role,
+        role: caller.roles[0] as StaffRole,
+        roles: [...caller.roles],
         expires_at: caller.expiresAt?.toISOString() ?? null,
       }
     : null

@@ -43,7 +43,7 @@ export interface Caller {
   /** Of staff who logged in; null for a token made by the operator. */
   readonly staffId: string | null
   /** Of staff; that of a token made by the operator is `admin`. */
-  readonly role: StaffRole
+  readonly roles: readonly StaffRole[]
   readonly expiresAt: Date | null
   readonly millisecondsLeft: number | null
 }
@@ -62,12 +62,12 @@ type TokenRow = LiveToken & { merchant_id: string | null; staff_id: string | nul
 export const findCallers = async (tx: Tx, tenant: string, hashes: readonly Buffer[]): Promise<Map<string, Caller>> => {
   const rows = await findLiveTokens<TokenRow>(tx, tenant, hashes, isOfActive)
   const ids = rows.flatMap(({ staff_id }) => (staff_id === null ? [] : [staff_id]))
-  const roles = ids.length > 0 ? await findRoles(tx, tenant, ids) : new Map<string, StaffRole>()
+  const roles = ids.length > 0 ? await findRoles(tx, tenant, ids) : new Map<string, readonly StaffRole[]>()
   return new Map(
     rows.flatMap(({ token_id: tokenId, merchant_id: merchantId, staff_name: staffName, staff_id: staffId, ...row }) => {
-      const role = staffId === null ? 'admin' : roles.get(staffId)
+      const held = staffId === null ? (['admin'] as const) : roles.get(staffId)
       const { expires_at: expiresAt, milliseconds_left: millisecondsLeft } = row
-      const caller = role && { tokenId, merchantId, staffName, staffId, role, expiresAt, millisecondsLeft }
+      const caller = held && { tokenId, merchantId, staffName, staffId, roles: held, expiresAt, millisecondsLeft }
       return caller ? [[row.hash.toString('base64'), caller] as const] : []
     }),
   )

@@ -95,6 +95,7 @@ export interface Tables {
     email: string
     name: string
     role: StaffRole
+    roles: StaffRole[] | null
     password_hash: string
     is_active: Generated<boolean>
     created_at: Generated<Date>

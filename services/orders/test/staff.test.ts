@@ -33,13 +33,13 @@ t.test('a correct password gets a working token for twelve hours, with name and 
   t.equal(status, 200)
   const { token, expires_at, ...rest } = body
   const { email, name, role } = nimali
-  t.strictSame(rest, { message: 'success', staff: { name, email, role } })
+  t.strictSame(rest, { message: 'success', staff: { name, email, role, roles: [role] } })
   const hours = (Date.parse(expires_at) - Date.now()) / 3_600_000
   t.ok(hours > 11.9 && hours <= 12, `${hours} hours`)
   const tenant = { id: 'demo', name: 'Demo Couriers', currency: 'LKR', country: 'LK', time_zone: 'Asia/Colombo' }
   t.strictSame(await send('GET', '/me', token), {
     status: 200,
-    body: { data: { name, email, role, tenant, operations: operationsFor('dispatcher') } },
+    body: { data: { name, email, role, roles: [role], tenant, operations: operationsFor('dispatcher') } },
   })
   t.same(await rows('select staff_name, from_login, merchant_id from tokens where staff_id is not null'), [
     { staff_name: name, from_login: true, merchant_id: null },
@@ -57,6 +57,31 @@ t.test('a correct password gets a working token for twelve hours, with name and 
       { ...by, action: 'staff.logged_out' },
     ])
   })
+})
+
+t.test('a person with several roles may do what any of them may, and the last release reads the first', async t => {
+  const { tenant_id: tenant, email } = await add('Ruwani', 'dispatcher, messenger')
+  const { body } = await login({ email, password })
+  const roles = ['dispatcher', 'messenger'] as const
+  t.match(body.staff, { role: 'dispatcher', roles })
+  const { data } = (await send('GET', '/me', body.token)).body
+  t.match(data, { role: 'dispatcher', roles })
+  t.strictSame(data.operations, operationsFor(roles))
+  t.ok(data.operations.includes('moveOrders') && data.operations.includes('sendMessage'))
+  t.match(
+    (await listStaff(pool)).find(each => each.email === email),
+    { role: 'dispatcher,messenger' },
+  )
+  t.equal(
+    (await rows('select role from staff where email = $1', [email]))[0].role,
+    'dispatcher',
+    'which the last release reads',
+  )
+  await rows(`update staff set role = 'viewer' where email = $1`, [email])
+  t.match((await login({ email, password })).body.staff, { role: 'viewer', roles: ['viewer'] }, 'and writes')
+  await changeRole(pool, { tenant, email, role: 'messenger,messenger' })
+  t.match((await login({ email, password })).body.staff, { role: 'messenger', roles: ['messenger'] })
+  t.throws(() => changeRole(pool, { tenant, email, role: 'viewer,' }), /one or more of viewer, .* not nothing$/)
 })
 
 t.test('a token that the operator made has every right in orders and no e-mail address', async t => {
