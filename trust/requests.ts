@@ -102,7 +102,9 @@ export const requestsOf = (
       query: queries(ofPart('query'), rightQueries),
       odd: mix<[string, string][]>([3, fc.constant([])], [1, fc.array(oddHeader(names), { maxLength: 3 })]),
       body: schema === undefined ? anyBody : bodies(schema, [...right, ...(example ? [example] : [])]),
-      key: fc.option(fc.uuid(), { freq: 6, nil: undefined }),
+      key: names.includes('Idempotency-Key')
+        ? fc.option(fc.uuid(), { freq: 6, nil: undefined })
+        : fc.constant(undefined),
     })
     .map(({ values, query, odd, body, key }) => {
       const path = Object.fromEntries(Object.entries(values).map(([name, { text }]) => [name, text]))

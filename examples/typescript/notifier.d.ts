@@ -68,7 +68,7 @@ export interface paths {
         put?: never;
         /**
          * Register the number
-         * @description One request to the messaging API, never repeated: it allows ten in 72 hours.
+         * @description One request to the messaging API, never repeated: it allows ten in 72 hours. Each request has an effect of its own: an Idempotency-Key is refused.
          */
         post: operations["registerChannel"];
         delete?: never;
@@ -297,7 +297,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Send a failed or unknown message again */
+        /**
+         * Send a failed or unknown message again
+         * @description Each request has an effect of its own: an Idempotency-Key is refused.
+         */
         post: operations["resendMessage"];
         delete?: never;
         options?: never;

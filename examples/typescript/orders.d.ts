@@ -514,7 +514,7 @@ export interface paths {
         put?: never;
         /**
          * Get events at an address of yours
-         * @description Signed according to Standard Webhooks, from now on. Up to 5 webhooks; the secret is shown only this once.
+         * @description Signed according to Standard Webhooks, from now on. Up to 5 webhooks; the secret is shown only this once. Each request has an effect of its own: an Idempotency-Key is refused.
          */
         post: operations["createWebhook"];
         delete?: never;
@@ -578,7 +578,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message of the type ping now
-         * @description Once, even while the webhook is disabled. The response has the result, within 10 seconds.
+         * @description Once, even while the webhook is disabled. The response has the result, within 10 seconds. Each request has an effect of its own: an Idempotency-Key is refused.
          */
         post: operations["pingWebhook"];
         delete?: never;
@@ -598,7 +598,7 @@ export interface paths {
         put?: never;
         /**
          * Send the events of a period again
-         * @description Those of the last 30 days, oldest first, each with its original webhook-id, before any new events. One replay at a time.
+         * @description Those of the last 30 days, oldest first, each with its original webhook-id, before any new events. One replay at a time. Each request has an effect of its own: an Idempotency-Key is refused.
          */
         post: operations["replayWebhook"];
         delete?: never;
@@ -618,7 +618,7 @@ export interface paths {
         put?: never;
         /**
          * Create a new secret for a webhook
-         * @description It is shown only this once. For 24 hours messages carry two signatures, the one with the new secret first.
+         * @description It is shown only this once. For 24 hours messages carry two signatures, the one with the new secret first. Each request has an effect of its own: an Idempotency-Key is refused.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;

@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { smallBodyBytes } from './bodies.ts'
 import { type Audience, assets, pageOf, readAsset } from './docs-page.ts'
 import { errorResponses } from './errors.ts'
+import { keyRule } from './idempotency.ts'
 import { completeDocument, type DocumentOptions, type OpenApi, partOf } from './openapi.ts'
 import { notFound } from './paths.ts'
 
@@ -22,7 +23,7 @@ export const docs = async (app: FastifyInstance, api: ApiDescription, url?: stri
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { ...info, license: { name: 'MIT', identifier: 'MIT' } },
+      info: { ...info, description: `${info.description} ${keyRule}`, license: { name: 'MIT', identifier: 'MIT' } },
       // Without a configured one, whatever the document was read from.
       servers: [{ url: url ?? '/' }],
       tags: [...tags, ...commonTags],

@@ -38,6 +38,11 @@ t.test('each kind of error has its sentence', async t => {
     [Type.Array(Type.String(), { maxItems: 1 }), ['a', 'b'], 'not have more than 1 items'],
     [Type.Union([Type.String({ maxLength: 3 }), Type.Null()]), 'four', 'not be greater than 3 characters'],
     [Type.Union([Type.String(), Type.Null()]), 7, 'be a string'],
+    [Type.Union([Type.Literal('on'), Type.Literal('off'), Type.Null()]), 'of', 'be one of on, off'],
+    [Type.Union([Type.Literal('on'), Type.Integer()]), [1], 'be on or an integer'],
+    [Type.Integer({ minimum: 1, maximum: 9 }), 0, 'be an integer of at least 1 and at most 9'],
+    [Type.String({ minLength: 2 }), 'a', 'have at least 2 characters'],
+    [Type.String({ pattern: '^a+$' }), 'b', 'be a string that matches ^a+$'],
     [Type.Integer({ minimum: 1, must: 'be at least 1' }), 0, 'be at least 1'],
     [Type.Union([Type.Integer(), Type.Null()], { must: 'be whole' }), 0.5, 'be whole'],
   ]

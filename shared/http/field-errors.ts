@@ -137,7 +137,10 @@ const readPointer = (part: string): string => part.replaceAll('~1', '/').replace
 
 const sentence = (path: string, schema: TSchema, value: unknown): string => {
   if (schema.sentence) return schema.sentence
-  if (path === '') return `The data must be an object.${listHint(schema, value)}`
+  if (path === '') {
+    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
+    return `The data must ${isObject ? demand(schema, value) : 'be an object'}.${listHint(schema, value)}`
+  }
   if (isBlank(value)) return required(path)
   return `The ${label(path)} field must ${demand(schema, value)}.`
 }
@@ -150,19 +153,54 @@ const listHint = ({ properties = {} }: TSchema, value: unknown): string => {
 
 const demand = (schema: TSchema, value: unknown): string => {
   if (schema.must) return schema.must
+  const literals = literalsIn(schema)
+  if (literals.length > 0) return `be ${literals.length > 1 ? 'one of ' : ''}${literals.join(', ')}`
   if (schema.anyOf) return demandOfUnion(schema.anyOf, value)
-  if (schema.type === 'string' && typeof value === 'string' && value.length > schema.maxLength)
-    return `not be greater than ${schema.maxLength} characters`
-  if (schema.type === 'array' && Array.isArray(value)) return `not have more than ${schema.maxItems} items`
-  return `be ${article(schema.type)} ${schema.type}`
+  const type = Array.isArray(value) ? 'array' : Number.isInteger(value) ? 'integer' : typeof value
+  const isOfType = type === schema.type || (type === 'integer' && schema.type === 'number')
+  return (isOfType && limits[type]?.(schema, value as never)) || `be ${article(schema.type)} ${schema.type}`
 }
 
-/** That of the member whose type the value has, else all types; null means not given. */
+/** The legal values of a constant or of a union of constants; null means not given. */
+const literalsIn = ({ const: literal, enum: listed, anyOf = [] }: TSchema): unknown[] => {
+  if (literal !== undefined) return [literal]
+  const members = anyOf.filter(({ type }: TSchema) => type !== 'null').map(literalsIn)
+  return listed ?? (members.every((member: unknown[]) => member.length > 0) ? members.flat() : [])
+}
+
+/** What a value of the right type fails, by that type. */
+const limits: Record<string, (schema: TSchema, value: never) => string | undefined> = {
+  string: ({ minLength = 0, maxLength, pattern }, value: string) => {
+    if (value.length > maxLength) return `not be greater than ${maxLength} characters`
+    if (value.length < minLength) return `have at least ${minLength} ${plural(minLength, 'character')}`
+    if (isBadText(value)) return 'not contain a null character or half of a surrogate pair'
+    return pattern && `be a string that matches ${pattern}`
+  },
+  array: ({ minItems = 0, maxItems, uniqueItems }, value: unknown[]) => {
+    if (value.length > maxItems) return `not have more than ${maxItems} items`
+    if (value.length < minItems) return `have at least ${minItems} ${plural(minItems, 'item')}`
+    return uniqueItems && 'not have the same item twice'
+  },
+  number: schema => boundsOf(schema),
+  integer: schema => boundsOf(schema),
+  object: ({ properties = {}, minProperties }) =>
+    minProperties && `have at least ${minProperties} of ${Object.keys(properties).join(', ')}`,
+}
+
+const boundsOf = ({ type, minimum, maximum, exclusiveMinimum }: TSchema): string => {
+  const bounds = Object.entries({ 'at least': minimum, 'more than': exclusiveMinimum, 'at most': maximum })
+  const given = bounds.filter(([, bound]) => bound !== undefined).map(bound => bound.join(' '))
+  return `be ${article(type)} ${type}${given.length > 0 ? ` of ${given.join(' and ')}` : ''}`
+}
+
+const plural = (count: number, noun: string): string => (count === 1 ? noun : `${noun}s`)
+
+/** That of the member whose type the value has, else all types. */
 const demandOfUnion = (members: readonly TSchema[], value: unknown): string => {
   const given = members.filter(({ type }) => type !== 'null')
   const member = given.length === 1 ? given[0] : given.find(({ type }) => type === typeof value)
   if (member) return demand(member, value)
-  return `be ${[...new Set(given.map(({ type }) => `${article(type)} ${type}`))].join(' or ')}`
+  return [...new Set(given.map(each => demand(each, undefined)))].join(' or ').replaceAll(' or be ', ' or ')
 }
 
 const article = (noun: string): string => (/^[aeio]/.test(noun) ? 'an' : 'a')

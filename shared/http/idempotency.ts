@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { fingerprint, type IdempotencyKey } from '../postgres/idempotency.ts'
-import { type HttpError, httpError } from './errors.ts'
+import { type HttpError, httpError, invalid } from './errors.ts'
 
 /** The headers of a request that may carry an Idempotency-Key. */
 export const IdempotentHeaders = Type.Object({
@@ -38,3 +38,28 @@ export const keyRefused = (kind: 'running' | 'other_body', what: string): HttpEr
           'idempotency-key': [`This Idempotency-Key came with another body before. Use a new key for a new ${what}.`],
         },
       })
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Each request has an effect of its own, and no response is kept under a key. */
+    refusesKeys?: boolean
+  }
+}
+
+export const refusesKeys = { config: { refusesKeys: true } } as const
+export const keyRefusal = 'Each request has an effect of its own: an Idempotency-Key is refused.'
+export const keyRule =
+  'A request with an Idempotency-Key parameter takes effect once for each key. Some requests refuse that header, as their ' +
+  'description says. All others ignore it: they only read, or repeating them changes nothing more.'
+
+/** Refuses an Idempotency-Key where it would promise what the route does not do, and documents that. */
+export const refuseVainKeys = (app: FastifyInstance): void => {
+  const sentence = 'Leave the Idempotency-Key header out: each of these requests has an effect of its own.'
+  app.addHook('onRoute', route => {
+    if (!route.config?.refusesKeys) return
+    route.schema = { ...route.schema, description: `${route.schema?.description ?? ''} ${keyRefusal}`.trim() }
+    route.preValidation = async (request: FastifyRequest) => {
+      if (request.headers['idempotency-key'] !== undefined) throw invalid({ 'idempotency-key': [sentence] })
+    }
+  })
+}

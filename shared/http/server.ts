@@ -23,6 +23,7 @@ import { type ApiDescription, docs } from './docs.ts'
 import { handleErrors, routerOptions, sendError } from './error-handler.ts'
 import { httpError } from './errors.ts'
 import { health } from './health.ts'
+import { refuseVainKeys } from './idempotency.ts'
 import { observeRequests, serveMetrics } from './observability.ts'
 import { refuseOddPaths } from './paths.ts'
 import { namePublicUrl } from './public-url.ts'
@@ -109,6 +110,7 @@ export const createServer = async (options: ServerOptions) => {
   const countRequest = options.addressLimits ? limitAddresses(app, options.addressLimits) : passUncounted
   refuseOddPaths(app)
   refuseLargeBodies(app)
+  refuseVainKeys(app)
   if (options.bytesInFlight) limitBytesInFlight(app, options.bytesInFlight, options.registry)
   namePublicUrl(app, options.publicUrl, isTrusted)
   keepAddresses(app)

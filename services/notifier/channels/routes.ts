@@ -1,5 +1,6 @@
 import { errorResponses, type HttpError, httpError, invalid } from '@courier/shared/http/errors.ts'
 import { listQuery } from '@courier/shared/http/filters.ts'
+import { refusesKeys } from '@courier/shared/http/idempotency.ts'
 import { choice, filterRows, flag, part, whole } from '@courier/shared/http/row-filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -123,6 +124,7 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
     '/api/channels/:phone_number_id/register',
     {
       bodyLimit: maxRegistrationBytes,
+      ...refusesKeys,
       schema: {
         tags,
         operationId: 'registerChannel',

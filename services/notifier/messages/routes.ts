@@ -1,7 +1,13 @@
 import { createBulkheads, refuseBusy } from '@courier/shared/http/bulkheads.ts'
 import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
 import { ErrorList } from '@courier/shared/http/field-errors.ts'
-import { IdempotentHeaders, idempotencyKeyOf, keyRefused, markReplayed } from '@courier/shared/http/idempotency.ts'
+import {
+  IdempotentHeaders,
+  idempotencyKeyOf,
+  keyRefused,
+  markReplayed,
+  refusesKeys,
+} from '@courier/shared/http/idempotency.ts'
 import type { Staff } from '@courier/shared/http/staff.ts'
 import { strictExceptBody } from '@courier/shared/http/validator.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
@@ -203,7 +209,10 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
 
   app.post(
     '/api/messages/:id/resend',
-    { schema: { ...changeById, operationId: 'resendMessage', summary: 'Send a failed or unknown message again' } },
+    {
+      ...refusesKeys,
+      schema: { ...changeById, operationId: 'resendMessage', summary: 'Send a failed or unknown message again' },
+    },
     async request => {
       const { tenant, actor } = request.staff
       const { id } = request.params

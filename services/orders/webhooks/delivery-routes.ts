@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { httpError, invalid } from '@courier/shared/http/errors.ts'
+import { refusesKeys } from '@courier/shared/http/idempotency.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { VaultError } from '@courier/shared/vault.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -32,6 +33,7 @@ export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = asyn
   app.post(
     '/webhook/:id/ping',
     {
+      ...refusesKeys,
       schema: {
         ...common,
         operationId: 'pingWebhook',
@@ -69,6 +71,7 @@ export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = asyn
   app.post(
     '/webhook/:id/replay',
     {
+      ...refusesKeys,
       schema: {
         ...common,
         operationId: 'replayWebhook',

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { invalid } from '@courier/shared/http/errors.ts'
+import { refusesKeys } from '@courier/shared/http/idempotency.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
 import { refuseUnknownFields } from '@courier/shared/http/validator.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
@@ -71,6 +72,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, o
   app.post(
     '/webhook',
     {
+      ...refusesKeys,
       schema: {
         ...common,
         operationId: 'createWebhook',
@@ -155,6 +157,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, o
   app.post(
     '/webhook/:id/rotate',
     {
+      ...refusesKeys,
       schema: {
         ...common,
         operationId: 'rotateWebhookSecret',

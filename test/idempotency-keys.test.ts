@@ -1,0 +1,68 @@
+import t from 'tap'
+import { readDocuments } from '../dev/openapi.ts'
+import { build as buildNotifier } from '../services/notifier/test/portal.ts'
+import { createTokenFor } from '../services/orders/access/token-commands.ts'
+import { build as buildOrders } from '../services/orders/test/build.ts'
+import { keyRefusal } from '../shared/http/idempotency.ts'
+
+const notifier = await buildNotifier(t)
+const orders = await buildOrders(t)
+
+/** Operations that only read, and those of which a repetition changes nothing more. */
+const repeatable: Record<string, string[]> = {
+  orders: [
+    ...['resolvePlaces', 'quoteOrders', 'lookUpOrders', 'printLabels', 'printAnyLabels', 'printRunSheet'],
+    ...['trackOrderByPost', 'getFinanceStatusByPost', 'trackParcel', 'findStaffTokens', 'actForCustomers'],
+    ...['logIn', 'logInStaff', 'logOut', 'logOutStaff', 'editOrder', 'editAnyOrder', 'changeWebhook'],
+    ...['deleteWebhook', 'decideCustomerRequest'],
+  ],
+  notifier: [
+    ...['preflightMessages', 'acceptWebhook', 'acceptEvents', 'cancelMessage', 'putChannel', 'checkChannel'],
+    ...['resumeChannel', 'syncTemplates', 'optOut', 'optIn', 'readConversation'],
+  ],
+}
+
+const isWriting = (method: string): boolean => ['post', 'put', 'patch', 'delete'].includes(method)
+
+/** A token for one request: logging out ends it. */
+const tokenFor = async (name: string, path: string): Promise<string> => {
+  if (name === 'notifier') return notifier.token
+  const holder = path.startsWith('/api/staff') ? { staff: 'Ruwan' } : { merchant: 'shop@example.com' }
+  return (await createTokenFor(orders.pool, { tenant: 'demo', ...holder })).token
+}
+
+/** The errors of a request with a key. */
+const errorsOf = async (name: string, method: string, path: string): Promise<object> => {
+  const { app } = name === 'orders' ? orders : notifier
+  const response = await app.inject({
+    method: method as 'POST',
+    url: path.replaceAll(/\{.*?\}/g, crypto.randomUUID()),
+    headers: {
+      authorization: `Bearer ${await tokenFor(name, path)}`,
+      'x-tenant': 'demo',
+      'idempotency-key': 'again',
+      'content-type': 'application/json',
+    },
+    payload: '{}',
+  })
+  return response.json().errors ?? {}
+}
+
+for (const [name, { paths, info }] of Object.entries(await readDocuments()))
+  t.test(`${name}: an Idempotency-Key works, is refused, or is not needed`, async t => {
+    t.match(info.description, /Idempotency-Key/)
+    const kinds: Record<string, string[]> = { keyed: [], refusing: [], repeatable: [] }
+    for (const [path, operations] of Object.entries(paths))
+      for (const [method, { operationId = '', parameters = [], description = '' }] of Object.entries(operations)) {
+        if (!isWriting(method)) continue
+        const isKeyed = parameters.some(({ name }) => name === 'Idempotency-Key')
+        const isRefusing = description.includes(keyRefusal)
+        kinds[isKeyed ? 'keyed' : isRefusing ? 'refusing' : 'repeatable']?.push(operationId)
+        if (isKeyed) continue
+        const errors = await errorsOf(name, method, path)
+        t.equal('idempotency-key' in errors, isRefusing, `${operationId} ${JSON.stringify(errors)}`)
+      }
+    t.strictSame(new Set(kinds.repeatable), new Set(repeatable[name]))
+    t.ok(kinds.keyed?.length && kinds.refusing?.length)
+    t.comment(kinds)
+  })
