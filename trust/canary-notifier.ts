@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises'
+import { exampleSnapshot } from '@courier/shared/contract/order-events.ts'
 import { readKeyring } from '../services/notifier/channels/vault.ts'
 import { sealButton } from '../services/notifier/customer-actions/button-token.ts'
 import { messageTo, phoneNumberId } from '../services/notifier/test/fixture.ts'
@@ -17,6 +18,7 @@ export const runNotifier = async (notifier: Observed, simulator: string, canarie
   const staffToken = await notifier.createToken('--staff', canaries.staffName)
   await manageChannel(notifier, canaries)
   await sendMessages(notifier, simulator, canaries)
+  await deliverEvent(notifier, canaries)
   await sendWrongMessages(notifier, canaries)
   await sendWebhooks(notifier, canaries)
   const optOut = (change: string) =>
@@ -42,7 +44,9 @@ const filesWith = ({ accessToken, appSecret, verifyToken, pin }: Canaries): stri
   const secrets = { access_token: accessToken, app_secret: appSecret, verify_token: verifyToken }
   const file = (fields: object = {}): string => {
     const channel = { phone_number_id: phoneNumberId, ...channelOfDemo, ...secrets, ...fields }
-    return JSON.stringify({ tenant: { id: 'demo', country: 'LK' }, channels: [channel] })
+    const rule = { on: 'order.created', template: 'order_created', language: 'en_US', header: ['{{waybill_number}}'] }
+    const rules = [{ ...rule, body: ['{{note}}', '{{business_name}}', '{{cod}}'] }]
+    return JSON.stringify({ tenant: { id: 'demo', country: 'LK' }, channels: [channel], rules })
   }
   return [
     file(),
@@ -96,6 +100,14 @@ const sendMessages = async ({ send, superuser }: Observed, simulator: string, ca
     const isOpen = async () => (await superuser.query(open, [data?.id])).rows.length > 0
     for (let tries = 0; tries < 100 && (await isOpen()); tries++) await delay(50)
   }
+}
+
+/** The message of a rule keeps the note of its event beside its text. */
+const deliverEvent = async ({ service, send }: Observed, { parameter, recipient }: Canaries): Promise<void> => {
+  const order = { ...exampleSnapshot, customer_phone: `0${recipient}`, note: parameter }
+  const event = { id: 'canary', type: 'order.created', happened_at: new Date().toISOString(), order }
+  const headers = { authorization: `Bearer ${service.environment.SERVICE_TOKEN}` }
+  await send('POST', '/internal/events', { tenant: 'demo', events: [event] }, headers)
 }
 
 const sendWrongMessages = async ({ send }: Observed, canaries: Canaries): Promise<void> => {
