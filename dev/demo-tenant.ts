@@ -62,8 +62,8 @@ const settings = () =>
     Type.Object({ ...orders.databaseSettings, ...notifier.databaseSettings, ...notifier.credentialSettings }),
     process.env,
   )
-const inOrders = poolOf('demo', () => orders.databaseOf(settings()))
-const inNotifier = poolOf('demo', () => ({ url: settings().NOTIFIER_DATABASE_URL }))
+const inOrders = poolOf('demo', () => settings().ORDERS_DATABASE_URL)
+const inNotifier = poolOf('demo', () => settings().NOTIFIER_DATABASE_URL)
 
 /** Does what the operator's commands do, in this process: each command would have to start Node again. */
 export const loadOrders = (kept: Tokens | undefined) =>

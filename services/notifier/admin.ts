@@ -41,7 +41,7 @@ import { markRestored } from './restoring/restored.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
-const withPool = poolOf('notifier admin', () => ({ url: settings().NOTIFIER_DATABASE_URL }))
+const withPool = poolOf('notifier admin', () => settings().NOTIFIER_DATABASE_URL)
 
 /** As `withPool`, for a command that needs the keys. */
 const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => Promise<Result>): Promise<Result> => {
@@ -202,7 +202,7 @@ addAudit(program, withPool)
 const asOwner = () => {
   const known = settings()
   const { NOTIFIER_MIGRATE_DATABASE_URL: url = known.NOTIFIER_DATABASE_URL } = known
-  return { url }
+  return url
 }
 addArchive(program, poolOf('notifier admin', asOwner), { messages: takeMessages })
 

@@ -17,7 +17,7 @@ import { Type } from '@sinclair/typebox'
 import { Command } from 'commander'
 import { addStaffCommands } from './access/staff-admin.ts'
 import { createTokenFor, listTokens, revokeTokenById, type TokenRequest } from './access/token-commands.ts'
-import { databaseOf, databaseSettings, notifierSettings, notifierUrl, webhookSettings } from './config.ts'
+import { databaseSettings, notifierSettings, notifierUrl, webhookSettings } from './config.ts'
 import { migrateOrders } from './database/migrate.ts'
 import { takeTimelines } from './orders/archive.ts'
 import { applyTenant } from './provisioning/apply.ts'
@@ -35,7 +35,7 @@ import { rotateKeys } from './webhooks/rotate-keys.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 
-const withPool = poolOf('orders admin', () => databaseOf(settings()))
+const withPool = poolOf('orders admin', () => settings().ORDERS_DATABASE_URL)
 
 const program = new Command('orders').description("The operator's commands of the orders service.")
 
@@ -157,7 +157,7 @@ addAudit(program, withPool)
 const asOwner = () => {
   const known = settings()
   const { ORDERS_MIGRATE_DATABASE_URL: url = known.ORDERS_DATABASE_URL } = known
-  return { ...databaseOf(known), url }
+  return url
 }
 addArchive(program, poolOf('orders admin', asOwner), { timelines: takeTimelines })
 

@@ -19,20 +19,7 @@ export const databaseSettings = {
   ORDERS_MIGRATE_DATABASE_URL: Type.Optional(
     PostgresUrl('the same database as the role that owns the tables; without it ORDERS_DATABASE_URL is used'),
   ),
-  CITUS: Type.String({
-    default: 'false',
-    maxLength: 5,
-    pattern: '^(true|false)$',
-    description: 'whether Citus distributes the tables (docs/scaling.md#citus)',
-    must: 'be true or false',
-  }),
 }
-
-/** For createPool. */
-export const databaseOf = ({ ORDERS_DATABASE_URL, CITUS }: { ORDERS_DATABASE_URL: string; CITUS: string }) => ({
-  url: ORDERS_DATABASE_URL,
-  isCitus: CITUS === 'true',
-})
 
 /** How the notifier is reached. */
 export const notifierSettings = {

@@ -6,7 +6,7 @@ import { createLogger } from '@courier/shared/log.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { createOrders } from './app.ts'
-import { databaseOf, notifierUrl, Settings } from './config.ts'
+import { notifierUrl, Settings } from './config.ts'
 import { migrateOrders } from './database/migrate.ts'
 import { createOrdersHousekeeping } from './housekeeping.ts'
 
@@ -16,7 +16,7 @@ warnOfDemonstration(settings, logger)
 const tracer = await startTracer('orders', settings.OTEL_EXPORTER_OTLP_ENDPOINT, logger)
 
 const pool = createPool({
-  ...databaseOf(settings),
+  url: settings.ORDERS_DATABASE_URL,
   name: 'orders',
   connections: settings.DATABASE_CONNECTIONS,
   onIdleError: err => logger.warn({ err }, 'database.connection_lost'),

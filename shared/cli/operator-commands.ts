@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import type pg from 'pg'
 import { listAudit } from '../postgres/audit.ts'
-import { createPool, type PoolOptions } from '../postgres/database.ts'
+import { createPool } from '../postgres/database.ts'
 import { print, printJson, printTable, readTime, UsageError } from './command-line.ts'
 import { requireTenant } from './token-commands.ts'
 
@@ -12,9 +12,9 @@ export type WithPool = <Result>(action: (pool: pg.Pool) => Promise<Result>) => P
 const statementSeconds = 600
 
 export const poolOf =
-  (name: string, options: () => Pick<PoolOptions, 'url' | 'isCitus'>): WithPool =>
+  (name: string, url: () => string): WithPool =>
   async action => {
-    const pool = createPool({ ...options(), name, connections: 2, statementSeconds })
+    const pool = createPool({ url: url(), name, connections: 2, statementSeconds })
     try {
       return await action(pool)
     } finally {

@@ -13,8 +13,6 @@ export interface PoolOptions {
   statementSeconds?: number
   /** Called when an idle connection dies. */
   onIdleError?: (error: Error) => void
-  /** Whether Citus distributes the tables (docs/scaling.md#citus). */
-  isCitus?: boolean
 }
 
 /** Postgres answers a `begin` at once, whatever follows it: after this long without it the connection is silent. */
@@ -25,7 +23,7 @@ const silentMilliseconds = 2_000
  * that are idle: they may be as silent. Returns int8 and numeric as text.
  */
 export const createPool = ({ url, name, connections, ...options }: PoolOptions): pg.Pool => {
-  const { statementSeconds = 4, onIdleError = () => {}, isCitus = false } = options
+  const { statementSeconds = 4, onIdleError = () => {} } = options
   const statementMilliseconds = statementSeconds * 1000
   const pool = new pg.Pool({
     connectionString: url,
@@ -38,7 +36,6 @@ export const createPool = ({ url, name, connections, ...options }: PoolOptions):
     keepAlive: true,
     keepAliveInitialDelayMillis: 5_000,
     pipeline: true,
-    isCitus,
   } as pg.PoolConfig)
   watchIdle(pool)
   return withErrorListeners(pool, onIdleError)
@@ -84,9 +81,12 @@ export type TenantTransaction<Tables> = Kysely<Tables> & { readonly client: pg.P
 // biome-ignore lint/suspicious/noExplicitAny: the tables differ
 export type AnyTransaction = TenantTransaction<any>
 
-interface TransactionOptions<Result> {
+interface Keeps<Result> {
   /** Commits when true, rolls back when false. */
-  readonly keeps?: (result: Result) => boolean
+  readonly keeps?: ((result: Result) => boolean) | undefined
+}
+
+interface TransactionOptions<Result> extends Keeps<Result> {
   /**
    * Prepared statements are planned once, for any values. Left to itself Postgres plans one whose arrays are short at each
    * execution: it thinks little of the time that this takes.
@@ -104,21 +104,25 @@ export const inTenant = <Tables, Result>(
   action: (tx: TenantTransaction<Tables>) => Promise<Result>,
   { keeps, isPlannedOnce = false }: TransactionOptions<Result> = {},
 ): Promise<Result> => {
-  const plan = isPlannedOnce ? { plan_cache_mode: 'force_generic_plan' } : {}
-  return inTenantShare(pool, tenant, () => inTransaction(pool, { ...ofTenant(tenant), ...plan }, action, keeps))
+  const beginning = isPlannedOnce ? ['begin', planningOnce] : ['begin']
+  return inTenantShare(pool, tenant, () => inTransaction(pool, ofTenant(tenant), action, { keeps, beginning }))
 }
+
+/** Citus plans with the values: they say which node has the tenant. */
+const planningOnce = `select set_config('plan_cache_mode',
+  case when current_setting('citus.shard_count', true) is null then 'force_generic_plan' else 'auto' end, true)`
 
 /** What inTenant and inAllTenants share. `settings` say what the transaction may see. */
 export const inTransaction = async <Tables, Result>(
   pool: pg.Pool,
   settings: LocalSettings,
   action: (tx: TenantTransaction<Tables>) => Promise<Result>,
-  keeps: (result: Result) => boolean = () => true,
+  { keeps = () => true, beginning = ['begin'] }: Keeps<Result> & { beginning?: readonly string[] } = {},
 ): Promise<Result> => {
   const client = await pool.connect()
   sendTogether(client)
   try {
-    const opening = begin(pool, client, 'begin', settings)
+    const opening = begin(client, beginning, settings)
     opening.catch(error => closeIfSilent(pool, error))
     const result = await action(bind(client))
     await opening
@@ -148,7 +152,7 @@ export const readInTenant = <Row extends pg.QueryResultRow>(
     const client = await pool.connect()
     sendTogether(client)
     try {
-      const result = await (isCitus(pool) ? readOnCitus(pool, client, tenant, query) : read(client, tenant, query))
+      const result = await read(client, tenant, query)
       client.release()
       return result.rows as Row[]
     } catch (error) {
@@ -175,12 +179,6 @@ const read = (client: pg.PoolClient, tenant: string, query: pg.QueryConfig): Pro
     client.query(reading as unknown as pg.QueryConfig)
   })
 
-const readOnCitus = async (pool: pg.Pool, client: pg.PoolClient, tenant: string, query: pg.QueryConfig) => {
-  const opening = begin(pool, client, 'begin read only', ofTenant(tenant))
-  const [, result] = await Promise.all([opening, client.query(query), client.query('commit')])
-  return result
-}
-
 /** A read-only transaction of a tenant in which all statements see the same rows. It holds a connection until it is closed. */
 export interface Snapshot<Tables> {
   readonly tx: TenantTransaction<Tables>
@@ -202,7 +200,7 @@ export const openSnapshot = async <Tables>(
   }
   const idle = { idle_in_transaction_session_timeout: String(Math.ceil(maxIdleSeconds * 1000)) }
   try {
-    await begin(pool, client, 'begin isolation level repeatable read read only', { ...ofTenant(tenant), ...idle })
+    await begin(client, ['begin isolation level repeatable read read only'], { ...ofTenant(tenant), ...idle })
     return { tx: bind<Tables>(client), close }
   } catch (error) {
     await close()
@@ -210,29 +208,18 @@ export const openSnapshot = async <Tables>(
   }
 }
 
-const isCitus = ({ options }: pg.Pool): boolean => Boolean((options as { isCitus?: boolean }).isCitus)
-
 /** Settings of Postgres that last until the transaction ends. */
 type LocalSettings = Readonly<Record<string, string>>
 
 /** Until 0.3.0 the policies take '*' as all tenants, for processes of 0.1.0: from here it names no tenant. */
 const ofTenant = (tenant: string): LocalSettings => ({ 'app.tenant': tenant === '*' ? '' : tenant })
 
-/**
- * Starts a transaction with these settings. To be sent together with the first query, without waiting for the result.
- * Citus passes `set local` on to its other nodes if it is a message of its own; on plain Postgres that costs a third of the
- * throughput of small batches.
- */
-const begin = (pool: pg.Pool, client: pg.PoolClient, beginning: string, settings: LocalSettings): Promise<unknown> => {
-  if (isCitus(pool)) {
-    const locals = Object.entries(settings).map(([name, value]) => `set local ${name} = ${pg.escapeLiteral(value)}`)
-    return Promise.all([beginning, ...locals].map(text => client.query(text)))
-  }
-  return new Promise((resolve, reject) => {
-    const opening = new Opening(beginning, settings, error => (error ? reject(error) : resolve(undefined)))
+/** Starts a transaction with these settings. To be sent together with the first query, without waiting for the result. */
+const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): Promise<void> =>
+  new Promise((resolve, reject) => {
+    const opening = new Opening(statements, settings, error => (error ? reject(error) : resolve()))
     client.query(Object.assign(opening, { query_timeout: silentMilliseconds }) as unknown as pg.QueryConfig)
   })
-}
 
 /** Rolls back and releases the connection; a broken one is discarded. */
 const abandon = (client: pg.PoolClient): Promise<void> =>

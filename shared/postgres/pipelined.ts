@@ -1,4 +1,4 @@
-// Queries that put settings into what they send: pg itself waits for the response of each.
+// Queries that put settings into what they send: pg itself waits for the response to each.
 import type { Socket } from 'node:net'
 import pg from 'pg'
 
@@ -17,6 +17,7 @@ interface Connection {
 interface AnyQuery {
   submit(connection: Connection): void
   prepare(connection: Connection): void
+  _getRows(connection: Connection): void
   handleDataRow(message: unknown): void
   handleCommandComplete(message: unknown, connection: Connection): void
   handleError(error: Error, connection: Connection): void
@@ -27,13 +28,20 @@ const Query = pg.Query as unknown as new (
   done: (error: Error | null, result: pg.QueryResult) => void,
 ) => AnyQuery
 
-const run = (connection: Connection, name: string, textOf: () => string, values: readonly string[]): void => {
+/** Runs a statement that each connection prepares once. */
+const run = (connection: Connection, text: string): void => {
+  const name = text.slice(0, 60)
   if (connection.parsedStatements[name] === undefined) {
-    const text = textOf()
     connection.parse({ name, text })
     connection.parsedStatements[name] = text
   }
-  connection.bind({ statement: name, values })
+  connection.bind({ statement: name, values: [] })
+  connection.execute({})
+}
+
+const set = (connection: Connection, name: string, value: string): void => {
+  connection.parse({ name: '', text: `set local ${name} = ${pg.escapeLiteral(value)}` })
+  connection.bind({ statement: '', values: [] })
   connection.execute({})
 }
 
@@ -45,21 +53,23 @@ class Pipelined extends Query {
   }
 }
 
-/** The beginning of a transaction and settings that last until its end, by name: prepared statements with one response. */
+/**
+ * Statements that begin a transaction, prepared, and settings that last until its end, with one response. Each setting is a
+ * statement of its own: Citus passes on no other to its nodes.
+ */
 export class Opening extends Pipelined {
-  readonly #beginning: string
-  readonly #settings: Readonly<Record<string, string>>
+  readonly #statements: readonly string[]
+  readonly #settings: Settings
 
-  constructor(beginning: string, settings: Readonly<Record<string, string>>, done: (error: Error | null) => void) {
-    super({ text: beginning }, done)
-    this.#beginning = beginning
+  constructor(statements: readonly string[], settings: Settings, done: (error: Error | null) => void) {
+    super({ text: 'begin' }, done)
+    this.#statements = statements
     this.#settings = settings
   }
 
   override submit(connection: Connection): void {
-    const names = Object.keys(this.#settings)
-    run(connection, this.#beginning, () => this.#beginning, [])
-    run(connection, names.join(), () => `select ${names.map(callOf).join()}`, Object.values(this.#settings))
+    for (const text of this.#statements) run(connection, text)
+    for (const [name, value] of Object.entries(this.#settings)) set(connection, name, value)
     connection.sync()
   }
 
@@ -68,19 +78,20 @@ export class Opening extends Pipelined {
   override handleCommandComplete(): void {}
 }
 
-const callOf = (name: string, index: number): string => `set_config('${name}', $${index + 1}, true)`
+/** Settings of Postgres by name. */
+type Settings = Readonly<Record<string, string>>
 
-const setting = 'set_tenant'
-const settingText = `select set_config('app.tenant', $1, true), set_config('transaction_read_only', 'on', true)`
+/** `begin`, and a setting. */
+const statementsBefore = 2
 
 /**
- * A query in a read-only transaction of its own, in which row-level security shows only the rows of `tenant`: Postgres runs what
- * comes before one Sync in one transaction. `onStarted` is called when it has begun, which is at once.
+ * A query in a read-only transaction of its own, in which row-level security shows only the rows of `tenant`, with one Sync.
+ * `onStarted` is called when it has begun, which is at once.
  */
 export class TenantQuery extends Pipelined {
   readonly #tenant: string
   readonly #onStarted: () => void
-  #isStarted = false
+  #ended = 0
 
   constructor(
     tenant: string,
@@ -94,18 +105,20 @@ export class TenantQuery extends Pipelined {
   }
 
   override prepare(connection: Connection): void {
-    run(connection, setting, () => settingText, [this.#tenant])
+    run(connection, 'begin read only')
+    set(connection, 'app.tenant', this.#tenant)
     connection.flush()
     super.prepare(connection)
   }
 
-  override handleDataRow(message: unknown): void {
-    if (this.#isStarted) super.handleDataRow(message)
+  override _getRows(connection: Connection): void {
+    connection.execute({})
+    run(connection, 'commit')
+    connection.sync()
   }
 
   override handleCommandComplete(message: unknown, connection: Connection): void {
-    if (this.#isStarted) return super.handleCommandComplete(message, connection)
-    this.#isStarted = true
-    this.#onStarted()
+    if (this.#ended++ === 0) this.#onStarted()
+    if (this.#ended === statementsBefore + 1) super.handleCommandComplete(message, connection)
   }
 }
