@@ -21,8 +21,10 @@ export const deleteRows = async (
   ids: readonly string[],
 ): Promise<string[]> => {
   const { rows } = await sql<{ line: string }>`
-    delete from ${sql.table(table)} where tenant_id = ${tenant} and ${sql.ref(column)} = any(${ids})
-    returning row_to_json(${sql.table(table)})::text as line`.execute(tx)
+    with gone as (
+      delete from ${sql.table(table)} where tenant_id = ${tenant} and ${sql.ref(column)} = any(${ids}) returning *
+    )
+    select row_to_json(gone)::text as line from gone`.execute(tx)
   return rows.map(({ line }) => line)
 }
 

@@ -74,7 +74,7 @@ export const findLiveTokens = async <Row extends LiveToken>(
 export const revokeToken = async (tx: AnyTransaction, tenant: string, tokenId: string): Promise<boolean> => {
   const rows = await tx
     .updateTable('tokens')
-    .set({ revoked_at: sql<Date>`coalesce(revoked_at, now())` })
+    .set({ revoked_at: sql<Date>`least(revoked_at, now())` })
     .where('tenant_id', '=', tenant)
     .where('token_id', '=', tokenId)
     .returning('token_id')

@@ -73,6 +73,7 @@ const keyInsertion = `, keyed as (
   )`
 
 /**
+ * Citus runs what is materialized and what writes one after the other: before it is written, an order is not like itself.
  * `returning`: Citus takes no other insertions from a select. `offset 0`: else Postgres has every look-up twice in its plan, for
  * the condition and for the result.
  */
@@ -82,6 +83,12 @@ const statement = (areKeysFree: string, keyInsertion: string): string => `
     from tenants where tenant_id = :tenant
   ), input as (
     select ${input} from unnest(${arrays}) as input (${columnNames})
+  ), wanted as materialized (
+    select *, ${phoneKeyOf('customer_phone')} as phone_key, destination_city_id as city_id from input where :looks_up::boolean
+  ), looked_up as materialized (
+    select json_agg(alike) as alike from (
+      select wanted.waybill_number as waybill, ${alikeColumns} from wanted ${alikeJoins(':tenant', ':cancelled')} offset 0
+    ) alike where "sameParcel" is not null or "sameOrderNo" is not null
   ), written as (
     insert into orders (tenant_id, ${columnNames})
     select :tenant, ${columnNames} from input where (select is_current from now) returning tenant_id
@@ -99,14 +106,8 @@ const statement = (areKeysFree: string, keyInsertion: string): string => `
     from unnest(:change_merchants::bigint[], :change_waybills::text[], :change_statuses::text[])
       as changed (merchant_id, waybills, statuses)
     where (select is_current from now) returning tenant_id
-  )${keyInsertion}, wanted as materialized (
-    select *, ${phoneKeyOf('customer_phone')} as phone_key, destination_city_id as city_id from input where :looks_up::boolean
-  )
-  select is_current, looked_up.alike from now left join lateral (
-    select json_agg(alike) as alike from (
-      select wanted.waybill_number as waybill, ${alikeColumns} from wanted ${alikeJoins(':tenant', ':cancelled')} offset 0
-    ) alike where "sameParcel" is not null or "sameOrderNo" is not null
-  ) looked_up on is_current`
+  )${keyInsertion}
+  select is_current, alike from now left join looked_up on is_current`
 
 /** Replaces each `:name` by the `$n` of that parameter. */
 const prepare = (name: string, statement: string) => {

@@ -6,10 +6,10 @@ export const keptDays = 30
 
 const deleting = `
   with old as (
-    delete from changes where (tenant_id, merchant_id, position) in (
-      select tenant_id, merchant_id, position from changes
+    delete from changes where tenant_id = $1 and ctid = any(array(
+      select ctid from changes
       where tenant_id = $1 and happened_at < now() - make_interval(days => ${keptDays}) order by happened_at limit 10000
-    ) returning merchant_id, position + cardinality(waybill_numbers) - 1 as last
+    )) returning merchant_id, position + cardinality(waybill_numbers) - 1 as last
   ), reached as (
     update feeds set deleted_position = greatest(deleted_position, last)
     from (select merchant_id, max(last) as last from old group by merchant_id) of_merchant

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
@@ -74,4 +75,4 @@ export const findCurrentFeed = async (
 
 /** After a restore: positions that were given since the backup are given again, to other changes. */
 export const renewFeeds = (tx: Tx, tenant: string) =>
-  tx.client.query('update feeds set epoch = gen_random_uuid() where tenant_id = $1', [tenant])
+  tx.client.query('update feeds set epoch = $2 where tenant_id = $1', [tenant, randomUUID()])

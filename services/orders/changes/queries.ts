@@ -55,11 +55,9 @@ export interface FeedReader {
 const findingNews = `
   select number::int - 1 as index
   from unnest($1::text[], $2::bigint[], $3::bigint[]) with ordinality as reader (tenant_id, merchant_id, after, number)
-  where exists (select from new_changes n where n.tenant_id = reader.tenant_id and n.merchant_id = reader.merchant_id)
-    or exists (
-      select from feeds f
-      where f.tenant_id = reader.tenant_id and f.merchant_id = reader.merchant_id and f.last_position > reader.after
-    )`
+  join feeds f on f.tenant_id = reader.tenant_id and f.merchant_id = reader.merchant_id
+  where f.last_position > reader.after
+    or exists (select from new_changes n where n.tenant_id = f.tenant_id and n.merchant_id = f.merchant_id)`
 
 /** Those of `readers` for whom there are changes. For `inAllTenants`. */
 export const findNews = async <Reader extends FeedReader>(tx: Tx, readers: readonly Reader[]): Promise<Reader[]> => {

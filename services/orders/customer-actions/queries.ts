@@ -76,10 +76,10 @@ export interface Decision {
 }
 
 export const storeDecision = async (tx: Tx, tenant: string, id: string, { decision, note, by }: Decision) => {
-  const { rows } = await sql<CustomerRequest>`
+  await sql`
     update customer_actions set status = ${decision}, note = ${note}, decided_by = ${by}, decided_at = now()
-    where tenant_id = ${tenant} and request_id = ${id}::bigint returning ${requestColumns}`.execute(tx)
-  return rows[0] as CustomerRequest
+    where tenant_id = ${tenant} and request_id = ${id}::bigint`.execute(tx)
+  return (await findRequest(tx, tenant, id)) as CustomerRequest
 }
 
 /** The event of a decision, if the tenant has messaging. The order is locked: its events keep their order. */

@@ -5,7 +5,7 @@ export interface AcquiredLease {
   readonly isUnknown: boolean
 }
 
-/** Acquires or renews the tenant's lease; undefined when another process holds it. */
+/** Acquires or renews the tenant's lease; undefined when another process holds it. Citus takes no `now()` in the condition. */
 export const acquireLease = async (
   tx: Tx,
   tenant: string,
@@ -18,7 +18,7 @@ export const acquireLease = async (
       insert into outbox_leases as lease (tenant_id, holder, held_until)
       values ($1, $2, now() + make_interval(secs => $3))
       on conflict (tenant_id) do update set holder = excluded.holder, held_until = excluded.held_until
-        where lease.holder = excluded.holder or lease.held_until <= now()
+        where lease.holder = excluded.holder or excluded.held_until - lease.held_until >= make_interval(secs => $3)
       returning unknown_since is not null as "isUnknown"`,
     values: [tenant, holder, seconds],
   })
@@ -48,11 +48,13 @@ export const suspend = async (
     name: 'suspend',
     text: `
       update outbox_leases set holder = '00000000-0000-0000-0000-000000000000',
-        held_until = now() + $3 * least(interval '5 minutes', greatest(interval '1 second', now() - coalesce(unknown_since, now()))),
-        unknown_since = coalesce(unknown_since, now()),
-        warned_at = case when warned_at > now() - interval '1 hour' then warned_at else now() end
+        held_until = to_timestamp(extract(epoch from now())::float8
+          + $3 * least(300, greatest(1, extract(epoch from now - unknown_since)::float8))),
+        unknown_since = least(unknown_since, now),
+        warned_at = case when now - warned_at < interval '1 hour' then warned_at else now end
+      from (select now() as now) clock
       where tenant_id = $1 and holder = $2
-      returning case when warned_at = now() then unknown_since end as since`,
+      returning case when warned_at = now then unknown_since end as since`,
     values: [tenant, holder, 1 - random() / 2],
   })
   return rows[0]?.since ?? undefined

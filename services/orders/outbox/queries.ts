@@ -83,13 +83,12 @@ export const measureOutbox = async (tx: Tx): Promise<OutboxSize> => {
   await tx.client.query(`set local statement_timeout = '1s'`)
   const [size] = await alongTheKey(
     tx,
-    `select (select count(*)::int from (select from outbox limit ${maxCountedRows}) counted) as rows,
-      ${ageOf('unknown_since is null')} as "ageSeconds", ${ageOf('unknown_since is not null')} as "unknownAgeSeconds",
+    `select * from (select ${ageOf('unknown_since is null')} as "ageSeconds", ${ageOf('unknown_since is not null')} as "unknownAgeSeconds",
       count(unknown_since)::int as "unknownTenants"
     from tenants t cross join lateral (
       select o.happened_at from outbox o where o.tenant_id = t.tenant_id order by o.outbox_id limit 1
     ) oldest left join outbox_leases l on l.tenant_id = t.tenant_id
-    where t.messaging`,
+    where t.messaging) ages, (select count(*)::int as rows from (select 1 from outbox limit ${maxCountedRows}) counted) counted`,
   )
   return size
 }

@@ -119,10 +119,9 @@ export const keptDays = 90
 /** Up to 10,000 rows. */
 export const deleteOldGaps = async (tx: AnyTransaction, tenant: string): Promise<number> => {
   const { rowCount } = await tx.client.query(
-    `delete from rate_gaps where tenant_id = $1 and (merchant_id, day, origin_city_id, destination_city_id) in (
-      select merchant_id, day, origin_city_id, destination_city_id from rate_gaps
-      where tenant_id = $1 and day < current_date - ${keptDays} limit 10000
-    )`,
+    `delete from rate_gaps where tenant_id = $1 and ctid = any(array(
+      select ctid from rate_gaps where tenant_id = $1 and day < current_date - ${keptDays} limit 10000
+    ))`,
     [tenant],
   )
   return rowCount ?? 0

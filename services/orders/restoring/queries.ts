@@ -41,7 +41,7 @@ export const requeue = (tx: Tx, tenant: string, events: readonly OwnEvent[]) =>
       ${events.map(({ statusKey }) => statusKey)}::text[], ${events.map(({ note }) => note)}::text[],
       ${events.map(({ happenedAt }) => happenedAt)}::timestamptz[])
       with ordinality as given (type, waybill, status_key, note, happened_at, place)
-    order by place`.execute(tx)
+    order by place returning tenant_id`.execute(tx)
 
 /** Puts the edits from `since` on into the outbox again: they change only messages that wait, however often they are delivered. */
 export const requeueEdits = (tx: Tx, tenant: string, since: Date) =>

@@ -66,23 +66,28 @@ export const holdEndpoint = async (
   seconds: number,
   isRenewal: boolean,
 ): Promise<HeldEndpoint | undefined> => {
-  const { rows } = await tx.client.query({
-    name: 'hold_endpoint',
-    text: `
-      update webhook_endpoints e set holder = $3, held_until = now() + make_interval(secs => $4)
-      where tenant_id = $1 and endpoint_id = $2 and state = 'enabled'
-        and (holder = $3 or not $5 and (held_until is null or held_until <= now()))
-      returning merchant_id as "merchantId", url, events, position::float8 as position,
-        replay_after::float8 as "replayAfter", replay_to::float8 as "replayTo", failures, ${secretColumns},
-        exists (select from merchants m where m.tenant_id = $1 and m.merchant_id = e.merchant_id and is_active) as "isMerchantActive",
-        (select count(*) from (
-          select from webhook_deliveries d where d.tenant_id = $1 and d.endpoint_id = $2 and d.state = 'pending' limit ${maxPending}
-        ) counted) = ${maxPending} as "isFull"`,
-    values: [tenant, endpointId, holder, seconds, isRenewal],
-  })
-  if (!rows[0]) return undefined
-  return { ...rows[0], secrets: secretsIn(rows[0]) }
+  const [{ rowCount }, { rows }] = await Promise.all([
+    tx.client.query({
+      name: 'hold_endpoint',
+      text: `
+        update webhook_endpoints set holder = $3, held_until = now() + make_interval(secs => $4)
+        where tenant_id = $1 and endpoint_id = $2 and state = 'enabled'
+          and (holder = $3 or not $5 and (held_until is null or held_until <= now()))`,
+      values: [tenant, endpointId, holder, seconds, isRenewal],
+    }),
+    tx.client.query({ name: 'read_endpoint', text: reading, values: [tenant, endpointId] }),
+  ])
+  return rowCount === 0 ? undefined : { ...rows[0], secrets: secretsIn(rows[0]) }
 }
+
+const reading = `
+  select e.merchant_id as "merchantId", url, events, position::float8 as position,
+    replay_after::float8 as "replayAfter", replay_to::float8 as "replayTo", failures, ${secretColumns},
+    exists (select from merchants m where m.tenant_id = $1 and m.merchant_id = e.merchant_id and is_active) as "isMerchantActive",
+    (select count(*) from (
+      select from webhook_deliveries d where d.tenant_id = $1 and d.endpoint_id = $2 and d.state = 'pending' limit ${maxPending}
+    ) counted) = ${maxPending} as "isFull"
+  from webhook_endpoints e where tenant_id = $1 and endpoint_id = $2`
 
 /** After so many seconds it is looked at again, if it had nothing to send. */
 export const releaseEndpoint = (tx: Tx, { tenant, endpointId }: EndpointKey, holder: string, seconds: number | null) =>
@@ -159,9 +164,9 @@ export const activate = (tx: Tx, tenant: string, endpointId: string, waybills: r
   tx.client.query({
     name: 'activate_deliveries',
     text: `
-      update webhook_deliveries d set next_attempt_at = case when is_first then now() end
+      update webhook_deliveries d set next_attempt_at = case when is_first then now end
       from (
-        select position, row_number() over (partition by waybill_number order by position) = 1 as is_first
+        select position, now() as now, row_number() over (partition by waybill_number order by position) = 1 as is_first
         from webhook_deliveries
         where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and waybill_number = any($3::text[])
       ) ranked
@@ -236,8 +241,8 @@ export const storeOutcomes = async (
       name: 'store_health',
       text: `
         update webhook_endpoints set failures = $3, retry_at = greatest(retry_at, now() + make_interval(secs => $4)),
-          failing_since = case when $3 > 0 then coalesce(failing_since, now()) end
-        where tenant_id = $1 and endpoint_id = $2`,
+          failing_since = case when $3 > 0 then coalesce(failing_since, now) end
+        from (select now() as now) clock where tenant_id = $1 and endpoint_id = $2`,
       values: [tenant, endpointId, failures, pause > 0 ? pause : null],
     }),
     ...(disabledReason ? [disable(tx, key, disabledReason)] : []),
@@ -247,7 +252,7 @@ export const storeOutcomes = async (
 const storing = `
   update webhook_deliveries d set state = o.state, attempts = attempts + 1, last_attempt_at = now(), code = o.code,
     milliseconds = o.milliseconds, error = o.error, response_body = o.response_body,
-    next_attempt_at = now() + make_interval(secs => o.delay)
+    next_attempt_at = to_timestamp(extract(epoch from now())::float8 + o.delay)
   from unnest($3::bigint[], $4::text[], $5::float8[], $6::int[], $7::int[], $8::text[], $9::text[])
     as o (position, state, delay, code, milliseconds, error, response_body)
   where d.tenant_id = $1 and d.endpoint_id = $2 and d.position = o.position and d.state = 'pending'`

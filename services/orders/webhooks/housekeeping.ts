@@ -8,10 +8,10 @@ export const listedDays = 7
 
 const deleteFinished = async (tx: AnyTransaction, tenant: string): Promise<number> => {
   const { rowCount } = await tx.client.query(
-    `delete from webhook_deliveries where tenant_id = $1 and (endpoint_id, position) in (
-      select endpoint_id, position from webhook_deliveries
+    `delete from webhook_deliveries where tenant_id = $1 and ctid = any(array(
+      select ctid from webhook_deliveries
       where tenant_id = $1 and state <> 'pending' and last_attempt_at < now() - make_interval(days => ${listedDays}) limit 10000
-    )`,
+    ))`,
     [tenant],
   )
   return rowCount ?? 0

@@ -8,7 +8,7 @@ import type { Tx } from '../database/tables.ts'
 const maxCounted = 100_000
 
 const measuring = `
-  select (select count(*)::int from (select from webhook_deliveries where state = 'pending' limit ${maxCounted}) counted) as pending,
+  select (select count(*)::int from (select 1 from webhook_deliveries where state = 'pending' limit ${maxCounted}) counted) as pending,
     (select count(*)::int from webhook_endpoints where state = 'disabled') as disabled,
     coalesce(extract(epoch from clock_timestamp() - (
       select min(oldest.next_attempt_at) from webhook_endpoints e cross join lateral (

@@ -84,24 +84,28 @@ export const changeEndpoint = async (
   id: string,
   { url, events, state }: Change,
 ): Promise<Endpoint | undefined> => {
-  const { rows } = await tx.client.query(
+  await tx.client.query(
     `update webhook_endpoints e set url = coalesce($4, url), events = coalesce($5, events), state = coalesce($6, state),
-      disabled_reason = case coalesce($6, state) when 'disabled' then coalesce(disabled_reason, 'merchant') end,
-      disabled_at = case coalesce($6, state) when 'disabled' then coalesce(disabled_at, now()) end,
+      disabled_reason = case when coalesce($6, state) = 'disabled' then coalesce(disabled_reason, 'merchant') end,
+      disabled_at = case when coalesce($6, state) = 'disabled' then coalesce(disabled_at, now) end,
       failures = 0, failing_since = null, retry_at = null,
       holder = case when $4::text is null and $6::text is null then holder end,
       held_until = case when $4::text is null and $6::text is null then held_until end
-    where ${isOwn} returning ${columns}`,
+    from (select now() as now) clock where ${isOwn}`,
     [tenant, merchantId, id, url, events, state],
   )
-  if (rows[0]?.state === 'enabled')
+  const endpoint = await findEndpoint(tx, { tenant, merchantId }, id)
+  if (endpoint?.state === 'enabled')
     await tx.client.query(
       `update webhook_deliveries set next_attempt_at = now(), attempts = 0
       where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at is not null`,
       [tenant, id],
     )
-  return rows[0]
+  return endpoint
 }
+
+const findEndpoint = async (tx: Tx, { tenant, merchantId }: Owner, id: string): Promise<Endpoint | undefined> =>
+  (await tx.client.query(`select ${columns} from webhook_endpoints e where ${isOwn}`, [tenant, merchantId, id])).rows[0]
 
 /** The row stays until housekeeping has deleted its deliveries; what is secret goes now. */
 export const deleteEndpoint = async (tx: Tx, { tenant, merchantId }: Owner, id: string): Promise<true | undefined> => {
@@ -121,13 +125,13 @@ export const rotateSecret = async (
   id: string,
   { keyId, sealed }: Sealed,
 ): Promise<Endpoint | undefined> => {
-  const { rows } = await tx.client.query(
-    `update webhook_endpoints e set previous_key_id = key_id, previous_secret = sealed_secret,
+  await tx.client.query(
+    `update webhook_endpoints set previous_key_id = key_id, previous_secret = sealed_secret,
       previous_until = now() + interval '24 hours', key_id = $4, sealed_secret = $5
-    where ${isOwn} returning ${columns}`,
+    where ${isOwn}`,
     [tenant, merchantId, id, keyId, sealed],
   )
-  return rows[0]
+  return findEndpoint(tx, { tenant, merchantId }, id)
 }
 
 export interface Target {
