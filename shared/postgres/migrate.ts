@@ -102,13 +102,25 @@ class MigrationDialect extends PostgresDialect {
   }
 }
 
+/**
+ * The statements of a file, each up to a semicolon at the end of a line outside `$$`. One by one: Citus passes on to its nodes what
+ * was sent, and they take one at a time.
+ */
+const readStatements = (text: string): string[] =>
+  text
+    .split('$$')
+    .map((part, index) => (index % 2 === 0 ? part.replaceAll(';\n', ';\0') : part))
+    .join('$$')
+    .split('\0')
+    .filter(statement => statement.trim() !== '')
+
 const readMigrations = async (folder: string, appRole: string) => {
   const files = (await readdir(folder)).filter(file => file.endsWith('.sql')).sort()
   const migrations = files.map(async file => {
     const text = await readFile(join(folder, file), 'utf8')
     const up = async (db: Kysely<unknown>): Promise<void> => {
       await sql`select set_config('app.role', ${appRole}, true)`.execute(db)
-      await sql.raw(text).execute(db)
+      for (const statement of readStatements(text)) await sql.raw(statement).execute(db)
     }
     return [file.replace(/\.sql$/, ''), { up }] as const
   })
