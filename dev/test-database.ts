@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import { migrate } from '@courier/shared/postgres/migrate.ts'
+import { cloneOnCitus, makeCitusTemplate } from './citus.ts'
 import { createDatabaseWithRoles, onServer } from './databases.ts'
 import { embeddedPassword, root } from './settings.ts'
 
@@ -34,7 +35,16 @@ export const makeTemplates = async (server: string): Promise<void> => {
     const { ownerUrl } = addresses(server, service, testName(service))
     await migrate(ownerUrl, join(root, 'services', service, 'database/migrations'), testName(service))
   }
+  if (citus) {
+    const { ownerUrl } = addresses(citus, 'orders', testName('orders'))
+    await makeCitusTemplate(citus, testName('orders'), ownerUrl)
+  }
 }
+
+/** The coordinator of a Citus, as superuser. */
+const citus = process.env.TEST_CITUS_URL
+/** Said to a test file: the database of orders is on Citus. */
+export const onCitus = 'on-citus'
 
 /** Where a helper registers its clean-up: a test, or a promise of trust/. */
 export interface Teardown {
@@ -43,6 +53,12 @@ export interface Teardown {
 
 /** A fresh, migrated database of `service`, dropped when the test ends. Needs the server that `npm test` starts. */
 export const cloneDatabase = async (t: Teardown, service: Service): Promise<TestDatabase> => {
+  if (service === 'orders' && process.argv.includes(onCitus)) {
+    if (!citus) throw new Error('TEST_CITUS_URL names no Citus')
+    const { name, drop } = await cloneOnCitus(citus, testName(service))
+    t.teardown(drop)
+    return addresses(citus, service, name)
+  }
   const server = process.env.TEST_POSTGRES_URL
   if (!server) throw new Error('run tests with `npm test -- FILE`: it starts the Postgres that they use')
   const name = `${testName(service)}_${randomBytes(6).toString('hex')}`

@@ -9,7 +9,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { promiseNames } from '../trust/promises.ts'
 import { keepCompiled, root } from './settings.ts'
-import { makeTemplates } from './test-database.ts'
+import { makeTemplates, onCitus } from './test-database.ts'
 import { startTestPostgres } from './test-postgres.ts'
 
 const { values, positionals } = parseArgs({
@@ -25,8 +25,15 @@ const onlyInAll = [
   /^(trust|bench)\//,
   /^test\/(compose|console|console-scan|docs-page|examples|ops-programs|pgbouncer|restored|simulator-page|start|traces|tracking-page|two-notifiers|upgrade)\.test\.ts$/,
   /^services\/notifier\/test\/(apply-rules|costs|crash|fair|keys|late-outcomes|recipient-pause|replies|send-command|stopping|webhooks-cost|webhooks-load)\.test\.ts$/,
-  /^services\/orders\/test\/(admin|catalogue-memory|labels|login-floods|merchants|messaging|outbox-failures|outbox-processes|provisioning|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
+  /^services\/orders\/test\/(admin|catalogue-memory|labels|login-floods|merchants|messaging|on-citus|outbox-failures|outbox-processes|provisioning|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
   /^dev\/(install|mutants|sbom|test)\.test\.ts$/,
+]
+/** Run on Citus too, where TEST_CITUS_URL names one. */
+const alsoOnCitus = [
+  ...globSync('services/orders/test/{on-citus,bulk,idempotency,changes,webhooks,outbox,rate-gaps}.test.ts', {
+    cwd: root,
+  }),
+  'trust/promises.test.ts fuzz',
 ]
 /** Of a first run: these start before all others. */
 const knownSlow =
@@ -53,6 +60,7 @@ const chooseFiles = (durations: Record<string, number>): string[] => {
   const files = found
     .filter(file => values.all || !onlyInAll.some(form => form.test(file)))
     .flatMap(file => (file === shortForms ? promiseNames.map(name => `${file} ${name}`) : file))
+    .concat(values.all && process.env.TEST_CITUS_URL ? alsoOnCitus.map(file => `${file} ${onCitus}`) : [])
     .toSorted()
   const lengthOf = (file: string): number =>
     durations[file] ?? (knownSlow.test(file) ? Number.POSITIVE_INFINITY : 1_000)
