@@ -18,7 +18,7 @@ export class ApiError extends Error {
   }
 }
 
-/** @typedef {{ method?: string, body?: unknown, key?: string, signal?: AbortSignal, as?: 'json' | 'blob', token?: string | null }} Options */
+/** @typedef {{ method?: string, body?: unknown, key?: string, ifMatch?: string, signal?: AbortSignal, as?: 'json' | 'blob', token?: string | null }} Options */
 
 /** Relative to the page, so that a proxy may serve it below a path. */
 const notifierUrl = new URL('..', document.baseURI).href.replace(/\/$/, '')
@@ -32,13 +32,17 @@ export const readSettings = async () => {
 }
 
 /** @param {string} url @param {Options} options */
-const request = async (url, { method = 'GET', body, key, signal, as = 'json', token = getSession().token }) => {
+const request = async (
+  url,
+  { method = 'GET', body, key, ifMatch, signal, as = 'json', token = getSession().token },
+) => {
   const { tenant } = getSession()
   const headers = {
     'x-tenant': tenant,
     ...(token && { authorization: `Bearer ${token}` }),
     ...(body !== undefined && { 'content-type': 'application/json' }),
     ...(key && { 'idempotency-key': key }),
+    ...(ifMatch && { 'if-match': ifMatch }),
   }
   const end = AbortSignal.any([AbortSignal.timeout(timeoutMs[as]), ...(signal ? [signal] : [])])
   const unreachable = (/** @type {unknown} */ error) => {
@@ -46,7 +50,10 @@ const request = async (url, { method = 'GET', body, key, signal, as = 'json', to
   }
   const init = { method, headers, signal: end, ...(body !== undefined && { body: JSON.stringify(body) }) }
   const response = await fetch(url, init).catch(unreachable)
-  if (response.ok) return response[as]().catch(unreachable)
+  if (response.ok) {
+    const content = await response[as]().catch(unreachable)
+    return as === 'json' ? { ...content, etag: response.headers.get('etag') } : content
+  }
   const {
     message = t('error.status', { status: response.status }),
     code,

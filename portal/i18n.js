@@ -1,5 +1,6 @@
 // Texts, numbers and times in the language of the person.
 import en from './languages/en.js'
+import { statuses } from './languages/statuses.js'
 import { getSession } from './session.js'
 
 export const languages = { en: 'English', si: 'සිංහල', ta: 'தமிழ்' }
@@ -32,6 +33,9 @@ export const named = (group, name) => {
   const key = `${group}.${name}`
   return Object.hasOwn(texts, key) ? t(key) : name.replaceAll('_', ' ')
 }
+
+/** @param {string} name of a status */
+export const statusName = name => (Object.hasOwn(statuses, name) && statuses[name][language]) || name
 
 /** @param {number} value */
 export const number = value => value.toLocaleString(locales[language])

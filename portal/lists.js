@@ -1,16 +1,11 @@
 // Parts of lists: filters in the address, so that a link to a list can be shared, and pages.
 import { orders, withQuery } from './api.js'
+import { Control } from './form.js'
 import { t } from './i18n.js'
 import { html, useEffect, useState } from './preact.js'
 import { Button, Field, useLive } from './ui.js'
 
-/** @typedef {{ id: string, label: string }} Option */
-
-/** Waits for a pause in typing. @param {AbortSignal} signal */
-export const pause = async signal => {
-  await new Promise(resolve => setTimeout(resolve, 300))
-  signal.throwIfAborted()
-}
+/** @typedef {import('./form.js').Option} Option */
 
 /** @param {{ id?: string, name?: string }} wanted @param {AbortSignal} signal @returns {Promise<Option[]>} */
 export const findCities = async ({ id, name = '' }, signal) => {
@@ -27,43 +22,6 @@ export const findMerchants = async ({ id, name = '' }, signal) => {
   return (await orders(path, { signal })).data.map(({ id, name }) => ({ id: String(id), label: `${name} (${id})` }))
 }
 
-/** One of many rows by a part of its name: `find` reads those of a name or id. `value` is an id, empty for none. */
-export const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
-  const [text, setText] = useState('')
-  const chosen = useLive(signal => (value ? find({ id: value }, signal) : Promise.resolve([])), 0, [value])
-  const label = chosen.data?.[0]?.label ?? ''
-  useEffect(() => setText(label), [label])
-  const isTyped = text.trim().length > 1 && text !== label
-  const found = useLive(
-    async signal => {
-      if (!isTyped) return []
-      await pause(signal)
-      return find({ name: text.trim() }, signal)
-    },
-    0,
-    [isTyped && text],
-  )
-  const rows = /** @type {Option[]} */ (found.data ?? [])
-  const [isMissing, setIsMissing] = useState(false)
-  /** A name that is not finished yet chooses nothing. */
-  const choose = ({ target }, isFinished) => {
-    const wanted = target.value.trim().toLowerCase()
-    const named = [...(chosen.data ?? []), ...rows].find(row => row.label.toLowerCase() === wanted)
-    const match = named ?? (isFinished && wanted && rows.length === 1 ? rows[0] : undefined)
-    const isClear = Boolean(match) || wanted === ''
-    target.setCustomValidity(isClear ? '' : t('choice.unknown'))
-    setIsMissing(isFinished && !isClear)
-    if (isClear) onChange(match?.id ?? '')
-  }
-  return html`<${Field} id=${id} value=${text} list=${`${id}-options`} autocomplete="off" maxlength="255" ...${more}
-      errors=${isMissing ? [t('choice.unknown')] : errors} onChange=${event => choose(event, true)}
-      onInput=${event => {
-        setText(event.target.value)
-        choose(event, false)
-      }} />
-    <datalist id=${`${id}-options`}>${rows.map(row => html`<option key=${row.id} value=${row.label}></option>`)}</datalist>`
-}
-
 /** A text that counts once it is entered: with Enter, or by leaving the field. */
 const Entered = ({ value, onChange, ...more }) => {
   const [text, setText] = useState(value)
@@ -72,19 +30,16 @@ const Entered = ({ value, onChange, ...more }) => {
   return html`<${Field} value=${text} onInput=${event => setText(event.target.value)} onChange=${enter} ...${more} />`
 }
 
-/** `fields`: `{ name, label }` with `options` to choose from, or `find` for a choice of many; the rest goes to the input. */
+/** `fields`: `{ name, label }`, and what else a `Control` takes. */
 export const Filters = ({ screen, query, fields }) => {
-  const control = (/** @type {any} */ { name, label, options, find, ...more }) => {
-    const common = { key: name, id: `filter-${name}`, label, value: query[name] ?? '' }
-    const onChange = (/** @type {string} */ value) => {
+  const control = (/** @type {any} */ { name, ...field }) => {
+    const common = { key: name, id: `filter-${name}`, value: query[name] ?? '', ...field }
+    const onValue = (/** @type {string} */ value) => {
       location.hash = withQuery(`#/${screen}`, { ...query, [name]: value })
     }
-    if (find) return html`<${Choice} ...${common} find=${find} onChange=${onChange} />`
-    if (!options)
-      return html`<${Entered} ...${common} autocomplete="off" maxlength="80" ...${more} onChange=${onChange} />`
-    return html`<${Field} ...${common} onChange=${event => onChange(event.target.value)}>
-      <option value="">${t('filter.all')}</option>
-      ${options.map(({ id, label }) => html`<option key=${id} value=${id}>${label}</option>`)}<//>`
+    return field.options || field.find
+      ? html`<${Control} none=${t('filter.all')} ...${common} onValue=${onValue} />`
+      : html`<${Entered} autocomplete="off" maxlength="80" ...${common} onChange=${onValue} />`
   }
   const count = Object.keys(query).length
   return html`<details class="filters" open=${innerWidth > 640}>

@@ -1,6 +1,6 @@
 // What was scanned: waybills, and what the service says of each. Only the waybills outlive the page.
 import { orders } from './api.js'
-import { t } from './i18n.js'
+import { statusName, t } from './i18n.js'
 import { useEffect, useRef, useState } from './preact.js'
 import { getSession, readStored } from './session.js'
 
@@ -124,6 +124,6 @@ export const refusalOf = ({ order, error, refusal, isRead }, statusKey) => {
   if (!order) return error?.status === 404 ? t('scan.unknown') : (error?.message ?? t('scan.reading'))
   if (refusal && refusal.statusKey === statusKey) return refusal.reason
   if (statusKey && !order.moves.some(move => move.status_key === statusKey))
-    return t('scan.illegal', { status: order.status.name })
+    return t('scan.illegal', { status: statusName(order.status.name) })
   return undefined
 }

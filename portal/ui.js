@@ -111,10 +111,10 @@ export const Field = ({ label, id, errors = [], hint = '', children = undefined,
 
 export const Badge = ({ kind = 'neutral', children }) => html`<span class=${`badge ${kind}`}>${children}</span>`
 
-/** What a service refused, with what it says about each field. */
-export const ErrorText = ({ error, fields = true }) => {
+/** What a service refused, with what it says about each field `except` those that say it themselves. */
+export const ErrorText = ({ error, except = /** @type {string[]} */ ([]) }) => {
   if (!error) return null
-  const lines = fields ? Object.entries(error.errors ?? {}) : []
+  const lines = Object.entries(error.errors ?? {}).filter(([path]) => !except.includes(path))
   return html`<div class="error" role="alert">
     <p>${error.message}</p>
     ${lines.length > 0 && html`<ul>${lines.map(([path, sentences]) => html`<li key=${path}><code>${path}</code> ${sentences.join(' ')}</li>`)}</ul>`}

@@ -2,7 +2,8 @@ import { notifier } from '../api.js'
 import { t } from '../i18n.js'
 import { html, useState } from '../preact.js'
 import { may } from '../session.js'
-import { announce, Badge, Button, ErrorText, Field, Live, Time, useAction, useLive } from '../ui.js'
+import { announce, Badge, Button, ErrorText, Live, Time, useAction, useLive } from '../ui.js'
+import { NewChannel, NewToken, Register } from './channel-forms.js'
 
 /** What a check found: whether it can send, and what keeps it from that. */
 const Health = ({ checked: { ok, problems, warnings, number } }) => html`
@@ -11,27 +12,6 @@ const Health = ({ checked: { ok, problems, warnings, number } }) => html`
       ${number && html` ${number.display_phone_number} · ${number.verified_name} · ${t('channels.quality')}: ${number.quality_rating ?? '–'}`}</p>
     ${[...problems, ...warnings].map(sentence => html`<p key=${sentence}>${sentence}</p>`)}
   </div>`
-
-/** A new token goes in and never comes out. */
-const NewToken = ({ path, id, onStored }) => {
-  const [token, setToken] = useState('')
-  const store = useAction(async () => {
-    const { message } = await notifier(path, { method: 'PUT', body: { access_token: token.trim() } })
-    setToken('')
-    announce(message)
-    onStored()
-  })
-  const onSubmit = event => {
-    event.preventDefault()
-    if (token.trim()) store.run()
-  }
-  return html`<form class="token" onSubmit=${onSubmit}>
-    <${Field} id=${`token-${id}`} type="password" label=${t('channels.new_token')} hint=${t('channels.token_hint')} value=${token}
-      autocomplete="off" maxlength="4096" errors=${store.error?.errors?.access_token} onInput=${event => setToken(event.target.value)} />
-    <${Button} type="submit" isBusy=${store.isBusy}>${t('channels.store')}<//>
-    <${ErrorText} error=${store.error} />
-  </form>`
-}
 
 /** The end of a secret; the newer one of a rotation is kept beside it until it has worked. */
 const Ends = ({ now, next }) =>
@@ -53,17 +33,18 @@ const Channel = ({ channel, onChanged }) => {
     onChanged()
   })
   const facts = {
-    'channels.token': html`<${Ends} now=${channel.access_token_last4} next=${channel.next_access_token_last4} />`,
+    'channels.access_token': html`<${Ends} now=${channel.access_token_last4} next=${channel.next_access_token_last4} />`,
     'channels.app_secret': html`<${Ends} now=${channel.app_secret_last4} next=${channel.next_app_secret_last4} />`,
     'channels.webhooks': channel.webhooks ? t('channels.yes') : t('channels.no_webhooks'),
     'channels.checked': channel.checked_at ? html`<${Time} at=${channel.checked_at} />` : '–',
+    'channels.registered': channel.registered_at ? html`<${Time} at=${channel.registered_at} />` : '–',
     'channels.rate': String(channel.messages_per_second),
     'channels.account': channel.waba_id ?? '–',
   }
   return html`<section class="panel" aria-labelledby=${`channel-${id}`}>
     <header><h2 id=${`channel-${id}`} tabindex="-1">${channel.name} <code class="soft">${id}</code></h2>
       <span class="row"><${Badge} kind=${state === 'active' ? 'good' : 'bad'}>${t(`channels.${state}`)}<//>
-        ${channel.default && html`<${Badge}>${t('channels.default')}<//>`}<${Badge}>${channel.plan}<//></span></header>
+        ${channel.default && html`<${Badge}>${t('channels.default')}<//>`}<${Badge}>${t(`plan.${channel.plan}`)}<//></span></header>
     ${channel.paused_reason && html`<p class="notice">${channel.paused_reason}</p>`}
     <dl class="details">${Object.entries(facts).map(([name, value]) => html`<div key=${name}><dt>${t(name)}</dt><dd>${value}</dd></div>`)}</dl>
     <div class="row">
@@ -72,7 +53,8 @@ const Channel = ({ channel, onChanged }) => {
     </div>
     <${ErrorText} error=${check.error ?? resume.error} />
     ${checked && html`<${Health} checked=${checked} />`}
-    ${may('putChannel') && html`<${NewToken} path=${path} id=${id} onStored=${onChanged} />`}
+    ${may('registerChannel') && html`<${Register} id=${id} onDone=${onChanged} />`}
+    ${may('putChannel') && html`<${NewToken} id=${id} onDone=${onChanged} />`}
   </section>`
 }
 
@@ -80,8 +62,9 @@ const Channel = ({ channel, onChanged }) => {
 export const Channels = () => {
   const list = useLive(signal => notifier('/api/channels', { signal }), 20)
   return html`<h1 tabindex="-1">${t('menu.channels')}</h1>
-    <${Live} of=${list} lines=${8}>${({ data }) =>
-      data.length === 0
-        ? html`<p class="empty">${t('channels.empty')}</p>`
-        : html`<div class="columns">${data.map(channel => html`<${Channel} key=${channel.phone_number_id} channel=${channel} onChanged=${list.reload} />`)}</div>`}<//>`
+    <${Live} of=${list} lines=${8}>${({ data }) => html`<div class="stack">
+      ${data.length === 0 && html`<p class="empty">${t('channels.empty')}</p>`}
+      <div class="columns">${data.map(channel => html`<${Channel} key=${channel.phone_number_id} channel=${channel} onChanged=${list.reload} />`)}</div>
+      ${may('putChannel') && html`<${NewChannel} known=${data.map(each => each.phone_number_id)} onDone=${list.reload} />`}
+    </div>`}<//>`
 }

@@ -1,12 +1,12 @@
 import { orders, withQuery } from '../api.js'
-import { money, number, t } from '../i18n.js'
+import { money, number, statusName, t } from '../i18n.js'
 import { html, useEffect } from '../preact.js'
 import { may } from '../session.js'
 import { Badge, Live, Panel, Table, Time, useLive } from '../ui.js'
 
 /** The colours of statuses by their kind of badge. */
 const kinds = { success: 'good', danger: 'bad', warning: 'warn' }
-export const Status = ({ of }) => html`<${Badge} kind=${kinds[of.color]}>${of.name}<//>`
+export const Status = ({ of }) => html`<${Badge} kind=${kinds[of.color]}>${statusName(of.name)}<//>`
 
 const perPage = 50
 

@@ -1,4 +1,5 @@
 import { newKeys, notifier } from '../api.js'
+import { pause } from '../form.js'
 import { dateTime, money, named, t } from '../i18n.js'
 import { html, useMemo, useRef, useState } from '../preact.js'
 import { componentsOf, orderFields, parametersOf } from '../template-parameters.js'
@@ -83,8 +84,7 @@ const Draft = ({ waybill, template, keys, onSent }) => {
 /** After a pause in typing. @param {object} body @param {boolean} isFilled @param {AbortSignal} signal */
 const preflightOf = async (body, isFilled, signal) => {
   if (!isFilled) return undefined
-  await new Promise(resolve => setTimeout(resolve, 300))
-  signal.throwIfAborted()
+  await pause(signal)
   return (await notifier('/api/messages/preflight', { method: 'POST', body, signal })).data[0]
 }
 

@@ -1,5 +1,5 @@
 import { newKeys, orders } from '../api.js'
-import { number, t } from '../i18n.js'
+import { number, statusName, t } from '../i18n.js'
 import { html, useRef, useState } from '../preact.js'
 import { movesOf, refusalOf } from '../scan-list.js'
 import { play } from '../sound.js'
@@ -35,7 +35,7 @@ export const Move = ({ list, field }) => {
         <option value="">${t('message.choose')}</option>
         ${moves.map(
           ({ status_key, name, count }) =>
-            html`<option key=${status_key} value=${status_key}>${name}${count < items.length ? ` (${t('scan.some', { count: number(count), total: number(items.length) })})` : ''}</option>`,
+            html`<option key=${status_key} value=${status_key}>${statusName(name)}${count < items.length ? ` (${t('scan.some', { count: number(count), total: number(items.length) })})` : ''}</option>`,
         )}
       <//>
       <${Field} id="scan-note" label=${t('moves.note')} value=${note} maxlength="1000" onInput=${event => setNote(event.target.value)} />
@@ -46,7 +46,7 @@ export const Move = ({ list, field }) => {
         ${refused.length > 50 && html`<p>${t('scan.more', { count: number(refused.length - 50) })}</p>`}
         <${Button} onClick=${drop}>${t('scan.drop_refused')}<//></div>`
       }
-      <${ErrorText} error=${move.error} fields=${false} />
+      <${ErrorText} error=${move.error} except=${Object.keys(move.error?.errors ?? {})} />
       <${Button} kind="primary" isBusy=${move.isBusy || !isReady} onClick=${() => move.run()}>
         ${t('scan.move_all', { count: number(items.length) })}<//>
     </div>

@@ -1,5 +1,5 @@
 import { orders, withQuery } from '../api.js'
-import { number, t } from '../i18n.js'
+import { number, statusName, t } from '../i18n.js'
 import { Filters, findCities, findMerchants, Pages, usePages } from '../lists.js'
 import { html } from '../preact.js'
 import { may } from '../session.js'
@@ -11,7 +11,11 @@ const date = { type: 'date', min: '2000-01-01', max: '2999-12-31' }
 
 /** @param {{ key: string, name: string }[]} statuses */
 const fields = statuses => [
-  { name: 'status', label: t('status'), options: statuses.map(({ key, name }) => ({ id: key, label: name })) },
+  {
+    name: 'status',
+    label: t('status'),
+    options: statuses.map(({ key, name }) => ({ id: key, label: statusName(name) })),
+  },
   { name: 'status_class', label: t('orders.class'), options: classes.map(id => ({ id, label: t(`class.${id}`) })) },
   { name: 'created_from', label: t('orders.from'), ...date },
   { name: 'created_to', label: t('orders.to'), ...date },

@@ -1,9 +1,10 @@
 import { newKeys, notifier, orders } from '../api.js'
-import { money, named, number, t, time } from '../i18n.js'
+import { money, named, number, statusName, t, time } from '../i18n.js'
 import { html, useRef, useState } from '../preact.js'
 import { may } from '../session.js'
 import { announce, Badge, Button, ErrorText, Live, Panel, saveFile, Time, useAction, useLive } from '../ui.js'
 import { conversationLink, Written } from './conversations.js'
+import { Edit } from './edit.js'
 import { Status } from './find.js'
 import { Composer } from './message.js'
 import { MessageActions, MessageStatus } from './messages.js'
@@ -28,6 +29,31 @@ const Details = ({ order }) => {
   )}</dl>`
 }
 
+/** The order, or the form that changes it. */
+const Order = ({ order, onEdited }) => {
+  const [isOpen, setIsOpen] = useState(false)
+  const [warnings, setWarnings] = useState(/** @type {string[]} */ ([]))
+  const close = () => {
+    setIsOpen(false)
+    document.querySelector('h1')?.focus()
+  }
+  const onDone = (/** @type {string[]} */ found) => {
+    setWarnings(found)
+    close()
+    onEdited()
+  }
+  const mayEdit = may('editAnyOrder') && order.data && order.data.data.editable !== 'none' && !isOpen
+  return html`<${Panel} title=${t('parcel')}
+    aside=${mayEdit && html`<${Button} onClick=${() => setIsOpen(true)}>${t('edit.open')}<//>`}>
+    ${warnings.length > 0 && html`<p class="notice">${warnings.join(' ')}</p>`}
+    ${
+      isOpen
+        ? html`<${Edit} order=${order.data} onDone=${onDone} onClose=${close} />`
+        : html`<${Live} of=${order} lines=${9}>${({ data }) => html`<${Details} order=${data} />`}<//>`
+    }
+  <//>`
+}
+
 const Moves = ({ order, onMoved }) => {
   const [note, setNote] = useState('')
   const keys = useRef(newKeys())
@@ -49,7 +75,7 @@ const Moves = ({ order, onMoved }) => {
       <input aria-label=${t('moves.note')} placeholder=${t('moves.note')} maxlength="1000" value=${note} onInput=${event => setNote(event.target.value)} />
       <div class="row">${order.moves.map(
         ({ status_key, name }) =>
-          html`<${Button} key=${status_key} isBusy=${move.isBusy} onClick=${() => move.run(status_key)}>${name}<//>`,
+          html`<${Button} key=${status_key} isBusy=${move.isBusy} onClick=${() => move.run(status_key)}>${statusName(name)}<//>`,
       )}</div>`
     }
     <${ErrorText} error=${move.error} />
@@ -63,7 +89,7 @@ const Cost = ({ cost }) =>
 /** What each kind of entry says. `entry.steps`: the statuses of a message, the newest first. */
 const shown = {
   tracking:
-    entry => html`<strong>${entry.status_name}</strong> <span class="soft">${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>
+    entry => html`<strong>${statusName(entry.status_name)}</strong> <span class="soft">${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>
     ${entry.note && html`<p>${entry.note}</p>`}`,
   edit: entry => html`${t('timeline.edit', { fields: entry.fields.map(name => name.replaceAll('_', ' ')).join(', ') })}
     <span class="soft"> ${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>${entry.reason && html`<p>${entry.reason}</p>`}
@@ -131,14 +157,16 @@ export const Parcel = ({ params: [waybill = ''] }) => {
       ${order.data && html`<${Status} of=${order.data.data.status} />`}
       ${may('printAnyLabel') && html`<${Button} isBusy=${label.isBusy} onClick=${() => label.run()}>${t('label')}<//>`}</div>
     <${ErrorText} error=${label.error} />
-    <div class="columns">
-      <div class="stack">
-        <${Panel} title=${t('parcel')}><${Live} of=${order} lines=${9}>${({ data }) => html`<${Details} order=${data} />`}<//><//>
-        ${may('getTimeline') && html`<${Timeline} of=${timeline} />`}
-      </div>
+    <div class="parcel">
       <div class="stack">
         ${may('moveOrders') && order.data?.data.moves && html`<${Moves} order=${order.data.data} onMoved=${reload} />`}
         ${may('listCustomerRequests') && html`<${Requests} waybill=${waybill} />`}
+      </div>
+      <div class="stack">
+        <${Order} order=${order} onEdited=${reload} />
+        ${may('getTimeline') && html`<${Timeline} of=${timeline} />`}
+      </div>
+      <div class="stack">
         ${may('sendMessage') && order.data && html`<${Composer} waybill=${waybill} onSent=${timeline.reload} />`}
       </div>
     </div>`

@@ -1,5 +1,5 @@
 import { orders } from '../api.js'
-import { number, t } from '../i18n.js'
+import { number, statusName, t } from '../i18n.js'
 import { html, useEffect, useRef, useState } from '../preact.js'
 import { maxScanned, refusalOf, useScanList, waybillIn } from '../scan-list.js'
 import { may } from '../session.js'
@@ -48,7 +48,7 @@ const Scanner = ({ list, form }) => {
       return scan(capital)
     }
     const refusal = item && refusalOf(item, '')
-    if (item) tell(refusal ? 'bad' : 'good', waybill, refusal ?? item.order.status.name)
+    if (item) tell(refusal ? 'bad' : 'good', waybill, refusal ?? statusName(item.order.status.name))
   }
   const onSubmit = event => {
     event.preventDefault()

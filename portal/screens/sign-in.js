@@ -1,4 +1,4 @@
-import { orders } from '../api.js'
+import { ApiError, orders } from '../api.js'
 import { t } from '../i18n.js'
 import { html, useEffect, useRef, useState } from '../preact.js'
 import { changeSession, getSession } from '../session.js'
@@ -7,7 +7,12 @@ import { Button, ErrorText, Field, Loading, useAction } from '../ui.js'
 /** @param {{ tenant: string, email: string, password: string }} entered */
 const signIn = async ({ tenant, email, password }) => {
   changeSession({ tenant: tenant.trim() })
-  const { token } = await orders('/api/staff/login', { method: 'POST', body: { email: email.trim(), password } })
+  const body = { email: email.trim(), password }
+  const { token } = await orders('/api/staff/login', { method: 'POST', body }).catch(error => {
+    const { status, retryAfter } = error
+    if (status === 422) throw new ApiError(t('sign_in.wrong'), { status })
+    throw status === 429 ? new ApiError(t('sign_in.too_many'), { status, retryAfter }) : error
+  })
   localStorage.setItem('courier.tenant', tenant.trim())
   const { data } = await orders('/api/staff/me', { token })
   changeSession({ token, me: data })

@@ -1,0 +1,80 @@
+// Forms: fields with their errors under them.
+import { t } from './i18n.js'
+import { html, useEffect, useState } from './preact.js'
+import { Button, ErrorText, Field, useAction, useLive } from './ui.js'
+
+/** @typedef {{ id: string, label: string }} Option */
+
+/** Waits for a pause in typing. @param {AbortSignal} signal */
+export const pause = async signal => {
+  await new Promise(resolve => setTimeout(resolve, 300))
+  signal.throwIfAborted()
+}
+
+/** One of many rows by a part of its name: `find` reads those of a name or id. `value` is an id, empty for none. */
+const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
+  const [text, setText] = useState('')
+  const chosen = useLive(signal => (value ? find({ id: value }, signal) : Promise.resolve([])), 0, [value])
+  const label = chosen.data?.[0]?.label ?? ''
+  useEffect(() => setText(label), [label])
+  const isTyped = text.trim().length > 1 && text !== label
+  const found = useLive(
+    async signal => {
+      if (!isTyped) return []
+      await pause(signal)
+      return find({ name: text.trim() }, signal)
+    },
+    0,
+    [isTyped && text],
+  )
+  const rows = /** @type {Option[]} */ (found.data ?? [])
+  const [isMissing, setIsMissing] = useState(false)
+  /** A name that is not finished yet chooses nothing. */
+  const choose = ({ target }, isFinished) => {
+    const wanted = target.value.trim().toLowerCase()
+    const named = [...(chosen.data ?? []), ...rows].find(row => row.label.toLowerCase() === wanted)
+    const match = named ?? (isFinished && wanted && rows.length === 1 ? rows[0] : undefined)
+    const isClear = Boolean(match) || wanted === ''
+    target.setCustomValidity(isClear ? '' : t('choice.unknown'))
+    setIsMissing(isFinished && !isClear)
+    if (isClear) onChange(match?.id ?? '')
+  }
+  return html`<${Field} id=${id} value=${text} list=${`${id}-options`} autocomplete="off" maxlength="255" ...${more}
+      errors=${isMissing ? [t('choice.unknown')] : errors} onChange=${event => choose(event, true)}
+      onInput=${event => {
+        setText(event.target.value)
+        choose(event, false)
+      }} />
+    <datalist id=${`${id}-options`}>${rows.map(row => html`<option key=${row.id} value=${row.label}></option>`)}</datalist>`
+}
+
+/** An input, or with `options` or `find` a choice. */
+export const Control = (/** @type {any} */ { options, find, none, onValue, ...field }) => {
+  if (find) return html`<${Choice} ...${field} find=${find} onChange=${onValue} />`
+  if (!options) return html`<${Field} autocomplete="off" ...${field} onInput=${event => onValue(event.target.value)} />`
+  return html`<${Field} ...${field} onChange=${event => onValue(event.target.value)}>
+    ${none && html`<option value="">${none}</option>`}
+    ${options.map((/** @type {Option} */ { id, label }) => html`<option key=${id} value=${id}>${label}</option>`)}<//>`
+}
+
+/** `fields`: `{ name, label }`, and what else a `Control` takes. `send` gets what was entered; what was not has its value of `start`. */
+export const Form = ({ id, fields, start = {}, submit, send, children = undefined }) => {
+  const [entered, setEntered] = useState({})
+  const action = useAction(async () => {
+    await send(entered)
+    setEntered({})
+  })
+  const enter = name => (/** @type {string} */ value) => setEntered(last => ({ ...last, [name]: value }))
+  const onSubmit = event => {
+    event.preventDefault()
+    action.run()
+  }
+  return html`<form class="stack" onSubmit=${onSubmit}>
+    <div class="fields">${fields.map(
+      ({ name, ...field }) => html`<${Control} key=${name} ...${field} id=${`${id}-${name}`}
+        value=${entered[name] ?? start[name] ?? ''} errors=${action.error?.errors[name]} onValue=${enter(name)} />`,
+    )}</div>
+    <${ErrorText} error=${action.error} except=${fields.map(({ name }) => name)} />
+    <div class="row"><${Button} kind="primary" type="submit" isBusy=${action.isBusy}>${submit}<//>${children}</div>
+  </form>`
+}

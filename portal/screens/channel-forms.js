@@ -1,0 +1,71 @@
+import { ApiError, notifier } from '../api.js'
+import { Form } from '../form.js'
+import { t } from '../i18n.js'
+import { html } from '../preact.js'
+import { announce } from '../ui.js'
+
+/** Goes in and is never shown again. */
+const secret = (/** @type {string} */ name, /** @type {object} */ more = {}) => ({
+  name,
+  label: t(`channels.${name}`),
+  type: 'password',
+  autocomplete: 'new-password',
+  maxlength: 512,
+  ...more,
+})
+
+const newFields = () => [
+  { name: 'phone_number_id', label: t('channels.number_id'), inputmode: 'numeric', maxlength: 32, required: true },
+  { name: 'name', label: t('templates.name'), maxlength: 255 },
+  { name: 'plan', label: t('channels.plan'), options: ['paid', 'free'].map(id => ({ id, label: t(`plan.${id}`) })) },
+  { name: 'waba_id', label: t('channels.account'), inputmode: 'numeric', maxlength: 32 },
+  secret('access_token', { required: true }),
+  secret('app_secret'),
+  secret('verify_token'),
+]
+
+/** @param {string} id */
+const pathOf = id => `/api/channels/${encodeURIComponent(id)}`
+
+/** `known`: the numbers there are, which this does not change. */
+export const NewChannel = ({ known, onDone }) => {
+  const send = async entered => {
+    const given = Object.entries(entered).map(([name, value]) => [name, value.trim()])
+    const { phone_number_id: id, ...body } = Object.fromEntries(given.filter(([, value]) => value !== ''))
+    if (known.includes(id)) throw new ApiError(t('channels.known'))
+    const { message } = await notifier(pathOf(id), { method: 'PUT', body })
+    announce(message)
+    onDone()
+  }
+  return html`<details class="panel"><summary>${t('channels.add')}</summary>
+    <${Form} id="channel" fields=${newFields()} start=${{ plan: 'paid' }} submit=${t('channels.store')} send=${send} /></details>`
+}
+
+export const NewToken = ({ id, onDone }) => {
+  const send = async entered => {
+    const { message } = await notifier(pathOf(id), {
+      method: 'PUT',
+      body: { access_token: entered.access_token.trim() },
+    })
+    announce(message)
+    onDone()
+  }
+  const hint = t('channels.token_hint')
+  return html`<details><summary>${t('channels.new_token')}</summary>
+    <${Form} id=${`token-${id}`} fields=${[secret('access_token', { required: true, hint })]} submit=${t('channels.store')} send=${send} /></details>`
+}
+
+export const Register = ({ id, onDone }) => {
+  const send = async ({ pin, certificate }) => {
+    const body = { pin: pin.trim(), certificate: certificate.trim() }
+    const { message } = await notifier(`${pathOf(id)}/register`, { method: 'POST', body })
+    announce(message)
+    onDone()
+  }
+  const fields = [
+    secret('pin', { inputmode: 'numeric', maxlength: 6, required: true }),
+    secret('certificate', { maxlength: 10_000, required: true, hint: t('channels.register_hint') }),
+  ]
+  return html`<details><summary>${t('channels.register')}</summary>
+    <${Form} id=${`register-${id}`} fields=${fields} submit=${t('channels.register')} send=${send} /></details>`
+}

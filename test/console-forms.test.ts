@@ -1,0 +1,132 @@
+import t, { type Test } from 'tap'
+import { batch, order } from '../services/orders/test/tenant.ts'
+import { findBarriers, launchBrowser, widthOf } from './browser.ts'
+import { openConsole, signIn, startConsole } from './console.ts'
+
+const browser = await launchBrowser(t)
+if (browser) {
+  const { url, orders, notifier } = await startConsole(t)
+  const booked = await orders.bulk(batch([order({ order_no: 'LS-1' }), order({ order_no: 'LS-2' })]))
+  const [first, second] = booked.body.data as [string, string]
+  const orderOf = async (waybill: string) =>
+    (await orders.rows('select * from orders where waybill_number = $1', [waybill]))[0]
+  const desk = await openConsole(t, browser, url)
+  const { page } = desk
+  await signIn(page)
+  const edit = page.getByRole('button', { name: 'Edit' })
+  const save = page.getByRole('button', { name: 'Save' })
+  const checkSeen = async (t: Test, { page, problems } = desk) => {
+    t.strictSame(problems, [])
+    t.strictSame(await findBarriers(page), [])
+  }
+
+  t.test('an order is edited, and each error stands under its field', async t => {
+    await page.goto(`${url}#/parcel/${first}`)
+    await edit.click()
+    await page.locator('#edit-customer_name:focus').waitFor()
+    await page.getByLabel('Phone').fill('')
+    await page.getByLabel('COD').fill('-1')
+    await page.getByLabel('Reason').fill('The customer called')
+    await save.click()
+    await page.locator('#edit-cod-error', { hasText: 'integer from 0' }).waitFor()
+    await page.locator('#edit-customer_phone-error').waitFor()
+    t.equal(desk.problems.splice(0).length, 1, 'the 422')
+    await checkSeen(t)
+    await page.getByLabel('Phone').fill('0770000199')
+    await page.getByLabel('COD').fill('9900')
+    await page.getByLabel('To', { exact: true }).fill('Kott')
+    await page.locator('datalist option[value^="Kotte"]').waitFor({ state: 'attached' })
+    await page.getByLabel('To', { exact: true }).press('Tab')
+    await save.click()
+    await page.locator('h1:focus').waitFor()
+    await page.locator('.details', { hasText: '0770000199' }).waitFor()
+    t.match(await orderOf(first), { customer_phone: '0770000199', cod: 9900, destination_city_id: '1500' })
+    await page.locator('.timeline', { hasText: 'The customer called' }).waitFor()
+  })
+
+  t.test('what somebody else changed meanwhile is shown before it is overwritten', async t => {
+    await page.goto(`${url}#/parcel/${second}`)
+    await edit.click()
+    await page.getByLabel('Customer', { exact: true }).fill('Nimali Silva')
+    await page.getByLabel('Reason').fill('Married')
+    await orders.rows(`update orders set customer_address = '99 Sea Street' where waybill_number = $1`, [second])
+    await save.click()
+    await page.getByText('Somebody else has changed the order.').waitFor()
+    t.strictSame(desk.problems.splice(0).length, 1, 'the 412')
+    t.equal(await page.getByLabel('Address').inputValue(), '99 Sea Street')
+    t.equal(await page.getByLabel('Customer', { exact: true }).inputValue(), 'Nimali Silva')
+    await save.click()
+    await page.locator('.details', { hasText: 'Nimali Silva' }).waitFor()
+    t.match(await orderOf(second), { customer_name: 'Nimali Silva', customer_address: '99 Sea Street' })
+    await orders.rows(`update orders set status_key = 'key_6' where waybill_number = $1`, [second])
+    await page.reload()
+    await edit.click()
+    t.equal(await page.getByLabel('COD').count(), 0, 'under way only the customer can be changed')
+    await orders.rows(`update orders set status_key = 'key_13' where waybill_number = $1`, [second])
+    await page.reload()
+    await page.locator('.details').waitFor()
+    t.equal(await edit.count(), 0)
+  })
+
+  t.test('on a phone the moves come first, with default statuses in the language of the person', async t => {
+    const options = { language: 'si', viewport: { width: 390, height: 844 } }
+    const phone = await openConsole(t, browser, `${url}#/parcel/${first}`, options)
+    await phone.page.locator('#tenant').fill('demo')
+    await phone.page.locator('#email').fill('admin@courier.example')
+    await phone.page.locator('#password').fill('wrong')
+    await phone.page.keyboard.press('Enter')
+    await phone.page.locator('.error', { hasText: 'මුරපදය වැරදියි' }).waitFor()
+    phone.problems.length = 0
+    await signIn(phone.page)
+    const move = phone.page.getByRole('button', { name: 'තහවුරු කර ඇත' })
+    const box = await move.boundingBox()
+    t.ok(box && box.y + box.height < 844, 'without scrolling')
+    await phone.page.locator('.details').waitFor()
+    t.ok((await widthOf(phone.page)) <= 390)
+    await checkSeen(t, phone)
+    await orders.rows(`update statuses set name = 'Rider on the way' where status_key = 'key_2'`)
+    await phone.page.reload()
+    await phone.page.getByRole('button', { name: 'Rider on the way' }).waitFor()
+  })
+
+  t.test('a number is added and registered, and its secrets are not shown again', async t => {
+    const secrets = ['demo-access-token', 'demo-app-secret', 'secret-verify-token', '123456', 'demo-certificate']
+    await page.goto(`${url}#/channels`)
+    await page.getByText('Add a number').click()
+    const number = (await notifier.call('GET', '/api/channels')).body.data[0].phone_number_id
+    await page.getByLabel('Phone number ID').fill(number)
+    await page.locator('#channel-access_token').fill('demo-access-token')
+    const store = page.locator('details.panel').getByRole('button', { name: 'Store' })
+    await store.click()
+    await page.getByText('This number is a channel already.').waitFor()
+    await page.getByLabel('Phone number ID').fill('2222')
+    await page.locator('#channel-name').fill('Night shift')
+    await page.locator('#channel-app_secret').fill('demo-app-secret')
+    await page.locator('#channel-verify_token').fill('secret-verify-token')
+    await store.click()
+    await page.locator('section', { hasText: 'Night shift' }).waitFor()
+    const channel = page.locator('section', { hasText: number })
+    await channel.getByText('Register the number').first().click()
+    await channel.getByLabel('PIN').fill('12')
+    await channel.getByLabel('Certificate').fill('demo-certificate')
+    const register = channel.getByRole('button', { name: 'Register the number' })
+    await register.click()
+    await channel.locator(`#register-${number}-pin-error`).waitFor()
+    t.equal(desk.problems.splice(0).length, 1, 'the 422')
+    await channel.getByLabel('PIN').fill('123456')
+    await register.click()
+    await page.locator('#live', { hasText: 'Channel Registered Successfully' }).waitFor({ state: 'attached' })
+    t.equal(await channel.getByLabel('PIN').inputValue(), '')
+    t.type((await notifier.call('GET', '/api/channels')).body.data[0].registered_at, 'string')
+    const shown = await page.evaluate<string>(
+      `document.body.innerText + [...document.querySelectorAll('main input')].map(each => each.value)`,
+    )
+    for (const secret of secrets) t.notMatch(shown, secret)
+    t.notMatch(desk.urls.join(), /secret|123456/)
+    await checkSeen(t)
+    const viewer = await openConsole(t, browser, `${url}#/channels`)
+    await signIn(viewer.page, 'viewer')
+    await viewer.page.locator('section.panel').first().waitFor()
+    t.equal(await viewer.page.locator('main form, main button, main details').count(), 0)
+  })
+}
