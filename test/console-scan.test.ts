@@ -144,11 +144,13 @@ if (browser) {
     await page.keyboard.press('Enter')
     await page.locator('.badge.good', { hasText: 'Active' }).waitFor()
     t.match(await notifier.rows('select state from channels'), [{ state: 'active' }])
-    await tabTo(page, 'input[type=password]')
+    await tabTo(page, 'details:has([id^=token]) > summary')
+    await page.keyboard.press('Enter')
+    await tabTo(page, '[id^=token]')
     await page.keyboard.type(newToken)
     await page.keyboard.press('Enter')
     await page.getByText('…9876').waitFor()
-    t.equal(await page.locator('input[type=password]').inputValue(), '')
+    t.equal(await page.locator('input[id^=token]').inputValue(), '')
     t.notMatch(await page.content(), 'secret-of-a-channel')
     await page.getByRole('button', { name: 'Check' }).click()
     await page.locator('.notice', { hasText: /It can(not)? send/ }).waitFor()
@@ -164,7 +166,14 @@ if (browser) {
     await orders.bulk(batch(Array(3).fill(order({ destination_city_id: 3000 }))))
     const components = JSON.stringify([{ type: 'BODY', text: `${attack} {{1}}` }])
     await notifier.rows('update templates set components = $1::jsonb', [components])
-    const screens = { channels: '.panel', templates: 'tbody', merchants: 'tbody', gaps: 'tbody', scan: 'tbody' }
+    const screens = {
+      orders: 'tbody',
+      channels: '.panel',
+      templates: 'tbody',
+      merchants: 'tbody',
+      gaps: 'tbody',
+      scan: 'tbody',
+    }
     for (const { language, width, colorScheme } of [
       { language: 'en', width: 1280, colorScheme: 'light' as const },
       { language: 'si', width: 390, colorScheme: 'dark' as const },

@@ -42,10 +42,10 @@ const Scanner = ({ list, form }) => {
     if (list.has(waybill)) return tell('bad', waybill, t('scan.twice'))
     if (list.isFull()) return tell('bad', waybill, t('scan.full', { count: number(maxScanned) }))
     const item = await list.add(waybill)
-    const capital = waybill.toUpperCase()
-    if (item?.error?.status === 404 && waybill !== capital) {
+    const stored = item?.order?.waybill_number ?? waybill
+    if (stored !== waybill) {
       list.drop([waybill])
-      return scan(capital)
+      return scan(stored)
     }
     const refusal = item && refusalOf(item, '')
     if (item) tell(refusal ? 'bad' : 'good', waybill, refusal ?? statusName(item.order.status.name))
