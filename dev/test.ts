@@ -23,7 +23,7 @@ const folders = '{bench,dev,services,shared,simulator,test,trust}/**/*.test.ts'
 /** Long, in need of other programs, or about what seldom changes. */
 const onlyInAll = [
   /^(trust|bench)\//,
-  /^test\/(compose|console|console-scan|docs-page|examples|ops-programs|pgbouncer|restored|simulator-page|start|traces|tracking-page|two-notifiers|upgrade)\.test\.ts$/,
+  /^test\/(compose|console|console-[a-z]+|docs-page|examples|ops-programs|pgbouncer|restored|simulator-page|start|traces|tracking-page|two-notifiers|upgrade)\.test\.ts$/,
   /^services\/notifier\/test\/(apply-rules|costs|crash|fair|keys|late-outcomes|recipient-pause|replies|send-command|stopping|webhooks-cost|webhooks-load)\.test\.ts$/,
   /^services\/orders\/test\/(admin|catalogue-memory|labels|login-floods|merchants|messaging|on-citus|outbox-failures|outbox-processes|provisioning|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
   /^dev\/(install|mutants|sbom|test)\.test\.ts$/,
