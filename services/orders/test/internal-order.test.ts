@@ -46,6 +46,7 @@ t.test('the notifier reads an order, with its timeline newest first', async t =>
     note: 'shelf 4',
     is_final: false,
     tracking_url: `https://track.example/courier/t/demo/${waybill}/${tracking_code}`,
+    time_zone: 'Asia/Colombo',
     customer_secondary_phone: '0712223334',
     edits: [
       {
