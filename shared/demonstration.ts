@@ -73,17 +73,20 @@ export const demonstrationProblems = (settings: Settings): [string, string][] =>
   return findDemonstrationSecrets(settings).map(name => [name, `${name} ${sentenceOf(name)} ${reason}: ${wayOut}`])
 }
 
-const wayOut = 'set a secret of your own (npm run secrets writes a .env for docker-compose)'
+const wayOut = 'set a secret of your own (npm run secrets writes a .env for docker compose)'
 
 const sentenceOf = (name: string): string => {
   if (!name.endsWith('_DATABASE_URL')) return 'is the public demonstration secret, refused with'
   const password = name.replace('_MIGRATE_DATABASE_URL', '_OWNER_PASSWORD').replace('_DATABASE_URL', '_PASSWORD')
-  return `has the public demonstration password (${password} of docker-compose), refused with`
+  return `has the public demonstration password (${password} of docker compose), refused with`
 }
 
-const reasonToRefuse = ({ MESSAGING_API_URL: url, NODE_ENV, DEMO }: Settings): string | undefined => {
+export const isProduction = ({ NODE_ENV, DEMO }: Settings): boolean => NODE_ENV === 'production' && DEMO !== 'true'
+
+const reasonToRefuse = (settings: Settings): string | undefined => {
+  const { MESSAGING_API_URL: url } = settings
   if (url !== undefined && !isSimulator(url)) return 'a MESSAGING_API_URL that is not the simulator'
-  return NODE_ENV === 'production' && DEMO !== 'true' ? 'NODE_ENV=production without DEMO=true' : undefined
+  return isProduction(settings) ? 'NODE_ENV=production without DEMO=true' : undefined
 }
 
 /** On this machine, or the service of docker-compose.override.yml. */
@@ -92,11 +95,24 @@ const isSimulator = (url: string): boolean => {
   return hostname === 'simulator' || isLoopback(hostname)
 }
 
-/** One line with the names, where they are allowed. */
-export const warnOfDemonstration = (
+interface Warner {
+  warn: (fields: object, text: string) => void
+}
+
+/** Logs one line in production with the names of the addresses for browsers that lead to the browser's own machine. */
+export const warnOfLoopback = (
   settings: Settings,
-  logger: { warn: (fields: object, text: string) => void },
+  addresses: Record<string, string | undefined>,
+  logger: Warner,
 ): void => {
+  const isLocal = (url: string) => URL.canParse(url) && isLoopback(new URL(url).hostname)
+  const found = Object.keys(addresses).filter(name => addresses[name]?.split(',').every(isLocal))
+  if (!isProduction(settings) || found.length === 0) return
+  logger.warn({ settings: found }, 'settings.loopback: browsers elsewhere cannot reach these: set public addresses')
+}
+
+/** One line with the names, where they are allowed. */
+export const warnOfDemonstration = (settings: Settings, logger: Warner): void => {
   const found = findDemonstrationSecrets(settings)
   if (found.length > 0) logger.warn({ settings: found }, 'settings.demonstration_secrets: for the simulator alone')
 }

@@ -28,7 +28,6 @@ export interface SimulatorOptions extends Partial<DemoSecrets> {
 
 const api = {
   title: 'Messaging API simulator',
-  version: '0.1.0',
   description:
     'Stands in for the external messaging API in development and tests. The requests here steer it; the API itself is under /v17.0.',
   tags: [{ name: 'control', description: 'Inspect the simulator and steer it.' }],

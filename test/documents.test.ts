@@ -191,6 +191,17 @@ t.test('real responses carry the headers that are documented', async t => {
   t.same(namesOf(await app.inject('/api/public/merchant/login')), ['allow', 'x-request-id'])
 })
 
+t.test('in production no page and no document shows the login of the demo', async t => {
+  for (const hidesDemo of [false, true]) {
+    const { app } = await build(t, { hidesDemo })
+    const paths = ['/docs/merchants', '/docs/staff', '/openapi.json']
+    const texts = await Promise.all(paths.map(async path => (await app.inject(path)).body))
+    const shown = texts.join('').match(/lanka-shoes-demo|courier-demo/g) ?? []
+    t.equal(shown.length, hidesDemo ? 0 : 2, `hides it: ${hidesDemo}`)
+    t.equal(/X-tenant: COMPANY/.test(texts.join('')), hidesDemo)
+  }
+})
+
 t.test('orders documents the events that it sends', async t => {
   const { webhooks } = (documents[0] as [string, OpenApi])[1]
   t.match(webhooks?.orderEvents?.post, {

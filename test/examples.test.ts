@@ -17,6 +17,16 @@ const run = (command: string, args: string[]): Promise<{ status: number; output:
     )
   })
 
+t.test('npm start installs what the TypeScript examples import', async t => {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  const texts = ['book', 'webhook-receiver'].map(name =>
+    readFileSync(join(root, `examples/typescript/${name}.ts`), 'utf8'),
+  )
+  const names = [...texts.join('\n').matchAll(/ from '([^.'][^:']*)'/g)].map(([, name]) => name)
+  t.ok(names.includes('openapi-fetch'))
+  for (const name of names) t.match(packages[`node_modules/${name}`], { version: /./, dev: undefined }, name)
+})
+
 const programs: [name: string, command: string, program: string][] = [
   ['curl', 'sh', 'curl/book.sh'],
   ['php', 'php', 'php/book.php'],

@@ -47,6 +47,14 @@ t.test('every metric of the alerts and the dashboard is one of the services', as
   }
 })
 
+t.test('the version of package.json is that of every package, manifest and page', async t => {
+  const { version, workspaces } = JSON.parse(read('package.json'))
+  for (const workspace of workspaces) t.equal(JSON.parse(read(`${workspace}/package.json`)).version, version, workspace)
+  t.ok(read('ops/kubernetes/kustomization.yaml').includes(`newTag: "${version}"`))
+  t.ok(read('ops/README.md').includes(`/courier:${version} `))
+  t.match(read('CHANGELOG.md').match(/^## .*$/m)?.[0], version)
+})
+
 t.test('each alert says what to do, on a page that exists', async t => {
   const rules = alerts.split('- alert: ').slice(1)
   for (const rule of rules) {
@@ -74,5 +82,6 @@ t.test('every setting that ops/ gives to a service is one, as a file only if it 
   const names = new Set(settings.map(([, name = '']) => name))
   t.ok(names.size > 12, [...names].join(' '))
   for (const name of names)
-    t.ok(name.endsWith('_FILE') ? properties[name.slice(0, -5)]?.secret : name in properties, name)
+    if (name.endsWith('_SITE')) t.ok(read('ops/caddy/compose.Caddyfile').includes(`{$${name}}`), name)
+    else t.ok(name.endsWith('_FILE') ? properties[name.slice(0, -5)]?.secret : name in properties, name)
 })

@@ -62,7 +62,6 @@ export interface NotifierOptions extends Edge {
 
 const api = {
   title: 'Courier notifier',
-  version: '0.1.0',
   description: 'Staff sends template messages to customers; the messaging API reports their delivery.',
   tags: [
     { name: 'messages', description: 'Messages and their timelines.' },

@@ -1,5 +1,5 @@
 import { edgeOf, loadConfigOrExit } from '@courier/shared/config.ts'
-import { warnOfDemonstration } from '@courier/shared/demonstration.ts'
+import { isProduction, warnOfDemonstration, warnOfLoopback } from '@courier/shared/demonstration.ts'
 import { runService, startTracer } from '@courier/shared/http/run-service.ts'
 import { createLogger } from '@courier/shared/log.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
@@ -17,6 +17,7 @@ const settings = loadConfigOrExit(Settings, process.env)
 const keyring = readKeyring(settings.CREDENTIALS_KEYS)
 const logger = createLogger('notifier', settings.LOG_LEVEL)
 warnOfDemonstration(settings, logger)
+warnOfLoopback(settings, { ORDERS_PUBLIC_URL: ordersPublicUrl(settings), PUBLIC_URL: settings.PUBLIC_URL }, logger)
 const tracer = await startTracer('notifier', settings.OTEL_EXPORTER_OTLP_ENDPOINT, logger)
 const pool = createPool({
   url: settings.NOTIFIER_DATABASE_URL,
@@ -45,6 +46,7 @@ const { app, queue, actions, syncDue } = await createNotifier({
   maxBodyBytes: settings.MAX_BODY_BYTES,
   requestsPerMinute: settings.RATE_LIMIT_PER_MINUTE,
   ...edgeOf(settings),
+  hidesDemo: isProduction(settings),
   tracer,
 })
 

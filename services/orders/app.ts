@@ -97,7 +97,6 @@ const orderEvents = {
 
 const api = {
   title: 'Courier orders',
-  version: '0.1.0',
   description:
     'Merchants push delivery orders in batches and get waybill numbers back. ' +
     'All paths below /api/public/merchant are also served below /api/merchant.',

@@ -37,6 +37,15 @@ export const notifierUrl = ({
   NOTIFIER_PORT: number
 }): string => NOTIFIER_URL ?? `http://127.0.0.1:${NOTIFIER_PORT}`
 
+/** Where browsers open the staff console. */
+export const portalOrigins = ({
+  PORTAL_ORIGINS,
+  NOTIFIER_PORT,
+}: {
+  PORTAL_ORIGINS?: string
+  NOTIFIER_PORT: number
+}): string => PORTAL_ORIGINS ?? `http://127.0.0.1:${NOTIFIER_PORT},http://localhost:${NOTIFIER_PORT}`
+
 export const webhookSettings = {
   WEBHOOK_KEYS: Type.Optional(
     Type.String({
@@ -83,7 +92,9 @@ const properties = {
     description: 'whether webhooks go to http and to private networks too, for development',
     must: 'be true or false',
   }),
-  PORTAL_ORIGINS: Origins('the origins of the staff console, whose requests to /api/staff/ are allowed'),
+  PORTAL_ORIGINS: Origins(
+    'the origins of the staff console, whose requests to /api/staff/ are allowed; without it NOTIFIER_PORT on this machine',
+  ),
   PUBLIC_RATE_LIMIT_PER_MINUTE: PositiveInteger(
     60,
     'maximum requests without a token per minute from one network address',

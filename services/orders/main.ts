@@ -1,18 +1,19 @@
 import { edgeOf, loadConfigOrExit } from '@courier/shared/config.ts'
-import { warnOfDemonstration } from '@courier/shared/demonstration.ts'
+import { isProduction, warnOfDemonstration, warnOfLoopback } from '@courier/shared/demonstration.ts'
 import { runService, startTracer } from '@courier/shared/http/run-service.ts'
 import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { createLogger } from '@courier/shared/log.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import { createOrders } from './app.ts'
-import { notifierUrl, Settings } from './config.ts'
+import { notifierUrl, portalOrigins, Settings } from './config.ts'
 import { migrateOrders } from './database/migrate.ts'
 import { createOrdersHousekeeping } from './housekeeping.ts'
 
 const settings = loadConfigOrExit(Settings, process.env)
 const logger = createLogger('orders', settings.LOG_LEVEL)
 warnOfDemonstration(settings, logger)
+warnOfLoopback(settings, { PORTAL_ORIGINS: portalOrigins(settings), PUBLIC_URL: settings.PUBLIC_URL }, logger)
 const tracer = await startTracer('orders', settings.OTEL_EXPORTER_OTLP_ENDPOINT, logger)
 
 const pool = createPool({
@@ -37,7 +38,8 @@ const { app, relay, webhooks } = await createOrders({
   publicRequestsPerMinute: settings.PUBLIC_RATE_LIMIT_PER_MINUTE,
   catalogueBytes: settings.CATALOGUE_MEMORY_BYTES,
   ...edgeOf(settings),
-  portalOrigins: settings.PORTAL_ORIGINS,
+  hidesDemo: isProduction(settings),
+  portalOrigins: portalOrigins(settings),
   tracer,
   webhooks: { keyring, allowsPrivate: settings.WEBHOOK_PRIVATE_ADDRESSES === 'true' },
   login: {

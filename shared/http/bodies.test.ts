@@ -11,7 +11,7 @@ const limits = { inAll: 300_000, ofAddress: 200_000 }
 /** A listening server that tells its callers apart by X-Forwarded-For. */
 const start = async (t: Test) => {
   const app = await createServer({
-    api: { title: 'Test', version: '1', description: 'Test', tags: [] },
+    api: { title: 'Test', description: 'Test', tags: [] },
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     isReady: async () => {},

@@ -11,7 +11,7 @@ import { createServer } from './server.ts'
 /** A server that counts what it handled, each request for `milliseconds`, and gives up slow ones soon. */
 const start = async (t: Test, milliseconds = 0) => {
   const app = await createServer({
-    api: { title: 'Test', version: '1', description: 'Test', tags: [] },
+    api: { title: 'Test', description: 'Test', tags: [] },
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     isReady: async () => {},

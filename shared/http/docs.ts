@@ -1,5 +1,6 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import courier from '../../package.json' with { type: 'json' }
 import { smallBodyBytes } from './bodies.ts'
 import { type Audience, assets, pageOf, readAsset } from './docs-page.ts'
 import { errorResponses } from './errors.ts'
@@ -9,7 +10,6 @@ import { notFound } from './paths.ts'
 
 export interface ApiDescription extends DocumentOptions {
   title: string
-  version: string
   description: string
   /** The groups of operations, in the order of the page. */
   tags: { name: string; description: string }[]
@@ -17,13 +17,36 @@ export interface ApiDescription extends DocumentOptions {
   audiences?: Audience[]
 }
 
+/** Where the demo's login is not to be shown: nobody should try it there. */
+const hideLogin = (audience: Audience): Audience => {
+  const { quickStart = '' } = audience
+  const named = quickStart.replace(/"(email|password)": "[^"]*"/g, '"$1": "YOUR $1"')
+  return { ...audience, ...(named && { quickStart: named.replace(/(X-tenant: |--tenant )demo/g, '$1COMPANY') }) }
+}
+
+interface DocsOptions {
+  publicUrl?: string | undefined
+  /** Leaves the login of the demo out. */
+  hidesDemo?: boolean | undefined
+}
+
 /** Serves /openapi.json, generated from the routes' schemas, and below /docs a page for each audience to read and try it. */
-export const docs = async (app: FastifyInstance, api: ApiDescription, url?: string): Promise<void> => {
+export const docs = async (
+  app: FastifyInstance,
+  given: ApiDescription,
+  { publicUrl: url, hidesDemo }: DocsOptions = {},
+): Promise<void> => {
+  const api = hidesDemo && given.audiences ? { ...given, audiences: given.audiences.map(hideLogin) } : given
   const { tags, webhooks, audiences: _, ...info } = api
   await app.register(swagger, {
     openapi: {
       openapi: '3.1.0',
-      info: { ...info, description: `${info.description} ${keyRule}`, license: { name: 'MIT', identifier: 'MIT' } },
+      info: {
+        ...info,
+        version: courier.version,
+        description: `${info.description} ${keyRule}`,
+        license: { name: 'MIT', identifier: 'MIT' },
+      },
       // Without a configured one, whatever the document was read from.
       servers: [{ url: url ?? '/' }],
       tags: [...tags, ...commonTags],

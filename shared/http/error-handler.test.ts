@@ -30,7 +30,7 @@ const start = async (t: Test) => {
   const lines: Record<string, unknown>[] = []
   stream.on('data', (line: Buffer) => lines.push(JSON.parse(line.toString())))
   const app = await createServer({
-    api: { title: 'Test', version: '1', description: 'Test', tags: [] },
+    api: { title: 'Test', description: 'Test', tags: [] },
     logger: pino({ serializers: { err: describeError } }, stream),
     registry: new Registry(),
     isReady: async () => {},

@@ -12,7 +12,7 @@ const serviceToken = 'a-service-token-of-tests'
 /** An application whose routes respond as their names say; a caller may make five requests a minute. */
 const build = async (t: Test, addressLimits: AddressLimits) => {
   const app = await createServer({
-    api: { title: 'test', version: '0', description: '', tags: [] },
+    api: { title: 'test', description: '', tags: [] },
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     isReady: async () => {},

@@ -11,7 +11,7 @@ const total = 32
 const numbers = Array.from({ length: total }, (_, index) => index + 1)
 
 const app = await createServer({
-  api: { title: 'Test', version: '1', description: 'Test', tags: [] },
+  api: { title: 'Test', description: 'Test', tags: [] },
   logger: pino({ level: 'silent' }),
   registry: new Registry(),
   publicUrl: 'http://courier.example:3000',

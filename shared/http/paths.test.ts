@@ -7,7 +7,7 @@ import { createServer, type Edge } from './server.ts'
 
 const start = async (t: Test, edge: Edge = {}) => {
   const app = await createServer({
-    api: { title: 'Test', version: '1', description: 'Test', tags: [] },
+    api: { title: 'Test', description: 'Test', tags: [] },
     logger: pino({ level: 'silent' }),
     registry: new Registry(),
     isReady: async () => {},

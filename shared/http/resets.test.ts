@@ -12,7 +12,7 @@ import { createServer } from './server.ts'
 const start = async (t: Test, trustedProxies?: string) => {
   const log: string[] = []
   const app = await createServer({
-    api: { title: 'Test', version: '1', description: 'Test', tags: [] },
+    api: { title: 'Test', description: 'Test', tags: [] },
     logger: pino({ level: 'warn' }, { write: (line: string) => log.push(line) }),
     registry: new Registry(),
     isReady: async () => {},

@@ -44,6 +44,8 @@ export interface Edge {
   /** The origins of the staff console, with commas between. */
   portalOrigins?: string | undefined
   tracer?: Tracer | undefined
+  /** Leaves the login of the demo out of /docs. */
+  hidesDemo?: boolean | undefined
 }
 
 export interface ServerOptions extends Edge {
@@ -118,7 +120,7 @@ export const createServer = async (options: ServerOptions) => {
   drainConnectionsOnClose(app)
   await app.register(sensible)
   addSecurityHeaders(app)
-  await docs(app, options.api, options.publicUrl)
+  await docs(app, options.api, options)
   serveMetrics(app, options.registry)
   await app.register(health, { isReady: options.isReady })
   return app

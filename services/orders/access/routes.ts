@@ -13,7 +13,7 @@ import { findMerchant, type MerchantRow } from './queries.ts'
 
 const Credentials = Type.Object(loginFields, {
   title: 'Credentials',
-  examples: [{ email: 'shop@example.com', password: 'lanka-shoes-demo' }],
+  examples: [{ email: 'shop@example.com', password: 'a-long-password' }],
 })
 
 const User = Type.Object(

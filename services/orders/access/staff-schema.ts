@@ -10,7 +10,7 @@ const held = {
 
 export const StaffLogin = Type.Object(loginFields, {
   title: 'StaffLogin',
-  examples: [{ email: 'dispatcher@courier.example', password: 'courier-demo' }],
+  examples: [{ email: 'dispatcher@courier.example', password: 'a-long-password' }],
 })
 
 export const LoggedInStaff = Type.Object(
