@@ -1,62 +1,138 @@
 import type { OpenApi, Operation } from '@courier/shared/http/openapi.ts'
 
-/** A collection in Postman's format 2.1, which Bruno and Insomnia import too: a folder for each tag. */
-export const toCollection = (document: OpenApi, url: string): object => ({
-  info: {
-    name: document.info.title,
-    description: document.info.description,
-    schema: 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json',
-  },
-  variable: [
-    { key: 'url', value: url },
-    { key: 'tenant', value: 'demo' },
-    { key: 'token', value: '' },
-  ],
-  auth: { type: 'bearer', bearer: [{ key: 'token', value: '{{token}}', type: 'string' }] },
-  item: document.tags.map(({ name, description }) => ({
+/** The demo's, so that a run needs nothing typed. */
+const values = {
+  orders: 'http://127.0.0.1:3000',
+  notifier: 'http://127.0.0.1:3001',
+  tenant: 'demo',
+  email: 'shop@example.com',
+  password: 'lanka-shoes-demo',
+  staff_email: 'admin@courier.example',
+  staff_password: 'courier-demo',
+  phone: '94770000101',
+  phone_number_id: '106540352242922',
+}
+
+/** What later requests take from the responses of others. */
+const kept: Readonly<Record<string, Record<string, string>>> = {
+  logIn: { token: 'token' },
+  logInStaff: { staff_token: 'token' },
+  listBusinesses: { business: 'data[0].id' },
+  listStates: { state: 'data[0].id' },
+  listCities: { city: 'data[0].id' },
+  createOrders: { waybill: 'data[0]' },
+  createOrder: { waybill_2: 'data[0]' },
+  createWebhook: { webhook: 'data.id' },
+  listCustomerRequests: { requests: 'data[0]?.id' },
+  sendMessage: { messages: 'data.id' },
+}
+
+/** The requests to orders that those to the notifier need. */
+const first: typeof kept = {
+  logInStaff: { staff_token: 'token' },
+  listAllOrders: { waybill: 'data[0].waybill_number' },
+}
+
+/** What ends something that others need comes last, in this order. */
+const last = ['cancelOrders', 'deleteWebhook', 'logOut', 'logOutStaff']
+
+interface Entry {
+  service: string
+  method: string
+  path: string
+  operation: Operation
+}
+
+const findEntries = (service: string, { paths }: OpenApi): Entry[] =>
+  Object.entries(paths).flatMap(([path, operations]) =>
+    Object.entries(operations)
+      // Only the services and the messaging API send these.
+      .filter(() => !/^\/(internal|webhooks)\//.test(path))
+      .map(([method, operation]) => ({ service, method: method.toUpperCase(), path, operation })),
+  )
+
+/**
+ * A collection in Postman's format 2.1, which Bruno and Insomnia import too: a folder for each tag. It runs from top to bottom. That
+ * of the notifier begins with the login and a parcel, at orders.
+ */
+export const toCollection = (service: string, documents: Readonly<Record<string, OpenApi>>): object => {
+  const { orders, [service]: document = orders } = documents
+  if (!orders || !document) throw new Error(`There is no document of ${service}.`)
+  const entries = findEntries(service, document)
+  const idOf = ({ operation: { operationId = '' } }: Entry): string => operationId
+  const toItems = (all: Entry[], keep = kept) => all.map(entry => toItem(entry, keep[idOf(entry)]))
+  const folders = document.tags.map(({ name, description }) => ({
     name,
     description,
-    item: Object.entries(document.paths).flatMap(([path, operations]) =>
-      Object.entries(operations)
-        .filter(([, { tags = [] }]) => tags.includes(name))
-        .map(([method, operation]) => toItem(method.toUpperCase(), path, operation)),
-    ),
-  })),
-})
+    item: toItems(entries.filter(entry => entry.operation.tags?.includes(name) && !last.includes(idOf(entry)))),
+  }))
+  const begins = findEntries('orders', orders).filter(entry => idOf(entry) in first)
+  const start = { name: 'start', description: 'The login, and the newest parcel.', item: toItems(begins, first) }
+  const ends = last.flatMap(id => entries.filter(entry => idOf(entry) === id))
+  const end = { name: 'end', description: 'What ends the run.', item: toItems(ends) }
+  const { title: name, description } = document.info
+  return {
+    info: { name, description, schema: 'https://schema.getpostman.com/json/collection/v2.1.0/collection.json' },
+    variable: Object.entries(values).map(([key, value]) => ({ key, value })),
+    item: [...(service === 'orders' ? [] : [start]), ...folders, end].filter(({ item }) => item.length > 0),
+  }
+}
 
-const toItem = (method: string, path: string, operation: Operation): object => {
-  const { summary = '', description, security = [], parameters = [], requestBody } = operation
-  const { example, examples = {} } = requestBody?.content['application/json'] ?? {}
-  const body = example ?? Object.values(examples)[0]?.value
+const toItem = ({ service, method, path, operation }: Entry, keep?: Record<string, string>): object => {
+  const { operationId = '', summary = '', description, security = [], parameters = [], requestBody } = operation
   const named = (where: string) => parameters.filter(parameter => parameter.in === where)
+  const body = requestBody && bodyOf(operationId, requestBody.content['application/json'] ?? {})
   const raw = path.replaceAll(/\{(\w+)\}/g, ':$1')
   const headers = named('header').map(({ name, required }) => ({
     key: name,
     value: name === 'X-tenant' ? '{{tenant}}' : name === 'Idempotency-Key' ? '{{$guid}}' : '',
     disabled: !required,
   }))
+  const isOfMerchant = path.startsWith('/api/public/')
+  const auth = { type: 'bearer', bearer: [{ key: 'token', value: isOfMerchant ? '{{token}}' : '{{staff_token}}' }] }
   return {
     name: summary,
+    ...(keep && { event: [{ listen: 'test', script: { exec: keepIn(keep) } }] }),
     request: {
       method,
       ...(description && { description }),
-      ...(security.length === 0 && { auth: { type: 'noauth' } }),
+      auth: security.length === 0 ? { type: 'noauth' } : auth,
       header: [...headers, ...(body === undefined ? [] : [{ key: 'Content-Type', value: 'application/json' }])],
       url: {
-        raw: `{{url}}${raw}`,
-        host: ['{{url}}'],
+        raw: `{{${service}}}${raw}`,
+        host: [`{{${service}}}`],
         path: raw.slice(1).split('/'),
-        query: named('query').map(({ name, description = '' }) => ({
+        query: named('query').map(({ name, description = '' }) => {
+          const isWaybill = name === 'waybill_number' && !operationId.startsWith('list')
+          return { key: name, value: isWaybill ? '{{waybill}}' : '', description, disabled: !isWaybill }
+        }),
+        variable: named('path').map(({ name, description = '' }) => ({
           key: name,
-          value: '',
+          // An id is named after what it is the id of: /webhook/{id}.
+          value: `{{${name === 'id' ? path.split('/').at(path.split('/').indexOf('{id}') - 1) : name}}}`,
           description,
-          disabled: true,
         })),
-        variable: named('path').map(({ name, description = '' }) => ({ key: name, value: '', description })),
       },
-      ...(body !== undefined && {
-        body: { mode: 'raw', raw: JSON.stringify(body, null, 2), options: { raw: { language: 'json' } } },
-      }),
+      ...(body !== undefined && { body: { mode: 'raw', raw: body, options: { raw: { language: 'json' } } } }),
     },
   }
 }
+
+/** In place of the documented examples. */
+const bodies: Readonly<Record<string, object>> = {
+  logIn: { email: '{{email}}', password: '{{password}}' },
+  logInStaff: { email: '{{staff_email}}', password: '{{staff_password}}' },
+  // The first is on its way by then.
+  cancelOrders: { waybill_numbers: ['{{waybill_2}}'] },
+}
+
+const bodyOf = (id: string, { example, examples = {} }: { example?: unknown; examples?: object }): string => {
+  const body = bodies[id] ?? example ?? Object.values(examples)[0]?.value
+  const text = JSON.stringify(body, null, 2)
+  return text.replaceAll('"DM00000001"', '"{{waybill}}"').replaceAll(/"DM0000000\d"/g, '"{{waybill_2}}"')
+}
+
+const keepIn = (variables: Record<string, string>): string[] => [
+  'const body = pm.response.json()',
+  ...Object.entries(variables).map(([name, from]) => `pm.collectionVariables.set('${name}', body.${from})`),
+]

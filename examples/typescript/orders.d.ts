@@ -3174,7 +3174,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "email": "shop@example.com",
-                 *       "password": "lanka-shoes-demo"
+                 *       "password": "a-long-password"
                  *     }
                  */
                 "application/json": components["schemas"]["Credentials"];
@@ -5707,7 +5707,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "email": "dispatcher@courier.example",
-                 *       "password": "courier-demo"
+                 *       "password": "a-long-password"
                  *     }
                  */
                 "application/json": components["schemas"]["StaffLogin"];
@@ -6682,8 +6682,7 @@ export interface operations {
                 /**
                  * @example {
                  *       "waybill_numbers": [
-                 *         "DM00000001",
-                 *         "DM00000002"
+                 *         "DM00000001"
                  *       ],
                  *       "status_key": "key_5",
                  *       "note": "Van 7"

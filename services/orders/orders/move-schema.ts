@@ -42,7 +42,7 @@ export const StatusMove = Type.Object(
   {
     title: 'StatusMove',
     additionalProperties: false,
-    examples: [{ waybill_numbers: ['DM00000001', 'DM00000002'], status_key: 'key_5', note: 'Van 7' }],
+    examples: [{ waybill_numbers: ['DM00000001'], status_key: 'key_5', note: 'Van 7' }],
   },
 )
 
