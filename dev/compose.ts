@@ -4,7 +4,7 @@ import { root } from './settings.ts'
 import { findStart } from './start-lock.mjs'
 
 /**
- * The container of a service that docker-compose runs from this folder, or as COMPOSE_PROJECT_NAME; undefined while
+ * The container of a service that docker compose runs from this folder, or as COMPOSE_PROJECT_NAME; undefined while
  * `npm start` runs.
  */
 export const findContainer = (service: string): string | undefined => {
@@ -18,6 +18,10 @@ export const findContainer = (service: string): string | undefined => {
   const { stdout } = spawnSync('docker', ['ps', '--quiet', ...filters], { encoding: 'utf8', timeout: 10_000 })
   return stdout?.split('\n')[0] || undefined
 }
+
+/** Docker Compose: the plugin of docker, else version 1. */
+export const findCompose = (): [string, ...string[]] =>
+  spawnSync('docker', ['compose', 'version']).status === 0 ? ['docker', 'compose'] : ['docker-compose']
 
 /**
  * Runs Node in a container, with `input` or this process's standard input, and with those variables that are set here. Returns

@@ -1,4 +1,4 @@
-// npm run demo, while `npm start` or docker-compose runs: logs in, posts a batch, prints the waybills and follows the message to the first
+// npm run demo, while `npm start` or docker compose runs: logs in, posts a batch, prints the waybills and follows the message to the first
 // customer until it is delivered.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -32,7 +32,7 @@ const request = async <Body>(url: string, token?: string, body?: unknown): Promi
   }
   const init = body ? { method: 'POST', body: JSON.stringify(body) } : {}
   const response = await fetch(url, { headers, ...init }).catch(() =>
-    fail(`Nothing listens at ${url}: run npm start or docker-compose up in another terminal first.`),
+    fail(`Nothing listens at ${url}: run npm start or docker compose up in another terminal first.`),
   )
   const text = await response.text()
   if (!response.ok) fail(`${url} responded ${response.status}: ${text}`)
@@ -65,7 +65,7 @@ interface Message {
 const followMessage = async (waybill: string): Promise<void> => {
   const { portal } =
     (await readTokens(settings.dataFolder)) ??
-    fail('There is no staff token: run npm start or docker-compose up first.')
+    fail('There is no staff token: run npm start or docker compose up first.')
   const { token } = portal
   let printed = 0
   for (let tries = 0; tries < 600; tries++) {

@@ -11,24 +11,19 @@ const isReady = (url: string): Promise<boolean> =>
 
 const waitFor = async (url: string): Promise<void> => {
   for (let tries = 0; !(await isReady(url)); tries++) {
-    if (tries === 600) throw new Error(`${url} is not ready: docker-compose logs says why.`)
+    if (tries === 600) throw new Error(`${url} is not ready: docker compose logs says why.`)
     await delay(100)
   }
 }
 
-/** The address on the host; of a range of ports the first. */
-const addressOf = (name: string): string => (process.env[`${name}_ADDRESS`] ?? '').replace(/-\d+$/, '')
-
-const addresses: Addresses = {
-  orders: addressOf('ORDERS'),
-  notifier: addressOf('NOTIFIER'),
-  simulator: addressOf('SIMULATOR'),
-}
+/** The addresses on the host. */
+const { ORDERS_ADDRESS: orders = '', NOTIFIER_ADDRESS: notifier = '', SIMULATOR_ADDRESS: simulator = '' } = process.env
+const addresses: Addresses = { orders, notifier, simulator }
 
 const load = async (): Promise<void> => {
   const { ORDERS_URL = '', NOTIFIER_URL = '', dataFolder } = readDevSettings()
   await Promise.all([ORDERS_URL, NOTIFIER_URL].map(waitFor))
-  // One line: docker-compose puts the name of the service before each.
+  // One line: docker compose puts the name of the service before each.
   await printDemo(addresses, await loadDemo(dataFolder, NOTIFIER_URL), { batch: 'examples/batch.json', lineEnd: ' ' })
 }
 

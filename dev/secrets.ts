@@ -7,7 +7,7 @@ import { root } from './settings.ts'
 const usage = `usage: npm run secrets [-- FILE]
 
 Writes FILE (.env without it): .env.example with a new strong secret for each empty setting, readable by you alone.
-docker-compose reads .env. A file that exists is not changed: its secrets may be in use.
+docker compose reads .env. A file that exists is not changed: its secrets may be in use.
 `
 
 const makeSecret = (name: string): string =>
@@ -17,8 +17,8 @@ const write = (file: string): void => {
   const example = readFileSync(join(root, '.env.example'), 'utf8')
   const text = example.replace(/^([A-Z_]+)=$/gm, (line, name: string) => line + makeSecret(name))
   writeFileSync(file, text, { flag: 'wx', mode: 0o600 })
-  process.stdout.write(`${file} is written. A database that docker-compose has made keeps its old passwords:
-change them with alter role, or delete all its data with docker-compose down -v.\n`)
+  process.stdout.write(`${file} is written. A database that docker compose has made keeps its old passwords:
+change them with alter role, or delete all its data with docker compose down -v.\n`)
 }
 
 const fail = (message: string): void => {

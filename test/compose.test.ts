@@ -1,13 +1,14 @@
 import { execFileSync, type SpawnSyncReturns, spawnSync } from 'node:child_process'
 import { join } from 'node:path'
 import t from 'tap'
+import { findCompose } from '../dev/compose.ts'
 import { freePort } from '../dev/ports.ts'
 import { root } from '../dev/settings.ts'
+import { launchBrowser } from './browser.ts'
+import { openConsole, signIn } from './console.ts'
 import { testJourney } from './journey.ts'
 
 const project = `courier-test-${process.pid}`
-const isPlugin = spawnSync('docker', ['compose', 'version']).status === 0
-const command = isPlugin ? ['docker', 'compose'] : ['docker-compose']
 
 /** Why the containers cannot run here; false when they can. */
 const missing = (): string | false => {
@@ -22,7 +23,7 @@ const docker = (...words: string[]) => spawnSync('docker', words, { encoding: 'u
 
 t.setTimeout(600_000)
 
-t.test('docker-compose up runs the whole system', { skip: missing() }, async t => {
+t.test('docker compose up runs the whole system', { skip: missing() }, async t => {
   t.setTimeout(600_000)
   const [port, notifierPort, simulatorPort] = [await freePort(), await freePort(), await freePort()].map(String)
   const {
@@ -38,13 +39,13 @@ t.test('docker-compose up runs the whole system', { skip: missing() }, async t =
   }
 
   const compose = (words: string[], changed: NodeJS.ProcessEnv = {}): SpawnSyncReturns<string> => {
-    const [program = '', ...first] = [...command, ...words]
+    const [program, ...first] = [...findCompose(), ...words]
     return spawnSync(program, first, { cwd: root, encoding: 'utf8', env: { ...env, ...changed } })
   }
   /** What the command printed; fails the test with its errors when it failed. */
   const composed = (words: string[], changed: NodeJS.ProcessEnv = {}): string => {
     const { status, stdout, stderr } = compose(words, changed)
-    t.equal(status, 0, `docker-compose ${words.join(' ')}\n${status === 0 ? '' : stderr}`)
+    t.equal(status, 0, `docker compose ${words.join(' ')}\n${status === 0 ? '' : stderr}`)
     return stdout
   }
   t.teardown(() => compose(['down', '-v', '--remove-orphans']))
@@ -116,7 +117,7 @@ t.test('docker-compose up runs the whole system', { skip: missing() }, async t =
 
   await t.test('each container runs as an ordinary user, on a read-only file system, without capabilities', t => {
     const script = 'id -u; touch /usr/anything 2>/dev/null || echo refused; cat /proc/1/status'
-    for (const name of ['postgres', 'orders', 'notifier', 'simulator']) {
+    for (const name of ['postgres', 'orders', 'notifier', 'simulator', 'front']) {
       const [user, written, ...status] = composed(['exec', '-T', name, 'sh', '-c', script]).split('\n')
       t.not(user, '0', `${name}'s user`)
       t.equal(written, 'refused', `${name} cannot write`)
@@ -127,11 +128,11 @@ t.test('docker-compose up runs the whole system', { skip: missing() }, async t =
     t.end()
   })
 
-  await t.test('production runs two services, from an image without simulator and examples', t => {
+  await t.test('production runs two services behind the front, from an image without simulator and examples', t => {
     const file = join(t.testdir({}), '.env')
     run('secrets', file)
     const services = composed(['--env-file', file, 'config', '--services'])
-    t.same(services.trim().split('\n').sort(), ['notifier', 'orders', 'postgres'])
+    t.same(services.trim().split('\n').sort(), ['front', 'notifier', 'orders', 'postgres'])
     const search = 'find / -xdev -path "*simulator*" -o -xdev -path "*/app/examples*" -o -xdev -path "*/app/dev*"'
     const found = (image: string) => docker('run', '--rm', '--entrypoint', 'sh', image, '-c', search).stdout
     t.equal(found('courier'), '')
@@ -166,14 +167,22 @@ t.test('docker-compose up runs the whole system', { skip: missing() }, async t =
     )
   })
 
-  await t.test('two processes of orders start on one new database, and both respond', async t => {
+  await t.test('two processes of each service start on new databases, and both respond', async t => {
     composed(['down', '-v'])
-    const range = { ORDERS_PORT: '42310-42311' }
-    composed(['up', '-d', '--scale', 'orders=2'], range)
-    for (const each of ['42310', '42311']) t.ok(await isReady(each), `the process at ${each} is ready`)
+    composed(['up', '-d', '--scale', 'orders=2', '--scale', 'notifier=2'])
     t.ok(await poll(() => printed().length === 1), 'the demo tenant is loaded')
-    const first = findRequest(printed()[0])
-    for (const each of ['42310', '42311'])
-      t.equal(paste(first.replace(/127\.0\.0\.1:\d+/, `127.0.0.1:${each}`)).data.length, 25)
+    const request = findRequest(printed()[0])
+    for (let batches = 0; batches < 4; batches++) t.equal(paste(request).data.length, 25)
+    const booked = () =>
+      compose(['logs', '--no-color', 'orders']).stdout.match(/^.*order\/bulk.*"status":200.*$/gm) ?? []
+    t.equal(new Set(booked().map(line => /\d(?= +\|)/.exec(line)?.[0])).size, 2, 'both processes booked')
+    for (const path of ['/metrics', '/internal/orders/demo/DM00000001'])
+      t.equal((await fetch(`http://127.0.0.1:${port}${path}`)).status, 404, `${path} is not public`)
+    const browser = await launchBrowser(t)
+    if (!browser) return
+    const { page, problems } = await openConsole(t, browser, `http://127.0.0.1:${notifierPort}/portal/`)
+    await signIn(page)
+    await page.locator('#today, h1').first().waitFor()
+    t.same(problems, [])
   })
 })

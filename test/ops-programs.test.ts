@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { findCompose } from '../dev/compose.ts'
 import { root } from '../dev/settings.ts'
 
 const run = (program: string, words: readonly string[], environment: NodeJS.ProcessEnv = {}) =>
@@ -13,6 +14,8 @@ const succeed = (t: Test, program: string, ...words: string[]): string => {
   t.equal(status, 0, `${program} ${words.join(' ')}\n${status === 0 ? '' : stdout + stderr}`)
   return stdout
 }
+
+const compose = findCompose()
 
 /** For the option `skip`: the reason where the program is missing, else false. */
 const without = (program: string, ...words: string[]): string | false =>
@@ -30,9 +33,11 @@ t.test(
   },
 )
 
-t.test('Caddy reads its file, which is formatted', { skip: without('caddy', 'version') }, async t => {
-  succeed(t, 'caddy', 'validate', '--adapter', 'caddyfile', '--config', 'ops/caddy/Caddyfile')
-  t.equal(run('caddy', ['fmt', 'ops/caddy/Caddyfile']).stdout, readFileSync(join(root, 'ops/caddy/Caddyfile'), 'utf8'))
+t.test('Caddy reads its files, which are formatted', { skip: without('caddy', 'version') }, async t => {
+  for (const file of ['ops/caddy/Caddyfile', 'ops/caddy/compose.Caddyfile']) {
+    succeed(t, 'caddy', 'validate', '--adapter', 'caddyfile', '--config', file)
+    t.equal(run('caddy', ['fmt', file]).stdout, readFileSync(join(root, file), 'utf8'))
+  }
 })
 
 t.test('systemd reads the units', { skip: without('systemd-analyze', '--version') }, async t => {
@@ -52,18 +57,18 @@ t.test('systemd reads the units', { skip: without('systemd-analyze', '--version'
 })
 
 t.test(
-  'docker-compose reads the production file with secrets from files',
+  'docker compose reads the production file with secrets from files',
   {
-    skip: without('docker-compose', 'version'),
+    skip: without(...compose, 'version'),
   },
   async t => {
     const folder = t.testdir({})
     const [file, secrets] = [join(folder, 'env'), join(folder, 'secrets')]
     succeed(t, process.execPath, 'dev/secrets.ts', file)
-    const more = ['COMPOSE_FILE=docker-compose.yml:ops/compose/production.yml', 'ORDERS_PORT=3010-3011']
+    const more = ['COMPOSE_FILE=docker-compose.yml:ops/compose/production.yml', 'DEMO=false']
     const urls = ['ORDERS_PUBLIC_URL=https://orders.example', 'NOTIFIER_PUBLIC_URL=https://notifier.example']
     writeFileSync(file, `${readFileSync(file, 'utf8')}\n${[...more, ...urls].join('\n')}\n`)
-    const config = succeed(t, 'docker-compose', '--env-file', file, 'config')
+    const config = succeed(t, ...compose, '--env-file', file, 'config')
     const ofServices = config.slice(config.indexOf('\nservices:')).replace(/^ {2}postgres:\n(?: {4}.*\n)*/m, '')
     t.notMatch(ofServices, /courier-demonstration|postgres:\/\/|simulator/)
     succeed(t, 'sh', 'ops/secret-files.sh', file, secrets)

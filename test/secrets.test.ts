@@ -2,11 +2,11 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { ConfigError, loadConfig } from '@courier/shared/config.ts'
-import { demonstration, findDemonstrationSecrets } from '@courier/shared/demonstration.ts'
+import { demonstration, findDemonstrationSecrets, warnOfLoopback } from '@courier/shared/demonstration.ts'
 import t from 'tap'
 import { root } from '../dev/settings.ts'
 import { Settings as NotifierSettings } from '../services/notifier/config.ts'
-import { Settings as OrdersSettings } from '../services/orders/config.ts'
+import { Settings as OrdersSettings, portalOrigins } from '../services/orders/config.ts'
 
 type Variables = Record<string, string>
 const schemas = { orders: OrdersSettings, notifier: NotifierSettings }
@@ -63,7 +63,7 @@ const runSecrets = (...words: string[]) =>
 
 t.test('every constant of docker-compose.yml that could be a secret is a demonstration secret', async t => {
   const defaults = [...composeText.matchAll(/\$\{(\w+):-([^}]*)\}/g)].map(([, name, value]) => ({ name, value }))
-  const secret = defaults.filter(({ value = '' }) => !/^(\d*|true|false|info|https?:\/\/.*)$/.test(value))
+  const secret = defaults.filter(({ value = '' }) => !/^([\d./,]*|true|false|info|https?:\/\/.*)$/.test(value))
   t.strictSame(new Set(secret.map(each => each.value)), new Set(Object.values(demonstration)))
   t.strictSame(Object.keys(environments), ['postgres', 'orders', 'notifier', 'simulator', 'demo'])
   for (const environment of Object.values(environments))
@@ -129,6 +129,22 @@ for (const name of ['orders', 'notifier'] as const) {
     t.strictSame(findDemonstrationSecrets(environment), [])
   })
 }
+
+t.test('production warns once of addresses that lead browsers to their own machine', async t => {
+  const warn = (settings: Variables, addresses: Record<string, string | undefined>) => {
+    const lines: object[] = []
+    warnOfLoopback(settings, addresses, { warn: fields => lines.push(fields) })
+    return lines
+  }
+  const origins = portalOrigins(load('orders', environmentOf('orders')))
+  t.equal(origins, 'http://127.0.0.1:3001,http://localhost:3001')
+  const production = { NODE_ENV: 'production', DEMO: 'false' }
+  const console = { ORDERS_PUBLIC_URL: 'http://127.0.0.1:3000', PORTAL_ORIGINS: origins, PUBLIC_URL: undefined }
+  t.strictSame(warn(production, console), [{ settings: ['ORDERS_PUBLIC_URL', 'PORTAL_ORIGINS'] }])
+  t.strictSame(warn(production, { PORTAL_ORIGINS: `https://courier.example,${origins}` }), [])
+  t.strictSame(warn({ ...production, DEMO: 'true' }, console), [])
+  t.strictSame(warn({ DEMO: 'false' }, console), [])
+})
 
 t.test('the demonstration key is found under any id and as an older key', async t => {
   const key = demonstration.credentialsKey.split(':')[1]

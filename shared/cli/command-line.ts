@@ -87,7 +87,7 @@ const adviceFor = (error: Failure, program: string, databaseSetting: string): st
   if (error instanceof CommitInDoubt)
     return 'the connection to Postgres was lost during the commit, so it is not known whether the command was carried out: look before you repeat it'
   if (isUnavailable(error))
-    return `Postgres cannot be reached. Start it (npm start, docker-compose up) or set ${databaseSetting}: ${error.message || error.code}`
+    return `Postgres cannot be reached. Start it (npm start, docker compose up) or set ${databaseSetting}: ${error.message || error.code}`
   if (error.code === '42P01') return `the database has no tables yet: run ${program} migrate first`
   if (error.code === '42501')
     return `${error.message}: set ${databaseSetting.replace('_', '_MIGRATE_')} to the role that owns the tables`

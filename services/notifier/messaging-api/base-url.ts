@@ -2,7 +2,7 @@ import { isIPv4 } from 'node:net'
 
 /**
  * Why `url` is not allowed for the messaging API; undefined when it is. Tokens travel with every request, so plain http
- * is for loopback and the hosts named here (those of docker-compose) only. The sentence does not repeat the URL.
+ * is for loopback and the hosts named here (those of docker compose) only. The sentence does not repeat the URL.
  */
 export const baseUrlProblem = (url: string, allowPlainHttpHosts: readonly string[] = []): string | undefined => {
   if (!URL.canParse(url)) return 'must be a URL such as https://graph.facebook.com'
@@ -11,7 +11,7 @@ export const baseUrlProblem = (url: string, allowPlainHttpHosts: readonly string
   if (username || password) return 'must have no user name or password in it'
   if (search || hash) return 'must have no query and no fragment'
   if (protocol === 'http:' && !isLoopback(hostname) && !allowPlainHttpHosts.includes(hostname))
-    return 'must be https: plain http is for loopback and the hosts of docker-compose'
+    return 'must be https: plain http is for loopback and the hosts of docker compose'
   return undefined
 }
 

@@ -345,7 +345,7 @@ t.test('an unusable database is reported without its password', async t => {
   const { save, url } = await start(t)
   const file = save(tenantFile())
   const away = { ORDERS_DATABASE_URL: 'postgres://orders:s3cret@127.0.0.1:1/orders' }
-  const hint = 'Postgres cannot be reached. Start it (npm start, docker-compose up) or set ORDERS_DATABASE_URL'
+  const hint = 'Postgres cannot be reached. Start it (npm start, docker compose up) or set ORDERS_DATABASE_URL'
   for (const words of [['migrate'], ['apply', file], ['token', 'list']]) {
     const printed = fail(t, run(away, ...words))
     t.equal(printed, `orders: ${hint}: connect ECONNREFUSED 127.0.0.1:1\n`, words.join(' '))
