@@ -23,11 +23,13 @@ interface Item {
   }
 }
 
-/** What the demo alone does not have: a customer's request, and a message that waits or failed. */
+/** What needs more than the demo has: a customer's request or words, a message that waits or failed. */
 const refused = [
   'Accept or decline what a customer asks for',
   'Cancel a message before it is sent',
   'Send a failed or unknown message again',
+  'Mark messages of a conversation as read',
+  'Send a text while the conversation is open',
 ]
 
 const stack = await startStack(t, { orders: { STAFF_PASSWORD: 'courier-demo' } })
@@ -49,13 +51,11 @@ for (const name of ['orders', 'notifier'])
     for (const { name, request, event = [] } of requests(item)) {
       const { host, path, query, variable } = request.url
       const values = new Map(variable.map(({ key, value }) => [`:${key}`, fill(value)]))
-      const search = new URLSearchParams(
-        query.filter(({ disabled }) => !disabled).map(({ key, value }) => [key, fill(value)]),
-      )
+      const search = new URLSearchParams()
+      for (const { key, value, disabled } of query) if (!disabled) search.set(key, fill(value))
       const url = `${fill(host.join(''))}/${path.map(part => values.get(part) ?? part).join('/')}?${search}`
-      const headers = new Headers(
-        request.header.filter(({ disabled }) => !disabled).map(each => [each.key, fill(each.value)]),
-      )
+      const headers = new Headers()
+      for (const { key, value, disabled } of request.header) if (!disabled) headers.set(key, fill(value))
       const [token] = request.auth.bearer ?? []
       if (token) headers.set('authorization', `Bearer ${fill(token.value)}`)
       const response = await fetch(url, {

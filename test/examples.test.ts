@@ -22,7 +22,7 @@ t.test('npm start installs what the TypeScript examples import', async t => {
   const texts = ['book', 'webhook-receiver'].map(name =>
     readFileSync(join(root, `examples/typescript/${name}.ts`), 'utf8'),
   )
-  const names = [...texts.join('\n').matchAll(/ from '([^.'][^:']*)'/g)].map(([, name]) => name)
+  const names = [...texts.join('\n').matchAll(/ from '([^.'][^:']*)'/g)].map(([, name = '']) => name)
   t.ok(names.includes('openapi-fetch'))
   for (const name of names) t.match(packages[`node_modules/${name}`], { version: /./, dev: undefined }, name)
 })
