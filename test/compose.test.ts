@@ -180,9 +180,9 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
       fetch(`http://127.0.0.1:${port}/api/public/merchant/order/bulk`, { method: 'POST', headers, body })
     const booked = () =>
       compose(['logs', '--no-color', 'orders']).stdout.match(/^.*order\/bulk.*"status":200.*$/gm) ?? []
-    // The second process may still be starting.
+    // The second process may still be starting, and the first one be busy.
     const bothBooked = async () => {
-      for (const { status } of await Promise.all(Array.from({ length: 12 }, book))) t.equal(status, 200)
+      await Promise.all(Array.from({ length: 12 }, book))
       return new Set(booked().map(line => /\d(?= +\|)/.exec(line)?.[0])).size === 2
     }
     t.ok(await poll(bothBooked), 'both processes booked')
