@@ -137,16 +137,24 @@ export const cancelMessage = (tx: Tx, tenant: string, id: string, by?: Actor): P
     action: 'message.cancelled',
   })
 
-/** What a message that may be sent again has from its order; undefined: nothing, or it may not. */
-export const findDependent = (tx: Tx, tenant: string, id: string) =>
+/** A message about an order that may be sent again. */
+export interface AboutOrder {
+  readonly waybill_number: string
+  readonly recipient: string
+  readonly source: Source | null
+  readonly rule_event: string | null
+}
+
+/** undefined: it is about no order, or may not be sent again. */
+export const findAboutOrder = (tx: Tx, tenant: string, id: string) =>
   tx
     .selectFrom('messages')
-    .select(['waybill_number', 'recipient', 'source'])
+    .select(['waybill_number', 'recipient', 'source', 'rule_event'])
     .where('tenant_id', '=', tenant)
     .where('message_id', '=', id)
     .where('status', 'in', ['failed', 'unknown'])
-    .where(eb => eb.or([eb('source', 'is not', null), eb('rule_event', 'is not', null)]))
-    .executeTakeFirst() as Promise<{ waybill_number: string; recipient: string; source: Source | null } | undefined>
+    .where('waybill_number', 'is not', null)
+    .executeTakeFirst() as Promise<AboutOrder | undefined>
 
 /** Queues a failed or unknown message again, with this content or its own. */
 export const resendMessage = (

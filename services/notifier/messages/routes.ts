@@ -21,13 +21,14 @@ import { findCostsFor } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { type Content, maxMessageBytes } from '../messaging-api/message-template.ts'
 import { findOrders } from '../orders-client/find-orders.ts'
-import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
+import { type KnownOrder, type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
 import { acceptBodies, type WaybillDependencies } from './about-waybill.ts'
 import type { PathOf } from './accept.ts'
 import { type MessageFilter, MessagesQuery, messageId } from './filters.ts'
 import {
+  type AboutOrder,
   cancelMessage,
-  findDependent,
+  findAboutOrder,
   findMessage,
   findTimelines,
   hasNoIndex,
@@ -266,17 +267,28 @@ const readAnew = async (
   tenant: string,
   id: string,
 ): Promise<Content | undefined> => {
-  const message = await inTenant(pool, tenant, (tx: Tx) => findDependent(tx, tenant, id))
+  const message = await inTenant(pool, tenant, (tx: Tx) => findAboutOrder(tx, tenant, id))
   if (!message) return undefined
-  const { waybill_number: waybill, recipient, source } = message
+  const { waybill_number: waybill, source } = message
   const found = await findOrders(orders, tenant, [waybill])
   if (!found) throw httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
   const order = found.get(waybill)
   if (!order) return undefined
   const country = await inTenant(pool, tenant, (tx: Tx) => findCountry(tx, tenant))
-  if ((source?.isToCustomer ?? true) && normalisePhone(order.customer_phone, country) !== recipient)
-    throw invalid({ to: [otherPhone(waybill)] })
+  if (hasOtherPhone(message, order, country)) throw invalid({ to: [otherPhone(waybill)] })
   return source ? fillFrom(source, order).template : undefined
+}
+
+/** A number that staff gave may be any, but none that was corrected since. */
+const hasOtherPhone = ({ recipient, source, rule_event }: AboutOrder, order: KnownOrder, country: string): boolean => {
+  if (normalisePhone(order.customer_phone, country) === recipient) return false
+  if (source?.isToCustomer ?? rule_event !== null) return true
+  if (normalisePhone(order.customer_secondary_phone ?? '', country) === recipient) return false
+  const former = (order.edits ?? []).flatMap(({ previous }) => [
+    previous?.customer_phone,
+    previous?.customer_secondary_phone,
+  ])
+  return former.some(phone => typeof phone === 'string' && normalisePhone(phone, country) === recipient)
 }
 
 const otherPhone = (waybill: string): string =>

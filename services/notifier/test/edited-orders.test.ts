@@ -208,6 +208,26 @@ t.test('a resend reads the order anew, and refuses where its phone is another on
   t.match(await messagesOf(waybill), [{ status: 'failed', recipient: digits(phoneOf(waybill)) }])
 })
 
+t.test("a resend refuses a number that staff gave once it is no more the order's", async t => {
+  const waybill = await prepare([])
+  await edit(waybill)
+  const [former, other] = [phoneOf(waybill), '0770999997']
+  const send = async (to: string): Promise<string> => {
+    const template = { name: 'order_delivered', language: { code: 'en_US' }, components: [] }
+    return (await call('POST', '/api/messages', { to, waybill_number: waybill, template })).body.data.id
+  }
+  const ids = [await send(former), await send(other)]
+  await rows(`update messages set status = 'failed' where waybill_number = $1`, [waybill])
+  const order = known.get(waybill) as OrderSnapshot
+  const edits = [
+    { fields: ['customer_phone'], at: '', staff_name: null, reason: null, previous: { customer_phone: former } },
+  ]
+  known.set(waybill, Object.assign({ ...order, customer_phone: phoneOf(waybill, '0711') }, { edits }))
+  const statuses = []
+  for (const id of ids) statuses.push((await call('POST', `/api/messages/${id}/resend`)).status)
+  t.same(statuses, [422, 200])
+})
+
 t.test('what an earlier version queued is cancelled: nobody knows what it said of the order', async t => {
   const waybill = await prepare()
   await deliver(waybill, 'order.created')
