@@ -112,7 +112,7 @@ export const listConversations = async (
   const { rows } = await sql<ConversationRow>`
     select page.*, c.last_inbound_at as "lastInboundAt", now() as now
     from (
-      select ${columns}, (
+      select ${columns}, m.position, (
         select count(*)::integer from inbound_messages other where ${ofPerson} and other.read_at is null) as unread
       from inbound_messages m
       where m.tenant_id = ${tenant} and ${isBefore(cursor)}
@@ -125,7 +125,7 @@ export const listConversations = async (
       order by m.happened_at desc, m.position desc limit ${limit}
     ) page
     join conversations c on c.tenant_id = ${tenant} and c.phone_number_id = page.number and c.recipient = page.recipient
-    order by page.at desc, page.cursor desc`.execute(tx)
+    order by page.at desc, page.position desc`.execute(tx)
   return rows
 }
 

@@ -44,10 +44,11 @@ export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool
       const { limit = '50', cursor } = query
       const wanted = { channel, isUnread: unread === 'true' }
       const rows = await inTenant(pool, tenant, (tx: Tx) =>
-        listConversations(tx, tenant, wanted, cursor, Number(limit)),
+        listConversations(tx, tenant, wanted, cursor, Number(limit) + 1),
       )
-      const next = rows.length === Number(limit) ? (rows.at(-1)?.cursor ?? null) : null
-      return { data: rows.map(view.conversationRowView), next_cursor: next }
+      const shown = rows.slice(0, Number(limit))
+      const next = rows.length > shown.length ? (shown.at(-1)?.cursor ?? null) : null
+      return { data: shown.map(view.conversationRowView), next_cursor: next }
     },
   )
 
@@ -152,8 +153,8 @@ const readThread = async (
   let [lastSent, lastWritten] = (cursor ?? '~').split('~').map(part => part || undefined)
   const { now } = await findSettings(tx, tenant)
   const conversation = (await conversationOf(tx, tenant, phoneNumberId, [recipient])).get(recipient)
-  const { rows: sent } = await listMessages(tx, tenant, { to: recipient, channel: phoneNumberId }, lastSent, limit)
-  const written = await findInbound(tx, person, lastWritten, limit)
+  const { rows: sent } = await listMessages(tx, tenant, { to: recipient, channel: phoneNumberId }, lastSent, limit + 1)
+  const written = await findInbound(tx, person, lastWritten, limit + 1)
   const data: Static<typeof view.Thread>['data'] = []
   while (data.length < limit) {
     const [ours, theirs] = [sent[0], written[0]]
@@ -168,6 +169,6 @@ const readThread = async (
   return {
     data,
     conversation: view.windowView(recipient, phoneNumberId, conversation?.lastInboundAt ?? null, now),
-    next_cursor: data.length === limit ? `${lastSent ?? ''}~${lastWritten ?? ''}` : null,
+    next_cursor: sent.length + written.length > 0 ? `${lastSent ?? ''}~${lastWritten ?? ''}` : null,
   }
 }

@@ -74,7 +74,7 @@ t.test('what customers write is kept once, whatever it is, until it is read', as
   t.equal((await call('GET', '/api/messages/summary')).body.data.unread_conversations, 2)
 
   const first = await list('?limit=1')
-  t.match(await list(`?limit=1&cursor=${first.next_cursor}`), { data: [{ phone: '94770000999' }] })
+  t.match(await list(`?limit=1&cursor=${first.next_cursor}`), { data: [{ phone: '94770000999' }], next_cursor: null })
   t.match((await call('POST', `${conversation}/read`, { up_to: ids[3] })).body, { data: { unread: 1 } })
   t.match(await list('?unread=true'), { data: [{ phone: customer, unread: 1 }, { phone: '94770000999' }] })
   await call('POST', `${conversation}/read`, { up_to: ids[4] })
@@ -96,6 +96,9 @@ t.test('a keyword and a press that acts need nobody to read them', async t => {
   await heard()
   t.match((await list()).data, [{ unread: 0, last_message: { text: 'STOP' } }])
   t.notMatch(JSON.stringify(await thread()), /courier\./, 'no token of a button')
+  control.inbound({ from: '94770000999', text: 'එපා' })
+  await heard()
+  t.match((await list('?unread=true')).data, [{ unread: 1, last_message: { text: 'එපා' } }], 'perhaps not the parcel')
 })
 
 t.test('a reply goes the way of every message, once for its key', async t => {
@@ -118,7 +121,24 @@ t.test('a reply goes the way of every message, once for its key', async t => {
   t.match((await call('GET', `/api/messages?to=${customer}`)).body.data, [{ id, text: 'On its way.\nTomorrow.' }])
   t.match(await rows(`select actor from audit where action = 'message.accepted'`), [{ actor: 'Ruwan' }])
   const page = await thread('?limit=1')
-  t.match(await thread(`?limit=1&cursor=${encodeURIComponent(page.next_cursor)}`), { data: [{ text: 'Where is it?' }] })
+  t.match(await thread(`?limit=1&cursor=${encodeURIComponent(page.next_cursor)}`), {
+    data: [{ text: 'Where is it?' }],
+    next_cursor: null,
+  })
+})
+
+t.test('pages of what was written in the same second lack nothing and repeat nothing', async t => {
+  const { receive, list } = await open(t)
+  const timestamp = minutesAgo(5)
+  const phones = Array.from({ length: 12 }, (_, index) => `947700005${10 + index}`)
+  for (const from of phones) await receive({ from, timestamp })
+  const listed: string[] = []
+  for (let cursor: string | null = ''; cursor !== null; ) {
+    const page = await list(`?limit=5${cursor && `&cursor=${cursor}`}`)
+    listed.push(...page.data.map(({ phone }: { phone: string }) => phone))
+    cursor = page.next_cursor
+  }
+  t.same(listed, phones.toReversed())
 })
 
 t.test('a reply that cannot be sent is refused, with the reason', async t => {

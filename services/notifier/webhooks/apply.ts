@@ -155,10 +155,10 @@ const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
   })
 }
 
-/** Nobody needs to read a keyword or the press of a button that acts. */
+/** Nobody needs to read an opt-out, an opt-in or the press of a button that acts; "no thanks" may be about the parcel. */
 const readableOf = ({ person, fact, keyword }: Said): InboundMessage => {
   const { messageId: id, type, text, label, mediaId, at, payload } = fact
-  const isHandled = keyword !== undefined || payload?.startsWith(tokenPrefix) === true
+  const isHandled = keyword === 'stop' || keyword === 'start' || payload?.startsWith(tokenPrefix) === true
   return { person, id, type, text: (text ?? label)?.trim(), mediaId, at, isHandled }
 }
 
