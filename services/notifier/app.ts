@@ -159,6 +159,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     strangersPerMinute: options.addressLimits?.refusals,
     onReleased: wake,
     onActions: () => actions.wake(),
+    onApproved: () => syncDue().catch(err => logger.warn({ err }, 'templates.not_synced')),
     onFact: (kind, count) => facts.inc({ kind }, count),
     onFailures: reactToFailures(logger),
     onTraced: logTraced(logger),

@@ -67,7 +67,7 @@ export const createCatalogueSyncs = (
       }
       await Promise.all(syncs)
     },
-    /** Syncs the accounts that lack one of these, as approved: each once a minute at most. */
+    /** Syncs the accounts that lack one of these, as approved: each once in ten seconds at most. */
     syncLacking: async (tenant: string, named: readonly NamedTemplate[]): Promise<void> =>
       sync(tenant, await inTenant(pool, tenant, (tx: Tx) => claimLacking(tx, tenant, named))),
   }
@@ -106,7 +106,7 @@ const dueSql = claiming(
 const claimDue = (tx: Tx, tenant: string) => claim(tx, dueSql, [tenant])
 
 /** An account that was never synced lacks nothing: its messages are not checked. */
-const lackingSql = claiming(`coalesce(catalogue_tried_at < now() - interval '1 minute', true)
+const lackingSql = claiming(`coalesce(catalogue_tried_at < now() - interval '10 seconds', true)
   and exists (select from templates t where t.tenant_id = c.tenant_id and t.waba_id = c.waba_id)
   and ${lacks('jsonb_to_recordset($2::jsonb) as named (channel text, name text, language text)')}`)
 

@@ -44,7 +44,7 @@ export const scopeName = (scope: Scope): string => `whatsapp_business_${scope}`
 
 /** Says what a failure means; names the scope that the request needs where the API says that a permission is missing. */
 export const nameScope = ({ code, meaning }: Pick<Classification, 'code' | 'meaning'>, scope: Scope): string =>
-  code === 10 || code === 131005 || (code !== null && code >= 200 && code <= 299)
+  code === 3 || code === 10 || code === 131005 || (code !== null && code >= 200 && code <= 299)
     ? `${meaning} It needs the scope ${scopeName(scope)}.`
     : meaning
 

@@ -199,6 +199,7 @@ t.test('one line is logged per transaction, with counts and nothing personal', a
     preferences: 0,
     released: 0,
     templates: 0,
+    approved: 0,
     ...{ pressed: 0, press_unreadable: 0, press_expired: 0, press_repeated: 0, addresses: 0 },
     foreign: 3,
   }

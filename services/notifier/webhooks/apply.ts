@@ -32,6 +32,8 @@ export interface Applied extends Pressed {
   readonly released: number
   /** Template events that changed the catalogue. */
   readonly templates: number
+  /** Events of approved templates: the catalogues of their accounts are due. */
+  readonly approved: number
   /** Facts about numbers and accounts that are not ours, or that another secret should have signed. */
   readonly foreign: number
 }
@@ -140,6 +142,7 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, options: Options):
     preferences: own.preferences.length,
     released,
     templates: templates + categories.length,
+    approved: own.templates.filter(({ status }) => status === 'APPROVED').length,
     ...pressed,
     foreign: total - own.count,
   }

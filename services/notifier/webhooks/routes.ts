@@ -23,6 +23,8 @@ export interface WebhooksOptions extends ApplyOptions {
   onReleased: () => void
   /** Called when there are new actions of customers. */
   onActions?: (() => void) | undefined
+  /** Called when the catalogue of an account is to be read. */
+  onApproved?: (() => void) | undefined
   /** How many requests of an unknown network address are verified per minute; unlimited without it. */
   strangersPerMinute?: number | undefined
   /** Called with the number of facts of each kind. */
@@ -140,12 +142,13 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, 
 const report = (
   request: FastifyRequest,
   applied: Applied,
-  { onFact, onReleased, onActions }: WebhooksOptions,
+  { onFact, onReleased, onActions, onApproved }: WebhooksOptions,
 ): void => {
   request.log.info(applied, 'webhook.applied')
   for (const [kind, count] of Object.entries(applied)) onFact?.(kind as keyof Applied, count)
   if (applied.released + applied.addresses > 0) onReleased()
   if (applied.pressed + applied.addresses > 0) onActions?.()
+  if (applied.approved > 0) onApproved?.()
 }
 
 /** Why a verification cannot be ours; a secret is in none of the reasons. */
