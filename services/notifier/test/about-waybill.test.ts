@@ -87,8 +87,8 @@ t.test(
     }
     t.equal((await call('POST', '/api/messages', of('DM00000001'))).status, 202)
     t.same(textsOf((await stored())[0]), [
-      'Here: https://courier.example/t/demo/DM00000001',
-      '?to=https%3A%2F%2Fcourier.example%2Ft%2Fdemo%2FDM00000001',
+      'Here: https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8',
+      '?to=https%3A%2F%2Fcourier.example%2Ft%2Fdemo%2FDM00000001%2Fq3x0cJ2mYb8',
     ])
     const { status, body } = await call('POST', '/api/messages', of('DM00000002', 'Hello'))
     t.same([status, body.errors], [422, { template: ['The order has no {{tracking_url}}: orders needs PUBLIC_URL.'] }])
