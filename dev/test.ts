@@ -30,7 +30,7 @@ const onlyInAll = [
 ]
 /** Run on Citus too, where TEST_CITUS_URL names one. */
 const alsoOnCitus = [
-  ...globSync('services/orders/test/{on-citus,bulk,idempotency,changes,webhooks,outbox,rate-gaps}.test.ts', {
+  ...globSync('services/orders/test/{on-citus,bulk,changes,webhooks,outbox,rate-gaps}.test.ts', {
     cwd: root,
   }),
   'trust/promises.test.ts fuzz',

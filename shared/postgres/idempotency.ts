@@ -37,13 +37,13 @@ const isOld = sql<boolean>`created_at <= now() - make_interval(hours => ${sql.li
 
 /**
  * Claims the key until the transaction ends; never waits. The lock is taken first, in its own statement, so that its holder
- * sees what the previous one committed.
+ * sees what the previous one committed. `from tenants`: on Citus the lock is taken on the tenant's node, as that of a batch is.
  */
 export const claimKey = async (handle: AnyTransaction, tenant: string, claimed: IdempotencyKey): Promise<Claim> => {
   const tx = handle as Kysely<IdempotencyTable>
   const locking = sql<{
     locked: boolean
-  }>`select pg_try_advisory_xact_lock(${lockNumber(tenant, claimed)}::bigint) as locked`
+  }>`select pg_try_advisory_xact_lock(${lockNumber(tenant, claimed)}::bigint) as locked from tenants where tenant_id = ${tenant}`
   const finding = tx
     .selectFrom('idempotency_keys')
     .select(['fingerprint', 'result'])

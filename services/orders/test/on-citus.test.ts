@@ -114,6 +114,33 @@ t.test('who waits for changes gets them; a merchant that is like an earlier orde
   t.strictSame(complaints, [])
 })
 
+t.test(
+  '20 batches or moves at once with one key take effect once; the others are repeated or 409',
+  { skip },
+  async t => {
+    const { bulk, app, tokensOf, complaints } = await openTwo(t)
+    const headers = { 'idempotency-key': 'at once' }
+    const [waybill] = (await bulk(batch())).body.data
+    const { staff } = await tokensOf('demo')
+    const move = async () => {
+      const payload = { waybill_numbers: [waybill], status_key: 'key_2' }
+      const own = { ...headers, 'x-tenant': 'demo', authorization: `Bearer ${staff}` }
+      const response = await app.inject({ method: 'POST', url: '/api/staff/order/status', headers: own, payload })
+      return { status: response.statusCode, headers: response.headers as Record<string, unknown> }
+    }
+    for (const act of [() => bulk(batch([order({ cod: 77 })]), { headers }), move]) {
+      const responses = await Promise.all(Array.from({ length: 20 }, act))
+      const successes = responses.filter(({ status }) => status === 200)
+      t.equal(successes.filter(({ headers }) => headers['idempotency-replayed'] === undefined).length, 1)
+      t.strictSame(
+        responses.filter(({ status }) => status !== 200 && status !== 409).map(({ status }) => status),
+        [],
+      )
+    }
+    t.strictSame(complaints, [])
+  },
+)
+
 t.test('the commands of the operator and the housekeeping run', { skip }, async t => {
   const { app, apply, pool, database, rows, book, addReceiver, bulk, complaints, ordersOptions } = await openTwo(t)
   await addReceiver()
