@@ -650,7 +650,7 @@ export interface components {
             /** @description Of ours alone. */
             status: "queued" | "held" | "sending" | "unknown" | "accepted" | "sent" | "delivered" | "read" | "failed" | "cancelled" | "expired" | null;
             template: string | null;
-            /** @description Of a button its label, of a location the place, of a file its caption. */
+            /** @description Of a button its label, of a location the place, of a file its caption or name. */
             text: string | null;
             /** @description text, button, location, image, …; of ours text or template. */
             type: string;

@@ -9,7 +9,7 @@ export interface InboundMessage {
   readonly id: string
   /** As the API names it, such as text, button or image. */
   readonly type: string
-  /** What staff read: a text, the label of a button, a place, a caption. */
+  /** What staff read: a text, the label of a button, a place, a caption, the name of a file. */
   readonly text: string | undefined
   readonly mediaId: string | undefined
   readonly at: Date

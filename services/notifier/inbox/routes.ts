@@ -109,6 +109,7 @@ export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool
     async (request, reply) => {
       const { tenant, actor } = request.staff
       const { text, channel, waybill_number } = request.body
+      if (isBadText(text)) throw invalid({ text: [badText('text')] })
       const find = (tx: Tx) => findPerson(tx, tenant, request.params.phone, channel)
       const { recipient, phoneNumberId } = await inTenant(pool, tenant, find)
       const message = {

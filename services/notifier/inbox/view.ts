@@ -67,7 +67,7 @@ const ThreadMessage = Type.Object(
     at,
     type: Type.String({ description: 'text, button, location, image, …; of ours text or template.' }),
     text: Type.Union([Type.String(), Type.Null()], {
-      description: 'Of a button its label, of a location the place, of a file its caption.',
+      description: 'Of a button its label, of a location the place, of a file its caption or name.',
     }),
     media_id: Type.Union([Type.String(), Type.Null()], { description: 'By which the platform has the file.' }),
     unread: Type.Boolean(),

@@ -42,6 +42,14 @@ t.test('the user ids of 2026 change nothing about the facts', t => {
   t.end()
 })
 
+t.test('a file is read by its caption, else by its name', t => {
+  const file = (document: object) =>
+    read(envelope({ messages: [inbound({ type: 'document', text: undefined, document })] }))
+  t.match(file({ id: '9', filename: 'slip.pdf' }), [{ label: 'slip.pdf', mediaId: '9' }])
+  t.match(file({ id: '9', filename: 'slip.pdf', caption: 'paid' }), [{ label: 'paid' }])
+  t.end()
+})
+
 t.test('what a person writes or taps becomes a fact', t => {
   const button = inbound({ type: 'button', text: undefined, button: { text: 'Stop', payload: 'p' } })
   const reply = { type: 'button_reply', button_reply: { id: '1', title: 'Yes' } }

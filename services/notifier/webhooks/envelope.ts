@@ -29,7 +29,7 @@ export interface InboundFact {
   /** As the API names it, such as text or image. */
   readonly type: string
   readonly text?: string | undefined
-  /** What staff read of anything else: a place, the label of a button, a caption. */
+  /** What staff read of anything else: a place, the label of a button, a caption, the name of a file. */
   readonly label?: string | undefined
   /** By which the API has its file. */
   readonly mediaId?: string | undefined
@@ -169,7 +169,7 @@ const readInbound = (phoneNumberId: string, value: Json, now: Date): InboundFact
   const type = text(value.type, 30) ?? 'unknown'
   const content = object(value[type])
   const location = readLocation(object(value.location))
-  const label = button.text ?? reply.title ?? item.title ?? content.caption ?? content.emoji
+  const label = button.text ?? reply.title ?? item.title ?? content.caption ?? content.filename ?? content.emoji
   const tapped = [button.text, button.payload, reply.title, reply.id, item.title, item.id]
   return {
     kind: 'inbound',
