@@ -44,6 +44,7 @@ t.test('a booked batch is delivered at once, with every field that a template ma
     is_final: false,
     tracking_code: event?.order.tracking_code,
     tracking_url: `https://track.example/t/demo/${waybill}/${event?.order.tracking_code}`,
+    time_zone: 'Asia/Colombo',
   })
   await waitUntil('the outbox is empty', async () => (await depth()) === 0)
 })
