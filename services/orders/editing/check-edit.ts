@@ -35,7 +35,11 @@ export const checkEdit = (
 ): { kind: 'accepted'; state: OrderState; warnings: FieldErrors } | RefusedEdit => {
   const refused = checkFields({ ...edit, given: edit.changes.given }, order.status_key, statuses)
   if (Object.keys(refused).length > 0) return { kind: 'refused', errors: refused }
-  const { errors, warnings } = checkPhone(edit.changes.values.customer_phone, catalogue)
+  const { values } = edit.changes
+  const { warnings, ...checked } = checkPhone(values.customer_phone, catalogue)
+  const second = values.customer_secondary_phone ?? order.customer_secondary_phone
+  const isRefused = second !== order.customer_secondary_phone && !catalogue.secondaryPhone
+  const errors = { ...checked.errors, ...(isRefused && { customer_secondary_phone: [noSecondPhone] }) }
   const priced = price(order, edit.changes, catalogue)
   if (priced.kind === 'refused')
     return { kind: 'refused', errors: { ...errors, ...priced.errors.errors }, suggestions: priced.suggestions }
@@ -43,11 +47,13 @@ export const checkEdit = (
   return { kind: 'accepted', state: priced.state, warnings }
 }
 
+const noSecondPhone =
+  'The customer secondary phone field cannot be set: the courier company keeps one phone number of each recipient.'
+
 /** Another city or weight has its price of now, what stays keeps its own. */
 const price = (order: OrderBefore, { values, destination }: OrderChanges, catalogue: Catalogue) => {
-  const { merchant_id, origin_city_id, customer_secondary_phone, ...before } = order
-  const allowed = catalogue.secondaryPhone ? {} : { customer_secondary_phone }
-  const state = { ...before, customer_secondary_phone, ...values, ...allowed }
+  const { merchant_id, origin_city_id, ...before } = order
+  const state = { ...before, ...values }
   if (!destination && state.weight === order.weight) return { kind: 'priced' as const, state }
   const priced = priceParcel(catalogue, merchant_id, {
     origin: { cityId: String(origin_city_id) },

@@ -20,6 +20,7 @@ export const fieldNames = Object.keys(fields)
 
 const byMove = 'an order moves with POST /order/confirm, /order/cancel or, by staff, /order/status.'
 const fromStart = 'the price and the pickup follow from it. Cancel the order and book it again.'
+const ofBooking = 'it is that of the booking.'
 
 /** Why other fields of an order cannot be changed. */
 export const fixedFields: Readonly<Record<string, string>> = {
@@ -29,6 +30,8 @@ export const fixedFields: Readonly<Record<string, string>> = {
   ...{ origin_city_name: fromStart, origin_state_name: fromStart },
   ...{ status: byMove, status_key: byMove, initial_status_key: byMove },
   delivery_charge: 'it follows from the city and the weight.',
+  ...{ merchant: ofBooking, merchant_id: ofBooking, merchant_business_name: ofBooking },
+  ...{ currency: ofBooking, created_at: ofBooking, remark: ofBooking },
 }
 
 const options = { additionalProperties: false, description: 'At least one field; absent fields stay as they are.' }

@@ -228,6 +228,12 @@ t.test('what is not there, not theirs or no edit is refused', async t => {
       { customer_adress: ['The customer adress field is not known. Did you mean customer_address?'] },
     ],
     [
+      { remark: 'x', currency: 'USD', created_at: 'x', merchant_id: 1, cod: 1 },
+      Object.fromEntries(
+        ['remark', 'currency', 'created_at', 'merchant_id'].map(name => [name, [/cannot be changed: it is that/]]),
+      ),
+    ],
+    [
       { status_key: 'key_2', cod: 1 },
       { status_key: [/^The status key field cannot be changed: an order moves with POST/] },
     ],
@@ -271,4 +277,17 @@ t.test('an order that another request holds is left alone after two seconds', as
   client.release()
   t.match(held, { status: 503, body: { code: 'unavailable' } })
   t.ok(held.headers['retry-after'])
+})
+
+t.test('a second phone is refused where the company keeps none; one that is stored may stay or go', async t => {
+  await make(['DM00000080'], { customer_secondary_phone: '0112345678' })
+  await apply(tenantFile({ secondary_phone: false }))
+  t.match(await edit('DM00000080', { customer_secondary_phone: '0112345679', cod: 1 }), {
+    status: 422,
+    body: { errors: { customer_secondary_phone: [/cannot be set: the courier company keeps one phone number/] } },
+  })
+  t.equal((await edit('DM00000080', { customer_secondary_phone: '0112345678', cod: 2 })).status, 200)
+  t.match(await orderOf('DM00000080'), { cod: 2, customer_secondary_phone: '0112345678' })
+  t.match((await edit('DM00000080', { customer_secondary_phone: '' })).body.data.fields, ['customer_secondary_phone'])
+  t.equal((await orderOf('DM00000080')).customer_secondary_phone, null)
 })
