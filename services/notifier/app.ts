@@ -198,7 +198,7 @@ export const createNotifier = async ({ pool, logger, keyring, ...options }: Noti
     })
     await staff.register(templates, { pool, syncChannel })
     await staff.register(conversations, { pool })
-    await staff.register(inbox, { pool, onQueued: wake })
+    await staff.register(inbox, { pool, orders, onQueued: wake })
   })
   return { app, queue, actions, syncDue }
 }

@@ -1,4 +1,4 @@
-import { errorResponses, invalid } from '@courier/shared/http/errors.ts'
+import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
 import { badText, ErrorList, isBadText, selectedInvalid } from '@courier/shared/http/field-errors.ts'
 import { IdempotentHeaders, idempotencyKeyOf } from '@courier/shared/http/idempotency.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
@@ -10,14 +10,17 @@ import { normalisePhone } from '../conversations/phone-number.ts'
 import { conversationOf, findSettings, type Person } from '../conversations/queries.ts'
 import { Phone, refused } from '../conversations/view.ts'
 import type { Tx } from '../database/tables.ts'
+import { findTyped } from '../messages/about-waybill.ts'
 import { acceptMessages } from '../messages/accept.ts'
 import { listMessages } from '../messages/queries.ts'
 import { OneAccepted, readResult } from '../messages/routes.ts'
+import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
 import { findInbound, findWrittenNumber, listConversations, markRead } from './queries.ts'
 import * as view from './view.ts'
 
 export interface InboxOptions {
   pool: pg.Pool
+  orders: OrdersClient
   /** Called when there are messages to send. */
   onQueued: () => void
 }
@@ -27,7 +30,7 @@ const failures = errorResponses(400, 401, 422, 429, 503)
 const changeFailures = { ...failures, ...errorResponses(409, 413, 415) }
 
 /** What customers write, and what staff reply. */
-export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool, onQueued }) => {
+export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool, orders, onQueued }) => {
   app.get(
     '/api/conversations',
     {
@@ -108,8 +111,10 @@ export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool
     },
     async (request, reply) => {
       const { tenant, actor } = request.staff
-      const { text, channel, waybill_number } = request.body
+      const { text, channel, waybill_number: typed = '' } = request.body
       if (isBadText(text)) throw invalid({ text: [badText('text')] })
+      const waybill_number = await findTyped(orders, tenant, typed)
+      if (waybill_number === undefined) throw httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
       const find = (tx: Tx) => findPerson(tx, tenant, request.params.phone, channel)
       const { recipient, phoneNumberId } = await inTenant(pool, tenant, find)
       const message = {

@@ -70,10 +70,16 @@ export const readRequests = async (
   return found && fillBodies(bodies, found, errors, pathOf)
 }
 
+const asksOrders = (body: MessageBody): boolean => needsOrder(body) || isTyped(body.waybill_number ?? '')
+
 /** Orders may spell a number with blanks or lower-case letters otherwise; a text without a digit is none of its numbers. */
-const asksOrders = (body: MessageBody): boolean => {
-  const waybill = body.waybill_number ?? ''
-  return needsOrder(body) || (/\d/.test(waybill) && /[a-z\s]/.test(waybill))
+const isTyped = (waybill: string): boolean => /\d/.test(waybill) && /[a-z\s]/.test(waybill)
+
+/** A waybill number as its order has it, or as it is given if there is none; undefined while orders is needed and unavailable. */
+export const findTyped = async (orders: OrdersClient, tenant: string, waybill: string): Promise<string | undefined> => {
+  if (!isTyped(waybill) || isBadText(waybill)) return waybill
+  const found = await findOrders(orders, tenant, [waybill])
+  return found && (found.get(waybill)?.waybill_number ?? waybill)
 }
 
 /** A channel whose name is no text that Postgres can store is an error of the message. */

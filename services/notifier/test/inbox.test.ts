@@ -141,6 +141,17 @@ t.test('pages of what was written in the same second lack nothing and repeat not
   t.same(listed, phones.toReversed())
 })
 
+t.test('a reply about a waybill in lower case or with blanks is one about its parcel', async t => {
+  const { receive, call, statusOf } = await open(t)
+  await receive({})
+  for (const waybill_number of [' dm 0000\t0001', waybill]) {
+    const { body } = await call('POST', `${conversation}/reply`, { text: 'Tomorrow.', waybill_number })
+    t.equal((await statusOf(body.data.id)).waybill_number, waybill)
+  }
+  const bad = await call('POST', `${conversation}/reply`, { text: 'Tomorrow.', waybill_number: 'dm 1\ud800' })
+  t.match(bad, { status: 422, body: { errors: { waybill_number: [/surrogate/] } } })
+})
+
 t.test('a reply that cannot be sent is refused, with the reason', async t => {
   const { receive, reply, call } = await open(t)
   t.match(await reply('Hello'), {
@@ -155,6 +166,7 @@ t.test('a reply that cannot be sent is refused, with the reason', async t => {
   await receive({ text: { body: 'stop' } })
   t.match((await reply('Hello')).body.errors, { phone: [/asked for no more messages/] })
   t.match((await reply(' ')).body.errors, { text: ['The text field is required.'] })
+  t.match((await reply('half \ud800')).body.errors, { text: [/half of a surrogate pair/] })
   t.match((await reply('"'.repeat(4097))).body.errors, { text: [/4096 characters/] })
   t.match((await reply('a\ud800')).body.errors, { text: [/must not contain/] })
   t.match((await reply('Hello', {}, 'nobody')).body.errors, { phone: [/must be a phone number/] })
