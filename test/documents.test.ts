@@ -133,7 +133,7 @@ for (const [name, document] of [...documents, ['simulator', served.json() as Ope
       if (!path.endsWith('/properties')) return
       for (const [field, schema] of Object.entries(fields as Record<string, Schema>)) {
         const texts = [schema, ...(schema.anyOf ?? [])].filter(({ type, enum: values }) => type === 'string' && !values)
-        if (!named.has(field) && !field.endsWith('_at')) continue
+        if (!named.has(field) && !/(_at|since|_until)$/.test(field)) continue
         for (const { format } of texts) t.equal(format, 'date-time', `${path}/${field}`)
         seen.add(field)
       }

@@ -21,6 +21,7 @@ import { build as buildNotifier, serviceToken } from '../services/notifier/test/
 import { addStaff, changeRole, deactivateStaff } from '../services/orders/access/staff-commands.ts'
 import { createTokenFor } from '../services/orders/access/token-commands.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
+import { batch, order } from '../services/orders/test/tenant.ts'
 import type { OpenApi } from '../shared/http/openapi.ts'
 import { admitStaff } from '../shared/http/staff.ts'
 
@@ -30,7 +31,7 @@ const logger = pino({ level: 'trace' }, { write: (line: string) => log.push(line
 const linesOf = (event: string): string[] => log.filter(line => line.includes(event))
 
 const limits = { tokenDays: 30, staffHours: 12, triesPerEmail: 100, triesPerAddress: 100 }
-const { app: orders, pool, rows } = await buildOrders(t, { logger, login: limits })
+const { app: orders, pool, rows, bulk } = await buildOrders(t, { logger, login: limits })
 await orders.listen({ host: '127.0.0.1', port: 0 })
 const { port } = orders.addresses()[0] as { port: number }
 /** Where the notifier finds orders. */
@@ -156,6 +157,23 @@ t.test('only a role that may read costs sees what a message cost', async t => {
     )
     const expected = rolesFor('getCosts')?.includes(role) ? { category: 'utility', is_free: true } : null
     for (const cost of costs) t.match(cost, expected, role)
+  }
+})
+
+t.test('the timeline of a parcel shows costs to roles that may read them', async t => {
+  const [waybill] = (await bulk(batch([order()]))).body.data
+  const { body } = await notifier.call('POST', '/api/messages', messageTo('0770000101'))
+  await notifier.rows('update messages set waybill_number = $2 where message_id = $1', [body.data.id, waybill])
+  await notifier.rows(
+    `insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, template)
+    values ('demo', $1, 'wamid.2', now(), 'utility', true, 'order_created')`,
+    [body.data.id],
+  )
+  for (const role of staffRoles) {
+    const response = await send('notifier', 'GET', `/api/timeline/${waybill}`, await signIn(role, `${role}-timeline`))
+    const messages = JSON.parse(response.body).data.timeline.filter(({ kind }: { kind: string }) => kind === 'message')
+    const expected = rolesFor('getCosts')?.includes(role) ? { category: 'utility', is_free: true } : null
+    t.match(messages, [{ message_id: body.data.id, cost: expected }], role)
   }
 })
 

@@ -208,7 +208,7 @@ class Components {
 }
 
 /** The names of properties that hold a time, wherever they stand. */
-const isTime = /(^|_)(at|time)$|^(timestamp|now|until|in_doubt_before)$/
+const isTime = /(^|_)(at|time|since|until)$|^(timestamp|now|in_doubt_before)$/
 
 const asTime = (schema: Schema): Schema =>
   schema.anyOf
