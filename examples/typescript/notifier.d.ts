@@ -27,7 +27,7 @@ export interface paths {
         get?: never;
         /**
          * Create a channel or change it
-         * @description A new one sends at once. Its number is proven, so that no other tenant gets its webhooks, once the API accepts its access token for a read or a message.
+         * @description A new one sends at once. Its number is proven, so that no other tenant gets its webhooks, once the API accepts its access token for a read or a message. An Idempotency-Key is refused: no response is kept under it.
          */
         put: operations["putChannel"];
         post?: never;
@@ -48,7 +48,7 @@ export interface paths {
         put?: never;
         /**
          * Check number and token with the messaging API
-         * @description When nothing is wrong, a new token replaces the old one, and a paused channel is resumed.
+         * @description When nothing is wrong, a new token replaces the old one, and a paused channel is resumed. An Idempotency-Key is refused: no response is kept under it.
          */
         post: operations["checkChannel"];
         delete?: never;
@@ -68,7 +68,7 @@ export interface paths {
         put?: never;
         /**
          * Register the number
-         * @description One request to the messaging API, never repeated: it allows ten in 72 hours. Each request has an effect of its own: an Idempotency-Key is refused.
+         * @description One request to the messaging API, never repeated: it allows ten in 72 hours. An Idempotency-Key is refused: no response is kept under it.
          */
         post: operations["registerChannel"];
         delete?: never;
@@ -86,7 +86,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Lift a pause */
+        /**
+         * Lift a pause
+         * @description An Idempotency-Key is refused: no response is kept under it.
+         */
         post: operations["resumeChannel"];
         delete?: never;
         options?: never;
@@ -156,7 +159,7 @@ export interface paths {
         put?: never;
         /**
          * Record that a person opted in again
-         * @description Audited, with the name of the staff. Without a `channel` it holds for every number of the tenant.
+         * @description Audited, with the name of the staff. Without a `channel` it holds for every number of the tenant. An Idempotency-Key is refused: no response is kept under it.
          */
         post: operations["optIn"];
         delete?: never;
@@ -176,7 +179,7 @@ export interface paths {
         put?: never;
         /**
          * Record that a person opted out
-         * @description Audited, with the name of the staff. Without a `channel` it holds for every number of the tenant.
+         * @description Audited, with the name of the staff. Without a `channel` it holds for every number of the tenant. An Idempotency-Key is refused: no response is kept under it.
          */
         post: operations["optOut"];
         delete?: never;
@@ -194,7 +197,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Mark messages of a conversation as read */
+        /**
+         * Mark messages of a conversation as read
+         * @description An Idempotency-Key is refused: no response is kept under it.
+         */
         post: operations["readConversation"];
         delete?: never;
         options?: never;
@@ -280,7 +286,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Cancel a message before it is sent */
+        /**
+         * Cancel a message before it is sent
+         * @description An Idempotency-Key is refused: no response is kept under it.
+         */
         post: operations["cancelMessage"];
         delete?: never;
         options?: never;
@@ -299,7 +308,7 @@ export interface paths {
         put?: never;
         /**
          * Send a failed or unknown message again
-         * @description Each request has an effect of its own: an Idempotency-Key is refused.
+         * @description An Idempotency-Key is refused: no response is kept under it.
          */
         post: operations["resendMessage"];
         delete?: never;
@@ -388,7 +397,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Read the catalogue of the account anew */
+        /**
+         * Read the catalogue of the account anew
+         * @description An Idempotency-Key is refused: no response is kept under it.
+         */
         post: operations["syncTemplates"];
         delete?: never;
         options?: never;

@@ -164,7 +164,7 @@ export interface paths {
         head?: never;
         /**
          * Change an order that has not been picked up
-         * @description A new city or weight reprices the order.
+         * @description A new city or weight reprices the order. An Idempotency-Key is refused: no response is kept under it.
          */
         patch: operations["editOrder"];
         trace?: never;
@@ -514,7 +514,7 @@ export interface paths {
         put?: never;
         /**
          * Get events at an address of yours
-         * @description Signed according to Standard Webhooks, from now on. Up to 5 webhooks; the secret is shown only this once. Each request has an effect of its own: an Idempotency-Key is refused.
+         * @description Signed according to Standard Webhooks, from now on. Up to 5 webhooks; the secret is shown only this once. An Idempotency-Key is refused: no response is kept under it.
          */
         post: operations["createWebhook"];
         delete?: never;
@@ -535,14 +535,14 @@ export interface paths {
         post?: never;
         /**
          * Delete a webhook
-         * @description Its pending events are deleted, too.
+         * @description Its pending events are deleted, too. An Idempotency-Key is refused: no response is kept under it.
          */
         delete: operations["deleteWebhook"];
         options?: never;
         head?: never;
         /**
          * Change, disable or enable a webhook
-         * @description Pending events are retried at once. Events of the last 30 days that occurred while it was disabled follow, oldest first.
+         * @description Pending events are retried at once. Events of the last 30 days that occurred while it was disabled follow, oldest first. An Idempotency-Key is refused: no response is kept under it.
          */
         patch: operations["changeWebhook"];
         trace?: never;
@@ -578,7 +578,7 @@ export interface paths {
         put?: never;
         /**
          * Send a message of the type ping now
-         * @description Once, even while the webhook is disabled. The response has the result, within 10 seconds. Each request has an effect of its own: an Idempotency-Key is refused.
+         * @description Once, even while the webhook is disabled. The response has the result, within 10 seconds. An Idempotency-Key is refused: no response is kept under it.
          */
         post: operations["pingWebhook"];
         delete?: never;
@@ -598,7 +598,7 @@ export interface paths {
         put?: never;
         /**
          * Send the events of a period again
-         * @description Those of the last 30 days, oldest first, each with its original webhook-id, before any new events. One replay at a time. Each request has an effect of its own: an Idempotency-Key is refused.
+         * @description Those of the last 30 days, oldest first, each with its original webhook-id, before any new events. One replay at a time. An Idempotency-Key is refused: no response is kept under it.
          */
         post: operations["replayWebhook"];
         delete?: never;
@@ -618,7 +618,7 @@ export interface paths {
         put?: never;
         /**
          * Create a new secret for a webhook
-         * @description It is shown only this once. For 24 hours messages carry two signatures, the one with the new secret first. Each request has an effect of its own: an Idempotency-Key is refused.
+         * @description It is shown only this once. For 24 hours messages carry two signatures, the one with the new secret first. An Idempotency-Key is refused: no response is kept under it.
          */
         post: operations["rotateWebhookSecret"];
         delete?: never;
@@ -774,7 +774,7 @@ export interface paths {
         head?: never;
         /**
          * Change an order
-         * @description All fields before pickup; then, until it is delivered, returned or cancelled, the customer_ fields.
+         * @description All fields before pickup; then, until it is delivered, returned or cancelled, the customer_ fields. An Idempotency-Key is refused: no response is kept under it.
          */
         patch: operations["editAnyOrder"];
         trace?: never;
@@ -844,7 +844,7 @@ export interface paths {
         put?: never;
         /**
          * Accept or decline what a customer asks for
-         * @description Once. The notifier learns of it as an event such as reschedule.accepted, with the note.
+         * @description Once. The notifier learns of it as an event such as reschedule.accepted, with the note. An Idempotency-Key is refused: no response is kept under it.
          */
         post: operations["decideCustomerRequest"];
         delete?: never;

@@ -41,22 +41,23 @@ export const keyRefused = (kind: 'running' | 'other_body', what: string): HttpEr
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Each request has an effect of its own, and no response is kept under a key. */
+    /** No response of a POST is kept under a key. PATCH, PUT and DELETE keep none anyway. */
     refusesKeys?: boolean
   }
 }
 
 export const refusesKeys = { config: { refusesKeys: true } } as const
-export const keyRefusal = 'Each request has an effect of its own: an Idempotency-Key is refused.'
+export const keyRefusal = 'An Idempotency-Key is refused: no response is kept under it.'
+const keylessMethods = new Set<unknown>(['PATCH', 'PUT', 'DELETE'])
 export const keyRule =
   'A request with an Idempotency-Key parameter takes effect once for each key. Some requests refuse that header, as their ' +
-  'description says. All others ignore it: they only read, or repeating them changes nothing more.'
+  'description says. All others ignore it: they only read, log in or log out.'
 
 /** Refuses an Idempotency-Key where it would promise what the route does not do, and documents that. */
 export const refuseVainKeys = (app: FastifyInstance): void => {
-  const sentence = 'Leave the Idempotency-Key header out: each of these requests has an effect of its own.'
+  const sentence = 'Leave the Idempotency-Key header out: no response of this operation is kept under it.'
   app.addHook('onRoute', route => {
-    if (!route.config?.refusesKeys) return
+    if (!route.config?.refusesKeys && !keylessMethods.has(route.method)) return
     route.schema = { ...route.schema, description: `${route.schema?.description ?? ''} ${keyRefusal}`.trim() }
     route.preValidation = async (request: FastifyRequest) => {
       if (request.headers['idempotency-key'] !== undefined) throw invalid({ 'idempotency-key': [sentence] })

@@ -153,6 +153,7 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
   app.post(
     '/api/channels/:phone_number_id/check',
     {
+      ...refusesKeys,
       schema: {
         tags,
         operationId: 'checkChannel',
@@ -179,6 +180,7 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
   app.post(
     '/api/channels/:phone_number_id/resume',
     {
+      ...refusesKeys,
       schema: {
         tags,
         operationId: 'resumeChannel',

@@ -1,5 +1,6 @@
 import { errorResponses, invalid } from '@courier/shared/http/errors.ts'
 import { badText, isBadText } from '@courier/shared/http/field-errors.ts'
+import { refusesKeys } from '@courier/shared/http/idempotency.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
@@ -45,6 +46,7 @@ export const conversations: FastifyPluginAsyncTypebox<ConversationsOptions> = as
     app.post(
       `/api/conversations/:phone/${path}`,
       {
+        ...refusesKeys,
         schema: {
           tags,
           operationId,

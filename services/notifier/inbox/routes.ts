@@ -1,6 +1,6 @@
 import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
 import { badText, ErrorList, isBadText, selectedInvalid } from '@courier/shared/http/field-errors.ts'
-import { IdempotentHeaders, idempotencyKeyOf } from '@courier/shared/http/idempotency.ts'
+import { IdempotentHeaders, idempotencyKeyOf, refusesKeys } from '@courier/shared/http/idempotency.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { fingerprint } from '@courier/shared/postgres/idempotency.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -76,6 +76,7 @@ export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool
   app.post(
     '/api/conversations/:phone/read',
     {
+      ...refusesKeys,
       schema: {
         ...route,
         operationId: 'readConversation',

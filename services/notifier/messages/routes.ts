@@ -195,7 +195,10 @@ export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, 
 
   app.post(
     '/api/messages/:id/cancel',
-    { schema: { ...changeById, operationId: 'cancelMessage', summary: 'Cancel a message before it is sent' } },
+    {
+      ...refusesKeys,
+      schema: { ...changeById, operationId: 'cancelMessage', summary: 'Cancel a message before it is sent' },
+    },
     async request => {
       const { tenant, actor } = request.staff
       const { id } = request.params

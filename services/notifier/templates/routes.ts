@@ -1,6 +1,7 @@
 import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
 import { goodText } from '@courier/shared/http/field-errors.ts'
 import { type Filter, listQuery, pageLimit } from '@courier/shared/http/filters.ts'
+import { refusesKeys } from '@courier/shared/http/idempotency.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -136,6 +137,7 @@ export const templates: FastifyPluginAsyncTypebox<TemplatesOptions> = async (app
   app.post(
     '/api/templates/sync',
     {
+      ...refusesKeys,
       schema: {
         tags,
         operationId: 'syncTemplates',

@@ -1,5 +1,6 @@
 import { ErrorBody, errorResponses, httpError } from '@courier/shared/http/errors.ts'
 import { listQuery } from '@courier/shared/http/filters.ts'
+import { refusesKeys } from '@courier/shared/http/idempotency.ts'
 import { acceptJson } from '@courier/shared/http/json-body.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -62,6 +63,7 @@ export const customerRequests: FastifyPluginAsyncTypebox<RequestsOptions> = asyn
   app.post(
     '/order/requests/:id/decision',
     {
+      ...refusesKeys,
       bodyLimit: maxDecisionBytes,
       schema: {
         ...common,
