@@ -41,6 +41,24 @@ export const insertPresses = async (tx: Tx, presses: readonly Press[]): Promise<
   return rows.length
 }
 
+/** Lets people who press `change_address` again write an address for another hour: it is about the parcel pressed last. */
+export const renewPresses = async (tx: Tx, presses: readonly Press[]): Promise<void> => {
+  const renewed = presses.filter(({ button }) => button.action === 'change_address')
+  if (renewed.length === 0) return
+  await sql`
+    update customer_actions a set happened_at = given.at, asked_at = greatest(a.asked_at, given.at)
+    from (
+      select tenant_id, action_id, max(at) as at
+      from unnest(${renewed.map(({ person }) => person.tenant)}::text[],
+        ${renewed.map(({ button }) => `${button.messageId} ${button.index}`)}::text[],
+        ${renewed.map(({ at }) => at)}::timestamptz[]) as given (tenant_id, action_id, at)
+      group by tenant_id, action_id
+    ) given
+    where a.tenant_id = given.tenant_id and a.action_id = given.action_id and a.outcome = 'asked' and a.happened_at < given.at`.execute(
+    tx,
+  )
+}
+
 /** What a person wrote, or the place that they shared. */
 export interface Written {
   readonly person: Person

@@ -178,6 +178,19 @@ t.test('with several parcels a text belongs to the button that was pressed last'
   t.match((await settled(3))[2], { waybill_number: 'DM2' })
 })
 
+t.test('who presses again has another hour, for the parcel pressed last', async t => {
+  const { control, offer, pressed, settled, heard, rows, giveAddress } = await press(t)
+  control.press({ message_id: await offer('DM2'), index: changeAddress })
+  await settled(2)
+  await rows(
+    `update customer_actions set happened_at = now() - interval '9 hours', asked_at = now() - interval '9 hours'`,
+  )
+  control.press({ message_id: pressed, index: changeAddress, copies: 2 })
+  await heard()
+  await giveAddress('12 Galle Road')
+  t.match((await settled(3))[2], { waybill_number: waybill })
+})
+
 t.test('the question is in the language of the message whose button was pressed', async t => {
   const { control, rows, question } = await press(t)
   await rows(`update messages set template = jsonb_set(template, '{language,code}', '"ta"') where template ? 'name'`)

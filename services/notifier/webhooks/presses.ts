@@ -1,6 +1,6 @@
 import type { Keyring } from '@courier/shared/vault.ts'
 import { openButton, tokenPrefix } from '../customer-actions/button-token.ts'
-import { confirmAddresses, insertPresses, type Press } from '../customer-actions/queries.ts'
+import { confirmAddresses, insertPresses, type Press, renewPresses } from '../customer-actions/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { askAddresses, confirmAddress, type Said } from './ask-addresses.ts'
 
@@ -36,6 +36,7 @@ export const recordPresses = async (
   const [confirmations = [], others = []] = [true, false].map(is =>
     presses.filter(({ button }) => (button.action === confirmAddress) === is),
   )
+  await renewPresses(tx, others)
   const pressed = (await insertPresses(tx, others)) + (await confirmAddresses(tx, confirmations))
   return {
     pressed,
