@@ -8,9 +8,12 @@ const escapeText = (text: string): string =>
     [...Buffer.from(character)].map(byte => `_${byte.toString(16).padStart(2, '0')}`).join(''),
   )
 
+/** Keeps the beginning of a long text, without half of an emoji. */
+const cut = (text: string): string => text.slice(0, 200).replace(/[\ud800-\udbff]$/, '')
+
 /** A text of at most so many lines; dots of 203 to the inch. */
 const text = (x: number, y: number, height: number, width: number, lines: number, value: string): string =>
-  `^FO${x},${y}^A0N,${height},${height}^FB${width},${lines},4,L^FH_^FD${escapeText(value.slice(0, 200))}^FS`
+  `^FO${x},${y}^A0N,${height},${height}^FB${width},${lines},4,L^FH_^FD${escapeText(cut(value))}^FS`
 
 const line = (y: number): string => `^FO32,${y}^GB736,2,2^FS`
 

@@ -139,6 +139,7 @@ t.test('text cannot leave its field of a label in ZPL, and letters of any script
   t.match(zpl, '^FDA_5eXZ_7eJA_5f5e_5c&_0a නිමාලි é^FS')
   t.match(zpl, '^BCN,150,N,N,N,A^FH_^FDA>01_5eB^FS')
   t.strictSame(zpl.match(/\^X[AZ]/g), ['^XA', '^XZ'])
+  t.match(await zplOf({ ...label, customer_address: `${'a'.repeat(199)}😀` }), /aaa\^FS/, 'no half of an emoji')
 })
 
 t.test('500 labels in ZPL are written in 25 slices, between which other requests run', async t => {
