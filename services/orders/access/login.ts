@@ -19,8 +19,11 @@ export interface LoginLimits {
   triesPerAddress: number
 }
 
-/** Logins in progress, which hold some memory each; further ones are refused. */
+/** Logins in progress, which hold some memory each. */
 const maxLogins = { network: 32, account: 64, tenant: 128, process: 256 }
+
+/** Logins that wait at each of these levels, so that the programs of an office may log in at the same moment; further ones are refused. */
+const maxWaiting = 96
 
 /**
  * Passwords hashed at once. A hash takes 19 MiB and a thread; half of libuv's four threads stay free. One at a time per
@@ -34,7 +37,7 @@ export const createLoginDependencies = (pool: pg.Pool, limits: LoginLimits) => (
   tokenSeconds: { merchant: limits.tokenDays * 86_400, staff: limits.staffHours * 3_600 },
   throttle: createLoginThrottle(limits.triesPerEmail, limits.triesPerAddress),
   isPassword: createPasswordCheck(),
-  logins: createBulkheads(maxLogins, 0),
+  logins: createBulkheads(maxLogins, maxWaiting),
   hashes: createBulkheads(maxHashes, Number.POSITIVE_INFINITY),
 })
 
