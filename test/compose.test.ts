@@ -26,6 +26,9 @@ t.setTimeout(600_000)
 
 t.test('docker compose up runs the whole system', { skip: missing() }, async t => {
   t.setTimeout(600_000)
+  // Other tests may take a port while the images are built.
+  const [program, ...words] = [...findCompose(), 'build']
+  spawnSync(program, words, { cwd: root, env: { ...process.env, COMPOSE_PROJECT_NAME: project } })
   const [port, notifierPort, simulatorPort] = [await freePort(), await freePort(), await freePort()].map(String)
   const {
     ORDERS_DATABASE_URL: _,
