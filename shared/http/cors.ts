@@ -37,7 +37,7 @@ export const allowOrigins = async (app: FastifyInstance, configured?: string, po
   const optionsOf = ({ headers, url }: FastifyRequest): FastifyCorsOptions => ({
     // Only browsers send it.
     origin: headers.origin === undefined ? false : originOf(url),
-    methods: 'GET, HEAD, POST, PUT, PATCH',
+    methods: 'GET, HEAD, POST, PUT, PATCH, DELETE',
     exposedHeaders,
     maxAge,
     // Any other OPTIONS request is one that no route serves.

@@ -46,7 +46,7 @@ t.test('a preflight needs no token, and says what a script may send', async t =>
       body: '',
       headers: {
         'access-control-allow-origin': '*',
-        'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH',
+        'access-control-allow-methods': 'GET, HEAD, POST, PUT, PATCH, DELETE',
         'access-control-allow-headers': 'authorization,content-type,idempotency-key,x-tenant',
         'access-control-max-age': '86400',
         'content-length': '0',
