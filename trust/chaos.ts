@@ -80,8 +80,8 @@ const play = async (t: TrustOptions, seed: number, seconds: number): Promise<Pla
   const waiting = await comeToRest(bed, endpointId, until, t.report)
   const items = await finishFollowing(Math.max(10, (until - performance.now()) / 1000))
   t.report(`served again after ${rounded(recoverySeconds, 1)} s, and everything has come to rest`)
-  const { presses, stops } = clients
-  const recorded = { history: recorder.history, presses, stops, waiting, exits: faults.exits, readyAt }
+  const { presses, texts, stops } = clients
+  const recorded = { history: recorder.history, presses, texts, stops, waiting, exits: faults.exits, readyAt }
   const evidence = await readEvidence(bed, recorded, items)
   return { evidence, happened: faults.log, faults: plan.length, recoverySeconds }
 }
@@ -126,6 +126,8 @@ const figuresOf = ({ seed, broken }: TrustOptions, all: readonly Played[]): Meas
     ...{ done: countOf('done'), refused: countOf('refused'), 'in doubt': countOf('in doubt') },
     orders: all.reduce((sum, { evidence }) => sum + evidence.orders.length, 0),
     'messages sent': all.reduce((sum, { evidence }) => sum + evidence.wire.length, 0),
+    'addresses confirmed': all.flatMap(({ evidence }) => evidence.acted).filter(({ id }) => id.endsWith(' address'))
+      .length,
     faults: all.reduce((sum, { faults }) => sum + faults, 0),
     'webhooks given up': all.reduce((sum, { evidence }) => sum + evidence.givenUp.length, 0),
     violations: broken.count,

@@ -5,7 +5,7 @@ import { spoilsOfEffects } from './spoils/effects.ts'
 import { spoilsOfMessages } from './spoils/messages.ts'
 import { spoilsOfOrders } from './spoils/orders.ts'
 import { spoilsOfPresses } from './spoils/presses.ts'
-import { any, change, double, find, isKeyed, remove, type Spoils, trueHistory } from './spoils/spoil.ts'
+import { any, change, double, find, isKeyed, isUnconfirmed, remove, type Spoils, trueHistory } from './spoils/spoil.ts'
 
 /** By the check that has to notice. */
 const spoils: Record<string, Spoils> = {
@@ -54,16 +54,11 @@ const harmless: Spoils = {
     const lost = { at: 0, status: null, message: null, inbound: null }
     givenUp.push({ ...lost, message: id }, { ...lost, inbound: 'wamid.1' }, { ...lost, inbound: 'wamid.2' })
   },
-  'a customer has changed an address': ({ history, messages, orders, acted }) => {
-    const order = find(orders, ({ waybill }) => history.every(({ asked }) => asked !== waybill))
-    const message = find(messages, ({ person }) => `+${person}` === order.phone)
-    Object.assign(order, { address: `New Road of ${message.id}` })
-    double(acted, ({ outcome }) => outcome === 'refused', {
-      waybill: order.waybill,
-      action: 'change_address',
-      outcome: 'done',
-      id: 'a 2',
-    })
+  'a customer confirms an address, and then the text before it': ({ presses, actions }) => {
+    const done = actions.filter(({ id, outcome }) => id.endsWith(' address') && outcome === 'done')
+    const confirmed = new Set(done.map(({ waybill }) => waybill))
+    const { id } = find(actions, action => confirmed.has(action.waybill) && isUnconfirmed(action))
+    double(presses, any, { message: id.split(' ')[0] as string, index: 0 })
   },
 }
 
@@ -71,8 +66,7 @@ t.test('what may be so is no violation', async t => {
   for (const [way, happen] of Object.entries(harmless)) {
     const evidence = trueHistory()
     happen(evidence)
-    const found = audit(evidence).filter(({ check }) => check !== 'ordersAndNotifierAgree')
-    t.strictSame(found, [], way)
+    t.strictSame(audit(evidence), [], way)
   }
 })
 

@@ -14,6 +14,7 @@ import type { Recorder } from './record.ts'
 export const startClients = (bed: Bed, recorder: Recorder, seed: number, log: Happened[]) => {
   const known: Known[] = []
   const presses: Press[] = []
+  const texts: Evidence['texts'] = []
   const stops: Evidence['stops'] = []
   let isOver = false
   const keep = async (act: Act, chance: Chance): Promise<void> => {
@@ -30,7 +31,7 @@ export const startClients = (bed: Bed, recorder: Recorder, seed: number, log: Ha
     ...[0, 1, 2, 3].map(n => start(chance => merchant({ bed, recorder, who: `merchant${n}`, chance, known }), n)),
     ...[4, 5].map(n => start(chance => clerk({ bed, recorder, who: `clerk${n}`, chance, known }), n)),
     ...[6, 7, 8].map(n => start(chance => agent({ bed, recorder, who: `agent${n}`, chance, known }), n)),
-    start(chance => customer(bed, chance, presses, stops, log), 9),
+    start(chance => customer(bed, chance, { presses, texts, stops }, log), 9),
   ])
   // Awaited later; until then whoever runs the faults looks for a failure.
   working.catch(() => undefined)
@@ -41,5 +42,5 @@ export const startClients = (bed: Bed, recorder: Recorder, seed: number, log: Ha
   const stop = (): void => {
     isOver = true
   }
-  return { presses, stops, working, finish, stop }
+  return { presses, texts, stops, working, finish, stop }
 }

@@ -19,7 +19,9 @@ export interface Evidence {
   /** What the messaging API accepted, in the order of its arrival. */
   readonly wire: Arrival[]
   readonly presses: Press[]
-  /** What the notifier, and then orders, made of the presses. */
+  /** The addresses that people wrote. */
+  readonly texts: { person: string; text: string }[]
+  /** What the notifier, in the order in which it stored them, and then orders made of the presses and the texts. */
   readonly actions: { id: string; waybill: string; action: string; outcome: string | null }[]
   readonly acted: { id: string; waybill: string; action: string; outcome: string }[]
   /** When the opt-out was stored, in milliseconds since 1970. */
@@ -75,6 +77,8 @@ export interface StoredMessage {
   status: string
   /** Of a message of a rule: the event. */
   event: string | null
+  /** Of a message that asks whether a text is the address: the text. */
+  question: string | null
   /** In milliseconds since 1970. */
   createdAt: number
   /** How often staff had it sent again, and whether they cancelled it. */

@@ -22,10 +22,11 @@ const happened = (detail: string): string =>
 
 const ofNotifier = {
   messages: `select message_id as id, waybill_number as waybill, recipient as person, status, rule_event as event,
+      case when template ? 'button' then split_part(template ->> 'text', e'\\n', 2) end as question,
       extract(epoch from created_at)::float8 * 1000 as "createdAt", ${happened('sent again by staff')} as resends,
       ${happened('cancelled by staff')} > 0 as "isCancelled", ${textOf(0)} as name, ${textOf(1)} as part
     from messages m order by message_id`,
-  actions: 'select action_id as id, waybill_number as waybill, action, outcome from customer_actions',
+  actions: 'select action_id as id, waybill_number as waybill, action, outcome from customer_actions order by position',
   // The audit has the time at which it was stored; `at` is when it was said.
   optOuts: `select recipient as person, reason, extract(epoch from a.happened_at)::float8 * 1000 as at
     from opt_outs o join audit a on a.object_id = o.opt_out_id::text and a.action = 'conversation.opted_out'`,
@@ -57,7 +58,7 @@ const givenUpOf = ({ at, status, update }: GivenUpView): GivenUp => ({
 /** Everything stored, on the wire and received, once all is well. */
 export const readEvidence = async (
   { courier, endpoint }: Bed,
-  recorded: Pick<Evidence, 'history' | 'presses' | 'stops' | 'waiting' | 'exits' | 'readyAt'>,
+  recorded: Pick<Evidence, 'history' | 'presses' | 'texts' | 'stops' | 'waiting' | 'exits' | 'readyAt'>,
   items: readonly Item[],
 ): Promise<Evidence> => {
   const { rows, control } = courier
@@ -75,7 +76,9 @@ export const readEvidence = async (
       .filter(({ by, status }) => by === 'merchant' && status === 'key_3')
       .map(({ waybill }) => effect(`cancel-${waybill}`, waybill)),
     ...edits.filter(({ reason }) => reason).map(({ reason, waybill }) => effect(reason, waybill)),
-    ...messages.filter(({ event }) => event === null).map(({ name, part }) => effect(name, part)),
+    ...messages
+      .filter(({ event, question }) => event === null && question === null)
+      .map(({ name, part }) => effect(name, part)),
     ...messages.filter(({ isCancelled }) => isCancelled).map(({ id }) => effect(`drop-${id}`, id)),
     ...optOuts.filter(({ reason }) => reason).map(({ reason, person }) => effect(reason, digits(person))),
   ]

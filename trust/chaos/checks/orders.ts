@@ -59,20 +59,25 @@ export const timelinesAreTrue: Check = ({ orders, timeline }) => {
   })
 }
 
-/** People write an address that names a message of theirs (trust/chaos/clients/customer.ts). */
-const isWritten = ({ messages }: Evidence, { address, phone }: StoredOrder): boolean => {
-  const id = /^New Road of (\S+)$/.exec(address)?.[1]
-  return messages.some(message => message.id === id && `+${message.person}` === phone)
-}
+/** The order's customer was asked whether it is the address, and confirmed it. */
+const isConfirmed = ({ messages, acted }: Evidence, { waybill, address, phone }: StoredOrder): boolean =>
+  messages.some(
+    ({ id, question, person, waybill: about }) =>
+      question === address &&
+      about === waybill &&
+      `+${person}` === phone &&
+      acted.some(action => action.id === `${id} 0 address` && action.outcome === 'done'),
+  )
 
 /**
  * A merchant edits one order after the other, each time with an address of its own. What is in doubt may have been done at any
- * time, also after a repetition and after later edits. When customers wrote theirs is not compared.
+ * time, also after a repetition and after later edits. When customers confirmed theirs is not compared.
  */
 export const editsAreKept: Check = evidence => {
-  const { history, orders, acted } = evidence
+  const { history, orders, acted, texts } = evidence
   const addresses = acted.filter(({ action, outcome }) => action === 'change_address' && outcome === 'done')
   const byCustomer = new Set(addresses.map(({ waybill }) => waybill))
+  const written = new Set(texts.map(({ text }) => text))
   const edits = Map.groupBy(
     intentsOf(history).filter(({ what }) => what === 'edit'),
     ({ calls }) => String(calls[0]?.asked),
@@ -82,10 +87,12 @@ export const editsAreKept: Check = evidence => {
     const all = edits.get(waybill) ?? []
     if (all.some(({ name, ending }) => ending === 'refused' && name === address))
       return [`${waybill} has the address of ${address}, which was refused`]
+    if (written.has(address) && !isConfirmed(evidence, order))
+      return [`${waybill} has the address ${address}, which its customer did not confirm`]
     const last = all.findLast(({ ending }) => ending === 'done')
     const possible = all.filter(edit => edit === last || edit.calls.some(({ ending }) => ending === 'in doubt'))
     const hasCustomers = byCustomer.has(waybill)
-    const isKept = possible.some(({ name }) => name === address) || (hasCustomers && isWritten(evidence, order))
+    const isKept = possible.some(({ name }) => name === address) || (hasCustomers && written.has(address))
     if (isKept || !(last || hasCustomers)) return []
     const wanted = [...(last ? [last.name] : []), ...(hasCustomers ? ['its customer'] : [])].join(' or ')
     return [`${waybill} has the address ${address}, not that of ${wanted}, which was acknowledged`]

@@ -1,4 +1,13 @@
-import type { Check } from '../evidence.ts'
+import type { Check, Evidence } from '../evidence.ts'
+
+type Action = Evidence['actions'][number]
+
+/** The id of an address ends with it; that of its question precedes it. */
+const ending = ' address'
+const isAddress = ({ id }: Action): boolean => id.endsWith(ending)
+/** The message and the place of the button that the action follows from. */
+const buttonOf = ({ id }: Action): string => id.replace(ending, '')
+const isUnconfirmed = ({ outcome }: Action): boolean => outcome === 'unconfirmed'
 
 export const pressesActOnce: Check = ({ actions, acted }) => {
   const twice = [actions, acted].flatMap(all =>
@@ -7,9 +16,48 @@ export const pressesActOnce: Check = ({ actions, acted }) => {
   return twice.map(([id, same]) => `the press ${id} acted ${same.length} times`)
 }
 
-/** The simulator got a 200 for at least one copy of the webhook of each, unless it gave up all of them. */
+/** Nothing acts unless a customer pressed it. */
+export const onlyPressesAct: Check = ({ presses, actions }) => {
+  const pressed = new Set(presses.map(({ message, index }) => `${message} ${index}`))
+  return actions
+    .filter(action => !isUnconfirmed(action) && !pressed.has(buttonOf(action)))
+    .map(({ id, outcome }) => `the press ${id} is ${outcome}, and nobody pressed it`)
+}
+
+/** Each question shows what its person wrote, about a parcel whose `change_address` the person pressed, once. */
+export const questionsFollowTexts: Check = ({ presses, texts, messages, actions }) => {
+  const written = new Set(texts.map(({ person, text }) => `${person} ${text}`))
+  const byId = new Map(messages.map(message => [message.id, message]))
+  const wanted = new Set(
+    presses
+      .filter(({ index }) => index === 2)
+      .map(({ message }) => `${byId.get(message)?.person} ${byId.get(message)?.waybill}`),
+  )
+  const asked = messages.filter(({ question }) => question !== null)
+  const twice = [...Map.groupBy(asked, ({ question }) => question)].filter(([, same]) => same.length > 1)
+  const about = new Map(asked.map(({ id, waybill }) => [`${id} 0`, waybill]))
+  const addresses = new Map(actions.filter(isAddress).map(action => [buttonOf(action), action.waybill]))
+  return [
+    ...asked
+      .filter(
+        ({ person, question, waybill }) => !written.has(`${person} ${question}`) || !wanted.has(`${person} ${waybill}`),
+      )
+      .map(({ id, person, question, waybill }) => `${id} asks ${person} about ${question} for ${waybill}, unasked`),
+    ...twice.map(([question, same]) => `${question} was asked about ${same.length} times`),
+    ...[...new Set([...about.keys(), ...addresses.keys()])]
+      .filter(id => about.get(id) !== addresses.get(id))
+      .map(id => `${id} asks about ${about.get(id)}, and its address is for ${addresses.get(id)}`),
+  ]
+}
+
+/**
+ * The simulator got a 200 for at least one copy of the webhook of each, unless it gave up all of them. An address whose
+ * button was pressed stays unconfirmed only where a later one of the order is confirmed.
+ */
 export const noPressIsLost: Check = ({ presses, actions, givenUp }) => {
-  const known = new Set(actions.map(({ id }) => id))
+  const isReplaced = ({ waybill }: Action, n: number): boolean =>
+    actions.slice(n + 1).some(later => isAddress(later) && !isUnconfirmed(later) && later.waybill === waybill)
+  const known = new Set(actions.filter((action, n) => !isUnconfirmed(action) || isReplaced(action, n)).map(buttonOf))
   const copies = Map.groupBy(givenUp, ({ inbound }) => inbound)
   return presses
     .filter(press => (copies.get(press.inbound)?.length ?? 0) < press.copies)
@@ -18,12 +66,13 @@ export const noPressIsLost: Check = ({ presses, actions, givenUp }) => {
     .map(id => `the press ${id} was acknowledged and is lost`)
 }
 
+/** Orders has what customers did, but not the addresses that they have not confirmed. */
 export const ordersAndNotifierAgree: Check = ({ actions, acted }) => {
   const outcomes = new Map(acted.map(({ id, outcome }) => [id, outcome]))
   const known = new Set(actions.map(({ id }) => id))
   return [
     ...actions
-      .filter(({ id, outcome }) => outcomes.get(id) !== outcome)
+      .filter(action => outcomes.get(action.id) !== (isUnconfirmed(action) ? undefined : action.outcome))
       .map(({ id, outcome }) => `the press ${id} is ${outcome} at the notifier and ${outcomes.get(id)} in orders`),
     ...acted.filter(({ id }) => !known.has(id)).map(({ id }) => `orders acted on ${id}, which nobody pressed`),
   ]

@@ -1,6 +1,6 @@
 import type * as feed from '../checks/feed.ts'
 import type * as orders from '../checks/orders.ts'
-import { any, change, double, find, isBatch, remove, type Spoils, swap, twoOf } from './spoil.ts'
+import { any, change, double, find, isBatch, isQuestion, remove, type Spoils, swap, twoOf } from './spoil.ts'
 
 export const spoilsOfOrders: Record<keyof typeof orders | keyof typeof feed, Spoils> = {
   ordersAreInFull: { 'an amount differs': ({ orders }) => change(orders, any, { cod: -1 }) },
@@ -32,10 +32,12 @@ export const spoilsOfOrders: Record<keyof typeof orders | keyof typeof feed, Spo
       double(acted, any, { id: 'msg_1 2 address', waybill: order.waybill, action: 'change_address', outcome: 'done' })
     },
     'an order has the address of another customer': ({ messages, orders, acted }) => {
-      const order = find(orders, ({ phone }) => phone !== `+${messages[0]?.person}`)
-      Object.assign(order, { address: `New Road of ${messages[0]?.id}` })
-      double(acted, any, { id: 'msg_1 2 address', waybill: order.waybill, action: 'change_address', outcome: 'done' })
+      const { id, question, waybill } = find(messages, isQuestion)
+      change(orders, order => order.waybill !== waybill, { address: question as string })
+      double(acted, any, { id: `${id} 0 address`, action: 'change_address', outcome: 'done' })
     },
+    'an order has an address that nobody confirmed': ({ orders, texts }) =>
+      change(orders, any, { address: texts[0]?.text as string }),
   },
   readersSeeWhatWasAcknowledged: {
     'an order is not found': ({ history }) => change(history, ({ what }) => what === 'look up', { status: 404 }),

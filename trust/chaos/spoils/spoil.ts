@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Evidence } from '../evidence.ts'
+import type { Evidence, StoredMessage } from '../evidence.ts'
 import type { Call } from '../history.ts'
 
 /** Ways to spoil a true history that a check has to notice. */
@@ -41,5 +41,7 @@ export const any = (): boolean => true
 export const isBatch = ({ what, ending, parts }: Call): boolean =>
   what === 'book' && ending === 'done' && parts.length > 2
 export const isKeyed = (call: Call): boolean => isBatch(call) && call.key !== null
+export const isQuestion = ({ question }: StoredMessage): boolean => question !== null
+export const isUnconfirmed = ({ outcome }: Evidence['actions'][number]): boolean => outcome === 'unconfirmed'
 export const isMove = ({ what, ending }: Call): boolean => what === 'move' && ending === 'done'
 export const later = ({ respondedAt }: Call) => ({ sentAt: respondedAt + 1, respondedAt: respondedAt + 2 })
