@@ -140,15 +140,6 @@ t.test('a program that logs in before each request does its work, and ends no to
   t.equal((await request('/state', undefined, { token: kept })).status, 200)
 })
 
-t.test('100 programs of a network log in at the same moment', async t => {
-  const { login } = await open(t, { login: { ...generous, triesPerEmail: 5, triesPerAddress: 30 } })
-  const logins = await Promise.all(Array.from({ length: 100 }, () => login(shop)))
-  t.strictSame(
-    logins.map(({ status }) => status),
-    times(100, 200),
-  )
-})
-
 t.test(
   'a merchant logs in 600 times a minute from one network, and a changed password ends all of its tokens',
   async t => {
