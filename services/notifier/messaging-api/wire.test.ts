@@ -143,12 +143,13 @@ t.test('a slow response within the deadlines is read', async t => {
 
 t.test('a request that found no free connection in time was not written, and never is', async t => {
   const { url, arrived, bytes } = await startServer(t, {
-    onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 300),
+    onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 900),
   })
-  const api = clientOf(t, url, { connections: 1, requestMilliseconds: 150 })
-  const patient = clientOf(t, url, { connections: 1 })
+  const slow = { connections: 1, headersMilliseconds: 2_000 }
+  const api = clientOf(t, url, { ...slow, requestMilliseconds: 600 })
+  const patient = clientOf(t, url, { ...slow, requestMilliseconds: 2_000 })
   const first = api.send(credentials, '1', message)
-  const second = api.send(credentials, '1', { ...message, callbackData: 'ntf_2' })
+  const second = api.send(credentials, '1', { ...message, callbackData: 'ntf_2', withinMilliseconds: 100 })
   t.same(await first, { kind: 'no_response', reason: 'no answer in time' })
   t.same(await second, { kind: 'not_written', reason: 'no connection in time' })
   t.match(await patient.send(credentials, '1', message), { kind: 'accepted' })
