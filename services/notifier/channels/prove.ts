@@ -24,7 +24,7 @@ export const proveChannel = async (prover: Prover, tenant: string, phoneNumberId
 
 /**
  * Gives a number, whose webhooks then go to no other tenant, to one whose token the API has just accepted for it: for a read or for a
- * message. The tenant that has proven it before keeps it until the API refuses all its tokens. False: another tenant keeps it.
+ * message. The tenant that has proven it before keeps it until the API refuses all its tokens. Returns false if another tenant keeps it.
  */
 export const own = async (prover: Prover, tenant: string, phoneNumberId: string): Promise<boolean> => {
   const owner = await findOwner(prover.pool, phoneNumberId)

@@ -96,7 +96,7 @@ const retryInAnHour = (tx: Tx, tenant: string, phoneNumberId: string) =>
     .where('phone_number_id', '=', phoneNumberId)
     .execute()
 
-/** Also while rules name templates that cannot be sent as far as the catalogue says. */
+/** Applies too while rules name templates that the catalogue lacks or does not call approved. */
 const dueSql = claiming(
   `catalogue_due_at <= now() or catalogue_tried_at < now() - interval '15 minutes' and ${lacks(
     '(select phone_number_id as channel, template as name, language from rules where tenant_id = $1 and text is null) named',

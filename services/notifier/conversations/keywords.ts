@@ -22,7 +22,7 @@ const defaultStopWords = [
   ...['නවත්වන්න', 'නවතන්න', 'නවත්තන්න', 'ස්ටොප්'],
   ...['நிறுத்து', 'நிறுத்தவும்', 'நிறுத்துங்கள்', 'ஸ்டாப்'],
 ]
-/** They answer anything, an offer most of all: only beside a word for messages they refuse all of them. */
+/** These words may answer anything, most often an offer: they refuse all messages only beside a word for messages. */
 const noThanksWords = ['එපා', 'வேண்டாம்']
 const defaultStartWords = ['START', 'ආරම්භ කරන්න', 'පටන් ගන්න', 'தொடங்கு', 'தொடங்கவும்']
 

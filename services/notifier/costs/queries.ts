@@ -61,6 +61,6 @@ export const findCosts = async (tx: Tx, tenant: string, ids: readonly string[]):
   return new Map(rows.map(({ message_id, ...cost }) => [message_id, cost]))
 }
 
-/** The same for a member of staff who may read costs; none for others. */
+/** Returns the same for staff who may read costs, and none for others. */
 export const findCostsFor = async (tx: Tx, staff: Staff, ids: readonly string[]): Promise<Map<string, Cost>> =>
   mayCall(staff, 'getCosts') ? findCosts(tx, staff.tenant, ids) : new Map()

@@ -80,7 +80,7 @@ const confirmedLate = 'It was confirmed more than an hour after it was written.'
 export interface Address extends Person {
   readonly questionId: string
   readonly waybill: string
-  /** Of the message whose button was pressed. */
+  /** Names the message whose button was pressed. */
   readonly language: string | null
   /** It may have been asked before the database was restored. */
   readonly isInDoubt: boolean

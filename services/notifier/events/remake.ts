@@ -27,7 +27,7 @@ interface Change {
 /**
  * Makes messages about edited orders again, in place: rule, hours, send time and place in the queue stay, and the check before
  * each send looks at the new recipient. One that cannot be made again is cancelled. One in flight may have been sent to the old
- * recipient: it keeps what was written, and is never sent again by itself.
+ * recipient: it keeps what was written, and the notifier never resends it on its own.
  */
 export const remakeMessages = async (tx: Tx, tenant: string, edits: readonly OrderEvent[]): Promise<void> => {
   if (edits.length === 0) return
@@ -40,7 +40,7 @@ export const remakeMessages = async (tx: Tx, tenant: string, edits: readonly Ord
   if (changes.length > 0) await storeChanges(tx, tenant, changes)
 }
 
-/** undefined: the edit changes nothing that the message says. */
+/** Returns undefined if the edit changes nothing that the message says. */
 const toChange = (
   { id, status, source, ...message }: Waiting,
   order: OrderSnapshot,

@@ -99,7 +99,7 @@ export interface ConversationFilter {
 /** A conversation, with its newest message; of unread ones, the newest that is unread. */
 export type ConversationRow = InboundRow & { readonly lastInboundAt: Date; readonly unread: number; readonly now: Date }
 
-/** By their newest message, newest first. */
+/** Orders conversations by their newest message, newest first. */
 export const listConversations = async (
   tx: Tx,
   tenant: string,

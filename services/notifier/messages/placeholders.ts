@@ -101,7 +101,7 @@ export const fillComponent = (component: Component, order: OrderSnapshot): Compo
   ),
 })
 
-/** Well-formed, without control characters. */
+/** Makes a text well-formed and removes control characters. */
 export const plain = (text: string): string =>
   text
     .toWellFormed()

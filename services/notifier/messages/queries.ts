@@ -137,7 +137,7 @@ export const cancelMessage = (tx: Tx, tenant: string, id: string, by?: Actor): P
     action: 'message.cancelled',
   })
 
-/** A message about an order that may be sent again. */
+/** Describes a message about an order that may be sent again. */
 export interface AboutOrder {
   readonly waybill_number: string
   readonly recipient: string
@@ -145,7 +145,7 @@ export interface AboutOrder {
   readonly rule_event: string | null
 }
 
-/** undefined: it is about no order, or may not be sent again. */
+/** Returns undefined if it is about no order or may not be sent again. */
 export const findAboutOrder = (tx: Tx, tenant: string, id: string) =>
   tx
     .selectFrom('messages')

@@ -264,7 +264,7 @@ const view = async (tx: Tx, staff: Staff, id: string): Promise<Static<typeof One
   return { data: messageView(row, timelines.get(id), costs.get(id)) }
 }
 
-/** What a message says of its order as it is now; undefined: as it is. Refuses one whose order has another phone since. */
+/** Fills a message from its order as it is now; undefined leaves it as it is. Refuses one whose order has another phone since. */
 const readAnew = async (
   { pool, orders }: MessagesOptions,
   tenant: string,

@@ -15,7 +15,7 @@ export interface Said {
 /** What the button of the question does. */
 export const confirmAddress = 'confirm_written_address'
 
-/** By the language of the message whose button was pressed; English for any other. */
+/** Follows the language of the message whose button was pressed; other languages get English. */
 const questions: Readonly<Record<string, { before: string; after: string; button: string }>> = {
   en: {
     before: 'New address of',

@@ -55,7 +55,7 @@ export const keepStaff = (tx: Tx, tenant: string, staffId: string) =>
     .forShare()
     .executeTakeFirst()
 
-/** The roles of a person. The last release changes `role` alone, which then is the only one. */
+/** Reads the roles of a person. The last release changes `role` alone, which then is the only role. */
 export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): readonly StaffRole[] =>
   roles?.[0] === role ? roles : [role]
 
