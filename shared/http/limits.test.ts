@@ -87,6 +87,11 @@ t.test('an IPv6 network of 64 bits is one caller, an IPv4 address too', t => {
   t.end()
 })
 
+t.test('never reports more seconds than the window has', async t => {
+  const limit = new Limit('merchant', 2, () => 34_793.078531091705)
+  t.equal(limit.count('a').seconds, 60)
+})
+
 t.test('responses say where a caller stands, and one request too many is refused', async t => {
   const get = await build(t, plenty)
   const responses = []

@@ -35,7 +35,8 @@ export class Limit {
 
   /** Counts a request of `caller`. `left` is negative when it was one too many; `seconds` are left of the minute. */
   count(caller: string): { left: number; seconds: number } {
-    const now = this.#now()
+    // Whole milliseconds: of fractions, (now + 60000) - now may be a little over 60000, which ceil makes 61 seconds.
+    const now = Math.floor(this.#now())
     let window = this.#windows.get(caller)
     if (window === undefined || window.endsAt <= now) {
       window = { used: 0, endsAt: now + windowSeconds * 1000 }
