@@ -10,11 +10,11 @@ const migrations = join(root, 'services/orders/database/migrations')
 /** The migrations that the tables have when they are distributed: the others run on shards, as those of an upgrade do. */
 const isBefore = (file: string): boolean => basename(file) < '0026'
 
-/** What docs/scaling.md says to run: it distributes the tables that are not yet. */
+/** What docs/operators/scaling.md says to run: it distributes the tables that are not yet. */
 export const distribution = (): string => {
-  const [, section = ''] = readFileSync(join(root, 'docs/scaling.md'), 'utf8').split('\n## Citus\n')
+  const [, section = ''] = readFileSync(join(root, 'docs/operators/scaling.md'), 'utf8').split('\n## Citus\n')
   const text = /```sql\n(.*?)```/s.exec(section)?.[1]
-  if (!text) throw new Error('docs/scaling.md#citus has no SQL')
+  if (!text) throw new Error('docs/operators/scaling.md#citus has no SQL')
   return text
 }
 
@@ -31,7 +31,7 @@ const run = (url: string, ...texts: string[]): Promise<void> =>
     for (const text of texts) await client.query(text)
   })
 
-/** Creates a database of orders on all nodes, as docs/scaling.md#citus says, and an upgrade of it. */
+/** Creates a database of orders on all nodes, as docs/operators/scaling.md#citus says, and an upgrade of it. */
 export const makeCitusTemplate = async (server: string, name: string, ownerUrl: string): Promise<void> => {
   const roles = [name, `${name}_owner`].map(role => `alter role ${role} set citus.propagate_set_commands = 'local'`)
   await onNodes(server, 'postgres', async url => {

@@ -26,7 +26,7 @@ const namedPath = /(?<![\w:/@.*-])(?:\.\.?\/)*([\w.-]+(?:\/[\w.-]+)*\.(?:ts|mjs|
 const placeholder = /\b(NNNN|NAME|FILE)\b/
 const namedFolder =
   /(?<![\w:/@.*-])((?:services|shared|simulator|dev|bench|trust|test|docs|examples)\/(?:[\w-]+\/)*)(?![\w.*-])/g
-const citation = /docs\/([\w-]+\.md)((?:#[\w-]+(?:, )?)+)/g
+const citation = /docs\/((?:[\w-]+\/)?[\w-]+\.md)((?:#[\w-]+(?:, )?)+)/g
 const link = /\]\((?!\w+:)([^)#\s]*)(?:#([\w-]+))?\)/g
 
 /** A sentence for each reference that leads nowhere. A path may be the end of a longer one. */

@@ -21,6 +21,6 @@ t.test('an import of a higher folder or of another package is named', async t =>
 })
 
 t.test('tests may import anything', async t => {
-  t.strictSame(find('services/orders/test/bulk.test.ts', 'services/notifier/app.ts'), [])
+  t.strictSame(find('services/orders/booking/bulk.test.ts', 'services/notifier/app.ts'), [])
   t.strictSame(find('shared/postgres/database.test.ts', 'services/orders/config.ts'), [])
 })

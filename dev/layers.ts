@@ -5,12 +5,12 @@
 export const layers: Readonly<Record<string, { readonly folders: string; readonly packages: string }>> = {
   'services/orders': {
     folders:
-      '. restoring provisioning customer-actions editing booking webhooks outbox delivery changes labels tracking-page orders rate-gaps catalogue access database',
+      '. restoring provisioning customer-actions editing booking merchant-webhooks outbox delivery changes labels tracking-page reports lists moves tracking statuses rate-gaps catalogue access database',
     packages: 'shared',
   },
   'services/notifier': {
     folders:
-      '. portal restoring provisioning timeline preflight delivery events webhooks inbox sending messages customer-actions costs channels conversations templates access orders-client database messaging-api',
+      '. portal restoring provisioning timeline preflight delivery events platform-webhooks inbox sending messages customer-actions costs channels conversations templates access orders-client database messaging-api',
     packages: 'shared',
   },
   shared: { folders: 'cli http postgres contract .', packages: '' },

@@ -43,7 +43,7 @@ export const readDocuments = async (): Promise<{ orders: OpenApi; notifier: Open
 export const generatedFiles = async (): Promise<Record<string, string>> => {
   // Not for those who only read the documents: it brings a whole compiler.
   const { default: openapiTypeScript, astToString } = await import('openapi-typescript')
-  const files: Record<string, string> = { 'docs/error-codes.md': errorCodesPage() }
+  const files: Record<string, string> = { 'docs/merchants/error-codes.md': errorCodesPage() }
   const documents = await readDocuments()
   for (const [name, document] of Object.entries(documents)) {
     const types = await openapiTypeScript(JSON.stringify(document), { alphabetize: true })

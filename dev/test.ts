@@ -24,15 +24,18 @@ const folders = '{bench,dev,services,shared,simulator,test,trust}/**/*.test.ts'
 const onlyInAll = [
   /^(trust|bench)\//,
   /^test\/(compose|console|console-[a-z]+|docs-page|examples|ops-programs|pgbouncer|restored|simulator-page|start|traces|tracking-page|two-notifiers|upgrade)\.test\.ts$/,
-  /^services\/notifier\/test\/(apply-rules|costs|crash|fair|keys|late-outcomes|recipient-pause|replies|send-command|stopping|webhooks-cost|webhooks-load)\.test\.ts$/,
-  /^services\/orders\/test\/(admin|catalogue-memory|labels|login-floods|merchants|messaging|on-citus|outbox-failures|outbox-processes|provisioning|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
+  /^services\/notifier\/(.*\/)?(apply-rules|costs|crash|fair|keys|late-outcomes|recipient-pause|replies|send-command|stopping|webhooks-cost|webhooks-load)\.test\.ts$/,
+  /^services\/orders\/(.*\/)?(admin|catalogue-memory|labels|login-floods|merchants|messaging|on-citus|outbox-failures|outbox-processes|provisioning|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
   /^dev\/(install|mutants|sbom|test)\.test\.ts$/,
 ]
 /** Run on Citus too, where TEST_CITUS_URL names one. */
 const alsoOnCitus = [
-  ...globSync('services/orders/test/{on-citus,bulk,changes,webhooks,outbox,rate-gaps}.test.ts', {
-    cwd: root,
-  }),
+  ...globSync(
+    'services/orders/{database/on-citus,booking/bulk,changes/changes,merchant-webhooks/webhooks,outbox/outbox,rate-gaps/rate-gaps}.test.ts',
+    {
+      cwd: root,
+    },
+  ),
   'trust/promises.test.ts fuzz',
 ]
 /** Of a first run: these start before all others. */

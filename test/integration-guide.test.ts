@@ -11,7 +11,7 @@ import { cloneDatabase } from '../dev/test-database.ts'
 
 /** The commands of the guide in their order, each with the response that the guide shows. */
 const steps = [
-  ...readFileSync(join(root, 'docs/integration.md'), 'utf8').matchAll(
+  ...readFileSync(join(root, 'docs/merchants/integration.md'), 'utf8').matchAll(
     /```sh\n([\s\S]*?)```(?:\s+```json\n([\s\S]*?)```)?/g,
   ),
 ].map(([, commands = '', response]) => ({ commands, response }))

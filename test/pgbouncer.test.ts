@@ -21,7 +21,7 @@ const skip =
     ? false
     : 'needs PgBouncer 1.21 or later: name one in PGBOUNCER'
 
-/** The settings of docs/scaling.md#pgbouncer. Two server connections for each role and database. */
+/** The settings of docs/operators/scaling.md#pgbouncer. Two server connections for each role and database. */
 const settings = `
 pool_mode = transaction
 default_pool_size = 2

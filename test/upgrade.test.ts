@@ -48,7 +48,7 @@ const prepare = async (t: Teardown, service: Service, settings: Environment) => 
 }
 
 /**
- * 0.1.0 does not start on a database with later migrations; docs/upgrade.md has this way around it: what it migrates is an empty
+ * 0.1.0 does not start on a database with later migrations; docs/operators/upgrade.md has this way around it: what it migrates is an empty
  * database.
  */
 const asideFor = async (t: Teardown, service: Service): Promise<Environment> => {

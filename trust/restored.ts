@@ -38,7 +38,7 @@ interface Printed {
   tenants: { requeued: unknown[]; lost: { waybill_number: string; status_key: string }[] }[]
 }
 
-/** Runs the commands of docs/backup.md after a restore. Returns what orders printed. */
+/** Runs the commands of docs/operators/backup.md after a restore. Returns what orders printed. */
 const recover = async ({ admin, notifier }: Courier, since: Date, lostAt: Date, ...words: string[]) => {
   await admin('notifier', 'restored', '--until', lostAt.toISOString())
   notifier.start()

@@ -572,7 +572,7 @@ export interface components {
             name?: string;
             pin?: string;
             /**
-             * @description free: a send needs an open conversation (docs/contract.md#session-rule).
+             * @description free: a send needs an open conversation (docs/merchants/contract.md#session-rule).
              * @enum {string}
              */
             plan?: "free" | "paid";
@@ -747,7 +747,7 @@ export interface components {
             }[];
         };
         Error: {
-            /** @description A stable name of the error (docs/errors.md); `message` may change its wording. */
+            /** @description A stable name of the error (docs/merchants/errors.md); `message` may change its wording. */
             code: string;
             /** @description Keys are field paths, each value lists what is wrong there. */
             errors?: {

@@ -1071,7 +1071,7 @@ export interface webhooks {
         put?: never;
         /**
          * Something happened to an order of yours
-         * @description Sent to your webhooks, signed according to Standard Webhooks, until acknowledged (docs/webhooks.md).
+         * @description Sent to your webhooks, signed according to Standard Webhooks, until acknowledged (docs/merchants/webhooks.md).
          */
         post: operations["merchantEvent"];
         delete?: never;
@@ -1319,7 +1319,7 @@ export interface components {
             };
         };
         Error: {
-            /** @description A stable name of the error (docs/errors.md); `message` may change its wording. */
+            /** @description A stable name of the error (docs/merchants/errors.md); `message` may change its wording. */
             code: string;
             /** @description Keys are field paths, each value lists what is wrong there. */
             errors?: {
@@ -1965,7 +1965,7 @@ export interface components {
             /** @description null if the confidence is ambiguous or none. */
             city: components["schemas"]["CityOfPlace"] | null;
             /**
-             * @description exact and alias: booking accepts the name as written (docs/places.md#confidence).
+             * @description exact and alias: booking accepts the name as written (docs/merchants/places.md#confidence).
              * @enum {string}
              */
             confidence: "exact" | "alias" | "likely" | "ambiguous" | "none";
@@ -2041,7 +2041,7 @@ export interface components {
             origin_city_name: string;
             origin_state_name: string;
             remark: string | null;
-            /** @description What the customer asked for (docs/replies.md#requests-for-staff): the newest 50, newest first. */
+            /** @description What the customer asked for (docs/staff/replies.md#requests-for-staff): the newest 50, newest first. */
             requests: components["schemas"]["CustomerRequest"][];
             status: components["schemas"]["StatusLabel"];
             /** @description Newest first, with what staff wrote. */

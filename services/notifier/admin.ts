@@ -193,7 +193,7 @@ program
     print(
       dryRun
         ? 'Nothing was written: this was a dry run.'
-        : 'queued, held and sending are unknown now: only staff sends them again. scheduled stay queued. Go on with docs/backup.md.',
+        : 'queued, held and sending are unknown now: only staff sends them again. scheduled stay queued. Go on with docs/operators/backup.md.',
     )
   })
 

@@ -23,6 +23,8 @@ import { messages } from './messages/routes.ts'
 import { messageSummary } from './messages/summary-routes.ts'
 import type { MessagingApi } from './messaging-api/client.ts'
 import type { OrdersClient } from './orders-client/orders-client.ts'
+import { webhooks } from './platform-webhooks/routes.ts'
+import { logTraced, reactToFailures } from './platform-webhooks/settle-messages.ts'
 import { portal } from './portal/routes.ts'
 import { preflights } from './preflight/routes.ts'
 import { createEffects } from './sending/effects.ts'
@@ -33,8 +35,6 @@ import { createSender } from './sending/sender.ts'
 import { logCategory } from './templates/category-changes.ts'
 import { templates } from './templates/routes.ts'
 import { timeline } from './timeline/routes.ts'
-import { webhooks } from './webhooks/routes.ts'
-import { logTraced, reactToFailures } from './webhooks/settle-messages.ts'
 
 export interface NotifierOptions extends Edge {
   pool: pg.Pool

@@ -19,7 +19,8 @@ import { addStaffCommands } from './access/staff-admin.ts'
 import { createTokenFor, listTokens, revokeTokenById, type TokenRequest } from './access/token-commands.ts'
 import { databaseSettings, notifierSettings, notifierUrl, webhookSettings } from './config.ts'
 import { migrateOrders } from './database/migrate.ts'
-import { takeTimelines } from './orders/archive.ts'
+import { takeTimelines } from './lists/archive.ts'
+import { rotateKeys } from './merchant-webhooks/rotate-keys.ts'
 import { applyTenant } from './provisioning/apply.ts'
 import { checkFile } from './provisioning/check-file.ts'
 import {
@@ -31,7 +32,6 @@ import {
 } from './provisioning/merchant-commands.ts'
 import { printRestored } from './restoring/print.ts'
 import { recover } from './restoring/restored.ts'
-import { rotateKeys } from './webhooks/rotate-keys.ts'
 
 const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.env)
 

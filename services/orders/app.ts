@@ -38,25 +38,25 @@ import { customerActions } from './customer-actions/routes.ts'
 import { merchantEdits, staffEdits } from './editing/routes.ts'
 import { Printer } from './labels/printer.ts'
 import { merchantLabels, staffLabels } from './labels/routes.ts'
-import { createOrderFinder } from './orders/find-order.ts'
-import { internal } from './orders/internal-routes.ts'
-import { lookingUp } from './orders/look-up-routes.ts'
-import { merchantMoving, staffMoves } from './orders/move-routes.ts'
-import { merchantOrders, orderStatus, staffOrders } from './orders/order-routes.ts'
-import { statusList } from './orders/status-routes.ts'
-import { orderSummary } from './orders/summary-routes.ts'
-import { today } from './orders/today-routes.ts'
-import { readTypedWaybills } from './orders/typed-waybills.ts'
-import { finance, publicTracking, tracking } from './orders/waybill-routes.ts'
-import { createWholeLists } from './orders/whole-list.ts'
+import { lookingUp } from './lists/look-up-routes.ts'
+import { merchantOrders, orderStatus, staffOrders } from './lists/order-routes.ts'
+import { createWholeLists } from './lists/whole-list.ts'
+import { webhooks } from './merchant-webhooks/routes.ts'
+import { messageOperation } from './merchant-webhooks/schema.ts'
+import { createSending, type SendingOptions } from './merchant-webhooks/sender.ts'
+import { merchantMoving, staffMoves } from './moves/move-routes.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
 import { Relay } from './outbox/relay.ts'
 import { createRateGaps } from './rate-gaps/recorder.ts'
 import { rateGaps } from './rate-gaps/routes.ts'
+import { orderSummary } from './reports/summary-routes.ts'
+import { today } from './reports/today-routes.ts'
+import { statusList } from './statuses/status-routes.ts'
+import { createOrderFinder } from './tracking/find-order.ts'
+import { internal } from './tracking/internal-routes.ts'
+import { readTypedWaybills } from './tracking/typed-waybills.ts'
+import { finance, publicTracking, tracking } from './tracking/waybill-routes.ts'
 import { trackingPage } from './tracking-page/routes.ts'
-import { webhooks } from './webhooks/routes.ts'
-import { messageOperation } from './webhooks/schema.ts'
-import { createSending, type SendingOptions } from './webhooks/sender.ts'
 
 export interface OrdersOptions extends Edge {
   pool: pg.Pool
@@ -103,7 +103,7 @@ const api = {
   tags: [
     { name: 'merchant', description: 'Login, and the lists that a merchant chooses from.' },
     { name: 'orders', description: 'The orders of a merchant. Each request carries a bearer token and X-tenant.' },
-    { name: 'webhooks', description: 'Where a merchant gets events (docs/webhooks.md).' },
+    { name: 'webhooks', description: 'Where a merchant gets events (docs/merchants/webhooks.md).' },
     { name: 'public', description: 'For anyone who knows a waybill number, without a token.' },
     { name: 'staff', description: "For the courier's staff, with a staff token." },
     { name: 'internal', description: 'For the notifier.' },

@@ -5,9 +5,9 @@ import type { Logger } from 'pino'
 import { deleteOldTokens } from './access/tokens.ts'
 import { deleteOldChanges, numberUnread } from './changes/expiry.ts'
 import { deleteOldActions } from './customer-actions/queries.ts'
+import { deliveryDeletions } from './merchant-webhooks/housekeeping.ts'
 import { deleteUnwanted } from './outbox/queries.ts'
 import { deleteOldGaps } from './rate-gaps/queries.ts'
-import { deliveryDeletions } from './webhooks/housekeeping.ts'
 
 /** Deletes what is no longer kept, and events of tenants without messaging; numbers changes that nobody reads. */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>

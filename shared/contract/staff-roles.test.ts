@@ -2,7 +2,7 @@ import t from 'tap'
 import { operationsFor, ordersOperations, rolesFor, staffOperations, staffRoles } from './staff-roles.ts'
 
 const everyone = ['viewer', 'dispatcher', 'messenger', 'admin']
-/** As docs/staff.md#roles has them. */
+/** As docs/staff/staff.md#roles has them. */
 const table: [roles: string[], operations: string[]][] = [
   [
     everyone,

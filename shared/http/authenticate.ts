@@ -11,7 +11,7 @@ export const isTenantId = /^[a-z0-9][a-z0-9_-]{0,62}$/
 export const bearerToken = (header: string | undefined): string | undefined =>
   /^Bearer +([\x21-\x7e]{1,512}) *$/i.exec(header ?? '')?.[1]
 
-/** The tenant that a request names. Throws 400 without X-tenant (docs/contract.md#authentication). */
+/** The tenant that a request names. Throws 400 without X-tenant (docs/merchants/contract.md#authentication). */
 export const tenantOf = (request: FastifyRequest): string => {
   const tenant = request.headers['x-tenant']
   if (typeof tenant !== 'string' || tenant === '')
@@ -21,7 +21,7 @@ export const tenantOf = (request: FastifyRequest): string => {
 
 /**
  * The tenant that a request names, and the caller its token authenticates there; undefined for a token that is not valid
- * for the tenant. Throws 400 without X-tenant (docs/contract.md#authentication); 429 for a wrong token when the address sent
+ * for the tenant. Throws 400 without X-tenant (docs/merchants/contract.md#authentication); 429 for a wrong token when the address sent
  * too many.
  */
 export const findTokenHolder = async <Caller>(

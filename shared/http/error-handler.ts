@@ -8,7 +8,7 @@ import { notFound } from './paths.ts'
 /** Of Fastify's router and of the one here that finds allowed methods. */
 export const routerOptions = { ignoreTrailingSlash: true, maxParamLength: 255 }
 
-/** The one place that writes error responses: JSON, `{message, errors?}` (docs/contract.md#error-body). */
+/** The one place that writes error responses: JSON, `{message, errors?}` (docs/merchants/contract.md#error-body). */
 export const handleErrors = (app: FastifyInstance): void => {
   const allowedMethods = collectMethods(app)
 

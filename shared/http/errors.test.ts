@@ -6,8 +6,8 @@ import t, { type Test } from 'tap'
 import { errorResponses, invalid, statusOf } from './errors.ts'
 import { createServer } from './server.ts'
 
-t.test('docs/errors.md lists every code with its status, and no other', async t => {
-  const page = readFileSync(new URL('../../docs/errors.md', import.meta.url), 'utf8')
+t.test('docs/merchants/errors.md lists every code with its status, and no other', async t => {
+  const page = readFileSync(new URL('../../docs/merchants/errors.md', import.meta.url), 'utf8')
   const listed = [...page.matchAll(/^\| `([a-z_]+)` \| (\d{3}) \|/gm)].map(([, code, status]) => [code, Number(status)])
   t.same(Object.fromEntries(listed), statusOf)
   t.equal(listed.length, Object.keys(statusOf).length)

@@ -1,7 +1,7 @@
 import { httpErrors } from '@fastify/sensible'
 import { type Static, Type } from '@sinclair/typebox'
 
-/** Every code of an error response, with its status (docs/errors.md). A code never changes its meaning. */
+/** Every code of an error response, with its status (docs/merchants/errors.md). A code never changes its meaning. */
 export const statusOf = {
   malformed_request: 400,
   tenant_required: 400,
@@ -34,7 +34,7 @@ export const ErrorBody = Type.Object(
   {
     message: Type.String(),
     code: Type.String({
-      description: 'A stable name of the error (docs/errors.md); `message` may change its wording.',
+      description: 'A stable name of the error (docs/merchants/errors.md); `message` may change its wording.',
     }),
     errors: Type.Optional(
       Type.Record(Type.String(), Type.Array(Type.String()), {
@@ -89,10 +89,10 @@ export const bodyOf = ({ message, code, details: { errors, suggestions, more_err
 /** A response lists at most this many sentences. */
 export const maxSentences = 1000
 
-/** Field path to sentences, the shape of `errors` (docs/contract.md#error-body). */
+/** Field path to sentences, the shape of `errors` (docs/merchants/contract.md#error-body). */
 export type FieldErrors = Record<string, string[]>
 
-/** A validation failure (docs/contract.md#errors). `more` were found beside `errors`, of which the first 1,000 are shown. */
+/** A validation failure (docs/merchants/contract.md#errors). `more` were found beside `errors`, of which the first 1,000 are shown. */
 export const invalid = (errors: FieldErrors, suggestions?: ErrorBody['suggestions'], more = 0): HttpError => {
   const shown = firstOf(errors)
   const omitted = more + countOf(errors) - countOf(shown)

@@ -149,7 +149,7 @@ t.test('a value that is not an object is reported without a field name', async t
     t.strictSame(errorsOf(Type.Object({ id: Type.Integer() }), value), { '': ['The data must be an object.'] })
 })
 
-t.test('labels and the fixed sentences read as docs/contract.md#errors has them', async t => {
+t.test('labels and the fixed sentences read as docs/merchants/contract.md#errors has them', async t => {
   t.equal(label('order_data.3.customer_name'), 'customer name')
   t.equal(label('order_data.3'), 'order_data.3')
   t.equal(required('general_data.merchant_business_id'), 'The merchant business id field is required.')

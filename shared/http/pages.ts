@@ -15,7 +15,7 @@ const Flag = (description: string) =>
     }),
   )
 
-/** The query fields of a list in Laravel's shape (docs/contract.md#lists). A blank field counts as absent. */
+/** The query fields of a list in Laravel's shape (docs/merchants/contract.md#lists). A blank field counts as absent. */
 export const pageFields = {
   page: Type.Optional(
     Type.String({

@@ -10,7 +10,7 @@ import { withErrorListeners } from './database.ts'
  * Applies the `NNNN-name.sql` files of `folder` that this database does not have yet, in order, each in a transaction and under
  * one lock: processes that start together share them. A file that meets a table in use does not stop those who use it: it gives
  * up soon, and is tried again. The files grant `appRole` its rights. Returns the names of the files applied. A database that a
- * later version has migrated stays as it is: this version runs on it (docs/upgrade.md). Throws UnsupportedPostgres.
+ * later version has migrated stays as it is: this version runs on it (docs/operators/upgrade.md). Throws UnsupportedPostgres.
  */
 export const migrate = async (url: string, folder: string, appRole: string): Promise<string[]> => {
   const options = { connectionString: url, max: 1, application_name: 'migrate', connectionTimeoutMillis: 5_000 }

@@ -3,7 +3,7 @@ import { oneOf } from '../basics/one-of.ts'
 
 const Digits = Type.String({ maxLength: 20, pattern: '^[0-9]{1,20}$', must: 'be 1 to 20 digits' })
 
-/** The scopes of a token that messaging needs (docs/contract.md#messaging-account). */
+/** The scopes of a token that messaging needs (docs/merchants/contract.md#messaging-account). */
 export const scopes = ['whatsapp_business_management', 'whatsapp_business_messaging'] as const
 
 /** A business phone number of a messaging account (WABA). */
@@ -19,7 +19,7 @@ export const PhoneNumber = Type.Object(
       description: 'The two-step verification PIN; null until the first /register sets one.',
       must: 'be six digits, or null',
     }),
-    certificate: Type.String({ description: 'What /register must bring (docs/contract.md#register).' }),
+    certificate: Type.String({ description: 'What /register must bring (docs/merchants/contract.md#register).' }),
     quality_rating: oneOf(['GREEN', 'YELLOW', 'RED', 'UNKNOWN']),
   },
   { title: 'PhoneNumber' },

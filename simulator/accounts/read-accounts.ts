@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 
-/** What the simulator reads of the notifier's file of a tenant (docs/operating.md#the-notifiers-file). */
+/** What the simulator reads of the notifier's file of a tenant (docs/operators/operating.md#the-notifiers-file). */
 const NotifierFile = Type.Object({
   channels: Type.Array(
     Type.Object({

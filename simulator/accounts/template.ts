@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { oneOf } from '../basics/one-of.ts'
 
-/** docs/messaging-api.md#templates. */
+/** docs/contributors/messaging-api.md#templates. */
 export const templateStatuses = [
   'APPROVED',
   'PENDING',

@@ -7,7 +7,7 @@ export interface ErrorFacts {
   bare?: true
 }
 
-/** By code, docs/messaging-api.md#error-table. Where that states no HTTP status it is 400. */
+/** By code, docs/contributors/messaging-api.md#error-table. Where that states no HTTP status it is 400. */
 export const errorTable: Record<number, ErrorFacts> = {
   0: { status: 401, title: 'We were unable to authenticate the app user.', bare: true },
   1: { status: 400, title: 'An unknown error occurred' },
@@ -94,7 +94,7 @@ export const errorTable: Record<number, ErrorFacts> = {
   2494100: { status: 400, title: 'Number in maintenance mode' },
 }
 
-/** Plain Graph errors carry no `error_data` (docs/messaging-api.md#error-format). */
+/** Plain Graph errors carry no `error_data` (docs/contributors/messaging-api.md#error-format). */
 export const isPlainGraphCode = (code: number): boolean => code < 1000 || code === 80007 || code === 80008
 
 export const factsOf = (code: number): ErrorFacts => errorTable[code] ?? { status: 400, title: 'Unknown error' }

@@ -12,7 +12,7 @@ export interface GraphErrorOptions {
   retryAfterSeconds?: number | undefined
 }
 
-/** An error response of the messaging API; `code` is one of docs/messaging-api.md#error-table. */
+/** An error response of the messaging API; `code` is one of docs/contributors/messaging-api.md#error-table. */
 export class GraphError extends Error {
   override name = 'GraphError'
   readonly code: number
@@ -34,7 +34,7 @@ const messageOf = (code: number): string => {
   return bare ? title : `(#${code}) ${title}`
 }
 
-/** The body of docs/messaging-api.md#error-format. */
+/** The body of docs/contributors/messaging-api.md#error-format. */
 export const errorBody = ({ message, code, options }: GraphError) => {
   const { subcode, type = 'OAuthException', transient } = options
   const details = options.details ?? (isPlainGraphCode(code) ? undefined : detailsOf(code))
@@ -54,7 +54,7 @@ export const errorBody = ({ message, code, options }: GraphError) => {
 /** The `details` of a code that is returned or sent without a reason of its own. */
 export const detailsOf = (code: number): string => factsOf(code).details ?? `${factsOf(code).title.replace(/\.$/, '')}.`
 
-/** The wrong or inaccessible object of docs/messaging-api.md#error-table: one error for both. */
+/** The wrong or inaccessible object of docs/contributors/messaging-api.md#error-table: one error for both. */
 export const objectMissing = (method: string, id: string): GraphError =>
   new GraphError(100, {
     subcode: 33,
@@ -80,7 +80,7 @@ const rank = (version: string): number => {
   return Number(major) * 1000 + Number(minor)
 }
 
-/** The oldest version still usable; it serves requests to older ones (docs/messaging-api.md#versions). */
+/** The oldest version still usable; it serves requests to older ones (docs/contributors/messaging-api.md#versions). */
 const oldestUsable = 'v21.0'
 
 export const servedVersion = (asked: string | undefined): string =>

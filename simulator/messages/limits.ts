@@ -3,7 +3,7 @@ import { GraphError } from '../graph/errors.ts'
 /** A window a little shorter than the second: who sends exactly the rate is not refused for the network's jitter. */
 const windowMs = 900
 
-/** The throughput of docs/messaging-api.md#rate-limits. Only messages that pass count. */
+/** The throughput of docs/contributors/messaging-api.md#rate-limits. Only messages that pass count. */
 export interface Limits {
   /** At most `perSecond` messages of a number in any 900 ms, else throws 130429; 0 is no limit. */
   takeThroughput(phoneNumberId: string, perSecond: number, now: number): void

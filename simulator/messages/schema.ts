@@ -7,7 +7,7 @@ const Media = Type.Object({
 })
 const Fallback = Type.Object({ fallback_value: Type.String() })
 
-/** docs/messaging-api.md#components. Which of these a part of a template takes is checked against the template. */
+/** docs/contributors/messaging-api.md#components. Which of these a part of a template takes is checked against the template. */
 export const Parameter = Type.Object(
   {
     type: Type.String(),
@@ -39,7 +39,7 @@ export const Component = Type.Object(
 )
 export type Component = Static<typeof Component>
 
-/** The body of a send (docs/messaging-api.md#send). Fields unknown to it are refused, as the real one does. */
+/** The body of a send (docs/contributors/messaging-api.md#send). Fields unknown to it are refused, as the real one does. */
 export const MessageBody = Type.Object(
   {
     messaging_product: Type.Literal('whatsapp'),
@@ -66,7 +66,7 @@ export type MessageBody = Static<typeof MessageBody>
 
 const { messaging_product, recipient_type, to, biz_opaque_callback_data, context } = MessageBody.properties
 
-/** The body of a text (docs/messaging-api.md#texts). */
+/** The body of a text (docs/contributors/messaging-api.md#texts). */
 export const TextBody = Type.Object(
   {
     ...{ messaging_product, recipient_type, to, biz_opaque_callback_data, context },
@@ -82,7 +82,7 @@ export type TextBody = Static<typeof TextBody>
 
 const strict = { additionalProperties: false }
 
-/** The body of a text with reply buttons (docs/messaging-api.md#texts). */
+/** The body of a text with reply buttons (docs/contributors/messaging-api.md#texts). */
 export const ButtonsBody = Type.Object(
   {
     ...{ messaging_product, recipient_type, to, biz_opaque_callback_data, context },

@@ -3,7 +3,7 @@ import { GraphError } from '../graph/errors.ts'
 
 const defaultFields = ['verified_name', 'code_verification_status', 'display_phone_number', 'quality_rating', 'id']
 
-/** What can be asked of a number (docs/messaging-api.md#numbers-and-tokens). */
+/** What can be asked of a number (docs/contributors/messaging-api.md#numbers-and-tokens). */
 const readers: Record<string, (number: PhoneNumber) => unknown> = {
   id: number => number.phone_number_id,
   display_phone_number: number => number.display_phone_number,

@@ -11,7 +11,7 @@ interface OfNumber {
   Querystring: { fields?: string }
 }
 
-/** The requests about a phone number (docs/messaging-api.md#register, #numbers-and-tokens). */
+/** The requests about a phone number (docs/contributors/messaging-api.md#register, #numbers-and-tokens). */
 export const numbers: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.post<OfNumber>('/:id/register', (request, reply) => {
     const number = numberOf(world, request, request.params.id, 'whatsapp_business_management')
@@ -30,7 +30,7 @@ export const numbers: FastifyPluginAsync<{ world: World }> = async (app, { world
   })
 }
 
-/** The request about a token (docs/messaging-api.md#numbers-and-tokens); it has no id in its path. */
+/** The request about a token (docs/contributors/messaging-api.md#numbers-and-tokens); it has no id in its path. */
 export const debugToken: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.get<{ Querystring: { input_token?: string } }>('/debug_token', (request, reply) => {
     tokenOf(world, request)
@@ -40,7 +40,7 @@ export const debugToken: FastifyPluginAsync<{ world: World }> = async (app, { wo
   })
 }
 
-/** What is known of a token (docs/messaging-api.md#numbers-and-tokens). `now` in milliseconds. */
+/** What is known of a token (docs/contributors/messaging-api.md#numbers-and-tokens). `now` in milliseconds. */
 const describeToken = (token: AccessToken | undefined, now: number): object => {
   if (!token) return { data: { error: errorOf(new GraphError(190)), is_valid: false, scopes: [] } }
   const error = tokenErrorOf(token, now)
@@ -67,7 +67,7 @@ const errorOf = ({ code, message, options: { subcode } }: GraphError): object =>
   ...(subcode !== undefined && { subcode }),
 })
 
-/** The fields of docs/contract.md#register; throws 100 for the first that is missing or malformed. */
+/** The fields of docs/merchants/contract.md#register; throws 100 for the first that is missing or malformed. */
 const readRegistration = (body: unknown): { pin: string; certificate: string } => {
   const { messaging_product, pin, certificate } = (body ?? {}) as Record<string, unknown>
   if (messaging_product === undefined) throw parameterRequired('messaging_product')

@@ -43,7 +43,7 @@ export const numberOf = (world: World, request: FastifyRequest, id: string, scop
 
 /** Throws unless the caller's token may manage the messaging account: 100/33 for an unknown one, 200 for another's. */
 export const checkAccount = (world: World, request: FastifyRequest, wabaId: string): void => {
-  // A GET of an account without a token gets this error (docs/messaging-api.md#error-table).
+  // A GET of an account without a token gets this error (docs/contributors/messaging-api.md#error-table).
   if (request.headers.authorization === undefined) throw new GraphError(200, { message: '(#200) Provide valid app ID' })
   const token = tokenOf(world, request)
   const isKnown = [...world.accounts.numbers.values()].some(number => number.waba_id === wabaId)

@@ -60,7 +60,7 @@ const refusalOf = ({ path, type, value, schema }: ValueError): GraphError => {
 
 const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)
 
-/** The recipient in digits (docs/messaging-api.md#recipient). Bare digits are taken as an international number. */
+/** The recipient in digits (docs/contributors/messaging-api.md#recipient). Bare digits are taken as an international number. */
 export const recipientOf = (to: string): string => {
   const digits = to.replace(/[+\-() ]/g, '')
   if (!/^[1-9][0-9]{5,14}$/.test(digits))

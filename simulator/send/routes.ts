@@ -11,7 +11,7 @@ import type { World } from '../world/world.ts'
 import { checkParameters } from './check-parameters.ts'
 import { readMessage, recipientOf } from './read-message.ts'
 
-/** The request that sends a message (docs/contract.md#send, docs/messaging-api.md#send). */
+/** The request that sends a message (docs/merchants/contract.md#send, docs/contributors/messaging-api.md#send). */
 export const send: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.post<{ Params: { id: string } }>('/:id/messages', (request, reply) => {
     const sender = numberOf(world, request, request.params.id, 'whatsapp_business_messaging')
@@ -62,7 +62,7 @@ const textOf = (body: Sendable['body']): string | undefined => {
   return body.type === 'text' ? body.text.body : undefined
 }
 
-/** Stores the message and plans its statuses; the result is the success body of docs/messaging-api.md#accepted. */
+/** Stores the message and plans its statuses; the result is the success body of docs/contributors/messaging-api.md#accepted. */
 const accept = (world: World, { sender, recipient, template, body }: Sendable) => {
   const message: Message = {
     id: messageId(recipient),

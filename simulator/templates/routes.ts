@@ -5,7 +5,7 @@ import { checkAccount } from '../responses/caller.ts'
 import { respond } from '../responses/respond.ts'
 import type { World } from '../world/world.ts'
 
-/** The request that lists the templates of an account (docs/messaging-api.md#templates). */
+/** The request that lists the templates of an account (docs/contributors/messaging-api.md#templates). */
 export const templates: FastifyPluginAsync<{ world: World }> = async (app, { world }) => {
   app.get<{ Params: { version: string; id: string }; Querystring: CatalogueQuery }>(
     '/:id/message_templates',
@@ -34,7 +34,7 @@ const defaultFields = 'name,parameter_format,components,language,status,category
 const knownFields = [...defaultFields.split(','), 'quality_score', 'rejected_reason']
 
 /**
- * A page of the catalogue (docs/messaging-api.md#templates); `address`, without its query, is for the next link.
+ * A page of the catalogue (docs/contributors/messaging-api.md#templates); `address`, without its query, is for the next link.
  * A cursor names the last template of its page: templates that come or go meanwhile move nothing.
  */
 export const pageOf = (templates: Template[], query: CatalogueQuery, address: string): object => {

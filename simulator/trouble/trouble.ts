@@ -10,7 +10,9 @@ export type StatusWord = (typeof statusWords)[number]
 
 export const StatusStep = Type.Object({
   status: oneOf(statusWords),
-  code: Type.Optional(Type.Integer({ minimum: 0, description: 'Of `failed`; docs/messaging-api.md#error-table.' })),
+  code: Type.Optional(
+    Type.Integer({ minimum: 0, description: 'Of `failed`; docs/contributors/messaging-api.md#error-table.' }),
+  ),
 })
 export type StatusStep = Static<typeof StatusStep>
 
@@ -36,7 +38,7 @@ export const Trouble = Type.Union(
         http_status: Type.Optional(Type.Integer({ minimum: 400, maximum: 599 })),
         retry_after_seconds: Type.Optional(Type.Integer({ minimum: 0, description: 'As the header Retry-After.' })),
       },
-      { description: 'Refused with a code of docs/messaging-api.md#error-table.' },
+      { description: 'Refused with a code of docs/contributors/messaging-api.md#error-table.' },
     ),
     Broken('lost', true, 'Read, then cut off.'),
     Type.Object(

@@ -7,7 +7,7 @@ import { createRing, type Ring } from '../basics/ring.ts'
 import { envelope, type Update } from './payloads.ts'
 import type { GivenUp, WebhookCounts } from './schema.ts'
 
-/** Posts of one number at a time. The real one posts concurrently, in no order (docs/messaging-api.md#delivery). */
+/** Posts of one number at a time. The real one posts concurrently, in no order (docs/contributors/messaging-api.md#delivery). */
 const mostAtOnce = 4
 const mostInPost = 100
 /** A callback has so long to respond. */
@@ -17,7 +17,7 @@ const retrySeconds = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60]
 /** A factor of 0 must not use up all attempts before a callback has restarted. */
 const leastRetryFactor = 0.1
 
-/** Sends the owners of numbers signed webhooks (docs/messaging-api.md#webhooks), repeated until they respond with 200. */
+/** Sends the owners of numbers signed webhooks (docs/contributors/messaging-api.md#webhooks), repeated until they respond with 200. */
 export interface Callback {
   /** Queues an update; what waits together is posted together, up to a hundred. */
   send(phoneNumberId: string, update: Update): void

@@ -30,7 +30,7 @@ export const reportStatus = (world: World, message: Message, step: StatusStep, a
 const windowMs = 86_400_000
 const windowKey = (phoneNumberId: string, person: string): string => `${phoneNumberId} ${person}`
 
-/** Stores a person's message and sends it to the callback of the number (docs/messaging-api.md#inbound-messages). */
+/** Stores a person's message and sends it to the callback of the number (docs/contributors/messaging-api.md#inbound-messages). */
 export const receive = (
   world: World,
   number: PhoneNumber,
@@ -63,7 +63,7 @@ export const receive = (
   return view
 }
 
-/** Whether texts may be sent to the person (docs/messaging-api.md#conversations). */
+/** Whether texts may be sent to the person (docs/contributors/messaging-api.md#conversations). */
 export const isOpen = ({ lastInbound }: World, phoneNumberId: string, person: string): boolean =>
   Date.now() - (lastInbound.get(windowKey(phoneNumberId, person)) ?? 0) < windowMs
 

@@ -12,7 +12,9 @@ export const RequestView = Type.Object(
     to: Type.Union([Type.String(), Type.Null()], { description: 'The recipient of a send, as it came.' }),
     biz_opaque_callback_data: Type.Union([Type.String(), Type.Null()]),
     http_status: Type.Union([Type.Integer(), Type.Null()], { description: 'Null when the connection was cut.' }),
-    code: Type.Union([Type.Integer(), Type.Null()], { description: 'See docs/messaging-api.md#error-table.' }),
+    code: Type.Union([Type.Integer(), Type.Null()], {
+      description: 'See docs/contributors/messaging-api.md#error-table.',
+    }),
     details: Type.Union([Type.String(), Type.Null()]),
     trouble: Type.Union([Type.String(), Type.Null()], { description: 'The kind of trouble that it met.' }),
   },

@@ -39,7 +39,7 @@ export const endingOf = (status: number, code: string | null): Ending => {
   return (status >= 400 && status < 500) || code === 'unavailable' ? 'refused' : 'in doubt'
 }
 
-/** docs/errors.md: the client repeats these. */
+/** docs/merchants/errors.md: the client repeats these. */
 const repeated: readonly (string | null)[] = ['request_timeout', 'idempotency_key_running', 'rate_limited']
 
 /** A response that needs no repetition. */

@@ -118,7 +118,7 @@ const markHealthy = async (
   by: Actor,
 ): Promise<boolean> => {
   const isPaused = await inTenant(pool, tenant, async (tx: Tx) => {
-    // Before rows are locked: docs/decisions.md#order-of-locks.
+    // Before rows are locked: docs/contributors/decisions.md#order-of-locks.
     if (worked !== undefined) await lockTenant(tx, tenant)
     const channel = await findChannel(tx, tenant, phoneNumberId)
     await tx

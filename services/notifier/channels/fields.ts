@@ -10,7 +10,7 @@ export const Name = Type.String({
 })
 
 export const Plan = Type.Union([Type.Literal('free'), Type.Literal('paid')], {
-  description: 'free: a send needs an open conversation (docs/contract.md#session-rule).',
+  description: 'free: a send needs an open conversation (docs/merchants/contract.md#session-rule).',
   must: 'be free or paid',
 })
 

@@ -22,7 +22,7 @@ export const holdsScope = ({ scopes }: TokenInfo, scope: Scope): boolean =>
 const mayOnlySend = (token: TokenInfo): boolean =>
   token.isValid && holdsScope(token, 'messaging') && !holdsScope(token, 'management')
 
-/** Judges a channel (docs/messaging-api.md#numbers-and-tokens). Pure. */
+/** Judges a channel (docs/contributors/messaging-api.md#numbers-and-tokens). Pure. */
 export const judge = ({ number, token }: Findings, wabaId: string | null, now: Date): Health => {
   const problems: string[] = []
   const warnings: string[] = []

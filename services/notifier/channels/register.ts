@@ -11,7 +11,7 @@ import { findChannel } from './queries.ts'
 import { type NewestToken, newestToken, promoteToken, storeSecret } from './secrets.ts'
 import { type Channel, readChannel } from './view.ts'
 
-/** The API's own limit (docs/messaging-api.md#register): the eleventh request blocks the number for another 72 hours. */
+/** The API's own limit (docs/contributors/messaging-api.md#register): the eleventh request blocks the number for another 72 hours. */
 const maxRequests = 10
 const windowHours = 72
 
@@ -24,7 +24,7 @@ export type RegistrationResult =
   | { kind: 'refused' | 'unavailable' | 'unknown'; reason: string }
 
 /**
- * Registers a number (docs/contract.md#register) in one counted request, never repeated; the eleventh within 72 hours is
+ * Registers a number (docs/merchants/contract.md#register) in one counted request, never repeated; the eleventh within 72 hours is
  * refused without one.
  */
 export const registerNumber = async (

@@ -25,7 +25,7 @@ export const defaultMessagesPerSecond = 80
 
 /**
  * Creates channels, unproven, or changes them; returns what changed. Hold `lockTenant`. Messages are locked before numbers, and
- * all of the tenant's numbers in their order: docs/decisions.md#order-of-locks.
+ * all of the tenant's numbers in their order: docs/contributors/decisions.md#order-of-locks.
  */
 export const storeChannels = async (
   tx: Tx,

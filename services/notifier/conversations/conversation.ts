@@ -7,7 +7,7 @@ export interface Conversation {
   readonly marketingOutAt: Date | null
 }
 
-/** A person's message opens the conversation with a number for this long (docs/contract.md#session-rule). */
+/** A person's message opens the conversation with a number for this long (docs/merchants/contract.md#session-rule). */
 export const windowHours = 24
 
 /** When the conversation closes, or closed; null: the person never wrote. */

@@ -26,7 +26,7 @@ export const rememberPhones = (country: string): ((text: string) => string | und
 
 /**
  * Numbers that the messaging API spells in two ways: with Mexico's old mobile 1, without Brazil's ninth digit
- * (docs/messaging-api.md#recipient). `name` is how we name the person.
+ * (docs/contributors/messaging-api.md#recipient). `name` is how we name the person.
  */
 const twins: { pattern: RegExp; name: string; other: RegExp; otherName: string }[] = [
   { pattern: /^521(\d{10})$/, name: '52$1', other: /^52(\d{10})$/, otherName: '521$1' },

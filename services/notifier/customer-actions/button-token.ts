@@ -8,7 +8,7 @@ export const tokenPrefix = 'courier.'
 
 /** Of a button, from when its message was written. */
 const lifeSeconds = 7 * 86_400
-/** The platform repeats webhooks that long (docs/messaging-api.md#delivery). */
+/** The platform repeats webhooks that long (docs/contributors/messaging-api.md#delivery). */
 const redeliverySeconds = 7 * 86_400
 
 /** What a token stands for. */
@@ -28,7 +28,7 @@ const reference = ({ tenant, phoneNumberId, recipient }: Person) => [
 ]
 
 /**
- * At most 250 characters: a payload may have 256 (docs/messaging-api.md#components). So the key's id, the tenant and the person
+ * At most 250 characters: a payload may have 256 (docs/contributors/messaging-api.md#components). So the key's id, the tenant and the person
  * are not in it.
  */
 export const sealButton = (keyring: Keyring, person: Person, button: ActionButton, now: Date): string => {

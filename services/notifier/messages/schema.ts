@@ -10,7 +10,7 @@ const Phone = Type.String({
   description: "Phone number, in any usual spelling; with a waybill_number it may be left out: the customer's.",
 })
 
-/** One message as the staff portal requests it (docs/contract.md#send, with what our service adds). */
+/** One message as the staff portal requests it (docs/merchants/contract.md#send, with what our service adds). */
 export const MessageBody = Type.Object(
   {
     messaging_product: optional(Type.String({ maxLength: 64 })),

@@ -1,7 +1,7 @@
 import { list, record, text, words } from './read-json.ts'
 import type { Failed, Received } from './responses.ts'
 
-/** A number in the API's own words (docs/messaging-api.md#numbers-and-tokens); null where it says nothing. */
+/** A number in the API's own words (docs/contributors/messaging-api.md#numbers-and-tokens); null where it says nothing. */
 export interface PhoneNumber {
   readonly id: string
   readonly displayPhoneNumber: string | null
@@ -46,7 +46,7 @@ const problemsOf = ({ entity_type, errors, additional_info }: Record<string, unk
   return problems.flatMap(problem => words(problem) ?? []).map(problem => `${words(entity_type) ?? 'API'}: ${problem}`)
 }
 
-/** What a token may do, and until when (docs/messaging-api.md#numbers-and-tokens). */
+/** What a token may do, and until when (docs/contributors/messaging-api.md#numbers-and-tokens). */
 export interface TokenInfo {
   readonly isValid: boolean
   readonly appId: string | null
@@ -73,7 +73,7 @@ export const readTokenInfo = (body: unknown): TokenInfo | undefined => {
   }
 }
 
-/** A template of the account's catalogue (docs/messaging-api.md#templates). */
+/** A template of the account's catalogue (docs/contributors/messaging-api.md#templates). */
 export interface CatalogueTemplate {
   readonly id: string | null
   readonly name: string

@@ -11,7 +11,7 @@ const failed = (failure: Partial<Failure>): Failure => ({
   ...failure,
 })
 
-/** docs/error-codes.md in letters: R retry, D delay, P permanent, T hold the template, C pause the channel. */
+/** docs/merchants/error-codes.md in letters: R retry, D delay, P permanent, T hold the template, C pause the channel. */
 const sheet: Record<string, number[]> = {
   R: [1, 2, 130429, 131000, 131016, 131059, 133004],
   D: [4, 17, 80007, 80008, 131056, 131057, 132069, 133008, 133009, 133015, 133016, 134101, 2494100],
@@ -27,7 +27,7 @@ const sheet: Record<string, number[]> = {
 }
 const classOf = { R: 'retry', D: 'delay', P: 'permanent', T: 'hold_template', C: 'pause_channel' } as const
 
-t.test('every code of docs/error-codes.md has its class, whatever the HTTP status', async t => {
+t.test('every code of docs/merchants/error-codes.md has its class, whatever the HTTP status', async t => {
   for (const [letter, codes] of Object.entries(sheet))
     for (const code of codes)
       for (const status of [null, 200, 400, 401, 403, 404, 429, 500, 503])
@@ -65,7 +65,7 @@ t.test('the edges of the permission codes', async t => {
   t.equal(findError(200), findError(299))
 })
 
-t.test('delays are those of docs/messaging-api.md', async t => {
+t.test('delays are those of docs/contributors/messaging-api.md', async t => {
   const delays: [number, number[]][] = [
     [4, [900, 1800, 3600, 3600]],
     [17, [900, 1800, 3600, 3600]],

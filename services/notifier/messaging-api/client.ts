@@ -62,9 +62,9 @@ export interface Registration {
 
 export interface MessagingApi {
   readonly product: string
-  /** docs/contract.md#send. */
+  /** docs/merchants/contract.md#send. */
   send(credentials: Credentials, phoneNumberId: string, message: OutboundMessage): Promise<Accepted | Failed>
-  /** docs/contract.md#register. Each request counts towards 10 in 72 hours, even a refused one. */
+  /** docs/merchants/contract.md#register. Each request counts towards 10 in 72 hours, even a refused one. */
   register(credentials: Credentials, phoneNumberId: string, registration: Registration): Promise<Registered | Failed>
   phoneNumber(credentials: Credentials, phoneNumberId: string): Promise<Received<PhoneNumber> | Failed>
   /** What the token of `credentials` itself may do. */
@@ -108,7 +108,7 @@ export const createMessagingApi = (options: MessagingApiOptions): MessagingApi =
   }
 }
 
-/** The body of docs/contract.md#send, with our own id of the message for the webhooks. */
+/** The body of docs/merchants/contract.md#send, with our own id of the message for the webhooks. */
 const messageBody = ({ to, template, callbackData }: OutboundMessage, product: string) => ({
   messaging_product: product,
   recipient_type: 'individual',

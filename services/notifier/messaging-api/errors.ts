@@ -11,7 +11,7 @@ export type ErrorClass = (typeof errorClasses)[number]
  */
 export type Delay = number | 'usage_header' | 'powers_of_four' | 'named_in_details'
 
-/** One line of the table of docs/messaging-api.md#error-table. */
+/** One line of the table of docs/contributors/messaging-api.md#error-table. */
 export interface ErrorEntry {
   readonly code: number
   /** The end of a range that starts with `code`. */
@@ -65,7 +65,7 @@ const hours24 = { pauseSeconds: 86_400 } as const
 /** A failure with this code opts the person out of marketing messages. */
 export const marketingStopped = 131050
 
-/** Every code that the API is known to return or to report by webhook (docs/messaging-api.md#error-table). */
+/** Every code that the API is known to return or to report by webhook (docs/contributors/messaging-api.md#error-table). */
 export const errorTable: readonly ErrorEntry[] = [
   line(0, 'pause_channel', 'The access token has expired or the app lost its access.', token),
   line(1, 'retry', 'The request was wrong or the API failed; it does not say which.', support, { maxRetries: 3 }),

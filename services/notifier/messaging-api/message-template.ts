@@ -11,7 +11,7 @@ export const maxMessageBytes = (2 * maxParameters + 1) * (6 * maxParameterLength
 export const ParameterText = Type.String({
   minLength: 1,
   maxLength: maxParameterLength,
-  // The API refuses line breaks, tabs and more than four blanks in a row (docs/messaging-api.md#components).
+  // The API refuses line breaks, tabs and more than four blanks in a row (docs/contributors/messaging-api.md#components).
   pattern: '^(?=\\s*\\S) {0,4}([^ \\n\\r\\t\\u0000] {0,4})*$',
   must: 'be a text of 1 to 1024 characters without line breaks, tabs and more than four blanks in a row',
 })
@@ -55,7 +55,7 @@ export const ParameterName = Type.String({
   must: 'be lower-case letters, digits and _',
 })
 
-/** The values of a parameter; of these it has the one that its `type` names (docs/messaging-api.md#components). */
+/** The values of a parameter; of these it has the one that its `type` names (docs/contributors/messaging-api.md#components). */
 const values = {
   text: ParameterText,
   currency: Type.Object(
@@ -132,7 +132,7 @@ export const LanguageCode = Type.String({
   must: 'be a locale code such as en_US',
 })
 
-/** An approved template and its parameters (docs/contract.md#send). */
+/** An approved template and its parameters (docs/merchants/contract.md#send). */
 export const MessageTemplate = Type.Object(
   {
     name: TemplateName,
@@ -143,7 +143,7 @@ export const MessageTemplate = Type.Object(
 )
 export type MessageTemplate = Omit<Static<typeof MessageTemplate>, 'components'> & { components: Component[] }
 
-/** Sent while a conversation is open (docs/messaging-api.md#conversations). */
+/** Sent while a conversation is open (docs/contributors/messaging-api.md#conversations). */
 export interface PlainText {
   readonly text: string
   /** What a press asks for; in its place stands a token once the message is sent. */

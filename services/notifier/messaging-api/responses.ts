@@ -109,7 +109,7 @@ const conceal = (details: string, carried: readonly string[]): string => {
     .slice(0, longestDetails)
 }
 
-/** An id is text without blanks, of a length that the API does not limit (docs/messaging-api.md#accepted). */
+/** An id is text without blanks, of a length that the API does not limit (docs/contributors/messaging-api.md#accepted). */
 const messageId = /^[\x21-\x7e]{1,1024}$/
 
 export const readAcceptance = (body: unknown): Pick<Accepted, 'providerMessageId' | 'messageStatus'> | undefined => {

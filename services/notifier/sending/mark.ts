@@ -53,7 +53,7 @@ const mark = (ready: string): string => `
   returning m.tenant_id || ' ' || m.message_id as key, m.fence`
 
 /**
- * Recipients are locked after messages (docs/decisions.md#order-of-locks). `due_at` of the message and the pause: storeOutcomes finds by
+ * Recipients are locked after messages (docs/contributors/decisions.md#order-of-locks). `due_at` of the message and the pause: storeOutcomes finds by
  * it that nobody else has the recipient meanwhile.
  */
 const markApart = `

@@ -24,7 +24,7 @@ export interface Outcome {
 /**
  * Stores outcomes, each with its timeline event. After the message was claimed again or a webhook reported more, one only fills in a
  * missing message id of the API. One that comes after the sweep knows more than the sweep: an acceptance or a failure settles the
- * message, and what was not sent is queued again, unless a later message about its parcel has left (docs/decisions.md#messages).
+ * message, and what was not sent is queued again, unless a later message about its parcel has left (docs/contributors/decisions.md#messages).
  */
 export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[], pairSeconds: number): Promise<void> =>
   inAllTenants(pool, async (tx: Tx) => {

@@ -1,6 +1,6 @@
 import { type ButtonKind, buttonKinds } from '../messaging-api/message-template.ts'
 
-/** Those that are documented (docs/messaging-api.md#templates). */
+/** Those that are documented (docs/contributors/messaging-api.md#templates). */
 export const templateStatuses: readonly string[] = [
   'APPROVED',
   'PENDING',
@@ -14,7 +14,7 @@ export const templateStatuses: readonly string[] = [
   'ARCHIVED',
 ]
 
-/** A template of an account, as the API lists it (docs/messaging-api.md#templates). */
+/** A template of an account, as the API lists it (docs/contributors/messaging-api.md#templates). */
 export interface ListedTemplate {
   readonly name: string
   /** In the form of a send: en_US. */

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
 
-/** A change of a template's category as a webhook reports it (docs/messaging-api.md#category-changes). */
+/** A change of a template's category as a webhook reports it (docs/contributors/messaging-api.md#category-changes). */
 export interface CategoryReport {
   readonly tenant: string
   readonly wabaId: string

@@ -29,7 +29,7 @@ export type SyncResult = Synced | { kind: 'unknown_channel'; reason: string }
 export const pageSize = 200
 const maxPages = 100
 
-/** The list's cursor has become invalid: it is read again from its first page (docs/messaging-api.md#error-table). */
+/** The list's cursor has become invalid: it is read again from its first page (docs/contributors/messaging-api.md#error-table). */
 const badCursor = 131059
 
 /**

@@ -9,9 +9,9 @@ import { Registry } from 'prom-client'
 import type { Test } from 'tap'
 import { cloneDatabase } from '../../../dev/test-database.ts'
 import { conversations } from '../conversations/routes.ts'
+import { type WebhooksOptions, webhooks } from '../platform-webhooks/routes.ts'
 import { templates } from '../templates/routes.ts'
 import type { SyncResult } from '../templates/sync.ts'
-import { type WebhooksOptions, webhooks } from '../webhooks/routes.ts'
 
 /** demo has two numbers of one account, rival one of another. */
 const numbers = [

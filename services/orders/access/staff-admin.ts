@@ -18,7 +18,7 @@ type WithJson<Request> = Request & { json: boolean }
 const readPassword = () => readSecret('STAFF_PASSWORD', 'password of the member of staff')
 const roleOption = ['--role <roles>', `one or more, with commas between: ${staffRoles.join(', ')}`] as const
 
-/** Adds the commands `staff …` (docs/staff.md). */
+/** Adds the commands `staff …` (docs/staff/staff.md). */
 export const addStaffCommands = (program: Command, withPool: WithPool): void => {
   const staff = program.command('staff').description('the members of staff who log in')
   const command = (name: string, description: string) =>

@@ -1,7 +1,7 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import { batchRequests, countWithin } from '@courier/shared/postgres/request-batcher.ts'
 import type pg from 'pg'
-import { cancelledKey } from '../orders/statuses.ts'
+import { cancelledKey } from '../statuses/statuses.ts'
 import { type Alike, arrayLiteral } from './batch-rows.ts'
 
 /** What makes two orders of a merchant look alike. */

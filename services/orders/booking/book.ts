@@ -49,7 +49,7 @@ export interface Busy {
 const maxAttempts = 20
 
 /**
- * Creates all orders of a batch, or none and returns every error (docs/contract.md#errors). After a failed write one
+ * Creates all orders of a batch, or none and returns every error (docs/merchants/contract.md#errors). After a failed write one
  * transaction reads the conflicts; a batch without any left is tried again.
  */
 export const bookOrders = async (dependencies: BookingDependencies, booking: Booking): Promise<Booked> => {

@@ -24,7 +24,7 @@ export interface CheckedBatch {
 export type Verdict = { kind: 'accepted'; batch: CheckedBatch } | Refusal
 
 /**
- * Finds every error of a batch except existing waybills (docs/contract.md#errors), or its cities and prices.
+ * Finds every error of a batch except existing waybills (docs/merchants/contract.md#errors), or its cities and prices.
  * Pure: the verdict holds for that version of the catalogue.
  */
 export const checkBatch = (batch: Batch, catalogue: Catalogue, merchantId: string): Verdict => {

@@ -1,7 +1,7 @@
 import type { FieldErrors } from '@courier/shared/http/errors.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type { Tx } from '../database/tables.ts'
-import { cancelledKey } from '../orders/statuses.ts'
+import { cancelledKey } from '../statuses/statuses.ts'
 import { alikeColumns, alikeJoins, phoneKeyOf } from './alike.ts'
 import {
   type Alike,

@@ -5,7 +5,7 @@ import {
   Metadata,
   parsePhoneNumberFromString,
 } from 'libphonenumber-js'
-import { digitsOf } from '../orders/mask.ts'
+import { digitsOf } from '../tracking/mask.ts'
 
 /** Between two numbers in one field; each has six digits at least. */
 const separator = /[/,;|&\n]|\s(?:or|and)\s/i

@@ -10,7 +10,7 @@ import {
 import type { Static, TObject } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { CityReference } from '../catalogue/cities.ts'
-import type { InitialStatusKey } from '../orders/statuses.ts'
+import type { InitialStatusKey } from '../statuses/statuses.ts'
 import { type BulkBody, bulkBody, codRule, GeneralData, maxCod, maxWeightKg, OrderData, weightRule } from './schema.ts'
 
 /** One order as the merchant described it: text trimmed, absent fields undefined. */

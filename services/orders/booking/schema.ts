@@ -1,5 +1,5 @@
 import { type Static, type TNumber, type TSchema, type TString, Type } from '@sinclair/typebox'
-import { initialStatusKeys } from '../orders/statuses.ts'
+import { initialStatusKeys } from '../statuses/statuses.ts'
 
 /** Absent, null and "" mean the same: no value. */
 const optional = <S extends TSchema>(schema: S, description: string) =>
@@ -105,7 +105,7 @@ export const example = {
 /** One order with every character escaped, and some unknown fields. */
 export const maxOrderBytes = 65_536
 
-/** The body of a bulk or single request (docs/contract.md#bulk-request). Unknown fields are ignored. */
+/** The body of a bulk or single request (docs/merchants/contract.md#bulk-request). Unknown fields are ignored. */
 export const bulkBody = (maxOrders: number) =>
   Type.Object(
     {

@@ -65,7 +65,10 @@ export const ResolvedPlaces = Type.Object(
         {
           confidence: Type.Union(
             confidences.map(confidence => Type.Literal(confidence)),
-            { description: 'exact and alias: booking accepts the name as written (docs/places.md#confidence).' },
+            {
+              description:
+                'exact and alias: booking accepts the name as written (docs/merchants/places.md#confidence).',
+            },
           ),
           city: Type.Union([CityOfPlace, Type.Null()], { description: 'null if the confidence is ambiguous or none.' }),
           alternatives: Type.Array(CityOfPlace, { description: 'Up to five other possible cities.' }),

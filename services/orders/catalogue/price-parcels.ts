@@ -24,7 +24,7 @@ export interface ParcelPaths {
   readonly destination: (index: number) => string
 }
 
-/** Finds the cities of parcels and a merchant's rates for them; `findings` gets every error (docs/contract.md#errors). Pure. */
+/** Finds the cities of parcels and a merchant's rates for them; `findings` gets every error (docs/merchants/contract.md#errors). Pure. */
 export const findPrices = (
   { origin: from, destinations: to }: Parcels,
   { rateCards }: Catalogue,

@@ -60,7 +60,7 @@ export class RateCard {
     return this.#zones[this.#placeOf(cityId)]
   }
 
-  /** undefined when the card lacks the combination (docs/contract.md#errors). */
+  /** undefined when the card lacks the combination (docs/merchants/contract.md#errors). */
   find(originCityId: number, destinationCityId: number): Rate | undefined {
     const from = this.#placeOf(originCityId)
     const to = this.#placeOf(destinationCityId)

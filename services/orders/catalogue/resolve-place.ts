@@ -42,7 +42,7 @@ interface Clues {
   readonly coded: readonly City[] | undefined
 }
 
-/** The city that is meant by a text, with how sure that is (docs/places.md#confidence). Pure. */
+/** The city that is meant by a text, with how sure that is (docs/merchants/places.md#confidence). Pure. */
 export const resolvePlace = (place: WrittenPlace, cities: CityIndex, budget: SuggestionBudget): ResolvedPlace => {
   const index = placesOf(cities)
   const clues = cluesOf(place, index)

@@ -1,4 +1,4 @@
-// How names of places sound, however they are written: in Latin, Sinhala or Tamil letters (docs/places.md#how-it-matches).
+// How names of places sound, however they are written: in Latin, Sinhala or Tamil letters (docs/merchants/places.md#how-it-matches).
 
 const byLetter = (sounds: Record<string, string>): Map<string, string> =>
   new Map(Object.entries(sounds).flatMap(([sound, letters]) => [...letters].map(letter => [letter, sound] as const)))

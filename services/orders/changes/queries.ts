@@ -1,7 +1,7 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
+import { isoTime } from '../database/iso-time.ts'
 import type { ChangeActor, ChangeType, Tx } from '../database/tables.ts'
-import { isoTime } from '../orders/find-order.ts'
 
 /** What happened to one order. */
 export interface Change {

@@ -59,7 +59,7 @@ export interface ChangesOptions {
   readonly watch: ChangeWatch
 }
 
-/** What happened to the merchant's orders, in an order in which nothing is skipped (docs/changes.md). */
+/** What happened to the merchant's orders, in an order in which nothing is skipped (docs/merchants/changes.md). */
 export const changes: FastifyPluginAsyncTypebox<ChangesOptions> = async (app, { pool, watch }) => {
   refuseUnknownFields(app)
   app.addHook('preClose', async () => watch.close())

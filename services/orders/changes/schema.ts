@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { changeTypes } from '../database/tables.ts'
-import { ActorName } from '../orders/order-view.ts'
+import { ActorName } from '../tracking/order-view.ts'
 import { idOf } from './feed.ts'
 import type { Change } from './queries.ts'
 

@@ -3,8 +3,8 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tables } from '../database/tables.ts'
 import { lockOrder } from '../editing/edit-order.ts'
-import type { CustomerRequest } from '../orders/customer-requests.ts'
-import { limitLockWait } from '../orders/move.ts'
+import { limitLockWait } from '../moves/move.ts'
+import type { CustomerRequest } from '../tracking/customer-requests.ts'
 import { type Decision, findRequest, insertEvent, lockRequest, storeDecision } from './queries.ts'
 
 export interface WantedDecision extends Decision {

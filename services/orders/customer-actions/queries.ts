@@ -2,7 +2,7 @@ import type { ActionOutcome, CustomerAction } from '@courier/shared/contract/cus
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type { RequestStatus, Tx } from '../database/tables.ts'
-import { type CustomerRequest, requestColumns } from '../orders/customer-requests.ts'
+import { type CustomerRequest, requestColumns } from '../tracking/customer-requests.ts'
 
 /** What came of an action. */
 export interface Outcome {

@@ -7,7 +7,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { CustomerRequest, exampleRequest, listRequests } from '../orders/customer-requests.ts'
+import { CustomerRequest, exampleRequest, listRequests } from '../tracking/customer-requests.ts'
 import { type Decided, decide } from './decide.ts'
 import { RequestDecision, requestFilters, requestPaging } from './schema.ts'
 

@@ -1,7 +1,7 @@
 import { idCursor, oneOf, pageLimit, text } from '@courier/shared/http/filters.ts'
 import { Type } from '@sinclair/typebox'
 import { requestStatuses } from '../database/tables.ts'
-import { StatusMove } from '../orders/move-schema.ts'
+import { StatusMove } from '../moves/move-schema.ts'
 
 export const requestFilters = {
   status: oneOf(requestStatuses, 'Without it all.'),

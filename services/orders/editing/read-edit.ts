@@ -12,7 +12,7 @@ import {
   requireNames,
 } from '../booking/read-batch.ts'
 import type { CityReference } from '../catalogue/cities.ts'
-import type { OrderState } from '../orders/etag.ts'
+import type { OrderState } from '../tracking/etag.ts'
 import { fieldNames, fixedFields, OrderEdit, StaffOrderEdit } from './schema.ts'
 
 /** New values by column. */

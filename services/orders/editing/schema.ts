@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { OrderData } from '../booking/schema.ts'
-import { noteText } from '../orders/move-schema.ts'
+import { noteText } from '../moves/move-schema.ts'
 
 const { customer_name, customer_address, customer_phone, customer_secondary_phone, customer_email, ...rest } =
   OrderData.properties

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import PDFDocument from 'pdfkit'
-import { pageUrlOf } from '../orders/tracking-link.ts'
+import { pageUrlOf } from '../tracking/tracking-link.ts'
 import { drawLabel, labelHeight, labelWidth, mm } from './draw-label.ts'
 import { type RunSheetJob, rowDrawer } from './draw-run-sheet.ts'
 import { readFonts } from './fonts.ts'

@@ -1,7 +1,7 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import { orderColumns, orderJoins } from '../orders/find-order.ts'
-import { trackingCode } from '../orders/tracking-link.ts'
+import { orderColumns, orderJoins } from '../tracking/find-order.ts'
+import { trackingCode } from '../tracking/tracking-link.ts'
 import type { Label } from './label.ts'
 
 const statement = `

@@ -1,4 +1,4 @@
-import type { OrderRow } from '../orders/find-order.ts'
+import type { OrderRow } from '../tracking/find-order.ts'
 
 /** A label on each page, or four on each page of A4. */
 export const layouts = ['100x150', 'a4x4'] as const

@@ -1,5 +1,5 @@
 import { Type } from '@sinclair/typebox'
-import { bytesOfWaybills, waybillNumbers } from '../orders/move-schema.ts'
+import { bytesOfWaybills, waybillNumbers } from '../moves/move-schema.ts'
 import { type Layout, layouts } from './label.ts'
 
 export const maxLabels = 500

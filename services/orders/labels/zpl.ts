@@ -1,5 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { pageUrlOf } from '../orders/tracking-link.ts'
+import { pageUrlOf } from '../tracking/tracking-link.ts'
 import { codOf, factsOf, type Label, phonesOf, placeOf } from './label.ts'
 
 /** Writes control characters, and those that would end a field or begin a command, in hexadecimal. ^CI28 says that the rest is UTF-8. */

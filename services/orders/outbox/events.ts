@@ -1,6 +1,6 @@
 import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
-import type { FoundOrder } from '../orders/order-snapshot.ts'
-import { isFinal, type Statuses } from '../orders/statuses.ts'
+import { isFinal, type Statuses } from '../statuses/statuses.ts'
+import type { FoundOrder } from '../tracking/order-snapshot.ts'
 
 /** A row of the outbox: one change of one or more orders. */
 export interface OutboxRow {

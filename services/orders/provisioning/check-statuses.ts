@@ -1,5 +1,5 @@
 import { required } from '@courier/shared/http/field-errors.ts'
-import { merchantStatusKeys } from '../orders/statuses.ts'
+import { merchantStatusKeys } from '../statuses/statuses.ts'
 import type { TenantFile } from './tenant-file.ts'
 import { type Add, unique } from './unique.ts'
 

@@ -7,7 +7,7 @@ import { blockSize, reserveNumbers } from '../booking/waybill-numbers.ts'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import { renewFeeds } from '../changes/numbering.ts'
 import type { Tx } from '../database/tables.ts'
-import { mendPositions } from '../webhooks/queries.ts'
+import { mendPositions } from '../merchant-webhooks/queries.ts'
 import { type KnownByNotifier, type KnownEvent, readKnownEvents } from './known-events.ts'
 import {
   countBusiestDay,

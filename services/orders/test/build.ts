@@ -6,9 +6,9 @@ import { pino } from 'pino'
 import { cloneDatabase, type Teardown } from '../../../dev/test-database.ts'
 import { createTokenFor } from '../access/token-commands.ts'
 import { createOrders, type OrdersOptions } from '../app.ts'
+import type { WebhookSender } from '../merchant-webhooks/sender.ts'
 import { applyTenant } from '../provisioning/apply.ts'
 import type { TenantFile } from '../provisioning/tenant-file.ts'
-import type { WebhookSender } from '../webhooks/sender.ts'
 import { tenantFile } from './tenant.ts'
 
 export interface ApiResponse {

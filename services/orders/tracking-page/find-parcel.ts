@@ -1,7 +1,7 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import { findAsTyped } from '../orders/find-order.ts'
-import { trackingCode } from '../orders/tracking-link.ts'
+import { findAsTyped } from '../tracking/find-order.ts'
+import { trackingCode } from '../tracking/tracking-link.ts'
 
 /** A parcel as anyone may see it: nobody's name, phone or address. */
 export interface Parcel {

@@ -1,4 +1,4 @@
-import { beforePickup, classOf } from '../orders/statuses.ts'
+import { beforePickup, classOf } from '../statuses/statuses.ts'
 
 /** The line of steps of a parcel that arrives. */
 export const steps = ['booked', 'on_its_way', 'out_for_delivery', 'delivered'] as const

@@ -72,7 +72,7 @@ export const oneResponseForAKey: Check = ({ history }) =>
       : []
   })
 
-/** docs/errors.md: only 503, with Retry-After where nothing was changed and without where that is not known. */
+/** docs/merchants/errors.md: only 503, with Retry-After where nothing was changed and without where that is not known. */
 export const onlyTheErrorsOfTheDocs: Check = ({ history }) =>
   history
     .filter(({ status }) => status >= 500)

@@ -15,7 +15,7 @@ interface Sending extends Drain<Event> {
   responses: Response[]
 }
 
-/** One endpoint of a merchant: docs/webhooks.md. */
+/** One endpoint of a merchant: docs/merchants/webhooks.md. */
 export interface State extends Endpoint, DeliveryState<Sending> {
   /** How often its address was changed. */
   url: number

@@ -39,7 +39,7 @@ export interface Endpoint {
 
 const [minute, hour] = [60, 3_600]
 export const day = 86_400
-/** docs/webhooks.md: after the first attempt, the second and so on. */
+/** docs/merchants/webhooks.md: after the first attempt, the second and so on. */
 const delays = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
 /** So many failures in a row. */
 export const downAfter = 5

@@ -37,7 +37,7 @@ export interface State {
 }
 
 const rank: Record<string, number> = { accepted: 1, sent: 2, delivered: 3, read: 4 }
-/** docs/messaging-api.md#status-events. */
+/** docs/contributors/messaging-api.md#status-events. */
 const isForward = (from: string, to: Reported): boolean => {
   if (to === 'failed') return from !== 'failed' && (rank[from] ?? 0) < 3
   return from === 'failed' ? to !== 'sent' : (rank[to] ?? 0) > (rank[from] ?? 0)

@@ -28,8 +28,8 @@ export interface State {
 
 type Actor = 'merchant' | 'staff' | 'customer'
 
-/** What docs/contract.md#statuses says. */
-const contract = readFileSync(new URL('../../../docs/contract.md', import.meta.url), 'utf8')
+/** What docs/merchants/contract.md#statuses says. */
+const contract = readFileSync(new URL('../../../docs/merchants/contract.md', import.meta.url), 'utf8')
 export const moves = new Map(
   [...contract.matchAll(/^\| (key_\d+) \|.*\| (.*) \|$/gm)].map(([, key = '', to = '']) => [key, to.split(', ')]),
 )
@@ -37,7 +37,7 @@ export const isFinal = (status: string): boolean => moves.get(status)?.[0] === '
 /** One of the statuses to which staff may move it, if there is one. */
 export const nextStatus = (status: string, which: number): string | undefined =>
   isFinal(status) ? undefined : pick(moves.get(status) ?? [], which)
-/** docs/editing.md. */
+/** docs/merchants/editing.md. */
 const isBeforePickup = (status: string): boolean => ['key_1', 'key_2', 'key_4', 'key_5'].includes(status)
 const isOver = (status: string): boolean => /^key_(3|7|13|14|18|19|20|21)$/.test(status)
 

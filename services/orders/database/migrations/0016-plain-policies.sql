@@ -1,5 +1,5 @@
 -- Policies without subqueries, and sequences for the service's role: Citus refuses the one and asks for the other
--- (docs/scaling.md#citus).
+-- (docs/operators/scaling.md#citus).
 do $$
 declare name text;
 begin

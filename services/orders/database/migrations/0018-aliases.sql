@@ -1,4 +1,4 @@
--- Other names of cities (docs/places.md#aliases).
+-- Other names of cities (docs/merchants/places.md#aliases).
 create table city_aliases (
   tenant_id text collate "C" not null,
   city_id integer not null,

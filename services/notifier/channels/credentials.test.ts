@@ -1,0 +1,84 @@
+import { randomBytes } from 'node:crypto'
+import t from 'tap'
+import { messageTo, phoneNumberId, until } from '../test/fixture.ts'
+import { build } from '../test/portal.ts'
+import { rotateKeys } from './rotate.ts'
+import { readKeyring } from './vault.ts'
+
+const channel = `/api/channels/${phoneNumberId}`
+const pin = '123456'
+const certificate = 'demo-certificate'
+
+t.test('a channel accepts secrets and returns none', async t => {
+  const { call, rows } = await build(t)
+  const secrets = Object.fromEntries(
+    ['access_token', 'app_secret', 'verify_token'].map(name => [name, `canary-${randomBytes(12).toString('hex')}`]),
+  )
+  const created = await call('PUT', '/api/channels/222', { name: 'Second', plan: 'free', ...secrets })
+  t.equal(created.status, 200)
+  const responses = [
+    created,
+    await call('GET', '/api/channels'),
+    await call('PUT', '/api/channels/222', { plan: 'lavish', ...secrets }),
+    await call('POST', '/api/channels/222/check'),
+    await call('POST', '/api/channels/222/register', { pin, certificate }),
+  ]
+  const stored = await rows(`select to_jsonb(c) as row from channels c union all select to_jsonb(s) from secrets s`)
+  const seen = JSON.stringify([responses, stored])
+  for (const [name, secret] of Object.entries(secrets)) t.notOk(seen.includes(secret), name)
+  t.equal(created.body.data.access_token_last4, secrets.access_token?.slice(-4))
+})
+
+t.test('a registration is requested once and counted; the eleventh is refused; a refusal names the remedy', async t => {
+  const { call, control } = await build(t)
+  const wrong = await call('POST', `${channel}/register`, { pin: '654321', certificate })
+  t.equal(wrong.status, 422)
+  t.match(JSON.stringify(wrong.body.errors), /133005/)
+  const details = `The pin ${pin} of demo-access-token is wrong: 3 tries are left.`
+  control.script({ call: 'register', times: 1, trouble: { kind: 'error', code: 133005, details } })
+  const told = await call('POST', `${channel}/register`, { pin, certificate })
+  t.match(JSON.stringify(told.body.errors), /The API says: The pin … of … is wrong: 3 tries are left\./)
+  const before = control.summary().calls.register ?? 0
+  t.equal((await call('POST', `${channel}/register`, { pin, certificate })).status, 200)
+  t.equal((await call('POST', `${channel}/register`, { pin: '12', certificate })).status, 422)
+  for (let poll = 4; poll <= 10; poll++) await call('POST', `${channel}/register`, { pin, certificate })
+  const eleventh = await call('POST', `${channel}/register`, { pin, certificate })
+  t.equal(eleventh.status, 422)
+  const [listed] = (await call('GET', '/api/channels')).body.data
+  t.type(listed.registered_at, 'string')
+  t.ok((control.summary().calls.register ?? 0) >= before)
+})
+
+t.test('a refused token pauses the channel, a new one and a green check let it go on', async t => {
+  const { call, control, queue } = await build(t)
+  queue.start()
+  await call('PUT', channel, { access_token: 'revoked-access-token-0000' })
+  control.script({ call: 'messages', times: 1, trouble: { kind: 'error', code: 190 } })
+  const sent = await call('POST', '/api/messages', messageTo('0770000101'))
+  const { id } = sent.body.data
+  const read = async () => (await call('GET', `/api/messages/${id}`)).body.data
+  const state = async () => (await call('GET', '/api/channels')).body.data[0].state
+  await until('it is paused', async () => (await state()) === 'paused')
+  await until('its outcome is stored', async () => (await read()).status !== 'sending')
+  t.match(await read(), { status: 'queued', attempts: 0 })
+  await call('PUT', channel, { access_token: 'demo-access-token' })
+  const check = await call('POST', `${channel}/check`)
+  t.match(check.body.data, { ok: true, problems: [] })
+  await until('it is accepted', async () => (await read()).status === 'accepted')
+})
+
+t.test('keys rotate while messages are sent', async t => {
+  const { pool, rows, keyring } = await build(t)
+  const [id] = [...keyring.keys.keys()]
+  const old = (await rows('select distinct key_id from secrets')).map(row => row.key_id)
+  t.same(old, [id])
+  const fresh = readKeyring(`fresh:${randomBytes(32).toString('base64')}`)
+  const both = { ...keyring, newest: 'fresh', keys: new Map([...fresh.keys, ...keyring.keys]) }
+  const progress: unknown[] = []
+  await rotateKeys(pool, both, (...reported: unknown[]) => progress.push(reported))
+  t.same(
+    (await rows('select distinct key_id from secrets')).map(row => row.key_id),
+    ['fresh'],
+  )
+  t.ok(progress.length > 0)
+})

@@ -1,0 +1,216 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import t from 'tap'
+import type { Tx } from '../database/tables.ts'
+import { phoneNumberId, until } from '../test/fixture.ts'
+import { orderEvent, orderFacts } from '../test/orders-stand-in.ts'
+import { build, serviceToken } from '../test/portal.ts'
+import { giveRules } from '../test/rules-of-demo.ts'
+import { envelope, inbound, sign, status } from '../test/webhooks-fixture.ts'
+
+const wabaId = '102290129340398'
+const secrets = { access_token: 'demo-access-token', app_secret: 'an-app-secret', verify_token: 'a-verify-token' }
+/** The application with a synced catalogue, whose order_created is a marketing template. */
+const { call, app, rows, pool, queue, control } = await build(t, undefined, undefined, { wabaId })
+await call('PUT', `/api/channels/${phoneNumberId}`, secrets)
+await call('POST', '/api/templates/sync')
+await rows(`update templates set category = 'MARKETING' where name = 'order_created'`)
+queue.start()
+
+const post = async (value: Record<string, unknown>, field = 'messages') => {
+  const body = envelope(value, phoneNumberId)
+  for (const { changes } of body.entry) for (const change of changes) change.field = field
+  const headers = { 'x-hub-signature-256': sign(JSON.stringify(body), 'an-app-secret') }
+  const response = await app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload: body })
+  t.equal(response.statusCode, 200)
+}
+
+let people = 0
+
+/** A person, and an empty view of the audit. */
+const meet = async () => {
+  const phone = `9477000${String(++people).padStart(4, '0')}`
+  const place = `/api/conversations/${phone}`
+  const [last] = await rows('select coalesce(max(audit_id), 0) as id from audit')
+  const prefer = (value: string, timestamp: number, category = 'marketing_messages') =>
+    post({ user_preferences: [{ wa_id: phone, category, value, timestamp }] }, 'user_preferences')
+  const state = async () => (await call('GET', place)).body.data
+  const send = (name: 'order_created' | 'order_delivered') => {
+    const texts = name === 'order_created' ? ['Nimali', 'Lanka Shoes', '4500'] : ['Nimali', 'DM00000001']
+    const parameters = (given: string[]) => given.map(text => ({ type: 'text', text }))
+    const header = { type: 'header', parameters: parameters(['DM00000001']) }
+    const components = [...(name === 'order_created' ? [header] : []), { type: 'body', parameters: parameters(texts) }]
+    return call('POST', '/api/messages', { to: phone, template: { name, language: { code: 'en_US' }, components } })
+  }
+  const entries = () =>
+    rows(
+      `select actor_kind, actor, action, object_id from audit
+       where audit_id > $1 and action like 'conversation.%' order by audit_id`,
+      [last.id],
+    )
+  const statuses = async () =>
+    (await rows('select status from messages where recipient = $1 order by message_id', [phone])).map(row => row.status)
+  return { phone, place, prefer, state, send, entries, statuses }
+}
+
+const now = Math.floor(Date.now() / 1000) - 100
+
+t.test("the platform's marketing preference stops marketing messages alone, both ways, once each", async t => {
+  const { phone, prefer, state, send, entries } = await meet()
+  for (let times = 0; times < 3; times++) await prefer('stop', now)
+  t.match(await state(), { open: false, opted_out: false, marketing_opted_out: true })
+  t.match((await send('order_created')).body.errors, { to: [/^This person asked for no marketing messages on 20/] })
+  t.equal((await send('order_delivered')).status, 202)
+  await prefer('resume', now - 1)
+  t.equal((await state()).marketing_opted_out, true, 'the older one changes nothing')
+  await prefer('resume', now + 1)
+  await prefer('resume', now + 1)
+  t.match(await state(), { opted_out: false, marketing_opted_out: false })
+  t.equal((await send('order_created')).status, 202)
+  for (const [value, category] of [['pause'], ['stop', 'all_messages']] as const) await prefer(value, now + 2, category)
+  const by = { actor_kind: 'platform', actor: 'user_preferences' }
+  const ids = (await rows('select opt_out_id from opt_outs where recipient = $1 order by 1', [phone])).map(
+    row => row.opt_out_id,
+  )
+  t.strictSame(await entries(), [
+    { ...by, action: 'conversation.opted_out', object_id: ids[0] },
+    { ...by, action: 'conversation.opted_in', object_id: ids[1] },
+    { ...by, action: 'conversation.opted_in', object_id: ids[2] },
+  ])
+})
+
+t.test('error 131050, of a send or in a status, opts out of marketing messages', async t => {
+  const { phone, place, state, send, statuses, entries } = await meet()
+  const trouble = { kind: 'error', code: 131050 } as const
+  control.script({ call: 'messages', times: 1, recipient: phone, trouble })
+  await send('order_created')
+  await until('it failed', async () => `${await statuses()}` === 'failed')
+  await send('order_delivered')
+  await until('the other one is sent', async () => `${await statuses()}` === 'failed,accepted')
+  t.match(await state(), { opted_out: false, marketing_opted_out: true, opt_outs: [{ by: 'platform: error 131050' }] })
+  await call('POST', `${place}/opt-in`, { scope: 'marketing', reason: 'Asked for offers.' })
+  t.equal((await state()).marketing_opted_out, false)
+  await rows(`update conversations set marketing_in_at = now() - interval '1 hour', marketing_out_at = null`)
+  const recipient_id = phone
+  const error = { code: 131050, title: 'Stopped' }
+  await post({
+    statuses: [status({ recipient_id, status: 'failed', errors: [error] }), status({ recipient_id, errors: [error] })],
+  })
+  t.match(await state(), { marketing_opted_out: true })
+  t.equal((await entries()).length, 3)
+})
+
+t.test('a marketing message that waits is cancelled, and another one is sent', async t => {
+  const { prefer, send, statuses } = await meet()
+  await rows(`update channels set state = 'paused'`)
+  await send('order_created')
+  await send('order_delivered')
+  await prefer('stop', now)
+  await rows(`update channels set state = 'active'`)
+  await until('both are done', async () => `${await statuses()}` === 'cancelled,accepted')
+  t.match(await rows(`select detail from message_events where status = 'cancelled'`), [{ detail: /no marketing/ }])
+})
+
+t.test('"no thanks" in Sinhala and Tamil stops marketing messages alone, until START', async t => {
+  for (const body of ['එපා', 'வேண்டாம்']) {
+    const { phone: from, state, send } = await meet()
+    await post({ messages: [inbound({ from, text: { body }, timestamp: String(now) })] })
+    t.match(await state(), { opted_out: false, marketing_opted_out: true })
+    t.equal((await send('order_created')).status, 422)
+    t.equal((await send('order_delivered')).status, 202, 'news of the parcel is sent')
+    await post({ messages: [inbound({ from, text: { body: 'START' }, timestamp: String(now + 1) })] })
+    t.match(await state(), { opted_out: false, marketing_opted_out: false })
+  }
+})
+
+t.test('words, sentences and buttons opt out, and are audited without the person', async t => {
+  const { phone: from, state, entries } = await meet()
+  const button = { text: 'No, thanks', payload: 'STOP' }
+  const row = { type: 'list_reply', list_reply: { id: 'x', title: 'Stop messages' } }
+  const messages = [
+    { text: { body: 'Please stop!' } },
+    { text: { body: 'START.' } },
+    { type: 'button', text: undefined, button },
+    { text: { body: 'hello' } },
+    { text: { body: 'தொடங்கு' } },
+    { type: 'interactive', text: undefined, interactive: row },
+    { text: { body: 'do not stop' } },
+  ]
+  for (const [n, message] of messages.entries()) {
+    await post({ messages: [inbound({ from, ...message, timestamp: String(now + n) })] })
+    t.equal((await state()).opted_out, [true, false, true, true, false, true, true][n], JSON.stringify(message))
+  }
+  const kept = await entries()
+  t.strictSame(
+    kept.map(({ actor, action }) => `${actor} ${action}`),
+    [
+      'message conversation.opted_out',
+      'message conversation.opted_in',
+      'button conversation.opted_out',
+      'message conversation.opted_in',
+      'button conversation.opted_out',
+    ],
+  )
+  t.notMatch(JSON.stringify(kept), /9477000/)
+})
+
+t.test('staff records an opt-out and an opt-in for all numbers, with the reason', async t => {
+  const { place, state, send, entries } = await meet()
+  await rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, proven_at, rate)
+    values ('demo', '200', 'Second', 'paid', false, '', now(), 80)`)
+  const recorded = await call('POST', `${place}/opt-out`, { reason: 'By letter.' })
+  t.match(recorded.body.data, { open: false, last_inbound_at: null, opted_out: true, marketing_opted_out: true })
+  t.match(recorded.body.data.opt_outs, [{ change: 'out', scope: 'all', by: 'staff: Ruwan', reason: 'By letter.' }])
+  t.equal((await call('GET', `${place}?channel=200`)).body.data.opted_out, true)
+  t.equal((await send('order_delivered')).status, 422)
+  t.equal((await call('POST', `${place}/opt-in`, { reason: 'By phone.', channel: '200' })).body.data.opted_out, false)
+  t.equal((await state()).opted_out, true)
+  await call('POST', `${place}/opt-in`, { reason: 'By phone.' })
+  t.equal((await send('order_delivered')).status, 202)
+  t.strictSame(
+    (await entries()).map(({ actor, action }) => `${actor} ${action}`),
+    ['out', 'out', 'in', 'in', 'in'].map(change => `Ruwan conversation.opted_${change}`),
+  )
+  const wrong: [body: unknown, path: string][] = [
+    [{}, 'reason'],
+    [{ reason: ' ' }, 'reason'],
+    [{ reason: 'a\u0000' }, 'reason'],
+    [{ reason: 'x', scope: 'some' }, 'scope'],
+    [{ reason: 'x', channel: '999' }, 'channel'],
+    [{ reason: 'x', until: 'x' }, 'until'],
+  ]
+  for (const [body, path] of wrong) {
+    const refused = await call('POST', `${place}/opt-out`, body)
+    t.strictSame([refused.status, Object.keys(refused.body.errors)], [422, [path]])
+  }
+  await rows(`delete from channels where phone_number_id = '200'`)
+  t.equal((await call('POST', '/api/conversations/nobody/opt-out', { reason: 'x' })).status, 422)
+})
+
+t.test('by the tenant’s choice utility messages about a parcel under way are exempt, and no others', async t => {
+  const { phone: customer_phone, place } = await meet()
+  await giveRules(pool, [
+    { on: 'order.created', template: 'order_created', language: 'en_US', header: ['a'], body: ['a', 'b', 'c'] },
+    { on: 'order.status_changed', template: 'order_delivered', language: 'en_US', body: ['a', 'b'] },
+  ])
+  await call('POST', `${place}/opt-out`, { reason: 'By letter.' })
+  const deliver = async (id: string, type: 'order.created' | 'order.status_changed', is_final?: boolean) => {
+    const order = { waybill_number: id, customer_phone, ...(is_final !== undefined && { is_final }) }
+    const { is_final: _, ...known } = orderFacts(order)
+    const events = [{ ...orderEvent(id, order, type), order: { ...known, ...order } }]
+    const headers = { authorization: `Bearer ${serviceToken}`, 'content-type': 'application/json' }
+    const payload = JSON.stringify({ tenant: 'demo', events: events })
+    t.equal((await app.inject({ method: 'POST', url: '/internal/events', headers, payload })).statusCode, 200)
+    const [message] = await rows('select status from messages where waybill_number = $1', [id])
+    return message.status
+  }
+  t.equal(await deliver('not-chosen', 'order.status_changed', false), 'failed')
+  await inTenant(pool, 'demo', (tx: Tx) =>
+    tx.updateTable('tenants').set({ opt_out_exempt: 'parcel_under_way' }).where('tenant_id', '=', 'demo').execute(),
+  )
+  t.equal(await deliver('marketing', 'order.created', false), 'failed')
+  t.equal(await deliver('final', 'order.status_changed', true), 'failed')
+  t.equal(await deliver('not-known', 'order.status_changed'), 'failed')
+  t.not(await deliver('under-way', 'order.status_changed', false), 'failed')
+  const isSent = async () => rows(`select 1 from messages where waybill_number = 'under-way' and status = 'accepted'`)
+  await until('it is accepted', async () => (await isSent()).length === 1)
+})

@@ -1,0 +1,90 @@
+import t from 'tap'
+import {
+  chooseTariff,
+  dayOf,
+  normaliseCategory,
+  type PricedMessage,
+  pricedCategories,
+  priceOf,
+  type Tariff,
+} from './price.ts'
+
+const tariff = (category: string, country: string, from: string, price: string): Tariff => ({
+  ...{ category, country, from, price },
+})
+const tariffs = [
+  tariff('utility', 'LK', '2026-01-01', '0.0165'),
+  tariff('utility', 'LK', '2026-03-01', '0.0200'),
+  tariff('utility', 'LK', '2026-02-01', '0.0180'),
+  tariff('utility', '*', '2026-02-15', '0.05'),
+  tariff('marketing_lite', '*', '2026-01-01', '0.1'),
+]
+const known = { currency: 'USD', timeZone: 'Asia/Colombo', tariffs }
+const price = (more: Partial<PricedMessage> = {}, tenant: typeof known = known) =>
+  priceOf(tenant, {
+    category: 'utility',
+    country: 'LK',
+    at: new Date('2026-02-19T08:00:00Z'),
+    isWindowOpen: false,
+    ...more,
+  })
+
+t.test('a message costs what the tariff of its day says', async t => {
+  t.strictSame(price(), { amount: '0.0180', currency: 'USD', category: 'utility', is_free: false, reason: 'tariff' })
+  t.match(price({ at: new Date('2026-02-28T18:29:59Z') }), { amount: '0.0180' }, 'it is still February in Colombo')
+  t.match(price({ at: new Date('2026-02-28T18:30:00Z') }), { amount: '0.0200' })
+  t.match(price({ category: 'MARKETING-LITE' }), { amount: '0.1', category: 'marketing_lite' })
+})
+
+t.test('without a tariff or a category the price is not known, never 0', async t => {
+  const nothing = { amount: null, currency: 'USD', is_free: false }
+  t.strictSame(price({ category: 'marketing' }), { ...nothing, category: 'marketing', reason: 'no_tariff' })
+  for (const category of [undefined, null, ''])
+    t.strictSame(price({ category }), { ...nothing, category: null, reason: 'no_category' })
+})
+
+t.test('a utility message in an open window is free, others are not', async t => {
+  t.strictSame(price({ isWindowOpen: true, category: 'UTILITY' }), {
+    ...{ amount: '0', currency: 'USD', category: 'utility', is_free: true, reason: 'open_window' },
+  })
+  t.match(price({ isWindowOpen: true, category: 'marketing_lite' }), {
+    amount: '0.1',
+    is_free: false,
+    reason: 'tariff',
+  })
+})
+
+t.test("a country's own tariff stands before that of any country, however old", async t => {
+  const chosen = (country: string | undefined, day: string) => chooseTariff(tariffs, 'utility', country, day)?.price
+  t.equal(chosen('LK', '2026-02-20'), '0.0180')
+  t.equal(chosen('IN', '2026-02-20'), '0.05')
+  t.equal(chosen(undefined, '2026-02-20'), '0.05')
+  t.equal(chosen('IN', '2026-02-14'), undefined)
+  t.equal(chosen('LK', '2026-01-01'), '0.0165')
+  t.equal(chosen('LK', '2025-12-31'), undefined)
+  t.equal(chosen('LK', '2027-01-01'), '0.0200')
+})
+
+t.test('of two tariffs of one day the later in the list counts', async t => {
+  const two = [tariff('utility', '*', '2026-01-01', '1'), tariff('utility', '*', '2026-01-01', '2')]
+  t.equal(chooseTariff(two, 'utility', 'LK', '2026-01-01')?.price, '2')
+})
+
+t.test('categories are spelt alike, and a day is one of its time zone', async t => {
+  t.strictSame(['UTILITY', 'Authentication-International', 'a-b-c'].map(normaliseCategory), [
+    'utility',
+    'authentication_international',
+    'a_b_c',
+  ])
+  const at = new Date('2025-12-31T18:30:00Z')
+  t.strictSame(
+    ['Asia/Colombo', 'UTC', 'Asia/Colombo'].map(timeZone => dayOf(at, timeZone)),
+    ['2026-01-01', '2025-12-31', '2026-01-01'],
+  )
+  t.throws(() => dayOf(at, 'Asia/Nowhere'), RangeError)
+})
+
+t.test('a tariff may price these categories', async t => {
+  const all = ['marketing', 'utility', 'authentication', 'authentication_international', 'marketing_lite', 'service']
+  t.strictSame(pricedCategories, all)
+})

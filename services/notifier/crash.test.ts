@@ -1,0 +1,127 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { createFixture, messageTo, until } from './test/fixture.ts'
+import { spawnWorker } from './test/spawn-worker.ts'
+
+type Fixture = Awaited<ReturnType<typeof createFixture>>
+
+const several = (count: number) =>
+  Array.from({ length: count }, (_, index) => messageTo(`+9477${String(1_000_000 + index)}`))
+
+const count = async ({ rows }: Fixture, statuses: string): Promise<number> =>
+  (await rows(`select count(*)::int from messages where status = any('{${statuses}}')`))[0].count
+
+/** How often the simulator accepted each message, by our id of it. */
+const acceptedCounts = ({ control }: Fixture): Map<string, number> => {
+  const counts = new Map<string, number>()
+  for (const { biz_opaque_callback_data: id } of control.messages({ limit: 50_000 }))
+    counts.set(`${id}`, (counts.get(`${id}`) ?? 0) + 1)
+  return counts
+}
+
+/** Every message was accepted exactly once, or is in doubt and was sent at most once. */
+const nothingLostNothingDoubled = async (t: Tap, fixture: Fixture, ids: string[]) => {
+  const counts = acceptedCounts(fixture)
+  const rows = await fixture.rows('select message_id, status, provider_message_id from messages')
+  t.equal(rows.length, ids.length)
+  t.same(
+    ids.filter(id => (counts.get(id) ?? 0) > 1),
+    [],
+    'none was accepted twice',
+  )
+  const lost = rows.filter(row => row.status === 'accepted' && counts.get(row.message_id) !== 1)
+  t.same(lost, [], 'each accepted one is at the API')
+  t.same(
+    rows.filter(row => !['accepted', 'unknown'].includes(row.status)),
+    [],
+    'none is stuck',
+  )
+}
+type Tap = Pick<typeof t, 'equal' | 'same' | 'ok'>
+
+/** What the worker is doing when it is killed. */
+const updates = {
+  'with its sends answered and stored all the time': { latency: 0, wait: 150 },
+  'while its sends wait for their answers': { latency: 400, wait: 250 },
+  'just after the answers came': { latency: 200, wait: 215 },
+}
+
+for (const [moment, { latency, wait }] of Object.entries(updates))
+  t.test(`killed ${moment}: another continues within 20 s, nothing is lost and nothing doubled`, async t => {
+    const fixture = await createFixture(t, { isRunning: false })
+    const ids = await fixture.accept(...several(600))
+    fixture.control.behave({ answer_latency_ms: latency })
+    const environment = { WINDOW: '24', SEND_SECONDS: '4' }
+    for (let round = 0; round < 3; round++) {
+      const worker = await spawnWorker(t, fixture, environment)
+      const before = await count(fixture, 'accepted')
+      if (latency === 0) await until('some are accepted', async () => (await count(fixture, 'accepted')) > before + 20)
+      else await until('some are sending', () => count(fixture, 'sending'))
+      await sleep(latency === 0 ? Math.random() * 40 : wait - 50 + Math.random() * 60)
+      await worker.kill()
+    }
+    fixture.control.behave({ answer_latency_ms: 0 })
+    const queued = await count(fixture, 'queued')
+    const killedAt = performance.now()
+    await spawnWorker(t, fixture, environment)
+    if (queued > 0) await until('another continues', async () => (await count(fixture, 'queued')) < queued, 20)
+    t.ok(performance.now() - killedAt < 20_000)
+    await until('all are settled', async () => (await count(fixture, 'queued,sending')) === 0, 40)
+    await nothingLostNothingDoubled(t, fixture, ids)
+    t.comment({ unknown: await count(fixture, 'unknown'), accepted: await count(fixture, 'accepted') })
+  })
+
+t.test('killed while the API hangs: another sends each that it had not begun to write', async t => {
+  const fixture = await createFixture(t, { isRunning: false })
+  // The answers hang: the places are taken, and nothing is claimed ahead.
+  fixture.control.behave({ answer_latency_ms: 60_000 })
+  const ids = await fixture.accept(...several(200))
+  const worker = await spawnWorker(t, fixture, { WINDOW: '16', SEND_SECONDS: '4' })
+  await until('the places are taken', async () => (await count(fixture, 'sending')) === 16)
+  await sleep(100)
+  await worker.kill()
+  fixture.control.behave({ answer_latency_ms: 0 })
+  await spawnWorker(t, fixture, { SEND_SECONDS: '4' })
+  await until('all are settled', async () => (await count(fixture, 'queued,sending')) === 0, 20)
+  await nothingLostNothingDoubled(t, fixture, ids)
+  t.equal(await count(fixture, 'unknown'), 16, 'those that were written are in doubt')
+  t.equal(await count(fixture, 'accepted'), 184)
+})
+
+t.test('a process that wakes after its claims and sends are over changes nothing', async t => {
+  const fixture = await createFixture(t, { isRunning: false })
+  fixture.control.behave({ answer_latency_ms: 200 })
+  const ids = await fixture.accept(...several(400))
+  const worker = await spawnWorker(t, fixture, { WINDOW: '16', SEND_SECONDS: '2' })
+  await until('some are accepted', async () => (await count(fixture, 'accepted')) > 20)
+  worker.pause()
+  await spawnWorker(t, fixture, { SEND_SECONDS: '2' })
+  await until('all are settled', async () => (await count(fixture, 'queued,sending')) === 0, 20)
+  worker.resume()
+  await sleep(1_500)
+  await nothingLostNothingDoubled(t, fixture, ids)
+  t.comment({ unknown: await count(fixture, 'unknown'), accepted: await count(fixture, 'accepted') })
+})
+
+t.test('two workers share the work without a double', async t => {
+  const fixture = await createFixture(t, { isRunning: false })
+  fixture.control.behave({ answer_latency_ms: 5 })
+  const ids = await fixture.accept(...several(1000))
+  const workers = [await spawnWorker(t, fixture), await spawnWorker(t, fixture)]
+  await until('all are accepted', async () => (await count(fixture, 'accepted')) === 1000)
+  await nothingLostNothingDoubled(t, fixture, ids)
+  t.equal(acceptedCounts(fixture).size, 1000)
+  for (const worker of workers) await worker.stop()
+})
+
+t.test('a worker that is stopped leaves no message unknown', async t => {
+  const fixture = await createFixture(t, { isRunning: false })
+  fixture.control.behave({ answer_latency_ms: 100 })
+  await fixture.accept(...several(300))
+  const worker = await spawnWorker(t, fixture, { WINDOW: '32' })
+  await until('some are sending', () => count(fixture, 'sending'))
+  await worker.stop()
+  t.equal(await count(fixture, 'sending,unknown'), 0)
+  const waiting = await fixture.rows(`select 1 from messages where status = 'queued' and due_at > now()`)
+  t.equal(waiting.length, 0, 'what was claimed and not written is queued again')
+})

@@ -1,0 +1,100 @@
+import t from 'tap'
+import { createLossyPool, type LossyPool, loseBetweenTransactions } from '../../dev/lossy-pool.ts'
+import { messageTo, phoneNumberId } from './test/fixture.ts'
+import { build } from './test/portal.ts'
+
+const channel = `/api/channels/${phoneNumberId}`
+const registration = { pin: '123456', certificate: 'demo-certificate' }
+const tables = ['messages', 'message_events', 'channels', 'secrets', 'registrations', 'templates', 'opt_outs', 'audit']
+
+let lossy: LossyPool | undefined
+const poolOf = async (url: string) => {
+  lossy = await createLossyPool(t, url)
+  return lossy.pool
+}
+const { accept, call, control, rows } = await build(t, undefined, undefined, {
+  wabaId: '102290129340398',
+  poolOf,
+})
+
+const read = async () => {
+  const found = tables.map(table => `(select json_agg(${table} order by ${table}::text) from ${table}) as ${table}`)
+  return [control.summary().calls.register, await rows(`select ${found.join()}`)]
+}
+
+/** The responses to a request that changes something each time. */
+const lose = (
+  t: Parameters<typeof loseBetweenTransactions>[0],
+  request: (index: number) => Promise<() => ReturnType<typeof call>>,
+) => {
+  let index = 0
+  const next = async () => {
+    // So that the token is not looked up again.
+    await call('GET', '/api/channels')
+    return request(index++)
+  }
+  return loseBetweenTransactions(t, lossy as LossyPool, { request: next, read })
+}
+
+const queued = async (): Promise<string> => {
+  const [id = ''] = await accept(messageTo('0770000101'))
+  return id
+}
+
+t.test('cancelled, or nothing was changed', async t => {
+  const responses = await lose(t, async () => {
+    const id = await queued()
+    return () => call('POST', `/api/messages/${id}/cancel`)
+  })
+  t.match(responses.at(-1), {
+    status: 200,
+    body: { data: { status: 'cancelled', timeline: [{}, { status: 'cancelled' }] } },
+  })
+})
+
+t.test('sent again, or nothing was changed', async t => {
+  const responses = await lose(t, async () => {
+    const id = await queued()
+    await rows(`update messages set status = 'failed' where message_id = $1`, [id])
+    return () => call('POST', `/api/messages/${id}/resend`)
+  })
+  t.match(responses.at(-1), { status: 200, body: { data: { status: 'queued' } } })
+})
+
+t.test('a channel is changed, or nothing was changed', async t => {
+  const responses = await lose(t, async index => () => call('PUT', channel, { name: `Name ${index}` }))
+  t.match(responses.at(-1), { status: 200, body: { data: { name: `Name ${responses.length - 1}` } } })
+})
+
+t.test('resumed, or nothing was changed', async t => {
+  const responses = await lose(t, async () => {
+    await rows(`update channels set state = 'paused', paused_reason = 'test'`)
+    return () => call('POST', `${channel}/resume`)
+  })
+  t.match(responses.at(-1), { status: 200, body: { data: { state: 'active' } } })
+})
+
+t.test('a registration whose outcome could not be stored says so, and not to repeat it', async t => {
+  const responses = await lose(t, async () => () => call('POST', `${channel}/register`, registration))
+  t.match(responses.at(-1), { status: 200, body: { data: { registered_at: String } } })
+  const unknown = responses.filter(({ body }) => body.code === 'outcome_unknown')
+  t.ok(unknown.length > 0)
+  for (const { headers, body } of unknown) {
+    t.notOk(headers['retry-after'])
+    t.match(body.message, /registered the number/)
+  }
+})
+
+t.test('a check is repeated until all of it is stored', async t => {
+  const responses = await lose(t, async () => {
+    await rows(`update channels set proven_at = null, state = 'paused', paused_reason = 'test'`)
+    return () => call('POST', `${channel}/check`)
+  })
+  t.match(responses.at(-1), { status: 200, body: { data: { ok: true } } })
+})
+
+t.test('other requests change all or nothing, too', async t => {
+  await lose(t, async () => () => call('POST', '/api/messages', messageTo('0770000101')))
+  await lose(t, async () => () => call('POST', '/api/conversations/0770000101/opt-out', { reason: 'by phone' }))
+  await lose(t, async () => () => call('POST', '/api/templates/sync'))
+})

@@ -1,0 +1,237 @@
+import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import t from 'tap'
+import { phoneNumberId, until } from '../test/fixture.ts'
+import { orderEvent, orderFacts, standIn } from '../test/orders-stand-in.ts'
+import { build, serviceToken } from '../test/portal.ts'
+import { giveRules } from '../test/rules-of-demo.ts'
+
+const rule = { on: 'order.created', template: 'order_delivered', language: 'en_US' }
+const cod = { ...rule, body: ['{{customer_name}}', '{{cod}} {{note}}'] }
+
+const { client, known, state } = await standIn(t)
+const { app, call, rows, pool, queue, control } = await build(t, undefined, client)
+queue.start()
+
+let orders = 0
+const newWaybill = () => `E${++orders}`
+const phoneOf = (waybill: string, first = '0770') => `${first}${waybill.slice(1).padStart(6, '0')}`
+
+let events = 0
+/** The order as it is from now on, and its event. */
+const deliver = async (waybill_number: string, type: string, order: Partial<OrderSnapshot> = {}) => {
+  const before = known.get(waybill_number) ?? orderFacts({ waybill_number, customer_phone: phoneOf(waybill_number) })
+  known.set(waybill_number, { ...before, ...order })
+  const event = orderEvent(`${waybill_number} ${++events}`, { ...before, ...order }, type)
+  const headers = { authorization: `Bearer ${serviceToken}`, 'content-type': 'application/json' }
+  const payload = { tenant: 'demo', events: [event] }
+  const response = await app.inject({ method: 'POST', url: '/internal/events', headers, payload })
+  if (response.statusCode !== 200) throw new Error(response.body)
+}
+const edit = (waybill: string, order: Partial<OrderSnapshot> = {}) => deliver(waybill, 'order.edited', order)
+
+/** Keeps messages queued until it ends. */
+const pause = (isPaused: boolean) => rows(`update channels set state = $1`, [isPaused ? 'paused' : 'active'])
+const prepare = async (rules: unknown[] = [cod]): Promise<string> => {
+  await rows(`update messages set status = 'cancelled' where status in ('queued', 'held')`)
+  await giveRules(pool, rules)
+  await pause(true)
+  return newWaybill()
+}
+const messagesOf = (waybill: string) =>
+  rows(
+    `select message_id as id, recipient, status, superseded_by, created_at, send_at, due_at, expires_at,
+      jsonb_path_query_array(template, '$.components[*].parameters[*].text') as texts
+    from messages where waybill_number = $1 order by message_id`,
+    [waybill],
+  )
+const timelineOf = async (waybill: string) =>
+  (
+    await rows(
+      `select e.status, detail from message_events e join messages using (tenant_id, message_id)
+      where waybill_number = $1 order by event_id`,
+      [waybill],
+    )
+  ).map(({ status, detail }) => [status, detail])
+const arrived = () => control.messages().map(({ to, rendered }) => [to, rendered.body])
+const digits = (phone: string) => `94${phone.slice(1)}`
+const made = 'made again: the order was edited'
+
+t.test('a queued message gets the new phone, name and amount, and keeps its id, time and note', async t => {
+  const waybill = await prepare()
+  await deliver(waybill, 'order.created', { cod: 4500, note: 'by {{customer_name}}\0' })
+  const [before] = await messagesOf(waybill)
+  const phone = phoneOf(waybill, '0711')
+  await edit(waybill, { customer_phone: phone, customer_name: 'Kamala', cod: 90, note: null, status_key: 'key_9' })
+  const [after, ...more] = await messagesOf(waybill)
+  t.same(more, [])
+  t.same(after, { ...before, recipient: digits(phone), texts: ['Kamala', '90 by {{customer_name}}'] })
+  t.same(await timelineOf(waybill), [
+    ['queued', null],
+    ['queued', made],
+  ])
+  await edit(waybill)
+  t.equal((await timelineOf(waybill)).length, 2, 'an edit of nothing that it says leaves it alone')
+  await pause(false)
+  queue.wake()
+  await until('it is sent', async () => (await messagesOf(waybill))[0].status === 'accepted')
+  t.match(
+    arrived().filter(([to]) => to === digits(phone) || to === digits(phoneOf(waybill))),
+    [[digits(phone), /Kamala.*90/s]],
+  )
+})
+
+t.test('messages for later keep their time, and a text of a rule is made again too', async t => {
+  const waybill = await prepare([{ ...cod, send_between: ['00:00', '00:01'] }])
+  await rows(`update tenants set time_zone = 'UTC'`)
+  await call('POST', '/api/messages', {
+    ...{ to: '0770999999', send_at: new Date(Date.now() + 3_600_000).toISOString(), waybill_number: waybill },
+    template: { name: 'order_delivered', language: { code: 'en_US' }, components: [] },
+  })
+  await deliver(waybill, 'order.created')
+  const before = await messagesOf(waybill)
+  await edit(waybill, { customer_phone: phoneOf(waybill, '0711'), cod: 90 })
+  const after = await messagesOf(waybill)
+  t.same(
+    after.map(({ recipient }) => recipient),
+    ['94770999999', digits(phoneOf(waybill, '0711'))],
+    'a number that staff gave stays',
+  )
+  for (const column of ['status', 'send_at', 'due_at', 'expires_at', 'created_at'])
+    t.same(
+      after.map(row => row[column]),
+      before.map(row => row[column]),
+      column,
+    ) // prettier-ignore
+})
+
+t.test("a text held for the old person's conversation goes into the new person's", async t => {
+  const waybill = await prepare([{ on: 'order.created', text: 'COD {{cod}}', hold_until_open: true }])
+  await deliver(waybill, 'order.created')
+  t.match(await messagesOf(waybill), [{ status: 'held' }])
+  await edit(waybill, { cod: 91 })
+  t.match(await messagesOf(waybill), [{ status: 'held', recipient: digits(phoneOf(waybill)) }])
+  const phone = digits(phoneOf(waybill, '0711'))
+  await edit(waybill, { customer_phone: `+${phone}` })
+  await rows(
+    `insert into conversations (tenant_id, phone_number_id, recipient, last_inbound_at) values ('demo', $1, $2, now())`,
+    [phoneNumberId, phone],
+  )
+  control.inbound({ from: phone, text: 'Hello' })
+  await pause(false)
+  queue.wake()
+  await until('it is sent', async () => (await messagesOf(waybill))[0].status === 'accepted')
+  t.match(arrived()[0], [phone, 'COD 91'])
+})
+
+t.test('a person who opted out gets nothing by an edit; a phone that is none cancels', async t => {
+  const waybill = await prepare()
+  await deliver(waybill, 'order.created')
+  const phone = phoneOf(waybill, '0711')
+  await rows(
+    `insert into conversations (tenant_id, phone_number_id, recipient, opted_out_at) values ('demo', $1, $2, now())`,
+    [phoneNumberId, digits(phone)],
+  )
+  await edit(waybill, { customer_phone: phone })
+  await pause(false)
+  queue.wake()
+  await until('it is cancelled', async () => (await messagesOf(waybill))[0].status === 'cancelled')
+  t.equal((await timelineOf(waybill)).at(-1)?.[1], 'the person asked for no more messages')
+
+  const second = await prepare()
+  await deliver(second, 'order.created')
+  await edit(second, { customer_phone: 'call the office' })
+  const detail = "the order was edited: the customer's phone is no phone number"
+  t.match(await messagesOf(second), [{ status: 'cancelled', superseded_by: detail }])
+  t.same((await timelineOf(second)).at(-1), ['cancelled', detail])
+})
+
+t.test('a message in flight keeps what was written, and is never sent again by itself', async t => {
+  const waybill = await prepare()
+  await deliver(waybill, 'order.created', { cod: 4500 })
+  await rows(`update messages set status = 'sending', due_at = now() + interval '1 minute' where waybill_number = $1`, [
+    waybill,
+  ])
+  await edit(waybill)
+  t.match(await messagesOf(waybill), [{ superseded_by: null }], 'nothing that it says has changed')
+  await edit(waybill, { cod: 90 })
+  t.match(await messagesOf(waybill), [{ status: 'sending', texts: [/./, '4500 -'] }])
+  // The API refused it for now.
+  await rows(`update messages set status = 'queued', due_at = now(), attempts = 1 where waybill_number = $1`, [waybill])
+  await pause(false)
+  queue.wake()
+  await until('it is cancelled', async () => (await messagesOf(waybill))[0].status === 'cancelled')
+  t.same((await timelineOf(waybill)).at(-1), ['cancelled', 'the order was edited after it was sent'])
+})
+
+t.test("staff's own messages are made again as far as they come from the order", async t => {
+  const waybill = await prepare([])
+  known.set(waybill, orderFacts({ waybill_number: waybill, customer_phone: phoneOf(waybill), cod: 4500 }))
+  const saying = (text: string, more: object) => ({
+    ...more,
+    waybill_number: waybill,
+    template: {
+      ...{ name: 'order_delivered', language: { code: 'en_US' } },
+      components: [{ type: 'body', parameters: ['Nimali', text].map(text => ({ type: 'text', text })) }],
+    },
+  })
+  const messages = [saying('{{cod}}', {}), saying('Hello', {}), saying('{{cod}}', { to: '0770999998' })]
+  t.equal((await call('POST', '/api/messages/bulk', { messages })).status, 202)
+  await edit(waybill, { customer_phone: phoneOf(waybill, '0711'), cod: 90 })
+  const rest = (await messagesOf(waybill)).map(({ recipient, texts }) => [recipient, texts[1]])
+  t.same(
+    rest.toSorted(),
+    [
+      ['94770999998', '90'],
+      [digits(phoneOf(waybill, '0711')), '90'],
+      [digits(phoneOf(waybill, '0711')), 'Hello'],
+    ].toSorted(),
+  )
+})
+
+t.test('a resend reads the order anew, and refuses where its phone is another one', async t => {
+  const waybill = await prepare()
+  await deliver(waybill, 'order.created', { cod: 4500 })
+  await rows(`update messages set status = 'failed' where waybill_number = $1`, [waybill])
+  const [{ id }] = await messagesOf(waybill)
+  const resend = () => call('POST', `/api/messages/${id}/resend`)
+  await edit(waybill, { cod: 90 })
+  t.match(await messagesOf(waybill), [{ status: 'failed', texts: [/./, '4500 -'] }])
+  state.isBroken = true
+  t.match(await resend(), { status: 503, body: { code: 'unavailable' } })
+  state.isBroken = false
+  t.match(await resend(), { status: 200, body: { data: { status: 'queued' } } })
+  t.match(await messagesOf(waybill), [{ status: 'queued', texts: [/./, '90 -'] }])
+
+  await rows(`update messages set status = 'failed' where waybill_number = $1`, [waybill])
+  await edit(waybill, { customer_phone: phoneOf(waybill, '0711') })
+  t.match(await resend(), { status: 422, body: { errors: { to: [/another phone number since: send a new message/] } } })
+  t.match(await messagesOf(waybill), [{ status: 'failed', recipient: digits(phoneOf(waybill)) }])
+})
+
+t.test("a resend refuses a number that staff gave once it is no more the order's", async t => {
+  const waybill = await prepare([])
+  await edit(waybill)
+  const [former, other] = [phoneOf(waybill), '0770999997']
+  const send = async (to: string): Promise<string> => {
+    const template = { name: 'order_delivered', language: { code: 'en_US' }, components: [] }
+    return (await call('POST', '/api/messages', { to, waybill_number: waybill, template })).body.data.id
+  }
+  const ids = [await send(former), await send(other)]
+  await rows(`update messages set status = 'failed' where waybill_number = $1`, [waybill])
+  const order = known.get(waybill) as OrderSnapshot
+  const edits = [
+    { fields: ['customer_phone'], at: '', staff_name: null, reason: null, previous: { customer_phone: former } },
+  ]
+  known.set(waybill, Object.assign({ ...order, customer_phone: phoneOf(waybill, '0711') }, { edits }))
+  const statuses = []
+  for (const id of ids) statuses.push((await call('POST', `/api/messages/${id}/resend`)).status)
+  t.same(statuses, [422, 200])
+})
+
+t.test('what an earlier version queued is cancelled: nobody knows what it said of the order', async t => {
+  const waybill = await prepare()
+  await deliver(waybill, 'order.created')
+  await rows(`update messages set source = null where waybill_number = $1`, [waybill])
+  await edit(waybill, { cod: 90 })
+  t.match(await messagesOf(waybill), [{ status: 'cancelled' }])
+})

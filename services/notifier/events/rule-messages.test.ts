@@ -1,0 +1,128 @@
+import { exampleSnapshot, type OrderEvent, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import t from 'tap'
+import { fires, messageOf, type Rule, templateOf } from './rules.ts'
+
+const rule = (more: Partial<Rule> = {}): Rule => ({
+  event: 'key_13',
+  text: null,
+  template: 'order_delivered',
+  language: 'en_US',
+  header: [],
+  body: ['{{customer_name}}'],
+  components: [],
+  phoneNumberId: null,
+  holdsUntilOpen: false,
+  sendBetween: null,
+  supersedes: [],
+  expiresAfterHours: null,
+  pausesOnCategoryChange: false,
+  pausedReason: null,
+  ...more,
+})
+const eventOf = (status_key: string, type = 'order.created'): OrderEvent => ({
+  ...{ id: 'a', type, happened_at: '2026-02-19T19:06:23.000Z', order: { ...exampleSnapshot, status_key } },
+})
+
+t.test('a rule fires on its event, or when an order comes to its status', async t => {
+  const created = eventOf('key_2')
+  const moved = eventOf('key_13', 'order.status_changed')
+  const firing = (event: string) => [created, moved].map(each => fires(rule({ event }), each))
+  t.same(firing('order.created'), [true, false])
+  t.same(firing('order.status_changed'), [false, true])
+  t.same(firing('key_2'), [true, false])
+  t.same(firing('key_13'), [false, true])
+  t.same(firing('key_1'), [false, false])
+})
+
+t.test("a decision about a customer's request fires only rules on exactly that", async t => {
+  const decided = eventOf('key_12', 'call_me.accepted')
+  const fired = ['call_me.accepted', 'call_me.declined', 'order.status_changed', 'key_12', 'call_me']
+  t.same(
+    fired.filter(event => fires(rule({ event }), decided)),
+    ['call_me.accepted'],
+  )
+})
+
+const colombo = { between: ['08:00', '20:00'] as const, timeZone: 'Asia/Colombo' }
+const messageFor = (more: Partial<Rule> = {}, order: Partial<OrderSnapshot> = {}, phoneNumberId?: string) =>
+  messageOf(rule(more), { ...exampleSnapshot, ...order }, colombo, phoneNumberId)
+
+t.test('the template of a rule has its header, its body and its other parts, in this order', async t => {
+  const button = {
+    ...{ type: 'button' as const, sub_type: 'url' as const, index: '0' },
+    parameters: [{ type: 'text' as const, text: '{{waybill_number}}' }],
+  }
+  t.strictSame(templateOf(rule({ header: ['A'], body: ['B', '{{cod}}'], components: [button] })), {
+    name: 'order_delivered',
+    language: { code: 'en_US' },
+    components: [
+      { type: 'header', parameters: [{ type: 'text', text: 'A' }] },
+      {
+        type: 'body',
+        parameters: [
+          { type: 'text', text: 'B' },
+          { type: 'text', text: '{{cod}}' },
+        ],
+      },
+      button,
+    ],
+  })
+  t.strictSame(templateOf(rule({ body: [] })).components, [])
+})
+
+t.test("a message has the order's values, its customer and the settings of its rule", async t => {
+  t.strictSame(messageFor(), {
+    to: '0770000101',
+    template: {
+      name: 'order_delivered',
+      language: { code: 'en_US' },
+      components: [{ type: 'body', parameters: [{ type: 'text', text: 'Nimali Perera' }] }],
+    },
+    channel: null,
+    waybill_number: 'DM00000001',
+    hold_until_open: false,
+    isUnderWay: true,
+    missing: undefined,
+    source: {
+      content: templateOf(rule()),
+      event: { status_key: 'key_2', status_name: 'CONFIRMED', note: null },
+      isToCustomer: true,
+    },
+    hours: colombo,
+  })
+  t.match(messageFor({ holdsUntilOpen: true }, { is_final: true }), { hold_until_open: true, isUnderWay: false })
+})
+
+t.test('a rule with a text makes a message without a template', async t => {
+  t.strictSame(messageFor({ text: 'Dear {{customer_name}},\nthank you', template: '' }).template, {
+    text: 'Dear Nimali Perera,\nthank you',
+  })
+})
+
+t.test("the number is the rule's own, else the button's, else the default one", async t => {
+  t.equal(messageFor({ phoneNumberId: '1' }, {}, '2').channel, '1')
+  t.equal(messageFor({}, {}, '2').channel, '2')
+  t.equal(messageFor().channel, null)
+})
+
+t.test('a page that orders does not have is missing, in templates and texts', async t => {
+  const noPage = { tracking_url: undefined } as unknown as Partial<OrderSnapshot>
+  for (const more of [{ body: ['{{customer_name}}', '{{tracking_url}}'] }, { text: 'See {{tracking_url}}' }]) {
+    const unfilled = messageFor(more, noPage)
+    t.match(JSON.stringify(unfilled.template), /\{\{tracking_url\}\}/, 'it is left as it is')
+    t.match(unfilled.missing, /no \{\{tracking_url\}\}/)
+    t.equal(messageFor(more).missing, undefined)
+  }
+})
+
+t.test("hours are the rule's own, else the tenant's, and none for replies", async t => {
+  const night = ['20:00', '02:00'] as const
+  t.strictSame(messageFor({ sendBetween: night }).hours, { ...colombo, between: night })
+  for (const event of ['cancel.done', 'cancel.refused', 'change_address.asked', 'call_me.requested']) {
+    t.equal(messageFor({ event }).hours, undefined, event)
+    t.strictSame(messageFor({ event, sendBetween: night }).hours, { ...colombo, between: night })
+  }
+  for (const event of ['call_me.accepted', 'order.created', 'done'])
+    t.strictSame(messageFor({ event }).hours, colombo, event)
+  t.equal(messageOf(rule(), exampleSnapshot, { ...colombo, between: null }).hours, undefined)
+})

@@ -1,0 +1,29 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { pino } from 'pino'
+import t from 'tap'
+import { serviceToken } from '../test/portal.ts'
+import { createOrdersClient } from './http-client.ts'
+
+t.test('look-ups of orders that take long keep no look-up of staff waiting, nor does their open circuit', async t => {
+  const server = createServer((request, response) => {
+    if (request.url !== '/internal/staff-tokens') return
+    response.setHeader('content-type', 'application/json')
+    response.end(JSON.stringify({ now: new Date().toISOString(), data: [null] }))
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const { port } = server.address() as AddressInfo
+  const logger = pino({ level: 'silent' })
+  const client = createOrdersClient({ url: `http://127.0.0.1:${port}`, serviceToken, logger })
+  t.teardown(client.close)
+  const findStaff = () => client.findStaff([{ tenant: 'demo', hash: '0'.repeat(64) }])
+  const slow = Promise.all(Array.from({ length: 8 }, () => client.find('demo', 'DM00000001')))
+  t.match(await Promise.race([findStaff(), slow]), { kind: 'found' })
+  t.match(await slow, Array(8).fill({ kind: 'unavailable' }))
+  t.match(await findStaff(), { kind: 'found' })
+})

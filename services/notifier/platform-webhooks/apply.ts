@@ -1,0 +1,188 @@
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import { CommitInDoubt } from '@courier/shared/postgres/database.ts'
+import { batchRequests, countWithin } from '@courier/shared/postgres/request-batcher.ts'
+import type { Tracer } from '@courier/shared/traces.ts'
+import type { Keyring } from '@courier/shared/vault.ts'
+import type pg from 'pg'
+import { isOpen } from '../conversations/conversation.ts'
+import { keywordIn } from '../conversations/keywords.ts'
+import { findKeywords, type Inbound, type Person, recordInbound, releaseHeld } from '../conversations/queries.ts'
+import { tokenPrefix } from '../customer-actions/button-token.ts'
+import type { Tx } from '../database/tables.ts'
+import { type InboundMessage, insertInbound } from '../inbox/queries.ts'
+import { type CategoryChange, reportCategories } from '../templates/category-changes.ts'
+import { reportTemplates } from '../templates/queries.ts'
+import type { Said } from './ask-addresses.ts'
+import { createPlanner, lockMessages } from './message-queries.ts'
+import { type Pressed, recordPresses } from './presses.ts'
+import { type ReportedFailure, settleMessages, type TracedStatus } from './settle-messages.ts'
+import { SignedFacts, type SignedWebhook } from './signed-facts.ts'
+
+/** The effect of a transaction, in facts. */
+export interface Applied extends Pressed {
+  readonly statuses: number
+  /** Statuses that changed a message. */
+  readonly moved: number
+  /** Statuses of messages that are not ours. */
+  readonly unmatched: number
+  readonly inbound: number
+  /** Marketing messages stopped or resumed. */
+  readonly preferences: number
+  /** Messages that were held until a person wrote. */
+  readonly released: number
+  /** Template events that changed the catalogue. */
+  readonly templates: number
+  /** Events of approved templates: the catalogues of their accounts are due. */
+  readonly approved: number
+  /** Facts about numbers and accounts that are not ours, or that another secret should have signed. */
+  readonly foreign: number
+}
+
+export interface ApplyOptions {
+  /** Opens the payloads of buttons with actions; without it they are as other payloads. */
+  readonly keyring?: Keyring | undefined
+  /** Called before the commit with messages that failed after they were accepted. */
+  readonly onFailures?: ((tx: Tx, failures: readonly ReportedFailure[]) => Promise<void>) | undefined
+  /** Called before the commit. */
+  readonly onCategory?: ((change: CategoryChange) => void) | undefined
+  /** Called before the commit. */
+  readonly onTraced?: ((status: TracedStatus) => void) | undefined
+  readonly tracer?: Tracer | undefined
+}
+
+/** This many transactions run at once; the larger number while `manyFacts` wait. */
+const fewLanes = 2
+const manyLanes = 6
+const manyFacts = 100
+const maxFactsPerTransaction = 1_000
+
+type Options = ApplyOptions & { readonly plan: ReturnType<typeof createPlanner> }
+
+type Outcome = PromiseSettledResult<Applied | undefined>
+
+/**
+ * Applies webhooks, each about the numbers that signed it; those that arrive together share a transaction. Resolves after
+ * the commit with what the transaction changed; with undefined when another webhook of the same transaction reports it.
+ * Repeating changes nothing.
+ */
+export const createApplier = (pool: pg.Pool, given: ApplyOptions) => {
+  const options = { ...given, plan: createPlanner() }
+  const batched = batchRequests<SignedWebhook, Outcome>({
+    run: (_key, webhooks) => applyGroup(pool, webhooks, options),
+    take: waiting => countWithin(waiting, maxFactsPerTransaction, ({ facts }) => facts.length),
+    lanes: waiting => (countFacts(waiting) >= manyFacts ? manyLanes : fewLanes),
+  })
+  return async (webhook: SignedWebhook): Promise<Applied | undefined> => {
+    const outcome = await batched('all tenants', webhook)
+    if (outcome.status === 'rejected') throw outcome.reason
+    return outcome.value
+  }
+}
+
+const countFacts = (webhooks: readonly SignedWebhook[]): number =>
+  webhooks.reduce((sum, { facts }) => sum + facts.length, 0)
+
+/**
+ * When a shared transaction fails, each webhook is applied alone: the error of one is not the others'. Not after a commit in
+ * doubt: that none was applied would be said of one that was.
+ */
+const applyGroup = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: Options): Promise<Outcome[]> => {
+  const [outcome] = await Promise.allSettled([applyTogether(pool, webhooks, options)])
+  if (outcome.status === 'fulfilled')
+    return webhooks.map((_, index) => (index === 0 ? outcome : { status: 'fulfilled', value: undefined }))
+  if (webhooks.length === 1 || outcome.reason instanceof CommitInDoubt) return webhooks.map(() => outcome)
+  const outcomes: Outcome[] = []
+  for (const webhook of webhooks) outcomes.push(...(await applyGroup(pool, [webhook], options)))
+  return outcomes
+}
+
+const applyTogether = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: Options): Promise<Applied> => {
+  const own = new SignedFacts()
+  for (const webhook of webhooks) own.add(webhook)
+  const action = (tx: Tx): Promise<Applied> => apply(tx, own, countFacts(webhooks), options)
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await inAllTenants(pool, action)
+    } catch (error) {
+      if (attempt === 3 || (error as { code?: unknown }).code !== deadlockDetected) throw error
+    }
+  }
+}
+
+/** Other parts of the service lock messages too. */
+const deadlockDetected = '40P01'
+
+/** Every transaction locks in this order: docs/contributors/decisions.md#order-of-locks. */
+const apply = async (tx: Tx, own: SignedFacts, total: number, options: Options): Promise<Applied> => {
+  options.plan(tx, own.inbound.length + own.preferences.length === 0)
+  const said = await findSaid(tx, own)
+  const { writers, now } = await openConversations(tx, said, own)
+  await insertInbound(tx, said.map(readableOf))
+  const locked =
+    own.statuses.length + writers.length > 0
+      ? await lockMessages(
+          tx,
+          own.statuses.map(({ reference }) => reference),
+          writers,
+        )
+      : []
+  const { moved, unmatched, failures, traced } = await settleMessages(tx, locked, own.statuses, options.tracer)
+  const released = await releaseHeld(tx, writers)
+  if (failures.length > 0) await options.onFailures?.(tx, failures)
+  const templates = own.templates.length > 0 ? await reportTemplates(tx, own.templates) : 0
+  const categories = own.categories.length > 0 ? await reportCategories(tx, own.categories) : []
+  const pressed = await recordPresses(tx, options.keyring, said, now)
+  for (const change of categories) options.onCategory?.(change)
+  for (const status of traced) options.onTraced?.(status)
+  return {
+    statuses: own.statuses.length,
+    moved,
+    unmatched,
+    inbound: own.inbound.length,
+    preferences: own.preferences.length,
+    released,
+    templates: templates + categories.length,
+    approved: own.templates.filter(({ status }) => status === 'APPROVED').length,
+    ...pressed,
+    foreign: total - own.count,
+  }
+}
+
+/** What people wrote, with the keyword that it is. */
+const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
+  if (inbound.length === 0) return []
+  const keywords = await findKeywords(tx, [...new Set(inbound.map(({ person }) => person.tenant))])
+  return inbound.map(({ person, fact }) => {
+    const ofTenant = keywords.get(person.tenant)
+    return { person, fact, keyword: ofTenant && keywordIn([fact.text, ...fact.buttons], ofTenant) }
+  })
+}
+
+/** Nobody needs to read an opt-out, an opt-in or the press of a button that acts; "no thanks" may be about the parcel. */
+const readableOf = ({ person, fact, keyword }: Said): InboundMessage => {
+  const { messageId: id, type, text, label, mediaId, at, payload } = fact
+  const isHandled = keyword === 'stop' || keyword === 'start' || payload?.startsWith(tokenPrefix) === true
+  return { person, id, type, text: (text ?? label)?.trim(), mediaId, at, isHandled }
+}
+
+/** Stores who wrote, opted out or in. Returns whose conversation is open and who have not opted out, and Postgres' time. */
+const openConversations = async (
+  tx: Tx,
+  said: readonly Said[],
+  { preferences }: SignedFacts,
+): Promise<{ writers: Person[]; now: Date | undefined }> => {
+  const messages = said.map(({ person, fact, keyword }): Inbound => {
+    const by = { kind: 'customer', name: fact.buttons.length > 0 ? 'button' : 'message' } as const
+    const wish = keyword === 'no thanks' ? ({ keyword: 'stop', scope: 'marketing' } as const) : { keyword }
+    return { ...person, at: fact.at, ...wish, by }
+  })
+  const wishes = preferences.map(({ person, fact: { at, isStopped, source } }): Inbound => {
+    const by = { kind: 'platform', name: source } as const
+    return { ...person, at, keyword: isStopped ? 'stop' : 'start', scope: 'marketing', by }
+  })
+  const people = await recordInbound(tx, [...messages, ...wishes])
+  const writers = people.filter(
+    ({ lastInboundAt, optedOutAt, now }) => isOpen(lastInboundAt, now) && optedOutAt === null,
+  )
+  return { writers, now: people[0]?.now }
+}

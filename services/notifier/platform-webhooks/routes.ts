@@ -1,0 +1,178 @@
+import { refusal } from '@courier/shared/http/addresses.ts'
+import { unauthenticated } from '@courier/shared/http/authenticate.ts'
+import { errorResponses, httpError } from '@courier/shared/http/errors.ts'
+import { validator } from '@courier/shared/http/validator.ts'
+import { type Clock, createClock } from '@courier/shared/postgres/clock.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type TSchema, Type } from '@sinclair/typebox'
+import type { FastifyRequest } from 'fastify'
+import type pg from 'pg'
+import type { AppSecretsOf } from '../channels/secrets.ts'
+import { type Applied, type ApplyOptions, createApplier } from './apply.ts'
+import { factsOf, originsOf } from './envelope.ts'
+import { parseJson } from './json.ts'
+import { scanOrigins } from './scan-origins.ts'
+import { createSenders, maxBodyBytes } from './senders.ts'
+import type { SignedWebhook } from './signed-facts.ts'
+import { createSignerFinder, type FindSigners, type Found, isVerifyToken, signedWith } from './verify.ts'
+
+export interface WebhooksOptions extends ApplyOptions {
+  pool: pg.Pool
+  appSecretsOf: AppSecretsOf
+  /** Called when held messages became due. */
+  onReleased: () => void
+  /** Called when there are new actions of customers. */
+  onActions?: (() => void) | undefined
+  /** Called when the catalogue of an account is to be read. */
+  onApproved?: (() => void) | undefined
+  /** How many requests of an unknown network address are verified per minute; unlimited without it. */
+  strangersPerMinute?: number | undefined
+  /** Called with the number of facts of each kind. */
+  onFact?: ((kind: keyof Applied | 'refused', count: number) => void) | undefined
+}
+
+const path = '/webhooks/messaging'
+const tags = ['webhooks']
+
+const VerificationQuery = Type.Object({
+  'hub.mode': Type.Optional(Type.Unknown({ description: 'subscribe' })),
+  'hub.verify_token': Type.Optional(Type.Unknown({ description: 'The verify token of one of our numbers.' })),
+  'hub.challenge': Type.Optional(Type.Unknown({ description: 'Returned as the whole response.' })),
+})
+
+const Challenge = {
+  description: 'The challenge.',
+  content: { 'text/plain': { schema: Type.String(), example: '1158201444' } },
+}
+const exampleWebhook = {
+  object: 'whatsapp_business_account',
+  entry: [
+    {
+      id: '102290129340398',
+      changes: [
+        {
+          field: 'messages',
+          value: {
+            messaging_product: 'whatsapp',
+            metadata: { display_phone_number: '94112000000', phone_number_id: '106540352242922' },
+            statuses: [
+              {
+                id: 'wamid.HBgLOTQ3NzAwMDAxMDE',
+                status: 'delivered',
+                timestamp: '1771527983',
+                recipient_id: '94770000101',
+              },
+            ],
+          },
+        },
+      ],
+    },
+  ],
+}
+
+const Processed = Type.Object({}, { description: 'Committed.', examples: [{}] })
+
+/** The webhooks of the messaging API (docs/contributors/messaging-api.md#webhooks). */
+export const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, options) => {
+  const findSigners = createSignerFinder(options.pool, options.appSecretsOf)
+  const apply = createApplier(options.pool, options)
+  const clock = createClock(options.pool)
+  // The signature is of the body's bytes: they come to the handler as they are.
+  app.removeAllContentTypeParsers()
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
+  app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
+
+  const senders = createSenders(options.strangersPerMinute ?? Number.POSITIVE_INFINITY)
+  app.addHook('onRequest', senders.admit)
+  app.addHook('onResponse', senders.settle)
+
+  app.get(
+    path,
+    {
+      schema: {
+        tags,
+        operationId: 'verifyWebhook',
+        summary: 'Prove that the address is ours',
+        querystring: VerificationQuery,
+        response: { 200: Challenge, ...errorResponses(403, 429, 503) },
+      },
+    },
+    async (request, reply) => {
+      const { 'hub.mode': mode, 'hub.verify_token': token, 'hub.challenge': challenge } = request.query
+      const problem = queryProblem(mode, token, challenge)
+      if (!problem && (await isVerifyToken(options.pool, String(token))))
+        return reply.type('text/plain').send(String(challenge))
+      request.log.warn({ reason: problem ?? 'unknown_verify_token' }, 'webhook.verification_failed')
+      throw httpError('forbidden', 'Forbidden.')
+    },
+  )
+
+  app.post(
+    path,
+    {
+      bodyLimit: maxBodyBytes,
+      schema: {
+        tags,
+        operationId: 'acceptWebhook',
+        summary: 'Accept the events of the messaging API',
+        headers: Type.Object({
+          'x-hub-signature-256': Type.Optional(Type.String({ description: 'HMAC-SHA256 of the body, app secret.' })),
+        }),
+        body: Type.Unknown({ examples: [exampleWebhook] }),
+        response: { 200: Processed, ...errorResponses(401, 413, 415, 429, 503) },
+      },
+    },
+    async request => {
+      const bytes = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0)
+      const isPaused = request.guessingPause !== undefined
+      const webhook = await readWebhook(findSigners, clock, bytes, request.headers['x-hub-signature-256'], isPaused)
+      if (webhook.kind === 'refused') {
+        options.onFact?.('refused', 1)
+        request.log.warn({ bytes: bytes.length, reason: webhook.reason }, 'webhook.refused')
+        throw refusal(request, unauthenticated())
+      }
+      senders.welcome(request)
+      const applied = await apply(webhook.signed)
+      if (applied) report(request, applied, options)
+      return {}
+    },
+  )
+}
+
+const report = (
+  request: FastifyRequest,
+  applied: Applied,
+  { onFact, onReleased, onActions, onApproved }: WebhooksOptions,
+): void => {
+  request.log.info(applied, 'webhook.applied')
+  for (const [kind, count] of Object.entries(applied)) onFact?.(kind as keyof Applied, count)
+  if (applied.released + applied.addresses > 0) onReleased()
+  if (applied.pressed + applied.addresses > 0) onActions?.()
+  if (applied.approved > 0) onApproved?.()
+}
+
+/** Why a verification cannot be ours; a secret is in none of the reasons. */
+const queryProblem = (mode: unknown, token: unknown, challenge: unknown): string | undefined => {
+  if (mode !== 'subscribe') return 'mode_not_subscribe'
+  if (typeof token !== 'string') return 'no_verify_token'
+  return typeof challenge === 'string' ? undefined : 'no_challenge'
+}
+
+type ReadWebhook = { kind: 'signed'; signed: SignedWebhook } | Extract<Found, { kind: 'refused' }>
+
+/** The facts of a webhook that an app secret of ours signed. Nothing is parsed before that is known. */
+const readWebhook = async (
+  findSigners: FindSigners,
+  clock: Clock,
+  bytes: Buffer,
+  signature: string | undefined,
+  isPaused: boolean,
+): Promise<ReadWebhook> => {
+  const isSignedWith = signedWith(bytes, signature)
+  const scanned = await findSigners(scanOrigins(bytes), isSignedWith, isPaused)
+  if (scanned.kind === 'refused') return scanned
+  const document = parseJson(bytes)
+  const found = await findSigners(originsOf(document), isSignedWith, false)
+  if (found.kind === 'refused') return found
+  return { kind: 'signed', signed: { signers: found.signers, facts: factsOf(document, await clock()) } }
+}

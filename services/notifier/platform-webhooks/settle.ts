@@ -1,0 +1,56 @@
+import type { MessageStatus } from '../database/tables.ts'
+import type { Pricing } from './pricing.ts'
+
+/**
+ * The statuses that a webhook may report (docs/contributors/messaging-api.md#status-events). In this order the reports of one request give the
+ * fullest timeline, in whatever order they arrived.
+ */
+export const reportedStatuses = ['sent', 'delivered', 'read', 'failed'] as const
+export type ReportedStatus = (typeof reportedStatuses)[number]
+
+const steps: Partial<Record<MessageStatus, number>> = { sent: 1, delivered: 2, read: 3 }
+
+/**
+ * Whether a report moves a message on: forward only. A failure is final unless the message turns out to have been
+ * delivered; one that was delivered cannot fail any more. What was given up (cancelled, expired) and still reported was
+ * sent all the same.
+ */
+export const isForward = (from: MessageStatus, to: ReportedStatus): boolean => {
+  const reached = steps[from] ?? 0
+  if (to === 'failed') return from !== 'failed' && reached < 2
+  if (from === 'failed') return to !== 'sent'
+  return (steps[to] ?? 0) > reached
+}
+
+/** A status report of the API. */
+export interface Report {
+  readonly status: ReportedStatus
+  readonly at: Date
+  readonly providerMessageId: string
+  readonly errorCode: number | null
+  readonly errorMeaning: string | null
+  /** Of a delivered message. */
+  readonly pricing?: Pricing | undefined
+}
+
+const orderOf = ({ status }: Report): number => reportedStatuses.indexOf(status)
+
+/**
+ * The reports that move a message on from `from`, one after the other. `known` are those that its timeline has already
+ * (`updateKey`): a repetition means nothing, even when the message was sent again since.
+ */
+export const settle = (
+  from: MessageStatus,
+  reports: readonly Report[],
+  known: ReadonlySet<string> = new Set(),
+): Report[] => {
+  const steps: Report[] = []
+  const sorted = reports
+    .filter(({ status, at }) => !known.has(updateKey(status, at)))
+    .toSorted((a, b) => orderOf(a) - orderOf(b) || a.at.getTime() - b.at.getTime())
+  for (const report of sorted) if (isForward(steps.at(-1)?.status ?? from, report.status)) steps.push(report)
+  return steps
+}
+
+/** Names a report among those of one message. */
+export const updateKey = (status: string, at: Date): string => `${status} ${at.getTime()}`

@@ -1,0 +1,133 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import t, { type Test } from 'tap'
+import type { AppSecretsOf } from '../channels/secrets.ts'
+import { createFixture, envelope, sign, status } from '../test/webhooks-fixture.ts'
+
+const url = '/webhooks/messaging'
+const maxBytes = 3 * 1024 * 1024
+/** What made JSON.parse with a reviver take seconds, about a number of ours. */
+const hostile = (() => {
+  const start = '{"entry":[{"id":"1","changes":[{"value":{"metadata":{"phone_number_id":"100"},"x":['
+  const [item, end] = ['{"message_template_id":1},', '0]}}]}]}']
+  return start + item.repeat(Math.floor((maxBytes - start.length - end.length) / item.length)) + end
+})()
+const normal = JSON.stringify(envelope({ statuses: [status({})] }))
+
+const stageCounted = async (t: Test, limits: { strangersPerMinute?: number } = {}) => {
+  const counted = { parsedBytes: 0, lookups: 0 }
+  const appSecretsOf: AppSecretsOf = async (_tx, _tenant, id) => {
+    counted.lookups++
+    return id === '100' ? ['old'] : []
+  }
+  const fixture = await createFixture(t, {
+    appSecretsOf,
+    ...limits,
+    addressLimits: { requests: 1_000_000, refusals: 60 },
+  })
+  const { parse } = JSON
+  JSON.parse = (text, reviver) => {
+    if (text.length > 1_000_000) counted.parsedBytes += text.length
+    return parse(text, reviver)
+  }
+  t.teardown(() => {
+    JSON.parse = parse
+  })
+  const post = async (payload: string, secret: string, remoteAddress: string) => {
+    const headers = { 'content-type': 'application/json', 'x-hub-signature-256': sign(payload, secret) }
+    return (await fixture.app.inject({ method: 'POST', url, headers, payload, remoteAddress })).statusCode
+  }
+  const times = async (count: number, payload: string, secret: string, address: string) => {
+    const statuses: Record<number, number> = {}
+    for (let poll = 0; poll < count; poll++) {
+      const response = await post(payload, secret, address)
+      statuses[response] = (statuses[response] ?? 0) + 1
+    }
+    return statuses
+  }
+  return { ...fixture, counted, post, times }
+}
+
+const cpuOf = async (action: () => Promise<unknown>): Promise<number> => {
+  const before = process.cpuUsage()
+  await action()
+  const { user, system } = process.cpuUsage(before)
+  return (user + system) / 1000
+}
+
+t.test('60 forged webhooks of 3 MB are not parsed and cost a small multiple of 60 normal ones', async t => {
+  const { counted, times } = await stageCounted(t)
+  await times(60, normal, 'old', '192.0.2.1')
+  const harmless = await cpuOf(() => times(60, normal, 'old', '192.0.2.1'))
+  const signing = await cpuOf(async () => {
+    for (let poll = 0; poll < 60; poll++) sign(hostile, 'forged')
+  })
+  for (const [address, name] of [
+    ['192.0.2.1', 'known'],
+    ['192.0.2.2', 'unknown'],
+  ] as const) {
+    const forged = await cpuOf(() => times(60, hostile, 'forged', address))
+    t.equal(counted.parsedBytes, 0, name)
+    // The client of this test signs, too.
+    const ratio = Math.max(0, forged - signing) / harmless
+    t.comment(`${name}: ${forged} ms, signing ${signing} ms, normal ${harmless} ms: ${ratio.toFixed(1)}`)
+    t.ok(ratio < 20, `${name}: ${ratio}`)
+  }
+})
+
+t.test('a large request of an unknown address is refused before its body is read; a few are accepted', async t => {
+  const { app, times, post } = await stageCounted(t)
+  const large = `${normal.slice(0, -1)},"filling":"${'x'.repeat(100_000)}"}`
+  t.strictSame(await times(30, large, 'old', '192.0.2.1'), { 200: 30 }, 'rightly signed ones in any number')
+  t.strictSame(await times(40, large, 'forged', '192.0.2.2'), { 401: 20, 429: 20 })
+  t.equal(await post(large, 'old', '192.0.2.3'), 429, 'the share of all unknown addresses is used up')
+  t.equal(await post(normal, 'old', '192.0.2.3'), 200)
+  t.equal(await post(large, 'old', '192.0.2.3'), 200, 'known by a small one')
+
+  await app.listen({ port: 0, host: '127.0.0.1' })
+  const statusOf = async (head: string) => {
+    const socket = connect((app.server.address() as AddressInfo).port, '127.0.0.1')
+    socket.write(`POST ${url} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\n${head}\r\n\r\n`)
+    const [response] = await once(socket, 'data')
+    socket.destroy()
+    return String(response).slice(9, 12)
+  }
+  const signature = `x-hub-signature-256: ${sign('', 'old')}`
+  t.equal(await statusOf(`content-length: ${maxBytes}\r\n${signature}`), '429')
+  t.equal(await statusOf(`transfer-encoding: chunked\r\n${signature}`), '429')
+  t.equal(await statusOf(`content-length: ${maxBytes}`), '401', 'no signature at all')
+  t.equal(await statusOf(`content-length: ${maxBytes + 1}\r\n${signature}`), '413')
+})
+
+t.test('unknown addresses are few; a known one that forges costs no look at the database', async t => {
+  const { app, counted, times, post } = await stageCounted(t, { strangersPerMinute: 60 })
+  t.strictSame(await times(100, normal, 'forged', '192.0.2.2'), { 401: 60, 429: 40 })
+  t.equal(await post(normal, 'old', '192.0.2.1'), 200)
+  t.strictSame(await times(60, normal, 'forged', '192.0.2.1'), { 401: 60 })
+  counted.lookups = 0
+  const others = JSON.stringify(envelope({ statuses: [status({})] }, '101'))
+  const started = performance.now()
+  for (let poll = 0; poll < 100; poll++) {
+    t.equal(await post(poll % 2 ? others : normal, 'forged', '192.0.2.1'), 429)
+    if (poll % 10 === 0) t.equal(await post(normal, 'old', '192.0.2.1'), 200, 'rightly signed ones are taken')
+  }
+  // Who signed is remembered for two seconds.
+  t.ok(counted.lookups <= 2 + (performance.now() - started) / 1000, `${counted.lookups} lookups`)
+  const verify = (token: string, remoteAddress: string) =>
+    app.inject({ url: `${url}?hub.mode=subscribe&hub.challenge=1&hub.verify_token=${token}`, remoteAddress })
+  t.equal((await verify('verify-100', '192.0.2.1')).statusCode, 429, 'also verify tokens')
+  const statuses = []
+  for (let poll = 0; poll < 70; poll++) statuses.push((await verify('wrong', '192.0.2.4')).statusCode)
+  t.strictSame([statuses.indexOf(429), statuses.lastIndexOf(403)], [60, 59])
+  t.equal((await verify('verify-100', '192.0.2.5')).statusCode, 200)
+})
+
+t.test('a signed body with many template ids is read without a reviver', async t => {
+  const { times } = await stageCounted(t)
+  await times(3, normal, 'old', '192.0.2.1')
+  const plain = hostile.replaceAll('message_template_id', 'message_template_xx')
+  const harmless = await cpuOf(() => times(3, plain, 'old', '192.0.2.1'))
+  const revived = await cpuOf(() => times(3, hostile, 'old', '192.0.2.1'))
+  t.comment(`harmless ${harmless} ms, with ids ${revived} ms`)
+  t.ok(revived < 4 * harmless + 50, `${revived} ms, harmless ${harmless} ms`)
+})

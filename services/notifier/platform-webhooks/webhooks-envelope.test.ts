@@ -1,0 +1,295 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { change, envelope, inbound, status } from '../test/webhooks-fixture.ts'
+import { factsOf, originsOf } from './envelope.ts'
+import { parseJson } from './json.ts'
+import { scanOrigins } from './scan-origins.ts'
+
+const now = new Date('2026-11-20T12:00:00.500Z')
+const read = (body: unknown) => factsOf(parseJson(Buffer.from(JSON.stringify(body))), now)
+
+t.test('a status becomes a fact', t => {
+  const errors = [{ code: 131026, title: 'Message undeliverable', error_data: { details: '+94 77 …' }, href: 'x' }]
+  const fields = { status: 'failed', timestamp: '1750030073', biz_opaque_callback_data: 'msg_1', errors, pricing: {} }
+  t.same(read(envelope({ statuses: [status(fields)] })), [
+    {
+      kind: 'status',
+      phoneNumberId: '100',
+      providerMessageId: 'wamid.1',
+      callbackData: 'msg_1',
+      status: 'failed',
+      at: new Date(1750030073_000),
+      errors: [{ code: 131026, title: 'Message undeliverable' }],
+    },
+  ])
+  t.end()
+})
+
+t.test('the user ids of 2026 change nothing about the facts', t => {
+  const said = inbound()
+  const plain = { statuses: [status({})], messages: [said] }
+  const contacts = [{ wa_id: '94770000101', user_id: 'LK.94770000101' }]
+  const ids = {
+    contacts,
+    statuses: [{ ...status({}), recipient_user_id: 'LK.94770000101' }],
+    messages: [{ ...said, from_user_id: 'LK.94770000101' }],
+  }
+  t.same(read(envelope(ids)), read(envelope(plain)))
+  const { recipient_id: _, ...byUserId } = status({}) as Record<string, unknown>
+  t.match(read(envelope({ contacts, statuses: [byUserId] })), [{ kind: 'status', status: String }])
+  const { from: __, ...unnamed } = inbound() as Record<string, unknown>
+  t.same(read(envelope({ contacts, messages: [{ ...unnamed, from_user_id: 'LK.1' }] })), [], 'nobody to reply to')
+  t.end()
+})
+
+t.test('a file is read by its caption, else by its name', t => {
+  const file = (document: object) =>
+    read(envelope({ messages: [inbound({ type: 'document', text: undefined, document })] }))
+  t.match(file({ id: '9', filename: 'slip.pdf' }), [{ label: 'slip.pdf', mediaId: '9' }])
+  t.match(file({ id: '9', filename: 'slip.pdf', caption: 'paid' }), [{ label: 'paid' }])
+  t.end()
+})
+
+t.test('what a person writes or taps becomes a fact', t => {
+  const button = inbound({ type: 'button', text: undefined, button: { text: 'Stop', payload: 'p' } })
+  const reply = { type: 'button_reply', button_reply: { id: '1', title: 'Yes' } }
+  const interactive = inbound({ type: 'interactive', text: undefined, interactive: reply })
+  const facts = read(envelope({ messages: [inbound(), button, interactive, inbound({ type: 'image', text: 7 })] }))
+  t.same(
+    facts.map(fact => fact.kind === 'inbound' && [fact.from, fact.text, fact.buttons]),
+    [
+      ['94770000101', 'Where is my parcel?', []],
+      ['94770000101', undefined, ['Stop', 'p']],
+      ['94770000101', undefined, ['Yes', '1']],
+      ['94770000101', undefined, []],
+    ],
+  )
+  t.end()
+})
+
+t.test('a person who cannot be named, and a system message, open nothing', t => {
+  const bad = [inbound({ from: undefined, from_user_id: 'US.1' }), inbound({ from: 'x' }), inbound({ type: 'system' })]
+  t.same(read(envelope({ messages: bad })), [])
+  t.end()
+})
+
+t.test('a template event becomes a fact, its id digit for digit and its language as in a send', t => {
+  const value = `{"event":"Approved","message_template_id":90071992547409931,"message_template_name":"order_created",
+    "message_template_language":"en-US","reason":"NONE"}`
+  const body = `{"entry":[{"id":"waba-demo","time":1750030073,"changes":[
+    {"field":"message_template_status_update","value":${value}}]}]}`
+  t.same(factsOf(parseJson(Buffer.from(body)), now), [
+    {
+      kind: 'template',
+      wabaId: 'waba-demo',
+      name: 'order_created',
+      language: 'en_US',
+      status: 'APPROVED',
+      reason: 'NONE',
+      templateId: '90071992547409931',
+      at: new Date(1750030073_000),
+    },
+  ])
+  t.end()
+})
+
+t.test('events that say nothing of whether a template may be sent are left out', t => {
+  const event = (name: string) => ({ event: name, message_template_name: 'x', message_template_language: 'en' })
+  const facts = ['FLAGGED', 'UNARCHIVED', 'REINSTATED', 'paused', 'a b', ''].flatMap(name =>
+    read({ entry: [change(event(name), 'message_template_status_update')] }),
+  )
+  t.same(
+    facts.map(fact => fact.kind === 'template' && fact.status),
+    ['APPROVED', 'PAUSED'],
+  )
+  t.end()
+})
+
+t.test('times are Unix seconds as text or number; nonsense and the future are now', t => {
+  const timeOf = (timestamp: unknown) => read(envelope({ statuses: [status({ timestamp })] }))[0]?.at.toISOString()
+  t.equal(timeOf('1750030073'), '2025-06-15T23:27:53.000Z')
+  t.equal(timeOf(1750030073), '2025-06-15T23:27:53.000Z')
+  for (const nonsense of [
+    '1750030073000',
+    'soon',
+    '',
+    null,
+    undefined,
+    -1,
+    0,
+    1e300,
+    {},
+    [],
+    true,
+    '99999999999999999999',
+  ])
+    t.equal(timeOf(nonsense), now.toISOString(), JSON.stringify(nonsense))
+  t.end()
+})
+
+t.test('unknown statuses, fields and texts that Postgres would refuse are left out', t => {
+  const bad = [
+    status({ status: 'played' }),
+    status({ status: 7 }),
+    status({ id: 'a\0b' }),
+    status({ id: '\ud800' }),
+    status({ id: 'x'.repeat(513) }),
+    status({ id: undefined }),
+    null,
+    'text',
+    [],
+  ]
+  t.same(read(envelope({ statuses: bad })), [])
+  t.same(
+    read({ entry: [change({ metadata: { phone_number_id: '100' }, statuses: [status({})] }, 'account_update')] }),
+    [],
+  )
+  t.end()
+})
+
+t.test('the origins of a webhook are its numbers, and the accounts of changes without one', t => {
+  const entry = [...envelope({}).entry, ...envelope({}, '101').entry, change({}, 'account_update', 'waba-2')]
+  t.same(originsOf({ entry }), { phoneNumberIds: ['100', '101'], wabaIds: ['waba-2'] })
+  const many = Array.from({ length: 5000 }, (_, index) => change({}, 'x', `waba-${index}`))
+  t.equal(originsOf({ entry: many }).wabaIds.length, 1000)
+  t.end()
+})
+
+t.test('a thousand updates are read', t => {
+  const statuses = Array.from({ length: 1000 }, (_, index) => status({ id: `wamid.${index}` }))
+  t.equal(read(envelope({ statuses })).length, 1000)
+  t.end()
+})
+
+t.test('bytes that are no JSON, and nesting without end, are undefined', t => {
+  for (const text of ['', '{', 'null x', '['.repeat(1_000_000), '\xff'])
+    t.equal(parseJson(Buffer.from(text, 'latin1')), undefined)
+  const deep = `{"message_template_id":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
+  t.doesNotThrow(() => factsOf(parseJson(Buffer.from(deep)), now))
+  t.end()
+})
+
+t.test('no JSON makes it throw', t => {
+  fc.assert(
+    fc.property(fc.json(), text => {
+      const document = parseJson(Buffer.from(text))
+      factsOf(document, now)
+      originsOf(document)
+    }),
+    { numRuns: 1000 },
+  )
+  t.end()
+})
+
+const anything = fc.anything({ maxDepth: 3, withNullPrototype: true })
+/** Values of the right type, of the wrong one, and none. */
+const orAnything = <T>(right: fc.Arbitrary<T>) =>
+  fc.oneof({ weight: 4, arbitrary: right }, { weight: 1, arbitrary: anything })
+const record = (fields: Record<string, fc.Arbitrary<unknown>>) =>
+  orAnything(
+    fc.record(Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, orAnything(value)])), {
+      requiredKeys: [],
+    }),
+  )
+const words = fc.constantFrom(
+  'sent',
+  'failed',
+  'text',
+  'en-US',
+  'APPROVED',
+  '94770000101',
+  '1750030073',
+  'a\0',
+  '\ud800',
+)
+const nearlyRight = record({
+  entry: fc.array(
+    record({
+      id: words,
+      time: fc.integer(),
+      changes: fc.array(
+        record({
+          field: fc.constantFrom('messages', 'message_template_status_update'),
+          value: record({
+            metadata: record({ phone_number_id: words }),
+            statuses: fc.array(
+              record({
+                id: words,
+                status: words,
+                timestamp: words,
+                errors: fc.array(record({ code: fc.integer(), title: words })),
+              }),
+            ),
+            messages: fc.array(
+              record({
+                id: words,
+                from: words,
+                timestamp: words,
+                text: record({ body: words }),
+                button: record({ text: words }),
+                interactive: record({ button_reply: record({ title: words }) }),
+              }),
+            ),
+            event: words,
+            message_template_id: fc.oneof(fc.integer(), words),
+            message_template_name: words,
+            message_template_language: words,
+          }),
+        }),
+      ),
+    }),
+  ),
+})
+
+t.test('no envelope of nearly the right shape makes it throw, and every fact has sound fields', t => {
+  fc.assert(
+    fc.property(nearlyRight, document => {
+      originsOf(document)
+      for (const fact of factsOf(document, now)) {
+        const texts = Object.values(fact).filter(value => typeof value === 'string')
+        if (texts.some(text => text.includes('\0') || !text.isWellFormed())) return false
+        if (!(fact.at.getTime() <= now.getTime())) return false
+      }
+      return true
+    }),
+    { numRuns: 1000 },
+  )
+  t.end()
+})
+
+t.test('the origins of a body that is not verified yet are those of the document, or fewer', t => {
+  const scanned = (document: unknown) => scanOrigins(Buffer.from(JSON.stringify(document)))
+  const entry = [...envelope({}).entry, ...envelope({}, '101').entry, change({}, 'account_update', 'waba-2')]
+  for (const indent of [0, 1, 8]) {
+    const bytes = Buffer.from(JSON.stringify({ object: 'x', entry }, null, indent))
+    t.same(scanOrigins(bytes), { phoneNumberIds: ['100', '101'], wabaIds: ['waba-2'] })
+  }
+  t.same(scanOrigins(Buffer.from('{"entry":[{"id":7,"changes":[{"value":{"metadata":{"phone_number_id":9}}}]}]}')), {
+    phoneNumberIds: ['9'],
+    wabaIds: [],
+  })
+  const text = '\\","phone_number_id":"200"}}]}],"entry":[{"id":"200"}] {{{{{{ "phone_number_id":"200"'
+  t.same(scanned(envelope({ messages: [inbound({ text: { body: text } })] })), { phoneNumberIds: ['100'], wabaIds: [] })
+  const many = Array.from({ length: 5000 }, (_, index) => change({}, 'x', `waba-${index}`))
+  t.equal(scanned({ entry: many }).wabaIds.length, 32)
+  t.end()
+})
+
+t.test('no bytes make the scan throw, and what it finds is in the document', t => {
+  fc.assert(
+    fc.property(
+      fc.oneof(fc.uint8Array(), fc.string({ unit: fc.constantFrom('"', '\\', '{', '[', '}', ':', '1') })),
+      some => Boolean(scanOrigins(Buffer.from(some as string))),
+    ),
+  )
+  fc.assert(
+    fc.property(nearlyRight, document => {
+      const bytes = Buffer.from(JSON.stringify(document) ?? '')
+      const all = originsOf(parseJson(bytes))
+      const { phoneNumberIds } = scanOrigins(bytes)
+      const plain = all.phoneNumberIds.filter(id => /^\d+$/.test(id)).slice(0, 1)
+      return plain.every(id => phoneNumberIds.includes(id))
+    }),
+  )
+  t.end()
+})

@@ -1,0 +1,144 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import t from 'tap'
+import { messageStatuses, type Tx } from '../database/tables.ts'
+import { resendMessage } from '../messages/queries.ts'
+import { createFixture, envelope, minutesAgo, status } from '../test/webhooks-fixture.ts'
+import { isForward, reportedStatuses } from './settle.ts'
+
+t.test('a report moves a message on, and stands in its timeline with its own time', async t => {
+  const { call, addMessages, messageOf, rows } = await createFixture(t)
+  await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
+  const response = await call(envelope({ statuses: [status({ timestamp: minutesAgo(5) })] }))
+  t.equal(response.statusCode, 200)
+  t.same(response.json(), {})
+  t.match(await messageOf('m'), { status: 'sent', error_code: null })
+  const [event] = await rows('select status, happened_at, detail from message_events')
+  t.same(event, { status: 'sent', happened_at: new Date(Number(minutesAgo(5)) * 1000), detail: null })
+})
+
+t.test("a report is about the message in its callback data, before the one with the API's id", async t => {
+  const { call, addMessages, messageOf } = await createFixture(t)
+  await addMessages([
+    { id: 'carried', status: 'unknown' },
+    { id: 'called', status: 'accepted', providerMessageId: 'wamid.1' },
+    { id: 'by name', status: 'accepted', providerMessageId: 'wamid.2' },
+  ])
+  await call(
+    envelope({
+      statuses: [
+        status({ biz_opaque_callback_data: 'carried' }),
+        status({ id: 'wamid.2', biz_opaque_callback_data: 'of another program' }),
+      ],
+    }),
+  )
+  t.match(await messageOf('carried'), { status: 'sent', provider_message_id: 'wamid.1' })
+  t.match(await messageOf('called'), { status: 'accepted' })
+  t.match(await messageOf('by name'), { status: 'sent' })
+})
+
+t.test('every report settles an unknown message, one being sent and one being resent', async t => {
+  const { call, addMessages, messageOf, timelineOf } = await createFixture(t)
+  for (const from of ['unknown', 'sending', 'queued'])
+    for (const to of reportedStatuses) {
+      const id = `${from} ${to}`
+      await addMessages([{ id, status: from }])
+      await call(envelope({ statuses: [status({ id: `wamid ${id}`, status: to, biz_opaque_callback_data: id })] }))
+      t.match(await messageOf(id), { status: to, provider_message_id: `wamid ${id}` }, id)
+      t.same(await timelineOf(id), [to])
+    }
+})
+
+t.test('a report changes the database exactly as isForward says, from every status to every other', async t => {
+  const { call, addMessages, messageOf, timelineOf } = await createFixture(t)
+  for (const from of messageStatuses)
+    for (const to of reportedStatuses) {
+      const id = `${from} ${to}`
+      await addMessages([{ id, status: from, providerMessageId: `wamid ${id}` }])
+      await call(envelope({ statuses: [status({ id: `wamid ${id}`, status: to })] }))
+      t.equal((await messageOf(id)).status, isForward(from, to) ? to : from, id)
+      t.equal((await timelineOf(id)).length, isForward(from, to) ? 1 : 0, id)
+    }
+})
+
+t.test('the reports of one webhook give the fullest timeline, whatever their order', async t => {
+  const { call, addMessages, messageOf, timelineOf } = await createFixture(t)
+  await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
+  const statuses = ['failed', 'read', 'delivered', 'sent', 'read'].map(name => status({ status: name }))
+  await call(envelope({ statuses }))
+  t.equal((await messageOf('m')).status, 'read')
+  t.same(await timelineOf('m'), ['sent', 'delivered', 'read'])
+})
+
+t.test('a failure keeps code and title and nothing personal; a delivery after all clears it', async t => {
+  const { call, addMessages, messageOf, rows } = await createFixture(t)
+  await addMessages([{ id: 'm', status: 'sent', providerMessageId: 'wamid.1' }])
+  const errors = [{ code: 131026, title: 'Message undeliverable', error_data: { details: '+94770000101 is away' } }]
+  await call(envelope({ statuses: [status({ status: 'failed', errors })] }))
+  t.match(await messageOf('m'), { status: 'failed', error_code: 131026, error_meaning: 'Message undeliverable' })
+  t.same(await rows('select detail from message_events'), [{ detail: '131026: Message undeliverable' }])
+  await call(envelope({ statuses: [status({ status: 'delivered' })] }))
+  t.match(await messageOf('m'), { status: 'delivered', error_code: null, error_meaning: null })
+})
+
+t.test('a failure without a reason is a failure', async t => {
+  const { call, addMessages, messageOf } = await createFixture(t)
+  await addMessages([{ id: 'm', status: 'sent', providerMessageId: 'wamid.1' }])
+  await call(envelope({ statuses: [status({ status: 'failed', errors: 'none' })] }))
+  t.match(await messageOf('m'), { status: 'failed', error_code: null, error_meaning: String })
+})
+
+t.test('repeated reports of a failed sending do not touch its second sending; a new report does', async t => {
+  const { call, addMessages, messageOf, timelineOf, rows } = await createFixture(t)
+  await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
+  const first = envelope({
+    statuses: [status({ timestamp: minutesAgo(9) }), status({ status: 'failed', timestamp: minutesAgo(8) })],
+  })
+  await call(first)
+  await rows(`update messages set status = 'queued'`)
+  await call(first)
+  t.equal((await messageOf('m')).status, 'queued')
+  t.same(await timelineOf('m'), ['sent', 'failed'])
+  const second = { id: 'wamid.2', biz_opaque_callback_data: 'm', timestamp: minutesAgo(1) }
+  await call(envelope({ statuses: [status(second)] }))
+  t.equal((await messageOf('m')).status, 'sent')
+})
+
+t.test('failures are reported before the commit', async t => {
+  const reported: unknown[] = []
+  const onFailures = async (_tx: unknown, failures: readonly unknown[]) => void reported.push(...failures)
+  const { call, addMessages } = await createFixture(t, { onFailures })
+  await addMessages([{ id: 'm', status: 'sent', providerMessageId: 'wamid.1' }])
+  const failed = envelope({ statuses: [status({ status: 'failed', errors: [{ code: 132015 }] })] })
+  await call(failed)
+  await call(failed)
+  t.same(reported, [
+    { tenant: 'demo', phoneNumberId: '100', messageId: 'm', code: 132015, templateName: 'hello', language: 'en_US' },
+  ])
+})
+
+t.test('neither does one of a send whose response was lost', async t => {
+  const { call, addMessages, messageOf } = await createFixture(t)
+  await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.2' }])
+  const report = (id: string, word: string) =>
+    call(envelope({ statuses: [status({ id, biz_opaque_callback_data: 'm', status: word })] }))
+  for (const word of ['sent', 'failed']) await report('wamid.1', word)
+  t.match(await messageOf('m'), { status: 'accepted', provider_message_id: 'wamid.2' })
+  await report('wamid.2', 'sent')
+  t.equal((await messageOf('m')).status, 'sent')
+  await report('wamid.1', 'delivered')
+  t.equal((await messageOf('m')).status, 'delivered', 'the person has it')
+})
+
+t.test('a late report of an earlier send does not end the one after it', async t => {
+  const { call, addMessages, messageOf, pool } = await createFixture(t)
+  await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
+  const tell = (name: string, id: string) =>
+    call(envelope({ statuses: [status({ id, status: name, biz_opaque_callback_data: 'm' })] }))
+  await tell('failed', 'wamid.1')
+  t.equal((await messageOf('m')).status, 'failed')
+  t.equal(await inTenant(pool, 'demo', (tx: Tx) => resendMessage(tx, 'demo', 'm')), 'queued')
+  for (const name of ['sent', 'failed']) await tell(name, 'wamid.1')
+  t.equal((await messageOf('m')).status, 'queued')
+  await tell('delivered', 'wamid.1')
+  t.equal((await messageOf('m')).status, 'delivered')
+})

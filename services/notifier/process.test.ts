@@ -1,0 +1,161 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import t, { type Test } from 'tap'
+import { startProxy } from '../../dev/tcp-proxy.ts'
+import { cloneDatabase } from '../../dev/test-database.ts'
+import { eventually } from '../../test/courier.ts'
+
+const key = `k1:${randomBytes(32).toString('base64')}`
+
+const launch = (t: Test, environment: Record<string, string>) => {
+  const main = join(import.meta.dirname, './main.ts')
+  const child = spawn(process.execPath, [main], {
+    env: {
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      SERVICE_TOKEN: 'a-service-token-of-tests',
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  t.teardown(() => child.kill('SIGKILL'))
+  const output = () => Promise.all([text(child.stdout), text(child.stderr)]).then(parts => parts.join(''))
+  return { child, output, ended: once(child, 'exit') }
+}
+
+const listening = (child: ChildProcess): Promise<string> =>
+  new Promise((resolve, reject) => {
+    let seen = ''
+    child.stderr?.resume()
+    child.stdout?.on('data', chunk => {
+      seen += chunk
+      const address = /listening at (http:\/\/[\d.:]+)/.exec(seen)?.[1]
+      if (address) resolve(address)
+    })
+    child.once('exit', () => reject(new Error(`it ended before it listened: ${seen}`)))
+  })
+
+t.test('wrong settings are named before it listens, and no secret with them', async t => {
+  const url = 'postgres://notifier:s3cret@127.0.0.1:1/notifier'
+  const wrong: [Record<string, string>, RegExp[]][] = [
+    [
+      { SERVICE_TOKEN: '' },
+      [/NOTIFIER_DATABASE_URL is missing/, /CREDENTIALS_KEYS is missing/, /SERVICE_TOKEN is missing/],
+    ],
+    [{ NOTIFIER_DATABASE_URL: url, CREDENTIALS_KEYS: 'k1:s3cret' }, [/key/]],
+    [
+      { NOTIFIER_DATABASE_URL: url, CREDENTIALS_KEYS: key, MESSAGING_API_URL: 'http://graph.example.com' },
+      [/MESSAGING_API_URL must be https/],
+    ],
+    [
+      {
+        CREDENTIALS_KEYS: 'k1:s3cret,s3cret',
+        MESSAGING_API_URL: 'http://u:s3cret@graph.example.com',
+        NOTIFIER_PORT: 'http',
+      },
+      [
+        /NOTIFIER_DATABASE_URL is missing/,
+        /key 1 of CREDENTIALS_KEYS is not base64/,
+        /key 2 of CREDENTIALS_KEYS has no id/,
+        /MESSAGING_API_URL must have no user name/,
+        /NOTIFIER_PORT must be/,
+      ],
+    ],
+  ]
+  for (const [environment, complaints] of wrong) {
+    const { ended, output } = launch(t, environment)
+    const [printed] = await Promise.all([output(), ended])
+    t.same(await ended, [1, null])
+    for (const complaint of complaints) t.match(printed, complaint)
+    t.notMatch(printed, /s3cret/)
+  }
+})
+
+t.test('it becomes ready, serves its metrics, and ends on SIGTERM', async t => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
+  const { child, ended } = launch(t, {
+    NOTIFIER_DATABASE_URL: url,
+    NOTIFIER_MIGRATE_DATABASE_URL: ownerUrl,
+    CREDENTIALS_KEYS: key,
+    MESSAGING_API_URL: 'http://127.0.0.1:1',
+    NOTIFIER_PORT: '0',
+  })
+  const address = await listening(child)
+  for (const path of ['/health/live', '/health/ready', '/metrics', '/openapi.json', '/docs'])
+    t.equal((await fetch(address + path)).status, 200, path)
+  const paths = Object.keys(((await (await fetch(`${address}/openapi.json`)).json()) as { paths: object }).paths)
+  for (const path of [
+    '/api/messages',
+    '/api/messages/bulk',
+    '/api/channels/{phone_number_id}/register',
+    '/webhooks/messaging',
+  ])
+    t.ok(paths.includes(path), path)
+  child.kill('SIGTERM')
+  t.same(await ended, [0, null])
+})
+
+for (const trouble of ['cut', 'black_hole'] as const)
+  t.test(
+    `without Postgres (${trouble}) the process lives, is not ready, responds 503 and recovers by itself`,
+    async t => {
+      const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
+      const address = new URL(url)
+      const proxy = await startProxy({ host: address.hostname, port: Number(address.port) })
+      t.teardown(proxy.close)
+      address.port = String(proxy.port)
+      const { child } = launch(t, {
+        NOTIFIER_DATABASE_URL: address.href,
+        NOTIFIER_MIGRATE_DATABASE_URL: ownerUrl,
+        CREDENTIALS_KEYS: key,
+        NOTIFIER_PORT: '0',
+      })
+      const service = await listening(child)
+      const headers = { 'x-tenant': 'demo', authorization: `Bearer courier_${'x'.repeat(43)}` }
+      const get = (path: string) => fetch(`${service}${path}`, { headers })
+      if (trouble === 'cut') await proxy.cut()
+      else proxy.trouble = { kind: trouble }
+      for (let n = 0; n < 2; n++) {
+        const started = performance.now()
+        const { status, headers } = await get('/api/messages')
+        t.strictSame([status, headers.get('retry-after')], [503, '1'])
+        t.ok(performance.now() - started < (trouble === 'cut' ? 3_000 : 5_500))
+      }
+      t.equal((await get('/health/ready')).status, 503)
+      t.equal((await get('/health/live')).status, 200)
+      if (trouble === 'cut') await proxy.restore()
+      else proxy.trouble = undefined
+      await eventually(
+        'it is ready',
+        () => get('/health/ready'),
+        ({ ok }) => ok,
+        5,
+      )
+      t.equal((await get('/api/messages')).status, 401)
+      t.equal(child.exitCode, null)
+    },
+  )
+
+t.test('the limits of an address are those that are set', async t => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
+  const { child } = launch(t, {
+    NOTIFIER_DATABASE_URL: url,
+    NOTIFIER_MIGRATE_DATABASE_URL: ownerUrl,
+    NOTIFIER_PORT: '0',
+    CREDENTIALS_KEYS: key,
+    ADDRESS_LIMIT_PER_MINUTE: '4',
+    ADDRESS_REFUSALS_PER_MINUTE: '2',
+    TRUSTED_PROXIES: '127.0.0.0/8',
+  })
+  const address = await listening(child)
+  const statusesOf = async (path: string, from: string) => {
+    const headers = { 'x-tenant': 'demo', authorization: 'Bearer courier_x', 'x-forwarded-for': from }
+    const statuses = []
+    for (let poll = 0; poll < 5; poll++) statuses.push((await fetch(`${address}${path}`, { headers })).status)
+    return statuses
+  }
+  t.strictSame(await statusesOf('/openapi.json', '192.0.2.1'), [200, 200, 200, 200, 429])
+  t.strictSame(await statusesOf('/api/channels', '192.0.2.2'), [401, 401, 429, 429, 429])
+})

@@ -1,0 +1,224 @@
+import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
+import t, { type Test } from 'tap'
+import type { Tx } from '../database/tables.ts'
+import { findRules } from '../events/queries.ts'
+import { commands } from '../test/command-line.ts'
+import { checkDemo, demoFile } from '../test/rules-of-demo.ts'
+
+const rule = (on: string, more: Record<string, unknown> = {}) => ({
+  on,
+  template: 'order_delivered',
+  language: 'en_US',
+  body: ['{{customer_name}}', '{{waybill_number}}'],
+  ...more,
+})
+
+const validationErrors = (...rules: unknown[]) => {
+  const checked = checkDemo(rules)
+  return checked.kind === 'refused' ? checked.errors : {}
+}
+
+const prepare = async (t: Test) => {
+  const { notifier, save, url } = await commands(t)
+  const pool = createPool({ url, name: 'test', connections: 1 })
+  t.teardown(() => pool.end())
+  /** The changes of `apply`, or its errors. */
+  const apply = async (rules: unknown[] | undefined, ...words: string[]) => {
+    const { stdout } = await notifier('apply', save({ ...demoFile(), rules }), '--json', ...words)
+    const { changes, errors } = JSON.parse(stdout)
+    return errors ?? changes.filter(({ kind }: { kind: string }) => kind === 'rule')
+  }
+  const stored = async () =>
+    (await inTenant(pool, 'demo', (tx: Tx) => findRules(tx, 'demo'))).map(
+      ({ event, template, body }) => `${event} ${template} ${body.length}`,
+    )
+  return { notifier, save, apply, stored, pool }
+}
+
+t.test('a field that no order has is refused by its place, with those that there are', async t => {
+  const errors = validationErrors(
+    rule('order.created', { body: ['{{customer_name}}', 'of {{shop}}'] }),
+    rule('key_13', { header: ['{{Waybill_Number}}'] }),
+  )
+  t.match(errors, {
+    'rules.0.body.1': [
+      /^An order has no field \{\{shop\}\}\. It has waybill_number, order_no, .*, note, tracking_code, tracking_url\.$/,
+    ],
+    'rules.1.header.0': [/no field \{\{Waybill_Number\}\}/],
+  })
+  t.equal(Object.keys(errors).length, 2)
+})
+
+t.test('apply warns of rules whose messages could not be sent, and stores them', async t => {
+  const { notifier, save, url } = await commands(t)
+  const pool = createPool({ url, name: 'test', connections: 1 })
+  t.teardown(() => pool.end())
+  const apply = async (...rules: unknown[]) => {
+    const { status, stdout, stderr } = await notifier('apply', save({ ...demoFile(), rules }))
+    t.same([status, stderr], [0, ''])
+    return stdout.split('\n').filter(line => line.startsWith('  warning: '))
+  }
+  t.same(await apply(rule('key_13')), [], 'a catalogue that was never synced says nothing')
+  const open = {
+    body: undefined,
+    named_body: { name: 'cod}}' },
+    header_image: 'https://x/{{cod}.png',
+    buttons: [
+      { index: 1, payload: 'ok' },
+      { index: 0, url: '{{order_no' },
+      { index: 2, payload: '{{ {{cod}}' },
+    ],
+  }
+  const location = { latitude: 1, longitude: 1, name: 'a', address: '{{cod' }
+  const warnings = await apply(
+    rule('vans'),
+    rule('key_3', { body: ['{{customer_name', 'x'] }),
+    rule('key_4', open),
+    rule('key_5', { header_location: location }),
+  )
+  t.match(
+    warnings[0],
+    /rules\.0\.on: vans is none of the standard statuses, key_1 to key_21\. .* GET \S+\/status-list of orders lists that set\.$/,
+  )
+  t.strictSame(
+    warnings.slice(1),
+    [
+      'rules.1.body.0',
+      'rules.2.header_image',
+      'rules.2.named_body.name',
+      'rules.2.buttons.1.url',
+      'rules.2.buttons.2.payload',
+      'rules.3.header_location.address',
+    ].map(path => `  warning: ${path}: {{ and }} are not in pairs`),
+  )
+  await inTenant(pool, 'demo', (tx: Tx) =>
+    tx
+      .insertInto('templates')
+      .values({
+        tenant_id: 'demo',
+        waba_id: '102290129340398',
+        name: 'order_delivered',
+        language: 'en_US',
+        status: 'APPROVED',
+        parameter_format: 'POSITIONAL',
+        components: JSON.stringify([{ type: 'BODY', text: '{{1}} has {{2}}' }]),
+      } as never)
+      .execute(),
+  )
+  t.match(await apply(rule('key_13', { body: ['one'] }), rule('key_12', { template: 'lost' }), rule('key_3')), [
+    /rules\.0: The body of order_delivered takes 2 parameters, 1 was given/,
+    /rules\.1: There is no template lost in the catalogue/,
+  ])
+})
+
+t.test('a channel is added by a command, with its secrets from the environment', async t => {
+  const { notifier, save } = await commands(t, { ACCESS_TOKEN: 'a-secret-access-token' })
+  await notifier('apply', save(demoFile()))
+  const add = (...words: string[]) => notifier('channel', 'add', '--tenant', 'demo', ...words)
+  const added = await add('--number', '300')
+  t.match(added, { status: 0, stderr: '', stdout: /^ {2}channel 300 added\n {2}warning: .*no webhooks until/m })
+  t.notMatch(added.stdout, /secret-access/)
+  t.match(await add('--number', '300'), { status: 1, stderr: /has the channel 300 already/ })
+  t.match(await add('--number', 'x', '--plan', 'lavish'), {
+    status: 1,
+    stderr: /number: .*\n.*plan: The plan field must be/,
+  })
+  t.match(await notifier('channel', 'add', '--tenant', 'nowhere', '--number', '3'), { status: 1, stderr: /no tenant/ })
+})
+
+t.test('a rule is on an event or on any key that a status may have', async t => {
+  for (const on of ['order.created', 'order.status_changed', 'key_13', 'out-for-delivery', '9', 'k'.repeat(63)])
+    t.same(validationErrors(rule(on)), {}, on)
+  for (const on of ['order.lost', 'Key_1', '', '-a', 'k'.repeat(64), 'key 1'])
+    t.same(Object.keys(validationErrors(rule(on))), ['rules.0.on'], on)
+})
+
+t.test('errors in the shape of a rule are named', async t => {
+  const wrong: [more: Record<string, unknown>, path: string][] = [
+    [{ template: 'Order Delivered' }, 'rules.0.template'],
+    [{ language: 'english' }, 'rules.0.language'],
+    [{ header: ['a', 'b'] }, 'rules.0.header'],
+    [{ body: Array.from({ length: 21 }, () => 'x') }, 'rules.0.body'],
+    [{ body: ['two\nlines'] }, 'rules.0.body.0'],
+    [{ when: 'always' }, 'rules.0.when'],
+  ]
+  for (const [more, path] of wrong) t.same(Object.keys(validationErrors(rule('key_1', more))), [path])
+})
+
+t.test('a rule that is there twice, and a sixth one on one event, are refused', async t => {
+  t.match(validationErrors(rule('key_1'), rule('key_1', { body: ['x'] })), {
+    'rules.1': [/key_1: order_delivered en_US is there twice/],
+  })
+  const six = Array.from({ length: 6 }, (_, n) => rule('order.created', { template: `template_${n}` }))
+  t.same(validationErrors(...six.slice(1), rule('key_1')), {})
+  t.same(validationErrors(...six), { 'rules.5.on': ['At most 5 rules may be on order.created.'] })
+})
+
+t.test('apply replaces the rules by those of the file and returns what changed', async t => {
+  const { apply, stored } = await prepare(t)
+  const [created, moved] = [rule('order.created'), rule('key_13')]
+  const ids = { created: 'order.created: order_delivered en_US', moved: 'key_13: order_delivered en_US' }
+  const change = (id: string, change: string) => ({ kind: 'rule', id, change })
+
+  t.same(await apply([created, moved], '--dry-run'), [change(ids.created, 'added'), change(ids.moved, 'added')])
+  t.same(await stored(), [])
+  t.same(await apply([created, moved]), [change(ids.created, 'added'), change(ids.moved, 'added')])
+  t.same(await stored(), ['order.created order_delivered 2', 'key_13 order_delivered 2'])
+  t.same(await apply([created, moved]), [])
+
+  t.same(await apply([created, { ...moved, body: ['x'] }]), [change(ids.moved, 'changed')])
+  t.same(await apply(undefined), [], 'a file without rules leaves them')
+  t.same(await stored(), ['order.created order_delivered 2', 'key_13 order_delivered 1'])
+  t.same(await apply([moved, created]), [change(ids.moved, 'changed'), change(ids.created, 'changed')])
+  t.same(await stored(), ['key_13 order_delivered 2', 'order.created order_delivered 2'])
+  t.same(await apply([created]), [change(ids.created, 'changed'), change(ids.moved, 'removed')])
+  t.same(await apply([]), [change(ids.created, 'removed')])
+  t.same(await stored(), [])
+})
+
+t.test('a rule that is refused leaves everything as it was', async t => {
+  const { apply, stored, notifier, save } = await prepare(t)
+  await apply([rule('key_13')])
+  t.same(await apply([rule('key_1', { channel: '999' })]), { 'rules.0.channel': ['There is no channel 999.'] })
+  const refused = await notifier('apply', save({ ...demoFile(), rules: [rule('key_1', { body: ['x', '{{shop}}'] })] }))
+  t.same([refused.status, refused.stdout], [1, ''])
+  t.match(refused.stderr, /was not applied:\n {2}rules\.0\.body\.1: An order has no field \{\{shop\}\}/)
+  t.same(await stored(), ['key_13 order_delivered 2'])
+})
+
+t.test('media, buttons and named parameters of a rule are stored, and its errors are named', async t => {
+  const { apply, pool } = await prepare(t)
+  const full = rule('key_12', {
+    ...{
+      body: undefined,
+      named_body: { customer: '{{customer_name}}' },
+      header_image: 'https://x/{{waybill_number}}.png',
+    },
+    buttons: [
+      { index: 0, url: '{{waybill_number}}' },
+      { index: 1, payload: 'call' },
+      { index: 2, code: 'SAVE10' },
+    ],
+  })
+  await apply([full])
+  t.same(await apply([full]), [], 'the same again changes nothing')
+  const [stored] = await inTenant(pool, 'demo', (tx: Tx) => findRules(tx, 'demo'))
+  t.match(stored?.components, [
+    { type: 'header', parameters: [{ type: 'image', image: { link: 'https://x/{{waybill_number}}.png' } }] },
+    { type: 'body', parameters: [{ parameter_name: 'customer', text: '{{customer_name}}' }] },
+    { sub_type: 'url', index: '0', parameters: [{ text: '{{waybill_number}}' }] },
+    { sub_type: 'quick_reply', index: '1', parameters: [{ payload: 'call' }] },
+    { sub_type: 'copy_code', index: '2', parameters: [{ coupon_code: 'SAVE10' }] },
+  ])
+  const wrong: [more: Record<string, unknown>, path: string][] = [
+    [{ header_image: 'http://x/a.png' }, 'rules.0.header_image'],
+    [{ header_image: 'https://x/{{nobody}}.png' }, 'rules.0.header_image'],
+    [{ header_image: 'https://x/a.png', header_video: 'https://x/a.mp4' }, 'rules.0'],
+    [{ named_body: { a: 'b' }, body: ['c'] }, 'rules.0'],
+    [{ named_body: { 'A B': 'b' }, body: undefined }, 'rules.0.named_body.A B'],
+    [{ buttons: [{ index: 0 }] }, 'rules.0.buttons.0'],
+    [{ buttons: [{ index: 0, url: 'a', payload: 'b' }] }, 'rules.0.buttons.0'],
+    [{ header_location: { latitude: 91, longitude: 0, name: 'a', address: 'b' } }, 'rules.0.header_location.latitude'],
+  ]
+  for (const [more, path] of wrong) t.same(Object.keys(validationErrors(rule('key_1', more))), [path])
+})

@@ -1,0 +1,52 @@
+import t from 'tap'
+import { messageTo } from '../test/fixture.ts'
+import type { ClaimedMessage } from './message.ts'
+import { blockReasonOf } from './pre-send-check.ts'
+
+const now = new Date('2026-11-21T12:00:00Z')
+const hoursAgo = (hours: number): Date => new Date(now.getTime() - hours * 3_600_000)
+
+const message: ClaimedMessage = {
+  tenant: 'demo',
+  id: 'msg_1',
+  phoneNumberId: '1',
+  recipient: '94770000101',
+  template: messageTo('').template,
+  attempts: 0,
+  fence: '1',
+  plan: 'free',
+  holdsUntilOpen: false,
+  conversation: undefined,
+  templateHold: null,
+  claimedAt: new Date(),
+  isExempt: false,
+  isMarketing: false,
+  hours: null,
+  supersededBy: null,
+  traceparent: null,
+}
+const wrote = (hours: number) => ({ lastInboundAt: hoursAgo(hours), optedOutAt: null, marketingOutAt: null })
+const optedOut = { lastInboundAt: hoursAgo(1), optedOutAt: hoursAgo(1), marketingOutAt: null }
+const noMarketing = { ...wrote(1), marketingOutAt: hoursAgo(1) }
+
+const table: [string, Partial<ClaimedMessage>, string | undefined][] = [
+  ['paid, nobody wrote', { plan: 'paid' }, undefined],
+  ['paid, opted out', { plan: 'paid', conversation: optedOut }, 'cancelled'],
+  ['paid, opted out, about a parcel under way', { plan: 'paid', conversation: optedOut, isExempt: true }, undefined],
+  ['marketing, no marketing', { conversation: noMarketing, isMarketing: true }, 'cancelled'],
+  ['exempt marketing, no marketing', { conversation: noMarketing, isMarketing: true, isExempt: true }, 'cancelled'],
+  ['utility, no marketing', { conversation: noMarketing }, undefined],
+  ['paid, template held', { plan: 'paid', templateHold: 'refused' }, 'wait'],
+  ['untrue by now', { plan: 'paid', supersededBy: 'superseded by key_13' }, 'cancelled'],
+  ['free, nobody wrote', {}, 'failed'],
+  ['free, nobody wrote, may be held', { holdsUntilOpen: true }, 'held'],
+  ['free, written 23 hours ago', { conversation: wrote(23) }, undefined],
+  ['free, written 24 hours ago to the millisecond', { conversation: wrote(24) }, 'failed'],
+  ['free, written 25 hours ago, may be held', { conversation: wrote(25), holdsUntilOpen: true }, 'held'],
+  ['free, open, template held', { conversation: wrote(1), templateHold: 'refused' }, 'wait'],
+  ['free, opted out, may be held', { conversation: optedOut, holdsUntilOpen: true }, 'cancelled'],
+]
+for (const [what, more, expected] of table)
+  t.test(`${what}: ${expected ?? 'sent'}`, async t => {
+    t.equal(blockReasonOf({ ...message, ...more }, now)?.kind, expected)
+  })

@@ -1,0 +1,53 @@
+import t from 'tap'
+import { ThroughputEstimate } from './timing.ts'
+
+/** After a response at each of these times. */
+const estimateOf = (...times: number[]): ThroughputEstimate => {
+  const estimate = new ThroughputEstimate()
+  for (const time of times) estimate.recordResponse(time)
+  return estimate
+}
+
+t.test('nothing is expected before the first response', async t => {
+  const estimate = new ThroughputEstimate()
+  t.strictSame([estimate.expectedWithin(1_000, 50), estimate.expectedWithin(1_000, 1_000)], [0, 0])
+  t.equal(estimate.expectedWhileClaiming(1_000), 0)
+  t.equal(estimateOf(1_000).expectedWhileClaiming(1_000), 0, 'nothing was claimed')
+})
+
+t.test('as many responses are expected as came in a tenth of a second, rounded up', async t => {
+  const three = [1_000, 1_010, 1_099]
+  t.strictSame(
+    [100, 50, 250, 1].map(milliseconds => estimateOf(...three).expectedWithin(milliseconds, 1_099)),
+    [3, 2, 8, 1],
+  )
+})
+
+t.test('the better of this tenth of a second and the one before counts', async t => {
+  const expected = (now: number, ...times: number[]) => estimateOf(...times).expectedWithin(100, now)
+  const three = [1_000, 1_010, 1_099]
+  t.equal(expected(1_100, ...three), 3, 'now a slot begins')
+  t.equal(expected(1_150, ...three, 1_140), 3)
+  t.equal(expected(1_150, ...three, 1_140, 1_141, 1_142, 1_143), 4)
+  t.equal(expected(1_199, ...three), 3)
+  t.equal(expected(1_240, ...three, 1_140), 1, 'the one before had one')
+  t.equal(expected(1_200, ...three), 0, 'a slot without a response')
+})
+
+t.test('the first tenth of a second begins at 0', async t => {
+  t.equal(estimateOf(50, 100).expectedWithin(100, 100), 1)
+  t.equal(estimateOf(50, 60, 70, 100).expectedWithin(100, 199), 3)
+})
+
+t.test('while messages are claimed, responses come; a slow claim is forgotten gradually', async t => {
+  const estimate = estimateOf(...Array.from({ length: 10 }, () => 1_000))
+  const expected = () => estimate.expectedWhileClaiming(1_000)
+  estimate.recordClaim(100)
+  t.equal(expected(), 10)
+  estimate.recordClaim(10)
+  t.equal(expected(), 9)
+  estimate.recordClaim(85)
+  t.equal(expected(), 9)
+  estimate.recordClaim(200)
+  t.equal(expected(), 20)
+})

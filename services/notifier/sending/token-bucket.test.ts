@@ -1,0 +1,88 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { availableTokens, rateNow, slowDown, type TokenBucket } from './timing.ts'
+
+const start = new Date('2026-11-21T00:00:00Z')
+const after = (milliseconds: number): Date => new Date(start.getTime() + milliseconds)
+const bucketOf = (rate: number, more: Partial<TokenBucket> = {}): TokenBucket => ({
+  rate,
+  tokens: 0,
+  at: start,
+  slowedRate: null,
+  slowedAt: null,
+  ...more,
+})
+
+/** When each message leaves that is asked for after these gaps, as many as there are. */
+const departures = (rate: number, gaps: readonly { gap: number; wanted: number }[]): number[] => {
+  const left: number[] = []
+  let bucket = bucketOf(rate)
+  let at = 0
+  for (const { gap, wanted } of gaps) {
+    at += gap
+    const allowed = availableTokens(bucket, after(at))
+    const sent = Math.min(Math.floor(allowed), wanted)
+    bucket = { ...bucket, tokens: allowed - sent, at: after(at) }
+    for (let n = 0; n < sent; n++) left.push(at)
+  }
+  return left
+}
+
+const mostInASecond = (times: readonly number[]): number =>
+  times.reduce((most, from, index) => {
+    const beyond = times.findIndex(time => time >= from + 1_000)
+    return Math.max(most, (beyond === -1 ? times.length : beyond) - index)
+  }, 0)
+
+const gap = fc.record({ gap: fc.integer({ min: 0, max: 400 }), wanted: fc.integer({ min: 0, max: 200 }) })
+
+t.test('no second, wherever it begins, has more than the rate', async t => {
+  const property = fc.property(
+    fc.integer({ min: 1, max: 300 }),
+    fc.array(gap, { minLength: 1, maxLength: 120 }),
+    (rate, gaps) => mostInASecond(departures(rate, gaps)) <= rate,
+  )
+  t.doesNotThrow(() => fc.assert(property, { numRuns: 500, seed: 7 }))
+})
+
+t.test('a number that is always asked for more sends nearly its rate', async t => {
+  const everyTen = Array.from({ length: 1_000 }, () => ({ gap: 10, wanted: 1_000 }))
+  t.ok(departures(80, everyTen).length >= 750, 'in ten seconds')
+  t.ok(departures(1, everyTen).length >= 5, 'at one a second, at least one in two')
+})
+
+t.test('a clock that goes back gives nothing', async t => {
+  t.equal(availableTokens(bucketOf(80, { tokens: 2 }), after(-5_000)), 2)
+})
+
+t.test('a slowed rate doubles every ten seconds until the own one is reached', async t => {
+  const slowed = bucketOf(80, { slowedRate: 10, slowedAt: start })
+  const rates = [0, 9, 10, 20, 30, 40, 100_000].map(seconds => rateNow(slowed, after(seconds * 1_000)))
+  t.same(rates, [10, 10, 20, 40, 80, 80, 80])
+})
+
+t.test('a bucket holds a twentieth of a second, at least one message', async t => {
+  const later = after(60_000)
+  t.strictSame(
+    [1, 20, 30, 80, 1_000].map(rate => availableTokens(bucketOf(rate), later)),
+    [1, 1, 1.5, 4, 50],
+  )
+  t.equal(availableTokens(bucketOf(80, { tokens: 1 }), after(10)), 1 + 0.01 * 76)
+  t.equal(availableTokens(bucketOf(1), after(500)), 0.25)
+})
+
+t.test('a rate is lowered only with the time since when', async t => {
+  t.equal(rateNow(bucketOf(80, { slowedAt: start }), after(1)), 80)
+  t.equal(rateNow(bucketOf(80, { slowedRate: 10 }), after(1)), 80)
+})
+
+t.test('slowing halves what is allowed now, down to one a second, with a rest of 1 to 5 s', async t => {
+  t.strictSame(
+    slowDown(bucketOf(80), start, () => 0),
+    { slowedRate: 40, slowedAt: start, notBefore: after(1_000) },
+  )
+  t.strictSame(slowDown(bucketOf(80), start, () => 1).notBefore, after(5_000))
+  const again = bucketOf(80, { slowedRate: 40, slowedAt: start })
+  t.equal(slowDown(again, after(10), () => 0).slowedRate, 20)
+  t.equal(slowDown(bucketOf(1), start, () => 0).slowedRate, 1)
+})

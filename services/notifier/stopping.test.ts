@@ -1,0 +1,42 @@
+import t from 'tap'
+import { addressOf, freePort } from '../../dev/ports.ts'
+import { ServiceProcess } from '../../dev/service-process.ts'
+import { createTokenFor } from './access/token-commands.ts'
+import { createFixture, messageTo, phoneNumberId, until } from './test/fixture.ts'
+
+t.test('a stop while the API hangs stores what is in doubt, and ends well', async t => {
+  const { url, ownerUrl, keys, baseUrl, pool, rows, accept, control } = await createFixture(t, { isRunning: false })
+  const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
+  const port = await freePort()
+  const notifier = new ServiceProcess('services/notifier/main.ts', addressOf('127.0.0.1', port), {
+    NOTIFIER_DATABASE_URL: url,
+    NOTIFIER_MIGRATE_DATABASE_URL: ownerUrl,
+    NOTIFIER_PORT: String(port),
+    CREDENTIALS_KEYS: keys,
+    MESSAGING_API_URL: baseUrl,
+    MESSAGING_CONNECTIONS: '4',
+    SERVICE_TOKEN: 'a-service-token-of-tests',
+  })
+  t.teardown(() => notifier.stop())
+  notifier.start()
+  await notifier.ready()
+  control.outage('hang')
+  t.teardown(() => control.outage(null))
+  await accept(...Array.from({ length: 10 }, (_, n) => messageTo(`07700001${10 + n}`)))
+  const count = async (status: string) => (await rows('select from messages where status = $1', [status])).length
+  await until('four are being written', async () => (await count('sending')) >= 4)
+  // Its response takes as long; afterwards it writes to the database.
+  const checking = fetch(`${notifier.url}/api/channels/${phoneNumberId}/check`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'x-tenant': 'demo' },
+  }).catch(() => undefined)
+  const begun = performance.now()
+  t.equal(await notifier.stop('SIGTERM'), 0)
+  const seconds = (performance.now() - begun) / 1000
+  t.ok(seconds < 8, `${seconds} s`)
+  t.comment(`${seconds.toFixed(1)} s`)
+  t.ok((await checking)?.ok, 'what waited with it gets its response')
+  t.equal(await count('unknown'), 4)
+  t.equal(await count('queued'), 6)
+  t.notMatch(notifier.lines.join('\n'), /after calling end|_failed/)
+})

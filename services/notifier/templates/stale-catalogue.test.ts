@@ -1,0 +1,145 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import t, { type Test } from 'tap'
+import { storeSecret } from '../channels/secrets.ts'
+import type { Tx } from '../database/tables.ts'
+import { phoneNumberId, until } from '../test/fixture.ts'
+import { orderEvent } from '../test/orders-stand-in.ts'
+import { build, serviceToken } from '../test/portal.ts'
+import { giveRules } from '../test/rules-of-demo.ts'
+import { change, sign } from '../test/webhooks-fixture.ts'
+
+const wabaId = '102290129340398'
+const name = 'order_delivered'
+const rule = {
+  on: 'order.created',
+  template: name,
+  language: 'en_US',
+  body: ['{{customer_name}}', '{{waybill_number}}'],
+}
+const staffMessage = {
+  to: '0770000101',
+  template: {
+    ...{ name, language: { code: 'en_US' } },
+    components: [{ type: 'body', parameters: ['Nimali', 'DM1'].map(text => ({ type: 'text', text })) }],
+  },
+}
+
+/** A notifier with a synced catalogue, which lacks a template that the platform has. */
+const prepare = async (t: Test) => {
+  const built = await build(t, undefined, undefined, { wabaId })
+  const { app, call, rows, pool, control } = built
+  await giveRules(pool, [rule])
+  t.equal((await call('POST', '/api/templates/sync')).status, 200)
+  await rows(`update channels set catalogue_due_at = now() + interval '1 day', catalogue_tried_at = now()`)
+  const forget = () => rows(`delete from templates where name = '${name}'`)
+  await forget()
+  const deliver = async (id: string) => {
+    const headers = { authorization: `Bearer ${serviceToken}`, 'content-type': 'application/json' }
+    const payload = { tenant: 'demo', events: [orderEvent(id, { waybill_number: id })] }
+    const response = await app.inject({ method: 'POST', url: '/internal/events', headers, payload })
+    if (response.statusCode !== 200) throw new Error(response.body)
+  }
+  const statusOf = async (waybill: string) =>
+    (await rows('select status, error_code from messages where waybill_number = $1', [waybill]))[0]
+  const isKnown = async () =>
+    (await rows(`select from templates where name = '${name}' and status = 'APPROVED'`)).length === 1
+  const reads = () => control.calls(1000).filter(({ path }) => path.includes('message_templates')).length
+  return { ...built, forget, deliver, statusOf, isKnown, reads }
+}
+
+t.test("a rule's message with a template that the catalogue lacks or calls paused is sent", async t => {
+  const { deliver, statusOf, rows, queue } = await prepare(t)
+  await deliver('lacking')
+  await rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
+    values ('demo', '${wabaId}', '${name}', 'en_US', 'PAUSED', 'POSITIONAL', '[]')`)
+  await deliver('paused')
+  t.match([await statusOf('lacking'), await statusOf('paused')], [{ status: 'queued' }, { status: 'queued' }])
+  queue.start()
+  for (const waybill of ['lacking', 'paused'])
+    await until('the platform accepts it', async () => (await statusOf(waybill)).status === 'accepted')
+})
+
+t.test('what the platform refuses holds the template, and the next message waits', async t => {
+  const { deliver, statusOf, rows, queue, control } = await prepare(t)
+  await rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
+    values ('demo', '${wabaId}', '${name}', 'en_US', 'PAUSED', 'POSITIONAL', '[]')`)
+  control.script({ times: 1, trouble: { kind: 'error', code: 132015 } })
+  queue.start()
+  await deliver('first')
+  queue.wake()
+  await until('it is refused', async () => (await statusOf('first')).error_code === 132015)
+  await deliver('second')
+  t.match(await statusOf('second'), { status: 'queued' })
+})
+
+t.test('a send by staff finds a new template by itself; an account is read once in ten seconds', async t => {
+  const { call, forget, rows, reads, isKnown } = await prepare(t)
+  t.equal((await call('POST', '/api/messages', staffMessage)).status, 422, 'it was just read')
+  const elapse = () => rows(`update channels set catalogue_tried_at = now() - interval '11 seconds'`)
+  await elapse()
+  const before = reads()
+  t.equal((await call('POST', '/api/messages/preflight', { messages: [staffMessage] })).body.data[0].status, 'queued')
+  t.equal((await call('POST', '/api/messages', staffMessage)).status, 202)
+  t.equal(reads(), before + 1)
+  await forget()
+  const lost = { ...staffMessage, template: { ...staffMessage.template, name: 'lost' } }
+  t.match(await call('POST', '/api/messages', lost), {
+    status: 422,
+    body: { errors: { 'template.name': [/There is no template lost in the catalogue/] } },
+  })
+  t.equal(reads(), before + 1)
+  await elapse()
+  const answers = await Promise.all(Array.from({ length: 5 }, () => call('POST', '/api/messages', lost)))
+  t.same(
+    answers.map(({ status }) => status),
+    [422, 422, 422, 422, 422],
+  ) // prettier-ignore
+  t.equal(reads(), before + 2)
+  t.ok(await isKnown())
+  t.equal((await call('POST', '/api/messages', { ...lost, channel: '\0' })).status, 422)
+})
+
+t.test(
+  'a catalogue is read daily, while a rule lacks its template each quarter of an hour, and not by two at once',
+  async t => {
+    const { forget, rows, reads, isKnown, syncDue, control } = await prepare(t)
+    const before = reads()
+    await syncDue()
+    t.equal(reads(), before, 'it was just read')
+    await rows(`update channels set catalogue_tried_at = now() - interval '16 minutes'`)
+    await Promise.all([syncDue(), syncDue()])
+    t.equal(reads(), before + 1)
+    t.ok(await isKnown())
+    await rows(`update channels set catalogue_tried_at = now() - interval '23 hours'`)
+    await syncDue()
+    t.equal(reads(), before + 1, 'nothing is lacking')
+    await rows(`update channels set catalogue_due_at = now()`)
+    await forget()
+    control.putToken({ access_token: 'demo-access-token', revoked: true })
+    await syncDue()
+    t.notOk(await isKnown())
+    const [{ minutes }] = await rows(
+      'select extract(epoch from catalogue_due_at - now()) / 60 as minutes from channels',
+    )
+    t.ok(minutes > 55 && minutes <= 60, 'it is tried again after an hour')
+  },
+)
+
+t.test('a webhook that a template was approved has the catalogue read', async t => {
+  const { app, pool, keyring, isKnown } = await prepare(t)
+  await inTenant(pool, 'demo', (tx: Tx) =>
+    storeSecret(tx, keyring, { tenant: 'demo', phoneNumberId, kind: 'app_secret' }, 'demo-app-secret'),
+  )
+  const report = async (event: string) => {
+    const value = { event, message_template_id: 1, message_template_name: name, message_template_language: 'en-US' }
+    const payload = JSON.stringify({
+      ...{ object: 'whatsapp_business_account', entry: [change(value, 'message_template_status_update', wabaId)] },
+    })
+    const headers = { 'x-hub-signature-256': sign(payload, 'demo-app-secret'), 'content-type': 'application/json' }
+    t.equal((await app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload })).statusCode, 200)
+  }
+  await report('REJECTED')
+  t.notOk(await isKnown())
+  await report('APPROVED')
+  await until('the catalogue has it', isKnown)
+})

@@ -1,0 +1,260 @@
+import t from 'tap'
+import type { ButtonKind, Component, MessageTemplate, Parameter } from '../messaging-api/message-template.ts'
+import { type CatalogueTemplate, normaliseLanguage, readTemplate } from './catalogue.ts'
+import { checkParameters, checkTemplate } from './check-parameters.ts'
+
+const listed = (fields: Record<string, unknown> = {}) => ({
+  id: '1387372356726668',
+  name: 'order_created',
+  language: 'en_US',
+  status: 'APPROVED',
+  category: 'UTILITY',
+  parameter_format: 'POSITIONAL',
+  components: [
+    { type: 'HEADER', format: 'TEXT', text: 'Parcel {{1}}', example: { header_text: ['WB-1'] } },
+    { type: 'BODY', text: 'Hi {{1}}, {{2}} is on its way, pay {{3}}. Thanks {{1}}!' },
+    { type: 'FOOTER', text: 'Reply STOP {{1}}' },
+    {
+      type: 'BUTTONS',
+      buttons: [
+        { type: 'URL', url: 'https://x/' },
+        { type: 'QUICK_REPLY', text: 'Stop' },
+      ],
+    },
+  ],
+  ...fields,
+})
+
+const template = (fields: Record<string, unknown> = {}, held: Partial<CatalogueTemplate> = {}): CatalogueTemplate => {
+  const read = readTemplate(listed(fields))
+  if (!read) throw new Error('no template')
+  return { ...read, heldAt: null, heldCode: null, budgetPausedAt: null, announced: null, ...held }
+}
+
+const texts = (...values: string[]) => values.map(text => ({ type: 'text' as const, text }))
+const message = (header: string[], body: string[]): MessageTemplate => ({
+  name: 'order_created',
+  language: { code: 'en_US' },
+  components: [
+    { type: 'header', parameters: texts(...header) },
+    { type: 'body', parameters: texts(...body) },
+  ],
+})
+
+t.test('a message with as many parameters as the template has variables is right', t => {
+  t.same(checkParameters(template(), message(['WB-1'], ['Nimali', 'WB-1', '4500'])), {})
+  t.end()
+})
+
+t.test('the list’s case does not matter', t => {
+  const components = [
+    { type: 'body', text: '{{1}}' },
+    { type: 'Header', format: 'text', text: 'Hello' },
+  ]
+  const lower = template({ components, status: 'approved', parameter_format: 'positional' })
+  t.same(checkParameters(lower, { ...message([], ['a']) }), {})
+  t.end()
+})
+
+t.test('a wrong number of parameters is an error that names the expected and the given number', t => {
+  t.same(checkParameters(template(), message([], ['Nimali', 'WB-1'])), {
+    'template.components.0.parameters': ['The header of order_created takes 1 parameter, 0 were given.'],
+    'template.components.1.parameters': ['The body of order_created takes 3 parameters, 2 were given.'],
+  })
+  const nothing = { ...message([], []), components: [] }
+  t.same(checkParameters(template(), nothing, 'messages.7.template.'), {
+    'messages.7.template.components': [
+      'The header of order_created takes 1 parameter, 0 were given.',
+      'The body of order_created takes 3 parameters, 0 were given.',
+    ],
+  })
+  const plain = template({ components: [{ type: 'BODY', text: 'Hello' }] })
+  t.same(checkParameters(plain, message([], ['one'])), {
+    'template.components.1.parameters': ['The body of order_created takes no parameters, 1 was given.'],
+  })
+  t.same(checkParameters(plain, nothing), {})
+  t.end()
+})
+
+t.test('a component given twice is an error', t => {
+  const twice = message(['WB-1'], ['a', 'b', 'c'])
+  t.same(checkParameters(template(), { ...twice, components: [...twice.components, ...twice.components.slice(1)] }), {
+    'template.components.2.type': ['The body was given twice.'],
+  })
+  t.end()
+})
+
+t.test('names are for templates that have them', t => {
+  const named = message(['WB-1'], ['a', 'b', 'c'])
+  named.components[1]?.parameters.splice(1, 1, { type: 'text', text: 'b', parameter_name: 'second' })
+  t.same(checkParameters(template(), named), {
+    'template.components.1.parameters.1.parameter_name': [
+      'The parameters of order_created have no names, only an order.',
+    ],
+  })
+  t.end()
+})
+
+t.test('named parameters come in any order, each once, all of them, and no others', t => {
+  const components = [{ type: 'BODY', text: 'Hi {{customer}}, {{waybill}} costs {{ cod }}. Bye {{customer}}' }]
+  const named = template({ parameter_format: 'named', components })
+  const send = (...parameters: [string | undefined, string][]): MessageTemplate => ({
+    ...message([], []),
+    components: [
+      {
+        type: 'body',
+        parameters: parameters.map(([name, text]) => ({ type: 'text', text, ...(name && { parameter_name: name }) })),
+      },
+    ],
+  })
+  t.same(checkParameters(named, send(['cod', '1'], ['customer', 'a'], ['waybill', 'b'])), {})
+  t.same(checkParameters(named, send(['cod', '1'], ['cod', '2'], ['colour', 'red'], [undefined, 'x'])), {
+    'template.components.0.parameters.1.parameter_name': ['The parameter cod was given twice.'],
+    'template.components.0.parameters.2.parameter_name': ['The body of order_created has no parameter colour.'],
+    'template.components.0.parameters.3.parameter_name': [
+      'The parameters of order_created have names: this one needs its own.',
+    ],
+    'template.components.0.parameters': [
+      'The body of order_created takes customer, waybill, cod; customer, waybill were not given.',
+    ],
+  })
+  t.end()
+})
+
+t.test('a template with parts that cannot be filled in cannot be sent', t => {
+  const cases: [unknown, string][] = [
+    [{ type: 'HEADER', format: 'CAROUSEL' }, 'a header of the kind carousel'],
+    [{ type: 'BUTTONS', buttons: [{ type: 'QUICK_REPLY' }, { type: 'OTP' }] }, 'a button of the kind otp'],
+    [{ type: 'CAROUSEL', cards: [] }, 'a part of the kind carousel'],
+  ]
+  for (const [component, blockReason] of cases) {
+    const errors = checkParameters(template({ components: [{ type: 'BODY', text: 'x' }, component] }), message([], []))
+    t.same(errors, {
+      'template.name': [`The template order_created (en_US) has ${blockReason}, which cannot be sent from here.`],
+    })
+  }
+  t.end()
+})
+
+const send = (...components: Component[]): MessageTemplate => ({ ...message([], []), components })
+const header = (parameter: Parameter): Component => ({ type: 'header', parameters: [parameter] })
+const ofHeader = (format: string) =>
+  template({
+    components: [
+      { type: 'HEADER', format },
+      { type: 'BODY', text: 'x' },
+    ],
+  })
+
+t.test('a header of another kind takes one parameter of that kind, whose link the API can use', t => {
+  const image = (link: string) => send(header({ type: 'image', image: { link } }))
+  t.same(checkParameters(ofHeader('IMAGE'), image('https://example.com/a/Parcel.JPG?x=1')), {})
+  t.same(checkParameters(ofHeader('IMAGE'), image('https://example.com/label.pdf')), {
+    'template.components.0.parameters.0.image.link': ['The image link must end in .jpg or .jpeg or .png.'],
+  })
+  const label = { link: 'https://example.com/label.pdf', filename: 'Label DM00000001.pdf' }
+  t.same(checkParameters(ofHeader('DOCUMENT'), send(header({ type: 'document', document: label }))), {})
+  const place = { latitude: 6.9, longitude: 79.9, name: 'Hub', address: 'Kotte' }
+  t.same(checkParameters(ofHeader('LOCATION'), send(header({ type: 'location', location: place }))), {})
+  const wrong = ['The header of order_created takes one parameter of type image.']
+  t.same(checkParameters(ofHeader('IMAGE'), send()), { 'template.components': wrong })
+  t.same(checkParameters(ofHeader('IMAGE'), message(['WB-1'], [])), { 'template.components.0.parameters': wrong })
+  t.same(
+    checkParameters(
+      template(),
+      send(header({ type: 'location', location: place }), { type: 'body', parameters: texts('a', 'b', 'c') }),
+    ),
+    {
+      'template.components.0.parameters.0.type': ['The header of order_created takes texts, no location.'],
+    },
+  )
+  t.end()
+})
+
+t.test('buttons take the value of their kind, at their place, and those with a variable need it', t => {
+  const buttons = [
+    { type: 'QUICK_REPLY', text: 'Not me' },
+    { type: 'URL', url: 'https://x/{{1}}' },
+    { type: 'COPY_CODE' },
+    { type: 'URL', url: 'https://x/' },
+  ]
+  const known = template({
+    components: [
+      { type: 'BODY', text: 'x' },
+      { type: 'BUTTONS', buttons },
+    ],
+  })
+  const button = (index: string | number, sub_type: ButtonKind, parameter: Parameter): Component => ({
+    ...{ type: 'button', sub_type, index, parameters: [parameter] },
+  })
+  const url = button(1, 'url', { type: 'text', text: 'DM1' })
+  const code = button('2', 'copy_code', { type: 'coupon_code', coupon_code: 'SAVE10' })
+  t.same(checkParameters(known, send(url, code)), {})
+  t.same(checkParameters(known, send(url, code, button(0, 'quick_reply', { type: 'payload', payload: 'x' }))), {})
+  t.same(checkParameters(known, send()), {
+    'template.components': [
+      'The button 1 of order_created takes a text: none was given.',
+      'The button 2 of order_created takes a coupon_code: none was given.',
+    ],
+  })
+  const others = [
+    button(0, 'url', { type: 'text', text: 'a' }),
+    button(3, 'url', { type: 'text', text: 'a' }),
+    button(4, 'url', { type: 'text', text: 'a' }),
+    { type: 'button' as const, parameters: [] },
+  ]
+  t.same(checkParameters(known, send(button(1, 'url', { type: 'payload', payload: 'a' }), code, ...others)), {
+    'template.components.0.parameters': ['The button 1 of order_created takes one parameter of type text.'],
+    'template.components.2.sub_type': ['The button 0 of order_created is a quick_reply.'],
+    'template.components.3': ['The button 3 of order_created takes nothing.'],
+    'template.components.4.index': ['order_created has no button 4.'],
+    'template.components.5.index': ['The index field is required: the place of the button, from 0.'],
+  })
+  t.end()
+})
+
+t.test('only an approved template that is not held may be sent', t => {
+  const right = message(['WB-1'], ['a', 'b', 'c'])
+  t.same(checkParameters(template({ status: 'PAUSED' }), right), {
+    'template.name': ['The template order_created (en_US) is PAUSED: only an APPROVED one may be sent.'],
+  })
+  const held = { heldAt: new Date('2026-11-20T12:00:00Z'), heldCode: 132015 }
+  t.same(checkParameters(template({}, held), right), {
+    'template.name': [
+      'The template order_created (en_US) is held: the messaging API refused it with code 132015 on 2026-11-20T12:00:00.000Z. It is free again once a sync finds it APPROVED.',
+    ],
+  })
+  t.end()
+})
+
+t.test('an unknown template, or one of another language, is an error', t => {
+  const right = message(['WB-1'], ['a', 'b', 'c'])
+  t.same(checkTemplate([template()], right), {})
+  t.same(checkTemplate([template({ name: 'other' })], right), {
+    'template.name': ['There is no template order_created in the catalogue. If it is new, sync the templates.'],
+  })
+  t.same(checkTemplate([template({ language: 'si' }), template({ language: 'en-GB' })], right), {
+    'template.language.code': ['The template order_created does not exist in en_US, only in en_GB, si.'],
+  })
+  t.end()
+})
+
+t.test('an entry of the list that is no template is left out', t => {
+  const bad = [null, 7, [], {}, listed({ name: 'A B' }), listed({ language: 7 }), listed({ status: undefined })]
+  t.same(bad.map(readTemplate).filter(Boolean), [])
+  t.match(template({ id: 1387372356726668, components: 'none' }), { templateId: '1387372356726668', components: [] })
+  t.equal(template({ id: 2 ** 56 }).templateId, undefined, 'a rounded id is no id')
+  t.end()
+})
+
+t.test('languages are written as in a send', t => {
+  for (const [given, written] of [
+    ['en-US', 'en_US'],
+    ['en_us', 'en_US'],
+    ['SI', 'si'],
+    ['fil', 'fil'],
+    ['pt_BR', 'pt_BR'],
+  ] as const)
+    t.equal(normaliseLanguage(given), written)
+  t.end()
+})

@@ -1,0 +1,102 @@
+import { newToken } from '@courier/shared/postgres/tokens.ts'
+import t, { type Test } from 'tap'
+import { createOrders } from '../app.ts'
+import { build } from '../test/build.ts'
+import { createTokenFor } from './token-commands.ts'
+
+const shop = { tenant: 'demo', merchant: 'shop@example.com' }
+const credentials = { email: shop.merchant, password: 'lanka-shoes-demo' }
+
+const garbage = (index: number): string => `courier_${index}`.padEnd(56, 'x')
+const forged = (): string => newToken().token
+/** As 0.1.0 made them. */
+const oldForm = (index: number): string => `courier_${index}`.padEnd(51, 'x')
+
+/** `calls` may come from an address in a minute, three of them with a wrong token. */
+const open = async (t: Test, calls = 50) => {
+  const built = await build(t, { addressLimits: { requests: calls, refusals: 3 } })
+  const { request } = built
+  const statusOf = async (token: string, tenant = 'demo') =>
+    (await request('/user/get-current', undefined, { token, tenant })).status
+  /** More wrong tokens than the address may send requests, ten at once. */
+  const flood = async (tokenOf: (index: number) => string) => {
+    const statuses: number[] = []
+    for (let round = 0; round < 10; round++)
+      statuses.push(
+        ...(await Promise.all(Array.from({ length: 10 }, (_, index) => statusOf(tokenOf(round * 10 + index))))),
+      )
+    return statuses
+  }
+  return { ...built, statusOf, flood }
+}
+
+t.test('wrong tokens of an address refuse no right one, however fresh', async t => {
+  const { pool, request, statusOf, flood, token } = await open(t)
+  for (const tokenOf of [garbage, forged, oldForm]) {
+    const statuses = await flood(tokenOf)
+    t.ok(
+      statuses.every(status => status === 401 || status === 429),
+      `${tokenOf.name}: ${new Set(statuses)}`,
+    )
+    t.equal(statuses.at(-1), 429)
+    t.equal(await statusOf((await createTokenFor(pool, shop)).token), 200, `made by the operator after ${tokenOf.name}`)
+    const login = await request('/login', credentials, { token: '' })
+    t.equal(await statusOf(login.body.token), 200, `made by a login after ${tokenOf.name}`)
+    t.equal(await statusOf(token), 200)
+  }
+})
+
+t.test('right tokens pass while forged ones come in, in any number of tenants', async t => {
+  const { pool, statusOf, flood } = await open(t, 400)
+  await flood(forged)
+  const wrong = Array.from({ length: 300 }, (_, index) => statusOf(forged(), index % 2 ? 'demo' : `tenant-${index}`))
+  const right = Array.from({ length: 20 }, async () => statusOf((await createTokenFor(pool, shop)).token))
+  t.strictSame([...new Set(await Promise.all(right))], [200])
+  t.strictSame([...new Set(await Promise.all(wrong))], [429])
+})
+
+t.test('garbage is looked up nowhere, and forged tokens of a flood on one connection', async t => {
+  const { pool, statusOf, flood } = await open(t)
+  let busy = 0
+  let most = 0
+  let uses = 0
+  const onAcquire = () => {
+    uses++
+    most = Math.max(most, ++busy)
+  }
+  const onRelease = () => void busy--
+  pool.on('acquire', onAcquire).on('release', onRelease)
+  await flood(garbage)
+  t.equal(uses, 0)
+  await Promise.all(
+    Array.from({ length: 500 }, (_, index) => statusOf(forged(), index % 2 ? 'demo' : `tenant-${index}`)),
+  )
+  t.equal(most, 1)
+  t.ok(uses < 100, `${uses} uses for 500 tokens`)
+})
+
+t.test('a token of the release before is valid as long as it lives', async t => {
+  const { rows, statusOf, flood } = await open(t)
+  const token = oldForm(1)
+  await rows(
+    `insert into tokens (tenant_id, token_id, hash, merchant_id)
+      select 'demo', 'tok_old', sha256($1::bytea), merchant_id from merchants where email = $2`,
+    [token, shop.merchant],
+  )
+  await flood(forged)
+  t.equal(await statusOf(token), 200)
+})
+
+t.test('what another process of the service made passes as well', async t => {
+  const { ordersOptions, request, flood } = await open(t)
+  const other = await createOrders(ordersOptions)
+  t.teardown(() => other.app.close())
+  await flood(forged)
+  const login = await other.app.inject({
+    method: 'POST',
+    url: '/api/public/merchant/login',
+    headers: { 'x-tenant': 'demo' },
+    payload: credentials,
+  })
+  t.equal((await request('/state', undefined, { token: login.json().token })).status, 200)
+})

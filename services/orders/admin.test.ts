@@ -1,0 +1,372 @@
+import { spawnSync } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir, userInfo } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { cloneDatabase } from '../../dev/test-database.ts'
+import { tenantFile } from './test/tenant.ts'
+
+const admin = fileURLToPath(new URL('./admin.ts', import.meta.url))
+
+/** Runs `orders` with these words in an environment of these variables alone. */
+const run = (environment: Record<string, string>, ...words: string[]) => {
+  const options = {
+    env: { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE, ...environment },
+    encoding: 'utf8',
+    timeout: 60_000,
+  } as const
+  const { status, stdout, stderr } = spawnSync(process.execPath, [admin, ...words], options)
+  return { status, stdout, stderr }
+}
+
+type Run = (...words: string[]) => ReturnType<typeof run>
+
+/** The commands on a migrated database, and a file of the test's own. */
+const start = async (t: Test) => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+  const orders: Run = (...words) => run({ ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }, ...words)
+  const folder = mkdtempSync(join(tmpdir(), 'courier-admin-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const save = (content: unknown): string => {
+    const path = join(folder, 'tenant.json')
+    writeFileSync(path, typeof content === 'string' ? content : JSON.stringify(content))
+    return path
+  }
+  return { orders, save, url, ownerUrl }
+}
+
+const succeed = (t: Test, { status, stdout, stderr }: ReturnType<Run>): string => {
+  t.strictSame({ status, stderr }, { status: 0, stderr: '' })
+  return stdout
+}
+
+const fail = (t: Test, { status, stdout, stderr }: ReturnType<Run>): string => {
+  t.strictSame({ status, stdout }, { status: 1, stdout: '' })
+  t.notMatch(stderr, /^\s+at /m, 'no stack')
+  return stderr
+}
+
+/** The addresses of a database without tables, for the service and for the owner. */
+const createEmpty = async (t: Test, { url, ownerUrl }: { url: string; ownerUrl: string }) => {
+  const server = new pg.Client({ connectionString: process.env.TEST_POSTGRES_URL })
+  await server.connect()
+  const name = `test_empty_${randomBytes(6).toString('hex')}`
+  await server.query(`create database ${name} template template0 owner ${new URL(ownerUrl).username}`)
+  t.teardown(async () => {
+    await server.query(`drop database ${name} with (force)`)
+    await server.end()
+  })
+  const inEmpty = (address: string): string => address.replace(/[^/]+$/, name)
+  return { ORDERS_DATABASE_URL: inEmpty(url), ORDERS_MIGRATE_DATABASE_URL: inEmpty(ownerUrl) }
+}
+
+t.test('migrate brings an empty database up to date once', async t => {
+  const { url, ownerUrl, save } = await start(t)
+  const environment = await createEmpty(t, { url, ownerUrl })
+  const early = fail(t, run(environment, 'apply', save(tenantFile())))
+  t.match(early, /orders migrate/, 'a command before that says what to do')
+  const applied = succeed(t, run(environment, 'migrate')).trim().split('\n')
+  t.match(applied, ['0001-directory', '0002-pricing', '0003-access', '0004-booking'])
+  t.equal(succeed(t, run(environment, 'migrate')), 'The database is up to date.\n')
+  t.same(JSON.parse(succeed(t, run(environment, 'migrate', '--json'))), { applied: [] })
+  t.match(succeed(t, run(environment, 'apply', save(tenantFile()))), /^tenant +added +1$/m)
+})
+
+t.test('apply prints what it changed, once', async t => {
+  const { orders, save } = await start(t)
+  const file = save(tenantFile())
+  const dryRun = succeed(t, orders('apply', file, '--dry-run'))
+    .trimEnd()
+    .split('\n')
+  t.equal(dryRun.pop(), 'Nothing was written: this was a dry run.')
+  const lines = succeed(t, orders('apply', file)).trimEnd().split('\n')
+  t.strictSame(lines, dryRun, 'the dry run printed the same')
+  const table = lines.filter(line => !line.startsWith('  ')).map(line => line.split(/ {2,}/))
+  t.strictSame(table, [
+    ['what', 'change', 'count'],
+    ['tenant', 'added', '1'],
+    ['status', 'added', '21'],
+    ['move', 'added', '26'],
+    ['state', 'added', '3'],
+    ['city', 'added', '5'],
+    ['rate card', 'added', '1'],
+    ['zone', 'added', '3'],
+    ['zone of city', 'added', '3'],
+    ['rate', 'added', '2'],
+    ['merchant', 'added', '2'],
+    ['business', 'added', '3'],
+  ])
+  t.equal(succeed(t, orders('apply', file)), 'Nothing to change: the tenant is as the file says.\n')
+})
+
+t.test('apply prints a few changes one by one, and all of them as JSON', async t => {
+  const { orders, save } = await start(t)
+  succeed(t, orders('apply', save(tenantFile())))
+  const file = save(tenantFile({ name: 'Renamed', secondary_phone: false }))
+  const changes = [{ kind: 'tenant', id: 'demo', change: 'changed' }]
+  t.same(JSON.parse(succeed(t, orders('apply', file, '--json', '--dry-run'))), { dry_run: true, changes })
+  t.match(succeed(t, orders('apply', file, '--dry-run')), /^ {2}tenant demo changed$/m)
+  t.same(JSON.parse(succeed(t, orders('apply', file, '--json'))), { dry_run: false, changes })
+  t.same(JSON.parse(succeed(t, orders('apply', file, '--json'))), { dry_run: false, changes: [] })
+})
+
+t.test('apply prints before and after, and warns of what will stop booking', async t => {
+  const { orders, save } = await start(t)
+  const applied = (file: ReturnType<typeof tenantFile>) =>
+    succeed(t, orders('apply', save(file)))
+      .trimEnd()
+      .split('\n')
+  t.match(
+    applied(tenantFile()),
+    ['what  change'].map(() => String),
+  )
+  const file = tenantFile({ waybills: { mode: 'auto', format: 'DM##' } })
+  const [colombo] = file.states
+  if (colombo?.cities[0]) colombo.cities[0].name = 'Kotte North'
+  const [merchant] = file.merchants
+  if (merchant) merchant.password = 'another-password'
+  const lines = applied(file)
+  t.ok(lines.includes('    city 1500 name: Kotte -> Kotte North'))
+  t.ok(lines.includes('    tenant demo waybill_format: DM######## -> DM##'))
+  t.ok(lines.includes('    merchant shop@example.com password changed'))
+  t.ok(lines.includes('  warning: the rate card standard has no rate to Jaffna in Jaffna: orders there are refused'))
+  t.ok(lines.some(line => /^ {2}warning: the waybill format DM## has 99 numbers left; without/.test(line)))
+  t.notMatch(lines.join(), /another-password|argon2/)
+})
+
+t.test('a file may have merchants alone, and change nothing else', async t => {
+  const { orders, save } = await start(t)
+  succeed(t, orders('apply', save(tenantFile())))
+  const one = {
+    name: 'Kandy Tea',
+    email: 'tea@example.com',
+    password: 'kandy-tea-demo',
+    businesses: [{ id: 8, name: 'Tea' }],
+  }
+  const apply = (merchant: object, tenant = 'demo') =>
+    orders('apply', save({ tenant: { id: tenant }, merchants: [merchant] }), '--json')
+  const { changes } = JSON.parse(succeed(t, apply({ ...one, rate_card: 'standard' })))
+  t.same(changes, [
+    { kind: 'merchant', id: 'tea@example.com', change: 'added' },
+    { kind: 'business', id: '8', change: 'added' },
+  ])
+  const refused = (result: ReturnType<Run>) => JSON.parse(result.stdout).errors
+  t.match(refused(apply({ ...one, rate_card: 'gold' })), {
+    'merchants.0.rate_card': [/no rate card gold, only standard/],
+  })
+  t.match(refused(apply(one, 'nowhere')), { 'tenant.id': [/There is no tenant nowhere/] })
+  t.match(refused(apply({ ...one, email: 'new@example.com', businesses: [], password: undefined })), {
+    'merchants.0.password': ['The password field is required.'],
+  })
+})
+
+t.test(
+  'merchants are added, get passwords and are deactivated by commands, with no password in their words',
+  async t => {
+    const { save, url, ownerUrl } = await start(t)
+    const environment = { ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }
+    succeed(t, run(environment, 'apply', save(tenantFile())))
+    const merchant = (MERCHANT_PASSWORD: string, name: string, ...words: string[]) =>
+      run(
+        { ...environment, MERCHANT_PASSWORD },
+        'merchant',
+        name,
+        '--tenant',
+        'demo',
+        '--email',
+        'tea@example.com',
+        ...words,
+      )
+    const about = ['--name', 'Kandy Tea', '--rate-card', 'standard', '--business', '8:Tea', '--business', '9:Tea too']
+    const added = succeed(t, merchant('kandy-tea-demo', 'add', ...about))
+    t.match(added, /^ {2}merchant tea@example\.com added$/m)
+    t.match(added, /^ {2}business 9 added$/m)
+    t.match(fail(t, merchant('kandy-tea-demo', 'add', ...about)), /there is a merchant tea@example\.com already/)
+    t.match(fail(t, merchant('short', 'password')), /password: The password field must be 8 to 255 characters long/)
+    t.match(fail(t, merchant('', 'password')), /set MERCHANT_PASSWORD/)
+    t.match(succeed(t, merchant('another-password', 'password')), /merchant tea@example\.com password changed/)
+    t.match(succeed(t, merchant('', 'deactivate')), /^ {2}merchant tea@example\.com deactivated/m)
+    const client = new pg.Client({
+      connectionString: process.env.TEST_POSTGRES_URL?.replace(/[^/]*$/, new URL(url).pathname.slice(1)),
+    })
+    await client.connect()
+    t.teardown(() => client.end())
+    const { rows } = await client.query(`select is_active, rate_card from merchants where email = 'tea@example.com'`)
+    t.same(rows, [{ is_active: false, rate_card: 'standard' }])
+    t.same((await client.query('select count(*)::int from businesses where is_active')).rows, [{ count: 5 }])
+  },
+)
+
+t.test('a command may take longer than a request', async t => {
+  const { orders, save, url } = await start(t)
+  const other = new pg.Client({ connectionString: url })
+  await other.connect()
+  t.teardown(() => other.end())
+  // What `apply` waits for; it ends by itself, as this process sleeps while the command runs.
+  const held = other.query(`begin; select pg_advisory_xact_lock(hashtextextended('demo', 0)), pg_sleep(6); commit`)
+  await delay(200)
+  const begin = performance.now()
+  succeed(t, orders('apply', save(tenantFile())))
+  t.ok(performance.now() - begin > 4_500)
+  await held
+})
+
+t.test('audit lists who did what, the newest first', async t => {
+  const { orders, save } = await start(t)
+  const audit = (...words: string[]) => orders('audit', '--tenant', 'demo', ...words)
+  succeed(t, orders('apply', save(tenantFile())))
+  const create = ['token', 'create', '--tenant', 'demo', '--staff', 'Ruwan', '--json']
+  const { id } = JSON.parse(succeed(t, orders(...create)))
+  const entries = JSON.parse(succeed(t, audit('--json')))
+  t.match(entries, [
+    { actor_kind: 'operator', actor: userInfo().username, action: 'token.created', object_id: id, token_id: null },
+    { action: 'tenant.applied', object_id: 'demo' },
+  ])
+  t.same(JSON.parse(succeed(t, audit('--limit', '1', '--json'))), entries.slice(0, 1))
+  t.same(JSON.parse(succeed(t, audit('--since', entries[0].at, '--json'))), entries.slice(0, 1))
+  t.equal(succeed(t, audit('--since', '2099-01-01')), 'Nothing was done.\n')
+  t.match(succeed(t, audit()), /^at +actor_kind +actor +token_id +action +object_id +request_id\n.*token\.created/)
+  for (const words of [
+    ['--limit', '0'],
+    ['--limit', 'x'],
+    ['--since', 'yesterday'],
+  ])
+    t.match(fail(t, audit(...words)), /must be a/, words.join(' '))
+  t.match(fail(t, orders('audit', '--tenant', 'nowhere')), /there is no tenant nowhere/)
+})
+
+t.test('an invalid file is refused with the paths of its errors, and nothing of it is applied', async t => {
+  const { orders, save } = await start(t)
+  const file = save(tenantFile({ currency: 'rupee', time_zone: 'Mars/Base' }))
+  t.equal(
+    fail(t, orders('apply', file)),
+    `${file} was not applied:\n  tenant.currency: The currency field must be a currency code such as LKR.\n`,
+  )
+  const json = orders('apply', file, '--json')
+  t.equal(json.status, 1)
+  t.same(JSON.parse(json.stdout), {
+    errors: { 'tenant.currency': ['The currency field must be a currency code such as LKR.'] },
+  })
+  const next = save(tenantFile({ time_zone: 'Mars/Base' }))
+  t.equal(
+    fail(t, orders('apply', next)),
+    `${next} was not applied:\n  tenant.time_zone: There is no time zone Mars/Base.\n`,
+  )
+  t.match(
+    fail(t, orders('token', 'create', '--tenant', 'demo', '--staff', 'Ruwan')),
+    /there is no tenant demo; there are: none/,
+  )
+})
+
+t.test('a business that belongs to somebody else is refused by the database, with its path', async t => {
+  const { orders, save } = await start(t)
+  succeed(t, orders('apply', save(tenantFile())))
+  const [shoes, books] = tenantFile().merchants
+  const file = save({ ...tenantFile(), merchants: [{ ...books, businesses: shoes?.businesses }] })
+  t.match(fail(t, orders('apply', file)), /^ {2}merchants\.0\.businesses\.0\.id: Business 7290 belongs to /m)
+})
+
+t.test('a file that cannot be read is reported in one line', async t => {
+  const { orders, save } = await start(t)
+  t.equal(fail(t, orders('apply', '/nowhere/tenant.json')), 'orders: cannot read /nowhere/tenant.json: ENOENT\n')
+  const file = save('{"tenant":')
+  t.match(fail(t, orders('apply', file)), new RegExp(`^orders: ${file} is not valid JSON: .+\n$`))
+  t.match(fail(t, orders('apply', save('null'))), /was not applied:\n {2}the file: The data must be an object\.\n$/)
+})
+
+t.test('a token is created for a merchant or for staff, and shown once', async t => {
+  const { orders, save } = await start(t)
+  succeed(t, orders('apply', save(tenantFile())))
+  const create = (...words: string[]) => orders('token', 'create', '--tenant', 'demo', ...words)
+  const made = JSON.parse(succeed(t, create('--merchant', 'shop@example.com', '--json')))
+  t.strictSame(Object.keys(made), ['id', 'token'])
+  t.match(made, { id: /^tok_/, token: /^courier_[\w-]{48}$/ })
+  const [id = '', token = '', hint] = succeed(t, create('--staff', 'Ruwan', '--expires', '2099-01-31T00:00:00Z')).split(
+    '\n',
+  )
+  t.match([id, token, hint], [/^tok_/, /^courier_/, 'Keep it now: it is not shown again.'])
+
+  const table = succeed(t, orders('token', 'list'))
+  t.match(table, new RegExp(`^${made.id} +demo +shop@example.com +- +\\S+Z +- +- +-$`, 'm'))
+  t.match(table, new RegExp(`^${id} +demo +- +Ruwan +\\S+Z +2099-01-31T00:00:00.000Z +- +-$`, 'm'))
+  const list = succeed(t, orders('token', 'list', '--tenant', 'demo', '--json'))
+  const keys = [
+    'token_id',
+    'tenant_id',
+    'email',
+    'staff_name',
+    'created_at',
+    'expires_at',
+    'revoked_at',
+    'last_used_at',
+  ]
+  t.strictSame(JSON.parse(list).map(Object.keys), [keys, keys])
+  for (const output of [table, list]) for (const secret of [made.token, token]) t.notOk(output.includes(secret))
+  t.notMatch(table + list, /hash|courier_/)
+})
+
+t.test('a token without exactly one holder, a tenant and a future expiry is not created', async t => {
+  const { orders, save } = await start(t)
+  succeed(t, orders('apply', save(tenantFile())))
+  t.match(fail(t, orders('token', 'create', '--staff', 'Ruwan')), /--tenant/)
+  const table: [string[], RegExp][] = [
+    [[], /^orders: name one holder: --merchant EMAIL or --staff NAME\n$/],
+    [['--merchant', 'shop@example.com', '--staff', 'Ruwan'], /^orders: name one holder/],
+    [['--merchant', 'nobody@example.com'], /^orders: tenant demo has no merchant nobody@example\.com\n$/],
+    [['--staff', 'Ruwan', '--expires', 'soon'], /^orders: --expires must be a future time such as .*, not soon\n$/],
+  ]
+  for (const [words, message] of table)
+    t.match(fail(t, orders('token', 'create', '--tenant', 'demo', ...words)), message, words.join(' '))
+  t.equal(succeed(t, orders('token', 'list')), 'There are no tokens. Make one: orders token create --help\n')
+})
+
+t.test('revoke ends a token by its id', async t => {
+  const { orders, save } = await start(t)
+  succeed(t, orders('apply', save(tenantFile())))
+  const create = (): string =>
+    JSON.parse(succeed(t, orders('token', 'create', '--tenant', 'demo', '--staff', 'Ruwan', '--json'))).id
+  const [first, second] = [create(), create()]
+  t.equal(succeed(t, orders('token', 'revoke', first)), `${first} of tenant demo is revoked.\n`)
+  const response = JSON.parse(succeed(t, orders('token', 'revoke', second, '--json')))
+  t.same(response, { id: second, tenant: 'demo', revoked: true })
+  const list = JSON.parse(succeed(t, orders('token', 'list', '--json')))
+  for (const { revoked_at } of list) t.match(revoked_at, /^\d{4}-.*Z$/)
+  t.equal(
+    fail(t, orders('token', 'revoke', 'tok_unknown')),
+    'orders: there is no token tok_unknown; orders token list shows them\n',
+  )
+})
+
+t.test('an unusable database is reported without its password', async t => {
+  const { save, url } = await start(t)
+  const file = save(tenantFile())
+  const away = { ORDERS_DATABASE_URL: 'postgres://orders:s3cret@127.0.0.1:1/orders' }
+  const hint = 'Postgres cannot be reached. Start it (npm start, docker compose up) or set ORDERS_DATABASE_URL'
+  for (const words of [['migrate'], ['apply', file], ['token', 'list']]) {
+    const printed = fail(t, run(away, ...words))
+    t.equal(printed, `orders: ${hint}: connect ECONNREFUSED 127.0.0.1:1\n`, words.join(' '))
+  }
+  const wrongPassword = fail(t, run({ ORDERS_DATABASE_URL: url.replace(':courier@', ':s3cret@') }, 'token', 'list'))
+  t.match(wrongPassword, /^orders: .*password authentication failed/)
+  t.notMatch(wrongPassword, /s3cret/)
+})
+
+t.test('a missing or wrong setting is named', async t => {
+  const missing = fail(t, run({}, 'token', 'list'))
+  t.match(missing, /^The settings are wrong, nothing was started:\n {2}ORDERS_DATABASE_URL is missing: .+\n$/)
+  for (const words of [['migrate'], ['token', 'list']]) {
+    const wrong = fail(t, run({ ORDERS_DATABASE_URL: 'postgres://orders:s3cret@there:port/orders' }, ...words))
+    t.match(wrong, /ORDERS_DATABASE_URL must be a postgres:\/\/ address/)
+    t.notMatch(wrong, /s3cret/)
+  }
+})
+
+t.test('help needs no settings', async t => {
+  for (const words of [['--help'], ['apply', '--help'], ['token', 'create', '--help']])
+    t.match(succeed(t, run({}, ...words)), /^Usage: orders /, words.join(' '))
+  t.match(fail(t, run({}, 'nothing')), /unknown command 'nothing'/)
+})

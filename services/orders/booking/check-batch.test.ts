@@ -1,0 +1,117 @@
+import { ErrorList } from '@courier/shared/http/field-errors.ts'
+import t from 'tap'
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import { WaybillFormat } from '../catalogue/waybill-format.ts'
+import { plainCatalogue } from '../test/plain-catalogue.ts'
+import { checkBatch, checkRest } from './check-batch.ts'
+import type { Batch, Order } from './read-batch.ts'
+
+const orderOf = (more: Partial<Order> = {}): Order => ({
+  waybill: undefined,
+  statusKey: 'key_1',
+  orderNo: undefined,
+  customerName: 'Nimali Perera',
+  customerAddress: '12 Temple Road',
+  customerPhone: '0770000101',
+  customerSecondaryPhone: '0770000102',
+  customerEmail: undefined,
+  destination: { cityId: '2100' },
+  cod: 4500,
+  weightKg: 1.2,
+  description: undefined,
+  remark: undefined,
+  ...more,
+})
+const batchOf = (orders: readonly Order[], more: Partial<Batch> = {}): Batch => ({
+  businessId: '7290',
+  origin: { cityId: '1500' },
+  orders,
+  ...more,
+})
+const errorsOf = (batch: Batch, catalogue: Catalogue = plainCatalogue(), merchant = 'shoes') => {
+  const verdict = checkBatch(batch, catalogue, merchant)
+  return verdict.kind === 'refused' ? verdict.errors.errors : verdict.kind
+}
+const manual: Partial<Catalogue> = { waybills: { mode: 'manual', format: new WaybillFormat('DM##') } }
+
+t.test('an accepted batch has its cities and the charge of each order', async t => {
+  const orders = [orderOf({ waybill: 'DM01' }), orderOf({ destination: { cityId: '1500' }, weightKg: 3 })]
+  t.strictSame(checkBatch(batchOf(orders), plainCatalogue(), 'shoes'), {
+    kind: 'accepted',
+    batch: {
+      businessId: '7290',
+      origin: { id: 1500, name: 'Kotte', postalCode: '10100', state: { id: 1, name: 'Colombo' } },
+      orders: [
+        {
+          order: orders[0],
+          destination: { id: 2100, name: 'Galle', postalCode: null, state: { id: 2, name: 'Galle' } },
+          charge: 54_050,
+        },
+        {
+          order: orders[1],
+          destination: { id: 1500, name: 'Kotte', postalCode: '10100', state: { id: 1, name: 'Colombo' } },
+          charge: 40_000,
+        },
+      ],
+    },
+  })
+})
+
+t.test('a second phone is dropped where the tenant wants none', async t => {
+  const verdict = checkBatch(batchOf([orderOf()]), plainCatalogue({ secondaryPhone: false }), 'shoes')
+  t.strictSame(
+    verdict.kind === 'accepted' && verdict.batch.orders[0]?.order,
+    orderOf({ customerSecondaryPhone: undefined }),
+  )
+})
+
+t.test("a business is the merchant's own", async t => {
+  for (const businessId of ['7300', '9', ''])
+    t.strictSame(errorsOf(batchOf([orderOf()], { businessId })), {
+      'general_data.merchant_business_id': ['The selected merchant business id is invalid.'],
+    })
+  t.equal(errorsOf(batchOf([orderOf()], { businessId: '7291' })), 'accepted')
+})
+
+t.test('a merchant without a card, and a city that nobody knows', async t => {
+  t.strictSame(errorsOf(batchOf([orderOf()], { businessId: '7300' }), plainCatalogue(), 'books'), {
+    merchant_rate_card: ['Please assign a rate card to the merchant.'],
+  })
+  t.strictSame(errorsOf(batchOf([orderOf(), orderOf({ destination: { cityId: '9' } })], { origin: { cityId: '8' } })), {
+    'general_data.origin_city_id': ['The selected origin city id is invalid.'],
+    'order_data.1.destination_city_id': ['The selected destination city id is invalid.'],
+  })
+})
+
+t.test('waybills are optional or required, fit the mask, and stand once in a batch', async t => {
+  const given = (waybill: string | undefined) => orderOf({ waybill })
+  t.equal(errorsOf(batchOf([given(undefined), given(undefined)])), 'accepted')
+  t.equal(errorsOf(batchOf([given('DM01')]), plainCatalogue(manual)), 'accepted')
+  t.strictSame(errorsOf(batchOf([given('DM01'), given(undefined)]), plainCatalogue(manual)), {
+    'order_data.1.waybill_number': ['The waybill number field is required.'],
+  })
+  t.strictSame(errorsOf(batchOf([given('DM01'), given('DM02'), given('DM01'), given('X')])), {
+    'order_data.2.waybill_number': ['The waybill number field has a duplicate value.'],
+    errors: [
+      'The waybill X does not match the requested format. Waybills look like DM##, where # is a digit. It is in order_data.3.',
+    ],
+  })
+})
+
+t.test('what is readable of a batch is checked beside the errors of its shape', async t => {
+  const errors = new ErrorList()
+  errors.add('order_data.0.cod', 'The cod field is required.')
+  const rest = {
+    origin: { cityId: '1500' },
+    orders: [undefined, orderOf({ waybill: 'X', destination: { cityId: '3000' } })],
+  }
+  const refusal = checkRest(rest, errors, plainCatalogue(), 'shoes')
+  t.equal(refusal.kind, 'refused')
+  t.match(refusal.errors.errors, {
+    'order_data.0.cod': ['The cod field is required.'],
+    'rate_card.destination_city_id': [/Kotte to Jaffna.* of order_data\.1\.$/],
+    errors: [/^The waybill X does not match/],
+  })
+  t.equal(refusal.errors.count, 3)
+  t.match(refusal.missingRates, [{ destination: { id: 3000 }, parcels: 1 }])
+})

@@ -1,0 +1,44 @@
+import t from 'tap'
+import { build } from './test/build.ts'
+import { batch } from './test/tenant.ts'
+
+/** A tenant whose version, an SQL expression, is another one at every read. */
+const changingTenant = async (t: Parameters<typeof build>[0], version: string) => {
+  const built = await build(t)
+  const [{ columns }] = await built.rows(
+    `select string_agg(quote_ident(column_name), ', ') as columns from information_schema.columns
+      where table_name = 'tenants' and column_name <> 'version'`,
+  )
+  await built.rows(`alter table tenants rename to stable_tenants; create sequence versions start 1000;
+    create view tenants as select ${columns}, ${version} as version from stable_tenants;
+    grant select on tenants to public; grant usage on sequence versions to public`)
+  const restore = () => built.rows('drop view tenants; alter table stable_tenants rename to tenants')
+  return { ...built, restore }
+}
+
+const busy = {
+  status: 503,
+  headers: { 'retry-after': '1' },
+  body: { code: 'unavailable', message: /Nothing was changed; repeat the request\.$/ },
+}
+
+t.test('a catalogue that is changed before every write ends in 503, and nothing is written', async t => {
+  const { bulk, request, rows, restore } = await changingTenant(t, 'pg_current_xact_id()::text::bigint')
+  t.match(await bulk(batch()), busy)
+  t.match(await bulk(batch(), { query: '?dry_run=true' }), busy)
+  t.equal((await request('/city')).status, 200)
+  await restore()
+  t.strictSame(await rows('select from orders'), [])
+  t.match(await bulk(batch()), { status: 200, body: { data: ['DM00000001'] } })
+})
+
+t.test('a catalogue that changes while it is read ends in 503, and nothing is written', async t => {
+  const { bulk, request, rows, restore } = await changingTenant(t, "nextval('versions')")
+  t.match(await request('/city'), busy)
+  t.match(await request('/state'), busy)
+  t.match(await bulk(batch()), busy)
+  t.match(await bulk(batch(), { query: '?dry_run=true' }), busy)
+  await restore()
+  t.strictSame(await rows('select from orders'), [])
+  t.equal((await bulk(batch())).status, 200)
+})

@@ -1,0 +1,170 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { filterRows } from '@courier/shared/http/row-filters.ts'
+import t, { type Test } from 'tap'
+import { createOrders } from '../app.ts'
+import { build } from '../test/build.ts'
+import { batch, tenantFile } from '../test/tenant.ts'
+import { type Catalogue, createCatalogues, estimateBytes } from './catalogue.ts'
+import { CityIndex } from './cities.ts'
+import { cityFilters } from './filters.ts'
+import { estimateBytes as estimateLists, Lists } from './lists.ts'
+import { placesOf } from './place-index.ts'
+import { RateCard } from './rate-card.ts'
+import { WaybillFormat } from './waybill-format.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+const usedBytes = (): number => {
+  for (let round = 0; round < 2; round++) collectGarbage()
+  const { heapUsed, arrayBuffers } = process.memoryUsage()
+  return heapUsed + arrayBuffers
+}
+
+const catalogueOf = ({
+  cities,
+  zones,
+  businesses,
+  aliases = 0,
+}: {
+  aliases?: number
+  cities: number
+  zones: number
+  businesses: number
+}): Catalogue => {
+  const states = Array.from({ length: 10 }, (_, id) => ({ id, name: `State ${id}` }))
+  const all = Array.from({ length: cities }, (_, id) => {
+    const state = states[id % 10] ?? { id: 0, name: '' }
+    const names = Array.from({ length: aliases }, (_, n) => `මහනුවර ${n} ${id}`)
+    return {
+      id,
+      name: `A town somewhere ${id}`,
+      postalCode: String(10_000 + id),
+      state,
+      ...(aliases && { aliases: names }),
+    }
+  })
+  const names = Array.from({ length: zones }, (_, id) => `zone ${id}`)
+  const rates = names.flatMap(from => names.map(to => ({ from, to, firstKg: 45_000, eachExtraKg: 9_000 })))
+  const card = new RateCard({
+    name: 'standard',
+    zones: names.map((name, id) => ({ id, name })),
+    cities: all.map(({ id }) => ({ cityId: id, zone: names[id % zones] ?? '' })),
+    rates,
+  })
+  const format = new WaybillFormat('DM########')
+  const index = new CityIndex(states, all)
+  placesOf(index)
+  return {
+    ...{ tenant: 'demo', version: '1', currency: 'LKR', country: 'LK', secondaryPhone: true },
+    waybills: { mode: 'auto', format },
+    checks: { phone: null, duplicate: null, unusual: null },
+    cities: index,
+    rateCards: new Map([['1', card]]),
+    merchantOfBusiness: new Map(Array.from({ length: businesses }, (_, id) => [String(id), '1'])),
+  }
+}
+
+const sizes = [
+  { cities: 500, zones: 32, businesses: 20 },
+  { cities: 2000, zones: 118, businesses: 50 },
+  { cities: 2000, zones: 447, businesses: 50 },
+  { cities: 10_000, zones: 10, businesses: 50 },
+  { cities: 500, zones: 32, businesses: 5000 },
+  { cities: 2000, zones: 10, businesses: 1, aliases: 10 },
+]
+for (const size of sizes) {
+  const { cities, zones, businesses } = size
+  t.test(
+    `the estimate of ${cities} cities, ${zones ** 2} rates and ${businesses} businesses fits the heap`,
+    async t => {
+      const copies = 3
+      catalogueOf(size)
+      const before = usedBytes()
+      const kept = Array.from({ length: copies }, () => catalogueOf(size))
+      const bytes = (usedBytes() - before) / copies
+      const estimate = estimateBytes(kept[0] as Catalogue)
+      t.comment({ bytes, estimate })
+      t.ok(estimate > 0.9 * bytes && estimate < 2 * bytes, `${estimate} for ${bytes}`)
+    },
+  )
+}
+
+t.test('the estimate of lists fits the heap', async t => {
+  const { cities, rateCards } = catalogueOf({ cities: 2000, zones: 32, businesses: 1 })
+  const make = (): Lists => {
+    const lists = new Lists(cities, rateCards.get('1'))
+    if (lists.citiesJson.length + lists.statesJson.length === 0) throw new Error('no lists')
+    for (const name of Object.keys(cityFilters)) filterRows(cityFilters, { [name]: '1' }, lists.cities)
+    return lists
+  }
+  make()
+  const before = usedBytes()
+  const kept = Array.from({ length: 3 }, make)
+  const bytes = (usedBytes() - before) / kept.length
+  const estimate = estimateLists(kept[0] as Lists)
+  t.comment({ bytes, estimate })
+  t.ok(estimate > 0.9 * bytes && estimate < 2 * bytes, `${estimate} for ${bytes}`)
+})
+
+const { pool, apply, tokenOf, ordersOptions } = await build(t)
+const ids = ['a', 'b', 'c'] as const
+for (const id of ids) await apply(tenantFile({ id }))
+const one = estimateBytes((await createCatalogues(pool, 2 ** 20).current('a')) as Catalogue)
+
+/** As many of these catalogues fit. */
+const catalogues = (t: Test, fitting: number) => {
+  let loads = 0
+  const bytes = Math.round(one * fitting)
+  const { current, ...rest } = createCatalogues(pool, bytes, () => {
+    loads++
+  })
+  /** How many of these are read from the database. */
+  const loadsOf = async (...wanted: (typeof ids)[number][]): Promise<number> => {
+    loads = 0
+    for (const id of wanted) t.equal((await current(id))?.tenant, id)
+    t.ok(rest.bytes() <= bytes)
+    return loads
+  }
+  return { current, loadsOf }
+}
+
+t.test('catalogues leave memory when they exceed the bound, the least recently used first', async t => {
+  const { loadsOf } = catalogues(t, 2.5)
+  t.equal(await loadsOf('a', 'b', 'a', 'b', 'a'), 2)
+  t.equal(await loadsOf('c', 'a', 'c'), 1)
+  t.equal(await loadsOf('b'), 1)
+})
+
+t.test('a catalogue larger than the bound stays until another is used', async t => {
+  const { loadsOf } = catalogues(t, 0.1)
+  t.equal(await loadsOf('a', 'a', 'a'), 1)
+  t.equal(await loadsOf('b', 'b', 'a', 'a'), 2)
+})
+
+t.test('concurrent uses of a tenant share one read', async t => {
+  const { current, loadsOf } = catalogues(t, 1)
+  const [first, ...others] = await Promise.all(Array.from({ length: 20 }, () => current('a')))
+  t.ok(first && others.every(other => other === first))
+  t.equal(await loadsOf('a'), 0)
+})
+
+t.test('batches and lists of more tenants than fit succeed', async t => {
+  const { app } = await createOrders({ ...ordersOptions, catalogueBytes: 8 })
+  t.teardown(() => app.close())
+  const prefix = '/api/public/merchant'
+  const requests = ids.map(async tenant => {
+    const headers = { authorization: `Bearer ${await tokenOf('shop@example.com', tenant)}`, 'x-tenant': tenant }
+    for (let round = 0; round < 4; round++) {
+      const order = { method: 'POST', url: `${prefix}/order/bulk`, headers, payload: batch() } as const
+      t.equal((await app.inject(order)).statusCode, 200)
+      for (const list of ['city', 'state'])
+        t.ok((await app.inject({ url: `${prefix}/${list}`, headers })).json().data.length > 2)
+    }
+  })
+  await Promise.all(requests)
+  const metrics = (await app.inject('/metrics')).body
+  t.match(metrics, /^catalogue_bytes [1-6]$/m)
+  t.match(metrics, /^catalogue_loads_total [1-9]\d*$/m)
+})

@@ -1,0 +1,121 @@
+import t from 'tap'
+import { charge, type Rate, RateCard } from './rate-card.ts'
+
+const charges: [weightKg: number, hundredths: number][] = [
+  [0.001, 45_000],
+  [1, 45_000],
+  [1.0001, 54_050],
+  [1.2, 54_050],
+  [2, 54_050],
+  [2.000001, 63_100],
+  [10, 126_450],
+  [999.5, 9_085_950],
+  [1000, 9_085_950],
+]
+for (const [weightKg, hundredths] of charges)
+  t.test(`a parcel of ${weightKg} kg costs the first kilogram and each one after it that is started`, async t => {
+    t.equal(charge({ firstKg: 45_000, eachExtraKg: 9_050 }, weightKg), hundredths)
+  })
+
+t.test('a card finds the rate of the zones of two cities, in that direction', async t => {
+  const [near, far, back] = [1, 2, 3].map(firstKg => ({ firstKg, eachExtraKg: 0 })) as [Rate, Rate, Rate]
+  const card = new RateCard({
+    name: 'standard',
+    zones: ['elsewhere', 'metro', 'north'].map((name, id) => ({ id, name })),
+    elsewhere: 'elsewhere',
+    cities: [
+      { cityId: 2, zone: 'north' },
+      { cityId: 1, zone: 'metro' },
+    ],
+    rates: [
+      { from: 'metro', to: 'metro', ...near },
+      { from: 'metro', to: 'elsewhere', ...far },
+      { from: 'elsewhere', to: 'metro', ...back },
+    ],
+  })
+  const found: [from: number, to: number, rate: Rate | undefined][] = [
+    [1, 1, near],
+    [1, 77, far],
+    [77, 1, back],
+    [1, 2, undefined],
+    [2, 1, undefined],
+    [77, 78, undefined],
+  ]
+  for (const [from, to, rate] of found) t.strictSame(card.find(from, to), rate, `${from} to ${to}`)
+})
+
+t.test('a card without the zone "*" has no rate for a city that no zone names', async t => {
+  const card = new RateCard({
+    name: 'standard',
+    zones: [{ id: 1, name: 'metro' }],
+    cities: [{ cityId: 1, zone: 'metro' }],
+    rates: [{ from: 'metro', to: 'metro', firstKg: 1, eachExtraKg: 1 }],
+  })
+  t.strictSame(card.find(1, 1), { firstKg: 1, eachExtraKg: 1 })
+  t.equal(card.find(1, 2), undefined)
+  t.equal(card.find(2, 1), undefined)
+})
+
+t.test('zones are those of the cities, and of every other city', async t => {
+  const zones = ['metro', 'rest'].map((name, id) => ({ id, name }))
+  const parts = { name: 'standard', zones, cities: [{ cityId: 7, zone: 'metro' }], rates: [] }
+  const card = new RateCard({ ...parts, elsewhere: 'rest' })
+  t.equal(card.name, 'standard')
+  t.strictSame([card.zoneOf(7), card.zoneOf(8)], zones)
+  t.equal(new RateCard(parts).zoneOf(8), undefined)
+})
+
+t.test('each of many cities and rates is found, and no other', async t => {
+  const names = Array.from({ length: 40 }, (_, index) => `zone ${index}`)
+  const rates = names.flatMap((from, one) =>
+    names
+      .filter((_, two) => (one + two) % 3 > 0)
+      .map(to => ({ from, to, firstKg: one, eachExtraKg: names.indexOf(to) })),
+  )
+  const card = new RateCard({
+    name: 'large',
+    zones: names.map((name, id) => ({ id, name })),
+    cities: names.map((zone, index) => ({ cityId: 1_000 * index, zone })),
+    rates,
+  })
+  const pairs = names.flatMap((_from, one) => names.map((_to, two) => ({ one, two })))
+  t.strictSame(
+    pairs.map(({ one, two }) => card.find(1_000 * one, 1_000 * two)),
+    pairs.map(({ one, two }) => ((one + two) % 3 > 0 ? { firstKg: one, eachExtraKg: two } : undefined)),
+  )
+  for (const cityId of [-1, 1, 999, 40_000]) t.equal(card.find(cityId, 0), undefined)
+})
+
+t.test('a city of no zone has no rate, whatever the numbers of the zones', async t => {
+  const zones = ['a', 'b', 'c'].map((name, id) => ({ id, name }))
+  const cities = zones.map(({ id, name }) => ({ cityId: id, zone: name }))
+  const rates = zones.flatMap(from => zones.map(to => ({ from: from.name, to: to.name, firstKg: 1, eachExtraKg: 1 })))
+  const card = new RateCard({ name: 'whole', zones, cities, rates })
+  for (const { id } of zones) t.strictSame([card.find(id, 9), card.find(9, id)], [undefined, undefined])
+})
+
+t.test('a city is looked for in every place that it may have', async t => {
+  const zones = [{ id: 1, name: 'metro' }]
+  for (let first = 0; first < 200; first++) {
+    const cityIds = [first, 3 * first + 1, 7 * first + 2, 11 * first + 3]
+    const cities = cityIds.map(cityId => ({ cityId, zone: 'metro' }))
+    const card = new RateCard({ name: '', zones, cities, rates: [] })
+    const found = Array.from({ length: 20 }, (_, cityId) => card.zoneOf(cityId) !== undefined)
+    t.strictSame(
+      found,
+      Array.from({ length: 20 }, (_, cityId) => cityIds.includes(cityId)),
+    )
+  }
+})
+
+t.test('an empty card has no rate and some size, which grows with its parts', async t => {
+  const empty = new RateCard({ name: '', zones: [], cities: [], rates: [] })
+  t.equal(empty.find(0, 0), undefined)
+  t.equal(empty.estimatedBytes, 2_000 + 2 * 4 * 2)
+  const zones = [{ id: 1, name: 'metro' }]
+  const cities = [1, 2, 3].map(cityId => ({ cityId, zone: 'metro' }))
+  const rates = [{ from: 'metro', to: 'metro', firstKg: 1, eachExtraKg: 1 }]
+  const { estimatedBytes } = new RateCard({ name: '', zones, cities, rates })
+  // Of the cities: numbers, slots and zones; of the rate: a number, slots and two prices.
+  t.equal(estimatedBytes, 2_000 + 130 + (3 * 8 + 8 * 4 + 3 * 4) + (8 + 4 * 4) + 2 * 8)
+})

@@ -1,0 +1,256 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Readable } from 'node:stream'
+import { setImmediate as turn } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createTokenFor } from '../access/token-commands.ts'
+import { build } from '../test/build.ts'
+import { batch, order } from '../test/tenant.ts'
+import { exampleOrder } from '../tracking/order-view.ts'
+import { draw } from './draw.ts'
+import { readFonts, runsOf } from './fonts.ts'
+import type { Label } from './label.ts'
+import { Printer } from './printer.ts'
+import { writeZpl } from './zpl.ts'
+
+const { app, pool, token, bulk, tokenOf } = await build(t, { publicUrl: 'https://courier.example' })
+const book = async (...orders: Record<string, unknown>[]): Promise<string[]> =>
+  (await bulk(batch(orders.map(each => order(each))))).body.data
+
+const ask = async (path: string, body?: object, as = token) => {
+  const response = await app.inject({
+    method: body ? 'POST' : 'GET',
+    url: `/api${path}`,
+    headers: { authorization: `Bearer ${as}`, 'x-tenant': 'demo', ...(body && { 'content-type': 'application/json' }) },
+    ...(body && { payload: JSON.stringify(body) }),
+  })
+  return { status: response.statusCode, type: response.headers['content-type'], bytes: response.rawPayload, response }
+}
+const ofMerchant = '/public/merchant/order'
+
+const hasScanner = spawnSync('zbarimg', ['--version']).status === 0 && spawnSync('pdftoppm', ['-v']).status === 0
+
+/** What a scanner reads on each page of a PDF, printed with 203 dots per inch. */
+const scan = (t: Test, pdf: Buffer): string[][] => {
+  const folder = t.testdir({})
+  const file = join(folder, 'labels.pdf')
+  writeFileSync(file, pdf)
+  t.equal(spawnSync('pdftoppm', ['-r', '203', '-gray', file, join(folder, 'page')]).status, 0)
+  const pages = readdirSync(folder)
+    .filter(name => name.startsWith('page'))
+    .sort()
+  return pages.map(page => {
+    const read = spawnSync('zbarimg', ['-q', join(folder, page)], { encoding: 'utf8' }).stdout
+    return read.trim().split('\n').sort()
+  })
+}
+
+const pagesOf = (pdf: Buffer): number => pdf.toString('latin1').match(/\/Type \/Page\b/g)?.length ?? 0
+
+t.test('the label of an order is a PDF of one page, which only its merchant and staff get', async t => {
+  const [waybill = ''] = await book({ customer_name: 'නිමාලි පෙරේරා' })
+  const { status, type, bytes, response } = await ask(`${ofMerchant}/${waybill}/label`)
+  t.strictSame([status, type], [200, 'application/pdf'])
+  t.equal(response.headers['content-disposition'], 'inline; filename="labels.pdf"')
+  t.equal(bytes.subarray(0, 5).toString(), '%PDF-')
+  t.match(bytes.subarray(-6).toString(), '%%EOF')
+  t.equal(pagesOf(bytes), 1)
+  t.equal((await ask(`${ofMerchant}/${waybill}/label`, undefined, await tokenOf('books@example.com'))).status, 404)
+  const staff = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token
+  t.equal(pagesOf((await ask(`/staff/order/${waybill}/label`, undefined, staff)).bytes), 1)
+  t.equal((await ask(`/staff/order/${waybill}/label`)).status, 401)
+})
+
+t.test(
+  'a scanner reads the waybill and the address of its page at 203 dots per inch',
+  { skip: !hasScanner && 'zbarimg or pdftoppm is missing' },
+  async t => {
+    const orders = [{ cod: 0 }, { customer_name: 'நிமாலி பெரேரா' }, {}, {}, {}]
+    const waybills = await book(...orders)
+    for (const layout of ['100x150', 'a4x4']) {
+      const { bytes } = await ask(`${ofMerchant}/labels`, { waybill_numbers: waybills, layout })
+      const read = scan(t, bytes)
+      t.equal(read.length, layout === 'a4x4' ? 2 : 5)
+      const expected = waybills.flatMap(waybill => [
+        `CODE-128:${waybill}`,
+        `QR-Code:https://courier.example/t/demo/${waybill}`,
+      ])
+      t.strictSame(read.flat().sort(), expected.sort())
+    }
+  },
+)
+
+t.test('labels come in the order of the numbers, all of them or none', async t => {
+  const [first = '', second = ''] = await book({}, {})
+  const { status, bytes } = await ask(`${ofMerchant}/labels`, { waybill_numbers: [` ${second} `, first, second] })
+  t.equal(status, 200)
+  t.equal(pagesOf(bytes), 3)
+  const zpl = await ask(`${ofMerchant}/labels`, { waybill_numbers: [second, first], format: 'zpl' })
+  t.equal(zpl.type, 'application/zpl; charset=utf-8')
+  t.strictSame(
+    [...zpl.bytes.toString().matchAll(/\^BCN.*\^FD(\w+)\^FS/g)].map(([, waybill]) => waybill),
+    [second, first],
+  )
+  const wrong = await ask(`${ofMerchant}/labels`, { waybill_numbers: [first, 'DM99999999', 'no number'] })
+  t.equal(wrong.status, 422)
+  const unknown = await ask(`${ofMerchant}/labels`, { waybill_numbers: [first, 'DM99999999'] })
+  t.strictSame(
+    [unknown.status, unknown.response.json().errors],
+    [422, { 'waybill_numbers.1': ['The requested waybill does not exist in the system.'] }],
+  )
+  for (const body of [
+    {},
+    { waybill_numbers: [] },
+    { waybill_numbers: [first], layout: 'a5' },
+    { waybill_numbers: [first], format: 'png' },
+  ])
+    t.equal((await ask(`${ofMerchant}/labels`, body)).status, 422, JSON.stringify(body))
+  t.equal((await ask(`${ofMerchant}/${first}/label?format=png`)).status, 422)
+})
+
+t.test('a run sheet has 13 parcels on a page', async t => {
+  const waybills = await book(...Array.from({ length: 14 }, () => ({})))
+  const staff = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token
+  const { status, type, bytes } = await ask(
+    '/staff/order/run-sheet',
+    { waybill_numbers: waybills, title: 'Van 7' },
+    staff,
+  )
+  t.strictSame([status, type, pagesOf(bytes)], [200, 'application/pdf', 2])
+  t.equal((await ask('/staff/order/run-sheet', { waybill_numbers: waybills })).status, 401)
+})
+
+const label: Label = {
+  ...exampleOrder,
+  company: 'Demo Couriers',
+  tracking_code: 'q3x0cJ2mYb8',
+  booked_on: '2026-02-19',
+}
+
+const zplOf = async (...labels: Label[]): Promise<string> => {
+  let zpl = ''
+  for await (const slice of writeZpl(labels, 'https://example.com/t')) zpl += slice
+  return zpl
+}
+
+t.test('text cannot leave its field of a label in ZPL, and letters of any script stand as they are', async t => {
+  const zpl = await zplOf({ ...label, customer_name: 'A^XZ~JA_5e\\&\n නිමාලි é', waybill_number: 'A>1^B' })
+  t.match(zpl, '^FDA_5eXZ_7eJA_5f5e_5c&_0a නිමාලි é^FS')
+  t.match(zpl, '^BCN,150,N,N,N,A^FH_^FDA>01_5eB^FS')
+  t.strictSame(zpl.match(/\^X[AZ]/g), ['^XA', '^XZ'])
+  t.match(await zplOf({ ...label, customer_address: `${'a'.repeat(199)}😀` }), /aaa\^FS/, 'no half of an emoji')
+})
+
+t.test('500 labels in ZPL are written in 25 slices, between which other requests run', async t => {
+  let [slices, turns] = [0, 0]
+  for await (const _ of writeZpl(Array(500).fill(label), 'https://example.com/t')) {
+    slices += 1
+    void turn().then(() => turns++)
+  }
+  t.strictSame([slices, turns], [25, 25])
+})
+
+t.test('fonts are unpacked once, and none is inflated again for each glyph', async t => {
+  for (const [name, file] of readFonts()) t.equal(file.readUInt32BE(0), 0x00010000, name)
+})
+
+t.test('drawing stops when nobody wants the PDF any more', async t => {
+  for (const job of [
+    { kind: 'labels', labels: Array(500).fill(label), layout: '100x150', trackingUrl: '' } as const,
+    { kind: 'run_sheet', labels: Array(500).fill(label), title: 'Van 7' } as const,
+  ]) {
+    let asked = 0
+    const parts: Buffer[] = []
+    await draw(
+      job,
+      bytes => parts.push(bytes),
+      () => ++asked <= 40,
+    )
+    t.equal(asked, 41)
+    t.notMatch(Buffer.concat(parts).toString('latin1'), '%%EOF')
+  }
+})
+
+t.test('a text is shown in a font of its script, joined letters and marks in that of the letter before', async t => {
+  t.strictSame(
+    runsOf('12 ශ්‍රී, ஸ்ரீ Ž', 400).map(({ font, text }) => `${font} ${text}`),
+    ['latin-400 12 ', 'sinhala-400 ශ්‍රී', 'latin-400 , ', 'tamil-400 ஸ்ரீ', 'latin-400  ', 'latin-ext-400 Ž'],
+  )
+})
+
+const bytesOf = async (pdf: Readable | undefined): Promise<number> => {
+  let sum = 0
+  for await (const part of pdf ?? []) sum += part.length
+  return sum
+}
+
+t.test('too many jobs are refused, those that fail or whose reader left hold up no other', async t => {
+  const printer = new Printer()
+  t.teardown(() => printer.close())
+  const job = { kind: 'labels', labels: [label], layout: '100x150', trackingUrl: '' } as const
+  const [gone, ...waiting] = Array.from({ length: 10 }, (_, n) => printer.print(`tenant ${n % 3}`, job))
+  t.equal(printer.print('another', job), undefined)
+  gone?.destroy()
+  const sizes = await Promise.all(waiting.map(bytesOf))
+  t.ok(sizes.every(size => size > 1_000))
+  // A name that is null makes drawing throw.
+  const broken = printer.print('demo', { ...job, labels: [{ ...label, customer_name: null as never }] })
+  const beside = printer.print('another', job)
+  await t.rejects(bytesOf(broken))
+  t.ok((await bytesOf(beside)) > 1_000)
+  t.ok((await bytesOf(printer.print('demo', job))) > 1_000)
+  const [first, ...others] = Array.from({ length: 4 }, () => printer.print('demo', job))
+  t.equal(printer.print('demo', job), undefined, 'one tenant leaves room for others')
+  t.ok(printer.print('another', job)?.destroy())
+  await Promise.all([first, ...others].map(bytesOf))
+})
+
+t.test('tenants take turns: one label of a tenant does not wait for 500 of another', async t => {
+  const printer = new Printer()
+  t.teardown(() => printer.close())
+  const print = async (tenant: string, labels: Label[]): Promise<number> => {
+    await bytesOf(printer.print(tenant, { kind: 'labels', labels, layout: '100x150', trackingUrl: '' }))
+    return ended.push(tenant)
+  }
+  const ended: string[] = []
+  await Promise.all([print('large', Array(500).fill(label)), print('large', [label]), print('small', [label])])
+  t.strictSame(ended, ['small', 'large', 'large'])
+})
+
+t.test('a thread that dies fails the jobs it draws, and the next job gets a new thread', async t => {
+  const printer = new Printer()
+  t.teardown(() => printer.close())
+  const job = { kind: 'labels', labels: Array(500).fill(label), layout: '100x150', trackingUrl: '' } as const
+  const drawn = bytesOf(printer.print('demo', job))
+  await Promise.all([t.rejects(drawn), turn().then(() => printer.close())])
+  t.ok((await bytesOf(printer.print('demo', { ...job, labels: [label] }))) > 1_000)
+})
+
+t.test('words as long as a field cost no more than others, and end in an ellipsis', async t => {
+  const printer = new Printer()
+  t.teardown(() => printer.close())
+  const long = Array.from({ length: 100 }, (_, n) => `SKU-${n}`).join(',')
+  const labels = Array.from({ length: 100 }, (_, n) => ({
+    ...label,
+    customer_name: `${n}${'නි'.repeat(120)}`,
+    customer_address: `${n}${long.slice(0, 480)}`,
+    description: `${n}${long.slice(0, 480)}`,
+  }))
+  // The thread had not enough memory for them.
+  t.ok((await bytesOf(printer.print('demo', { kind: 'labels', labels, layout: 'a4x4', trackingUrl: '' }))) > 10_000)
+})
+
+t.test('a path that no waybill number has is not found', async t => {
+  for (const path of ['A%001', '%E0%A4%A1', 'A'.repeat(60)])
+    for (const format of ['pdf', 'zpl'])
+      t.equal((await ask(`${ofMerchant}/${path}/label?format=${format}`)).status, 404, path)
+})
+
+t.test('labels of 500 orders leave while they are drawn', async t => {
+  const waybills = await book(...Array.from({ length: 100 }, () => ({})))
+  const numbers = Array.from({ length: 500 }, (_, n) => waybills[n % 100])
+  const { status, bytes } = await ask(`${ofMerchant}/labels`, { waybill_numbers: numbers })
+  t.strictSame([status, pagesOf(bytes)], [200, 500])
+  t.equal((await ask(`${ofMerchant}/labels`, { waybill_numbers: [...numbers, waybills[0]] })).status, 422)
+})

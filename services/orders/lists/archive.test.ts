@@ -1,0 +1,170 @@
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { gunzipSync } from 'node:zlib'
+import { archive as archiveKinds } from '@courier/shared/cli/archive.ts'
+import { createPool } from '@courier/shared/postgres/database.ts'
+import { takeAudit } from '@courier/shared/postgres/old-rows.ts'
+import t, { type Test } from 'tap'
+import { ordersFixture } from '../test/orders-fixture.ts'
+import { takeTimelines } from './archive.ts'
+
+const run = promisify(execFile)
+const admin = join(import.meta.dirname, '../admin.ts')
+
+const built = await ordersFixture(t)
+const owner = createPool({ url: built.database.ownerUrl, name: 'test owner', connections: 2 })
+t.teardown(() => owner.end())
+
+/** No orders but those whose ages the test chooses, and the command `archive` with a folder of its own. */
+const fixture = async (t: Test) => {
+  await built.rows('truncate orders, order_events, order_edits')
+  const folder = mkdtempSync(join(tmpdir(), 'courier-archive-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const { url, ownerUrl } = built.database
+  const env = { ORDERS_DATABASE_URL: url, ORDERS_MIGRATE_DATABASE_URL: ownerUrl }
+  const archiveAs = (environment: Record<string, string>, ...words: string[]) =>
+    run(process.execPath, [admin, 'archive', ...words], { env: environment, timeout: 60_000 }).then(
+      ({ stdout }) => ({ status: 0, stdout, stderr: '' }),
+      ({ code, stdout, stderr }) => ({ status: code as number, stdout, stderr }),
+    )
+  const archive = (dryRun = false, kinds = [takeTimelines, takeAudit]) =>
+    archiveKinds(owner, kinds, { days: 400, folder, dryRun })
+  const make = async (waybill: string, status: string, days: number) => {
+    await built.make([waybill], { order_no: waybill })
+    const age = `now() - make_interval(days => $2)`
+    await built.rows(`update orders set status_key = $1, created_at = ${age} where waybill_number = $3`, [
+      status,
+      days,
+      waybill,
+    ])
+    await built.rows(
+      `update order_events set happened_at = now() - make_interval(days => $1) where waybill_number = $2`,
+      [days, waybill],
+    )
+  }
+  /** The rows of all files of a table. */
+  const archived = (table: string): Record<string, unknown>[] =>
+    readdirSync(join(folder, 'demo'))
+      .filter(name => name.startsWith(`${table}-`))
+      .flatMap(name =>
+        gunzipSync(readFileSync(join(folder, 'demo', name)))
+          .toString()
+          .trimEnd()
+          .split('\n'),
+      )
+      .map(line => JSON.parse(line))
+  const waybillsLeft = async () =>
+    (await built.rows('select waybill_number from order_events order by waybill_number')).map(row => row.waybill_number)
+  return { ...built, folder, env, archive, archiveAs, make, archived, waybillsLeft }
+}
+
+t.test('timelines of finished orders and audit move to files when they are that old; orders stay', async t => {
+  const { make, archive, archived, waybillsLeft, folder, rows, get, staffGet, request } = await fixture(t)
+  await make('DM00000001', 'key_13', 401)
+  await make('DM00000002', 'key_13', 399)
+  await make('DM00000003', 'key_12', 401)
+  await make('DM00000004', 'key_13', 401)
+  await rows(`insert into order_events (tenant_id, waybill_number, status_key) values ('demo', 'DM00000004', 'key_13')`)
+  await rows(`insert into order_edits (tenant_id, waybill_number, fields, edited_at, reason)
+    values ('demo', 'DM00000001', '{cod}', now(), 'by phone'), ('demo', 'DM00000002', '{cod}', now(), null)`)
+  const [event] = await rows(`select * from order_events where waybill_number = 'DM00000001'`)
+  await rows(`update audit set happened_at = now() - interval '401 days' where action = 'token.created'`)
+  const [{ tokens }] = await rows(`select count(*)::int as tokens from audit where action = 'token.created'`)
+
+  const counted = [
+    { tenant: 'demo', table: 'order_events', rows: 1, files: 1 },
+    { tenant: 'demo', table: 'order_edits', rows: 1, files: 1 },
+    { tenant: 'demo', table: 'audit', rows: tokens, files: 1 },
+  ]
+  t.strictSame(await archive(true), counted)
+  t.strictSame([readdirSync(folder), (await waybillsLeft()).length], [[], 5], 'a dry run changes nothing')
+
+  t.strictSame(await archive(), counted)
+  t.strictSame(await waybillsLeft(), ['DM00000002', 'DM00000003', 'DM00000004', 'DM00000004'])
+  const [line] = archived('order_events')
+  t.match(line, { waybill_number: 'DM00000001', status_key: event.status_key, event_id: Number(event.event_id) })
+  t.equal(new Date(String(line?.happened_at)).getTime(), event.happened_at.getTime())
+  t.match(archived('order_edits'), [{ waybill_number: 'DM00000001', fields: ['cod'], reason: 'by phone' }])
+  t.equal(archived('audit').length, tokens)
+  const files = readdirSync(join(folder, 'demo'))
+  t.strictSame(
+    files.map(name => statSync(join(folder, 'demo', name)).mode & 0o777),
+    [0o600, 0o600, 0o600],
+  )
+  t.equal(statSync(join(folder, 'demo')).mode & 0o777, 0o700)
+  const written = await rows(
+    `select actor_kind, object_id from audit where action = 'archive.written' order by object_id`,
+  )
+  t.strictSame(
+    written,
+    files.toSorted().map(object_id => ({ actor_kind: 'operator', object_id })),
+  )
+  t.strictSame(await archive(), [], 'a second run finds nothing')
+
+  const status = { key: 'key_13', name: 'DELIVERED', color: 'success' }
+  for (const from of [get, staffGet])
+    t.match((await from('/order/DM00000001')).body.data, { waybill_number: 'DM00000001', status, timeline: [] })
+  t.match(await get('/order/DM00000001/status'), { status: 200, body: { data: { status } } })
+  t.match(await get('/order/tracking-info?waybill_number=DM00000001'), { status: 200 })
+  const anyone = { token: '' }
+  t.equal(
+    (await request('POST', '/api/public/order/tracking-info', { waybill_number: 'DM00000001' }, anyone)).status,
+    200,
+  )
+})
+
+t.test('rows are in a file before they are gone: a commit that fails leaves them in both', async t => {
+  const { make, archive, archived, waybillsLeft, rows } = await fixture(t)
+  await make('DM00000001', 'key_13', 401)
+  await rows(`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
+    create constraint trigger refuse after delete on order_events deferrable initially deferred
+      for each row execute function refuse()`)
+  await t.rejects(archive(), { message: 'refused' })
+  t.strictSame([await waybillsLeft(), archived('order_events').length], [['DM00000001'], 1])
+  await rows('drop trigger refuse on order_events')
+  await archive()
+  const [first, second] = archived('order_events')
+  t.strictSame(await waybillsLeft(), [])
+  t.strictSame(first, second, 'with the same event_id')
+})
+
+t.test('a folder that cannot be written to, and a role that owns nothing, delete nothing', async t => {
+  const { make, archiveAs, waybillsLeft, folder, env } = await fixture(t)
+  await make('DM00000001', 'key_13', 401)
+  const file = join(folder, 'file')
+  writeFileSync(file, '')
+  const refused = await archiveAs(env, '--older-than', '400', '--to', file)
+  t.match(refused, { status: 1, stderr: /^orders: cannot write to .*file\/demo, and deleted nothing/ })
+  const unowned = await archiveAs(
+    { ORDERS_DATABASE_URL: env.ORDERS_DATABASE_URL },
+    '--older-than',
+    '400',
+    '--to',
+    folder,
+  )
+  t.match(unowned, { status: 1, stderr: /permission denied.*: set ORDERS_MIGRATE_DATABASE_URL to the role that owns/ })
+  t.match(await archiveAs(env, '--older-than', '30', '--to', folder), { status: 1, stderr: /--older-than must be/ })
+  t.strictSame([await waybillsLeft(), readdirSync(folder)], [['DM00000001'], ['file']])
+})
+
+t.test('large archives go in portions, each a file', async t => {
+  const { make, archive, archived, waybillsLeft, rows } = await fixture(t)
+  await make('DM00000001', 'key_3', 500)
+  await rows(`update audit set happened_at = now() - interval '500 days'`)
+  const others = `insert into orders (tenant_id, waybill_number, merchant_id, business_id, status_key, customer_name,
+      customer_address, customer_phone, origin_city_id, destination_city_id, cod, weight, delivery_charge, created_at)
+    select tenant_id, 'X' || number, merchant_id, business_id, status_key, customer_name, customer_address, customer_phone,
+      origin_city_id, destination_city_id, cod, weight, delivery_charge, created_at - number % 7 * interval '1 hour'
+    from orders, generate_series(1, 9000) as number`
+  await rows(others)
+  await rows(`insert into order_events (tenant_id, waybill_number, status_key, happened_at)
+    select tenant_id, waybill_number, status_key, created_at from orders, generate_series(1, 5) where waybill_number like 'X%'`)
+  t.strictSame(await archive(false, [takeTimelines]), [
+    { tenant: 'demo', table: 'order_events', rows: 45_001, files: 2 },
+  ])
+  t.equal(new Set(archived('order_events').map(row => row.event_id)).size, 45_001)
+  t.strictSame(await waybillsLeft(), [])
+})

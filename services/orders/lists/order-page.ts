@@ -1,0 +1,145 @@
+import { type HttpError, invalid } from '@courier/shared/http/errors.ts'
+import {
+  linksOf,
+  pageFields,
+  type RequestAddress,
+  toPage,
+  type WantedPage,
+  wantedPage,
+} from '@courier/shared/http/pages.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import { LRUCache } from 'lru-cache'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import type { OrderRow } from '../tracking/find-order.ts'
+import { exampleOrder, OrderView } from '../tracking/order-view.ts'
+import { countOrders, listOrders, maxCounted, type Position } from './list-orders.ts'
+import type { OrderFilter } from './order-filter.ts'
+
+/** The query fields of a list of orders besides its filters. */
+export const orderPageFields = {
+  ...pageFields,
+  cursor: Type.Optional(
+    Type.String({ maxLength: 255, description: 'The next_cursor of the previous page, instead of a page number.' }),
+  ),
+}
+
+const Nullable = Type.Union([Type.String(), Type.Null()])
+const nullableNumber = Type.Optional(Type.Union([Type.Integer(), Type.Null()]))
+const exampleCursor = 'MjAyNi0wMi0xOVQxOTowNjoyMy4wMDAwMDBaIERNMDAwMDAwMDE'
+
+export const OrderPage = Type.Object(
+  {
+    data: Type.Array(OrderView),
+    links: Type.Optional(Type.Object({ first: Nullable, last: Nullable, prev: Nullable, next: Nullable })),
+    meta: Type.Optional(
+      Type.Object({
+        current_page: Type.Optional(Type.Integer()),
+        from: nullableNumber,
+        last_page: Type.Optional(Type.Integer()),
+        path: Type.String(),
+        per_page: Type.Integer(),
+        to: nullableNumber,
+        total: Type.Optional(
+          Type.Integer({ description: `Rows of all pages; ${maxCounted} also for more. Not on pages by cursor.` }),
+        ),
+        next_cursor: Nullable,
+      }),
+    ),
+  },
+  {
+    title: 'OrderPage',
+    examples: [
+      {
+        data: [exampleOrder],
+        links: { first: null, last: null, prev: null, next: null },
+        meta: { path: 'https://courier.example/api/public/merchant/order', per_page: 15, next_cursor: exampleCursor },
+      },
+    ],
+  },
+)
+
+interface PageQuery {
+  page?: string
+  per_page?: string
+  noPagination?: string
+  noPaginationNoFilter?: string
+  cursor?: string
+}
+
+/** The part of a list that a query wants: with `all`, everything that follows. */
+export type WantedOrders = { readonly after: Position | undefined } & (
+  | { readonly all: true }
+  | { readonly all: false; readonly page: WantedPage }
+)
+
+/** Throws for an invalid cursor, and for pages beyond what is counted. */
+export const wantedOrders = ({ cursor, ...numbered }: PageQuery): WantedOrders => {
+  const after = cursor ? readCursor(cursor) : undefined
+  if (cursor && !after) throw refused('cursor', 'The cursor field must be the next_cursor of a page.')
+  const page = wantedPage(numbered)
+  if (!page) return { after, all: true }
+  if (!after && page.offset >= maxCounted) throw refused('page', tooFar)
+  return { after, all: false, page }
+}
+
+/** A page of a list of orders: by number with a count, or after a cursor without one. Both carry the cursor of the next page. */
+export const orderPage = async (
+  pool: pg.Pool,
+  tenant: string,
+  address: RequestAddress,
+  { after, page: { perPage, ...page } }: WantedOrders & { all: false },
+  filter: OrderFilter,
+): Promise<Static<typeof OrderPage>> => {
+  const offset = after ? 0 : page.offset
+  const [rows, total] = await inTenant(pool, tenant, (tx: Tx) =>
+    Promise.all([
+      // One row more than the page holds shows whether another page follows.
+      listOrders(tx, tenant, filter, { after, offset, limit: perPage + 1 }),
+      after ? 0 : countListed(pool, tx, tenant, filter),
+    ]),
+  )
+  const data = rows.slice(0, perPage)
+  const next_cursor = rows.length > data.length ? writeCursor(data.at(-1)) : null
+  if (after) return cursorPage(address, data, perPage, next_cursor)
+  const { meta, ...rest } = toPage(address, { perPage, ...page }, data, total)
+  return { ...rest, meta: { ...meta, next_cursor } }
+}
+
+/** Lists that had `maxCounted` orders: no order is deleted, or changes its merchant. */
+const longLists = new WeakMap<pg.Pool, LRUCache<string, true>>()
+
+const countListed = async (pool: pg.Pool, tx: Tx, tenant: string, filter: OrderFilter): Promise<number> => {
+  const { merchant_id = '', ...others } = filter
+  if (Object.values(others).some(value => value !== undefined)) return countOrders(tx, tenant, filter)
+  const known = longLists.get(pool) ?? new LRUCache<string, true>({ max: 10_000 })
+  longLists.set(pool, known)
+  const list = `${tenant} ${merchant_id}`
+  const count = known.has(list) ? maxCounted : await countOrders(tx, tenant, filter)
+  if (count === maxCounted) known.set(list, true)
+  return count
+}
+
+const refused = (field: string, sentence: string): HttpError => invalid({ [field]: [sentence] })
+
+const tooFar = `The page field must lie within the first ${maxCounted} orders. Go on with the next_cursor of a page.`
+
+const cursorPage = (address: RequestAddress, data: OrderRow[], per_page: number, next_cursor: string | null) => {
+  const { path, linkWith } = linksOf(address)
+  const next = next_cursor === null ? null : linkWith('cursor', next_cursor)
+  return { data, links: { first: null, last: null, prev: null, next }, meta: { path, per_page, next_cursor } }
+}
+
+const writeCursor = (last: OrderRow | undefined): string | null =>
+  last ? Buffer.from(`${last.created_at} ${last.waybill_number}`).toString('base64url') : null
+
+const cursorText = /^([12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ([\x21-\x7e]{1,50})$/
+
+const readCursor = (cursor: string): Position | undefined => {
+  const [, createdAt = '', waybill = ''] = cursorText.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? []
+  const second = createdAt.slice(0, 19)
+  const time = new Date(`${second}Z`)
+  const isTime = !Number.isNaN(time.getTime()) && time.toISOString().startsWith(second)
+  return isTime ? { createdAt, waybill } : undefined
+}

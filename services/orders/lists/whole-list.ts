@@ -1,0 +1,96 @@
+import { Readable } from 'node:stream'
+import { createBulkheads } from '@courier/shared/http/bulkheads.ts'
+import { openSnapshot, type Snapshot } from '@courier/shared/postgres/database.ts'
+import { BulkheadRejectedError } from 'cockatiel'
+import type pg from 'pg'
+import type { Tables } from '../database/tables.ts'
+import type { OrderRow } from '../tracking/find-order.ts'
+import { countOrders, type Position, selectOrders } from './list-orders.ts'
+import type { OrderFilter } from './order-filter.ts'
+
+/**
+ * The longest list in one response: about 45 MB, which Postgres and the service read and write in some seconds. Longer ones
+ * would hold a connection, and a snapshot, for minutes.
+ */
+export const maxWholeList = 50_000
+
+/** A reader that takes longer is disconnected: it holds a connection to Postgres as long as orders are unread. */
+const longestSeconds = 60
+/** Rows in memory at once: about half a megabyte. */
+export const rowsPerFetch = 500
+/** What is read ahead of the client, as much as a long page: shorter lists free their connection at once. */
+export const bufferedBytes = 1_048_576
+/** Requests of a caller, and callers, that wait for their turn. */
+const maxWaiting = 10
+
+/** `json` is `{"data": [...]}`. Whoever gets it reads or destroys it. */
+export type WholeList = { kind: 'opened'; total: number; json: Readable } | { kind: 'too_long' } | { kind: 'busy' }
+
+type Wanted = [tenant: string, filter: OrderFilter, after?: Position | undefined]
+
+/** Opens the list of all orders that match a filter, newest first, as of one moment. */
+export type OpenWholeList = (caller: string, ...wanted: Wanted) => Promise<WholeList>
+
+/** Each caller reads one list at a time, and all callers together hold a quarter of the connections at most. */
+export const createWholeLists = (pool: pg.Pool, maxSeconds = longestSeconds): OpenWholeList => {
+  const bulkheads = createBulkheads({ caller: 1, process: Math.ceil(pool.options.max / 4) }, maxWaiting)
+  return (caller, ...wanted) =>
+    new Promise((resolve, reject) => {
+      const open = async (): Promise<void> => {
+        const { list, closed } = await openList(pool, maxSeconds, ...wanted)
+        resolve(list)
+        await closed
+      }
+      bulkheads({ caller, process: '' }, open).catch(error =>
+        error instanceof BulkheadRejectedError ? resolve({ kind: 'busy' }) : reject(error),
+      )
+    })
+}
+
+/** `closed` resolves once the list holds no connection any more. */
+const openList = async (pool: pg.Pool, maxSeconds: number, ...[tenant, filter, after]: Wanted) => {
+  const snapshot = await openSnapshot<Tables>(pool, tenant, maxSeconds)
+  try {
+    const total = await countOrders(snapshot.tx, tenant, filter, maxWholeList + 1, after)
+    if (total > maxWholeList) {
+      await snapshot.close()
+      return { list: { kind: 'too_long' } as const, closed: undefined }
+    }
+    const { text, values } = selectOrders(tenant, filter, { after, offset: 0, limit: null })
+    await snapshot.tx.client.query(`declare whole_list no scroll cursor for ${text}`, values)
+    const { json, closed } = stream(snapshot, total, maxSeconds)
+    return { list: { kind: 'opened', total, json } as const, closed }
+  } catch (error) {
+    await snapshot.close()
+    throw error
+  }
+}
+
+const stream = (snapshot: Snapshot<Tables>, total: number, maxSeconds: number) => {
+  const { promise: closed, resolve } = Promise.withResolvers<void>()
+  const release = async (): Promise<void> => {
+    clearTimeout(timer)
+    await snapshot.close()
+    resolve()
+  }
+  const json = Readable.from(chunks(snapshot, total, release), { objectMode: false, highWaterMark: bufferedBytes })
+  const timer = setTimeout(() => json.destroy(new Error('a whole list was not read in time')), maxSeconds * 1000)
+  // Also of a list of which nothing was read.
+  json.once('close', release)
+  return { json, closed }
+}
+
+/** The rows arrive as objects and leave as text, so many at a time. Fails unless there are as many as were counted. */
+async function* chunks(snapshot: Snapshot<Tables>, total: number, release: () => Promise<void>) {
+  let count = 0
+  let opening = '{"data":['
+  while (count < total) {
+    const { rows } = await snapshot.tx.client.query<OrderRow>(`fetch ${rowsPerFetch} from whole_list`)
+    if (rows.length === 0) throw new Error(`a whole list ended after ${count} of ${total} orders`)
+    count += rows.length
+    yield opening + rows.map(row => JSON.stringify(row)).join()
+    opening = ','
+  }
+  await release()
+  yield total === 0 ? '{"data":[]}' : ']}'
+}

@@ -1,0 +1,186 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { ChangeItem, exampleChange } from '../changes/schema.ts'
+import { changeTypes } from '../database/tables.ts'
+
+export const maxEndpoints = 5
+
+const Nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
+const Code = Type.Union([Type.Integer(), Type.Null()], {
+  description: 'The HTTP status of the response; null if there was none.',
+})
+const Milliseconds = Type.Union([Type.Integer(), Type.Null()])
+
+const Url = Type.String({ maxLength: 1_024, description: 'https, without a user name, at a public address.' })
+const Events = Type.Array(Type.Union(changeTypes.map(type => Type.Literal(type))), {
+  minItems: 1,
+  maxItems: changeTypes.length,
+  uniqueItems: true,
+  description: 'The types of events that it gets.',
+})
+const State = Type.Union([Type.Literal('enabled'), Type.Literal('disabled')])
+
+const url = 'https://shop.example/webhooks/courier'
+export const NewWebhook = Type.Object(
+  { url: Url, events: Type.Optional({ ...Events, description: 'The types of events that it gets. Default: all.' }) },
+  { title: 'NewWebhook', examples: [{ url, events: ['order.created', 'order.status_changed'] }] },
+)
+export const WebhookChange = Type.Object(
+  { url: Type.Optional(Url), events: Type.Optional(Events), state: Type.Optional(State) },
+  { title: 'WebhookChange', minProperties: 1, examples: [{ state: 'enabled' }] },
+)
+
+export const Webhook = Type.Object(
+  {
+    id: Type.String(),
+    url: Type.String(),
+    events: Events,
+    state: State,
+    disabled_reason: Nullable(
+      'merchant: by you; gone: it responded with 410; failing: nothing was delivered for five days; merchant_inactive.',
+    ),
+    disabled_at: Nullable('ISO 8601, UTC.'),
+    failing_since: Nullable('The first failure since the last success.'),
+    previous_secret_until: Nullable('Until then messages are signed with the previous secret, too.'),
+    created_at: Type.String(),
+  },
+  { title: 'Webhook' },
+)
+export const exampleWebhook: Static<typeof Webhook> = {
+  id: '6c0b6a0e-6d2f-4c53-9f3f-3a0e3c1f1f9a',
+  ...{
+    url,
+    events: ['order.created', 'order.status_changed'],
+    state: 'enabled',
+    disabled_reason: null,
+    disabled_at: null,
+  },
+  ...{ failing_since: null, previous_secret_until: null, created_at: '2026-02-20T09:00:00.000000Z' },
+}
+
+export const WebhookWithSecret = Type.Object(
+  {
+    ...Webhook.properties,
+    secret: Type.String({ description: 'The key that signs the messages. Shown only this once.' }),
+  },
+  { title: 'WebhookWithSecret' },
+)
+export const exampleSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='
+
+/** What came of a request. */
+const attempt = {
+  code: Code,
+  ms: Type.Integer({ description: 'How long it took, in milliseconds.' }),
+  error: Nullable('Why there was no response.'),
+  response_body: Nullable('The first 1,024 bytes of the response.'),
+}
+export const Ping = Type.Object(attempt, { title: 'Ping' })
+export const examplePing: Static<typeof Ping> = { code: 204, ms: 87, error: null, response_body: null }
+
+const time = '^(19|2\\d)\\d\\d-\\d\\d-\\d\\dT\\d\\d:\\d\\d(:\\d\\d(\\.\\d{1,6})?)?(Z|[+-]\\d\\d:\\d\\d)$'
+const Time = (description: string) =>
+  Type.String({
+    ...{ maxLength: 32, pattern: time, description, must: 'be a time such as 2026-02-19T08:00:00Z' },
+    documented: { type: 'string', format: 'date-time' },
+  })
+export const ReplayPeriod = Type.Object(
+  { from: Time('Events from this time on.'), to: Type.Optional(Time('Events up to this time. Default: now.')) },
+  { title: 'ReplayPeriod', examples: [{ from: '2026-02-19T08:00:00Z', to: '2026-02-19T12:00:00Z' }] },
+)
+
+const deliveryStates = ['pending', 'delivered', 'failed'] as const
+
+export const WebhookDelivery = Type.Object(
+  {
+    id: Type.String({ description: 'The webhook-id.' }),
+    type: Type.Union(changeTypes.map(type => Type.Literal(type))),
+    waybill_number: Type.String(),
+    state: Type.Union(deliveryStates.map(state => Type.Literal(state))),
+    attempts: Type.Integer(),
+    ...attempt,
+    ms: Milliseconds,
+    last_attempt_at: Nullable('ISO 8601, UTC.'),
+    next_attempt_at: Nullable('null of a pending one: an earlier event of the waybill comes first.'),
+    body: Type.Unknown({ description: 'The body that is sent.' }),
+  },
+  { title: 'WebhookDelivery' },
+)
+const { type, waybill_number, happened_at: timestamp } = exampleChange
+export const exampleMessage = { type, timestamp, data: exampleChange }
+export const exampleDelivery = {
+  ...{
+    id: exampleChange.id,
+    type,
+    waybill_number,
+    state: 'pending' as const,
+    attempts: 1,
+    code: 503,
+    ms: 412,
+    error: null,
+  },
+  ...{ response_body: 'Down for maintenance', last_attempt_at: '2026-02-20T09:12:45.000000Z' },
+  ...{ next_attempt_at: '2026-02-20T09:12:50.000000Z', body: exampleMessage },
+}
+
+export const DeliveryQuery = Type.Object({
+  state: Type.Optional(
+    Type.String({
+      maxLength: 9,
+      pattern: '^(pending|delivered|failed)$',
+      must: 'be pending, delivered or failed',
+      description: 'Only events in this state.',
+    }),
+  ),
+  cursor: Type.Optional(
+    Type.String({
+      maxLength: 15,
+      pattern: '^[1-9][0-9]{0,14}$',
+      must: 'be the next_cursor of an earlier response',
+      description: 'The next_cursor of the previous response.',
+    }),
+  ),
+  limit: Type.Optional(
+    Type.String({
+      maxLength: 3,
+      pattern: '^([1-9][0-9]?|100)$',
+      must: 'be a whole number, 1 to 100',
+      description: 'Maximum number of events. Default: 50.',
+      documented: { type: 'integer', minimum: 1, maximum: 100 },
+    }),
+  ),
+})
+
+const header = (name: string, description: string) => ({
+  ...{ name, in: 'header', required: true, description },
+  schema: { type: 'string' },
+})
+
+/** The request that the sender sends. */
+export const messageOperation = {
+  tags: ['webhooks'],
+  operationId: 'merchantEvent',
+  summary: 'Something happened to an order of yours',
+  description:
+    'Sent to your webhooks, signed according to Standard Webhooks, until acknowledged (docs/merchants/webhooks.md).',
+  security: [],
+  parameters: [
+    header('webhook-id', 'The id of the event, the same in every attempt.'),
+    header('webhook-timestamp', 'The time of the attempt, in seconds since 1970.'),
+    header('webhook-signature', 'One signature, or two for a day after the secret was rotated.'),
+  ],
+  requestBody: {
+    required: true,
+    content: {
+      'application/json': {
+        schema: Type.Object(
+          { type: ChangeItem.properties.type, timestamp: ChangeItem.properties.happened_at, data: ChangeItem },
+          { title: 'WebhookMessage', examples: [exampleMessage] },
+        ),
+      },
+    },
+  },
+  responses: {
+    '2XX': { description: 'Acknowledged: it is not sent again.' },
+    410: { description: 'The webhook is disabled.' },
+    default: { description: 'It is sent again.' },
+  },
+}

@@ -1,0 +1,116 @@
+import t from 'tap'
+import { createOrdersHousekeeping } from './housekeeping.ts'
+import { outboxFixture } from './test/outbox-fixture.ts'
+import { waitUntil } from './test/receiver.ts'
+import { batch, order, tenantFile } from './test/tenant.ts'
+
+const warnings = (lines: unknown[][]) => ({
+  info() {},
+  error() {},
+  warn: (...line: unknown[]) => void lines.push(line),
+})
+
+t.test('events of a tenant that the notifier does not know wait, and then go out in order', async t => {
+  const { receiver, book, move, addRelay, depth, rows, app } = await outboxFixture(t)
+  const waybills = await book(1000)
+  await move(waybills.slice(0, 2), 'key_2')
+  const sizes: number[] = []
+  receiver.react = ({ events }) => {
+    sizes.push(events.length)
+    return 'unknown'
+  }
+  const lines: unknown[][] = []
+  const relays = [1, 2].map(() => addRelay({ logger: warnings(lines) as never }))
+  for (const relay of relays) relay.start()
+  await waitUntil('some attempts', () => sizes.length >= 3)
+  t.strictSame(sizes.slice(0, 3), [500, 1, 1], 'one event is enough to ask again')
+  t.match(lines, [[{ tenant: 'demo', since: Date }, 'outbox.tenant_unknown']])
+  t.equal(lines.length, 1)
+  t.equal(await depth(), 2)
+  const metric = async (name: string) =>
+    Number(new RegExp(`^${name} (.*)$`, 'm').exec((await app.inject('/metrics')).body)?.[1])
+  t.equal(await metric('outbox_unknown_tenants'), 1)
+  t.ok((await metric('outbox_unknown_age_seconds')) > 0)
+  t.equal(await metric('outbox_age_seconds'), 0)
+
+  const wait = `select holder::text, unknown_since, held_until - now() as wait from outbox_leases`
+  t.match(await rows(wait), [{ holder: /^0{8}-/, unknown_since: Date }])
+  await rows(`update outbox_leases set unknown_since = now() - interval '1 day', warned_at = now() - interval '61 minutes',
+    held_until = now()`)
+  await waitUntil('a warning after an hour', () => lines.length === 2)
+  await waitUntil('a long wait', async () => (await rows(wait))[0].wait.minutes >= 2)
+  t.equal(receiver.overlaps, 0)
+
+  receiver.react = () => 'acknowledge'
+  await rows(`update outbox_leases set held_until = now()`)
+  await waitUntil('all are delivered', async () => (await depth()) === 0)
+  const told = receiver.posts.flatMap(({ events }) =>
+    events.map(({ order }) => `${order.waybill_number} ${order.status_key}`),
+  )
+  t.strictSame(
+    [...new Set(told)],
+    [...waybills.map(waybill => `${waybill} key_1`), ...waybills.slice(0, 2).map(waybill => `${waybill} key_2`)],
+  )
+  await waitUntil('the lease is gone', async () => (await rows('select from outbox_leases')).length === 0)
+  t.equal(lines.length, 2)
+})
+
+t.test('a notifier that is down meanwhile changes nothing for a tenant that it does not know', async t => {
+  const { relay, receiver, book, rows } = await outboxFixture(t)
+  await book(1)
+  receiver.react = () => (receiver.requests % 2 ? 'unknown' : 500)
+  relay.start()
+  await waitUntil('three requests', () => receiver.requests >= 3)
+  await waitUntil('it waits', async () => {
+    const [lease] = await rows('select unknown_since < warned_at + interval $$1 s$$ as is_kept from outbox_leases')
+    return lease?.is_kept
+  })
+})
+
+t.test('a notifier of 0.1.0, which acknowledges and drops events of an unknown tenant, loses none', async t => {
+  const { relay, receiver, book, depth } = await outboxFixture(t)
+  receiver.react = () => 'drop'
+  relay.start()
+  await book(3)
+  await waitUntil('two attempts', () => receiver.requests >= 4)
+  t.equal(await depth(), 1)
+  receiver.react = () => 'acknowledge'
+  await waitUntil('all are delivered', async () => (await depth()) === 0)
+  t.equal(receiver.events.size, 3)
+})
+
+t.test('tenants that the notifier does not know delay no other one', async t => {
+  const { relay, receiver, book, addTenant } = await outboxFixture(t)
+  const unknown = await Promise.all(['ta', 'tb', 'tc', 'td', 'te'].map(addTenant))
+  receiver.react = ({ tenant }) => (tenant === 'demo' ? 'acknowledge' : 'unknown')
+  for (const options of unknown) await book(1, options)
+  relay.start()
+  for (let round = 1; round <= 5; round++) {
+    for (const options of unknown) await book(1, options)
+    await book(1)
+    await waitUntil('it is delivered', () => receiver.events.size === round, 5)
+  }
+  t.ok(receiver.requests < 5 + 5 * unknown.length, 'a booking alone makes no attempt')
+})
+
+t.test('without messaging nothing is written to the outbox, and what waits there is deleted', async t => {
+  const { relay, ordersOptions, pool, receiver, apply, bulk, request, book, depth } = await outboxFixture(t)
+  await book(2)
+  const off = tenantFile({ messaging: false })
+  t.match(await apply(off), { changes: [{ kind: 'tenant', change: 'changed', details: ['messaging: true -> false'] }] })
+  t.match(await apply(off), { changes: [] })
+  relay.start()
+  const [waybill] = await book(1)
+  const keyed = await bulk(batch([order()]), { headers: { 'idempotency-key': 'a' } })
+  t.equal(keyed.status, 200)
+  t.equal((await request('/order/cancel', { waybill_numbers: [waybill] })).status, 200)
+  t.equal(await depth(), 1)
+  await createOrdersHousekeeping(pool, ordersOptions.logger).clean()
+  t.equal(await depth(), 0)
+  t.equal(receiver.requests, 0)
+
+  await apply(tenantFile({ messaging: true }))
+  await book(1)
+  await waitUntil('only the new order is delivered', async () => (await depth()) === 0)
+  t.equal(receiver.events.size, 1)
+})

@@ -1,0 +1,59 @@
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { selectedInvalid } from '@courier/shared/http/field-errors.ts'
+import type { ChangeActor } from '../database/tables.ts'
+import { cancelledKey, merchantMoves, type Statuses } from '../statuses/statuses.ts'
+
+/** Staff may make every move of the tenant's set, a merchant and a customer those of `merchantMoves`. */
+export type Mover = { readonly staffName: string } | { readonly merchantId: string } | { readonly isCustomer: true }
+
+export const actorOf = (mover: Mover): ChangeActor => {
+  if ('staffName' in mover) return 'staff'
+  return 'merchantId' in mover ? 'merchant' : 'customer'
+}
+
+/**
+ * The errors of moving all of `waybills` to the status `to`. `current` holds the status of each that the mover may see;
+ * their rows are locked. Pure.
+ */
+export const checkMoves = (
+  waybills: readonly string[],
+  to: string,
+  mover: Mover,
+  statuses: Statuses,
+  current: ReadonlyMap<string, string>,
+): FieldErrors => {
+  const errors: FieldErrors = {}
+  const isKnown = statuses.has(to)
+  if (!isKnown) errors.status_key = [`${selectedInvalid('status_key')} It may be ${[...statuses.keys()].join(', ')}.`]
+  const seen = new Set<string>()
+  for (const [index, waybill] of waybills.entries()) {
+    const from = current.get(waybill)
+    const path = `waybill_numbers.${index}`
+    if (seen.has(waybill)) errors[path] = [`The ${path} field has a duplicate value.`]
+    else if (from === undefined) errors[path] = ['The requested waybill does not exist in the system.']
+    else if (isKnown && !legalMoves(from, mover, statuses).includes(to))
+      errors[path] = [`${waybill} is ${nameOf(from, statuses)}: ${hintOf(from, to, mover, statuses)}`]
+    seen.add(waybill)
+  }
+  return errors
+}
+
+const legalMoves = (from: string, mover: Mover, statuses: Statuses): readonly string[] =>
+  ('staffName' in mover ? statuses.get(from)?.moves : merchantMoves[from]) ?? []
+
+const hintOf = (from: string, to: string, mover: Mover, statuses: Statuses): string => {
+  const name = (key: string): string => nameOf(key, statuses)
+  if (!('staffName' in mover)) {
+    const movable = Object.keys(merchantMoves).filter(key => merchantMoves[key]?.includes(to))
+    const verb = to === cancelledKey ? 'cancel' : 'confirm'
+    return `${whoMay(mover)} ${verb} an order that is ${movable.map(name).join(' or ')}.`
+  }
+  const moves = legalMoves(from, mover, statuses)
+  return moves.length > 0 ? `it may move to ${moves.map(name).join(', ')}.` : 'it may not move any more.'
+}
+
+/** The start of a hint: what customers may do is read by staff. */
+export const whoMay = (mover: Mover): string => ('isCustomer' in mover ? 'customers may' : 'you may')
+
+/** Its key and its name. */
+export const nameOf = (key: string, statuses: Statuses): string => `${key} ${statuses.get(key)?.name ?? ''}`.trim()

@@ -1,0 +1,146 @@
+import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/postgres/idempotency.ts'
+import type pg from 'pg'
+import type { Tables, Tx } from '../database/tables.ts'
+import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
+import { deliveredKeys, failedAttemptKeys } from '../statuses/statuses.ts'
+import { actorOf, checkMoves, type Mover } from './check-moves.ts'
+
+/** Orders to move to one status. */
+export interface Move {
+  readonly tenant: string
+  readonly mover: Mover
+  readonly waybills: readonly string[]
+  readonly statusKey: string
+  readonly note: string | null
+  readonly key?: IdempotencyKey | undefined
+  /** For the audit; a merchant's own moves appear only in the timeline. */
+  readonly by?: Actor | undefined
+  readonly traceparent?: string | undefined
+}
+
+export type Moved =
+  /** `replayed`: an earlier request with the same key and body moved them. */
+  | { kind: 'moved'; waybills: readonly string[]; replayed: boolean }
+  | { kind: 'refused'; errors: FieldErrors }
+  /** A request with the same Idempotency-Key is running now. */
+  | { kind: 'running' }
+  /** The Idempotency-Key came with another body before. */
+  | { kind: 'other_body' }
+
+/** Moves all orders to a status with their timeline events and one row of the outbox, or none. One transaction. */
+export const moveOrders = (pool: pg.Pool, move: Move): Promise<Moved> =>
+  inTenant<Tables, Moved>(
+    pool,
+    move.tenant,
+    async tx => {
+      const { tenant, waybills, key } = move
+      const claim = key && (await claimKey(tx, tenant, key))
+      if (claim?.kind === 'finished') return { kind: 'moved', waybills: claim.result, replayed: true }
+      if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
+      const moved = await moveIn(tx, move)
+      if (moved.kind === 'moved' && key) await insertKey(tx, tenant, key, waybills)
+      return moved
+    },
+    { keeps: ({ kind }) => kind === 'moved', isPlannedOnce: true },
+  )
+
+/** `moveOrders` in a transaction of the caller's, without a key. Writes nothing when it is refused. */
+export const moveIn = async (
+  tx: Tx,
+  move: Omit<Move, 'key'>,
+): Promise<Extract<Moved, { kind: 'moved' | 'refused' }>> => {
+  const { tenant, mover, waybills, statusKey, by } = move
+  // Pipelined: the connection runs them in this order.
+  const [, , statuses, current] = await Promise.all([
+    limitLockWait(tx),
+    keepStatusSet(tx, tenant),
+    findStatuses(tx, tenant),
+    lockOrders(tx, tenant, mover, waybills),
+  ])
+  const errors = checkMoves(waybills, statusKey, mover, statuses, current)
+  if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
+  await writeMoves(tx, move)
+  if (by) await audit(tx, tenant, by, 'order.status_changed', waybills)
+  return { kind: 'moved', waybills, replayed: false }
+}
+
+/** A lock that is not free within two seconds ends the request with 503. */
+export const limitLockWait = (tx: Tx) => tx.client.query(`set local lock_timeout = '2s'`)
+
+/**
+ * Locks those of `waybills` that the mover may see until the transaction ends, and returns the status of each, read under
+ * the lock. Locking in the order of the waybills prevents deadlocks.
+ */
+const lockOrders = async (
+  tx: Tx,
+  tenant: string,
+  mover: Mover,
+  waybills: readonly string[],
+): Promise<Map<string, string>> => {
+  const values = [tenant, waybills, 'merchantId' in mover ? mover.merchantId : null]
+  const { rows } = await tx.client.query({ name: 'lock_orders', text: locking, values })
+  return new Map(
+    rows.map((row: { waybill_number: string; status_key: string }) => [row.waybill_number, row.status_key]),
+  )
+}
+
+const locking = `
+  select waybill_number, status_key from orders
+  where tenant_id = $1 and waybill_number = any($2::text[]) and ($3::bigint is null or merchant_id = $3)
+  order by waybill_number for no key update`
+
+/**
+ * Writes a checked move of locked orders. Clock, outbox id and change ids are read while the rows are locked, so the events of
+ * a waybill never go backwards.
+ */
+const writeMoves = async (tx: Tx, { tenant, waybills, statusKey, note, mover, traceparent }: Omit<Move, 'key'>) => {
+  const staffName = 'staffName' in mover ? mover.staffName : null
+  const failed = deliveredKeys.includes(statusKey) ? await findFailed(tx, tenant, waybills) : null
+  const values = [
+    tenant,
+    waybills,
+    statusKey,
+    staffName,
+    note,
+    traceparent ? [traceparent] : null,
+    actorOf(mover),
+    failed,
+  ]
+  return tx.client.query({ name: 'write_moves', text: writing, values })
+}
+
+/** Those of `waybills` that could not be delivered at some time before. */
+const findFailed = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<string[]> => {
+  const { rows } = await tx.client.query({
+    name: 'find_failed',
+    text: failing,
+    values: [tenant, waybills, failedAttemptKeys],
+  })
+  return rows.map((row: { waybill_number: string }) => row.waybill_number)
+}
+
+const failing = `
+  select distinct waybill_number from order_events
+  where tenant_id = $1 and waybill_number = any($2::text[]) and status_key = any($3::text[])`
+
+const writing = `
+  with clock as materialized (
+    select clock_timestamp() as now
+  ), moved as (
+    update orders set status_key = $3, first_attempt = waybill_number <> all($8::text[]) where tenant_id = $1 and waybill_number = any($2::text[])
+    returning merchant_id, waybill_number
+  ), changed as (
+    insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, happened_at)
+    select $1, merchant_id, 'order.status_changed', array_agg(waybill_number order by waybill_number), array[$3], $7,
+      (select now from clock)
+    from moved group by merchant_id returning tenant_id
+  ), events as (
+    insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, actor)
+    select $1, waybill_number, $3, now, $4, $5, case when $7 = 'customer' then $7 end from clock, unnest($2::text[]) as waybill_number returning tenant_id
+  )
+  insert into outbox (tenant_id, type, waybill_numbers, status_keys, note, happened_at, traceparents)
+  select $1, 'order.status_changed', $2::text[], array_fill($3::text, array[cardinality($2::text[])]), $5, now, $6::text[]
+  from clock, tenants where tenants.tenant_id = $1 and messaging returning outbox.tenant_id`

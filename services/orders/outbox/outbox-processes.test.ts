@@ -1,0 +1,99 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { serviceToken } from '../test/build.ts'
+import { outboxFixture } from '../test/outbox-fixture.ts'
+import { waitUntil } from '../test/receiver.ts'
+
+/** A process with a relay, ready. Killed when the test ends. */
+const spawnRelay = async (t: Test, databaseUrl: string, notifierUrl: string, leaseSeconds: number) => {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('relay-process.ts', import.meta.url))], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      ...process.env,
+      DATABASE_URL: databaseUrl,
+      NOTIFIER_URL: notifierUrl,
+      SERVICE_TOKEN: serviceToken,
+      LEASE_SECONDS: String(leaseSeconds),
+    },
+  })
+  const end = async (signal: 'SIGKILL' | 'SIGTERM'): Promise<void> => {
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const gone = once(child, 'exit')
+    child.kill(signal)
+    await gone
+  }
+  t.teardown(() => end('SIGKILL'))
+  for await (const line of createInterface({ input: child.stdout })) if (line === 'ready') break
+  return { kill: () => end('SIGKILL'), stop: () => end('SIGTERM') }
+}
+
+t.test('several processes share the work: no event is delivered by two of them or twice, each in order', async t => {
+  const { receiver, database, book, move, addTenant, addRelay, depth } = await outboxFixture(t)
+  const tenants = await Promise.all(['pa', 'pb', 'pc'].map(addTenant))
+  const process = () => spawnRelay(t, database.url, receiver.url, 4)
+  const [, first, second] = await Promise.all([addRelay({ leaseSeconds: 4 }).start(), process(), process()])
+  receiver.milliseconds = 15
+  for (let round = 0; round < 25; round++) {
+    await Promise.all(tenants.map(options => book(20, options)))
+    await move(await book(10), 'key_2')
+  }
+  await waitUntil('all are delivered', async () => (await depth()) === 0, 60)
+  await Promise.all([first.stop(), second.stop()])
+  const all = receiver.posts.flatMap(({ events }) => events)
+  t.equal(receiver.overlaps, 0)
+  t.equal(receiver.events.size, 25 * (3 * 20 + 2 * 10))
+  t.equal(all.length, receiver.events.size)
+  const ofWaybill = Map.groupBy(all, ({ order }) => order.waybill_number)
+  const histories = [...ofWaybill.values()].map(events => events.map(({ order }) => order.status_key).join(' '))
+  t.equal(histories.filter(history => history === 'key_1').length, 25 * 60)
+  t.equal(histories.filter(history => history === 'key_1 key_2').length, 25 * 10)
+})
+
+t.test('the events of a killed process are delivered by another one when the lease expires', async t => {
+  const { receiver, database, rows, book, addRelay, depth } = await outboxFixture(t)
+  const killed = await spawnRelay(t, database.url, receiver.url, 3)
+  receiver.react = () => 'hang'
+  await book(3)
+  await waitUntil('a request', () => receiver.requests > 0)
+  await killed.kill()
+  const [lease] = await rows('select held_until > now() as is_held from outbox_leases')
+  t.strictSame(lease, { is_held: true })
+  receiver.react = () => 'acknowledge'
+  receiver.requests = 0
+  addRelay({ leaseSeconds: 3 }).start()
+  await delay(500)
+  t.equal(receiver.requests, 0, 'not before')
+  await waitUntil('all are delivered', async () => (await depth()) === 0)
+  t.equal(receiver.events.size, 3)
+})
+
+t.test('a stopped process finishes its request and releases its leases', async t => {
+  const { receiver, database, rows, book, depth } = await outboxFixture(t)
+  const { stop } = await spawnRelay(t, database.url, receiver.url, 20)
+  receiver.milliseconds = 500
+  await book(1000)
+  await waitUntil('a lease', async () => (await rows('select from outbox_leases')).length > 0)
+  await stop()
+  t.equal(receiver.overlaps, 0)
+  t.equal(await depth(), receiver.posts.length === 2 ? 0 : 1)
+  t.strictSame(await rows('select from outbox_leases'), [])
+})
+
+t.test('a lease that another process acquired is no longer used', async t => {
+  const { receiver, rows, book, move, addRelay, depth } = await outboxFixture(t)
+  const waybills = [...(await book(1000)), ...(await book(1000)), ...(await book(1000))]
+  await rows('delete from outbox')
+  await move(waybills, 'key_2')
+  receiver.milliseconds = 500
+  addRelay({ leaseSeconds: 2 }).start()
+  await waitUntil('the first request', () => receiver.requests > 0)
+  await rows("update outbox_leases set holder = gen_random_uuid(), held_until = now() + interval '1 minute'")
+  // Half of the lease is over after the second or third of six requests: it is renewed then.
+  await delay(4_000)
+  t.ok(receiver.posts.length < 6)
+  t.equal(await depth(), 1)
+})

@@ -1,0 +1,466 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { createPool } from '@courier/shared/postgres/database.ts'
+import { newToken } from '@courier/shared/postgres/tokens.ts'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { startProxy } from '../../dev/tcp-proxy.ts'
+import { cloneDatabase } from '../../dev/test-database.ts'
+import { createTokenFor } from './access/token-commands.ts'
+import { applyTenant } from './provisioning/apply.ts'
+import { startReceiver } from './test/receiver.ts'
+import { batch, order, tenantFile } from './test/tenant.ts'
+
+const main = fileURLToPath(new URL('./main.ts', import.meta.url))
+
+/** The service as a process of its own, in an environment of these variables alone. */
+const launch = (t: Test, environment: Record<string, string>) => {
+  const child = spawn(process.execPath, [main], {
+    env: {
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
+      SERVICE_TOKEN: 'a-service-token-of-tests',
+      ...environment,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const lines: string[] = []
+  const reader = createInterface({ input: child.stdout }).on('line', line => lines.push(line))
+  let stderr = ''
+  child.stderr.on('data', chunk => {
+    stderr += chunk
+  })
+  const ended = Promise.all([once(child, 'close'), once(reader, 'close')]).then(([[status]]) => status as number | null)
+  t.teardown(async () => {
+    child.kill('SIGKILL')
+    await ended
+  })
+  const logs = (): Record<string, unknown>[] => lines.map(line => JSON.parse(line))
+  return { child, ended, lines, logs, stderr: () => stderr }
+}
+
+/** For `pg_locks`, which shows the locks of all databases. */
+const ofThisDatabase = 'database = (select oid from pg_database where datname = current_database()) and not granted'
+
+const waitUntil = async (what: string, isSo: () => unknown, seconds = 60): Promise<void> => {
+  const end = performance.now() + seconds * 1000
+  while (!(await isSo())) {
+    if (performance.now() > end) throw new Error(`not within ${seconds} s: ${what}`)
+    await delay(20)
+  }
+}
+
+/** A database with the small tenant and a token, and a connection of its owner. */
+const provide = async (t: Test) => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+  const pool = createPool({ url, name: 'test', connections: 2 })
+  await applyTenant(pool, tenantFile(), false)
+  const { token } = await createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
+  await pool.end()
+  const owner = new pg.Client({ connectionString: ownerUrl })
+  await owner.connect()
+  t.teardown(() => owner.end())
+  return { url, ownerUrl, token, owner }
+}
+
+/** The service, ready, with a way to its Postgres that can be cut. */
+const start = async (t: Test, more: Record<string, string> = {}) => {
+  const provided = await provide(t)
+  const url = new URL(provided.url)
+  const proxy = await startProxy({ port: Number(url.port), host: url.hostname })
+  t.teardown(proxy.close)
+  url.port = String(proxy.port)
+  const service = launch(t, {
+    ORDERS_DATABASE_URL: url.href,
+    ORDERS_MIGRATE_DATABASE_URL: provided.ownerUrl,
+    ORDERS_PORT: '0',
+    ...more,
+  })
+  const listening = () => service.lines.map(line => /listening at (http:[^"]+)/.exec(line)?.[1]).find(Boolean)
+  await waitUntil('it listens', listening)
+  const address = listening() ?? ''
+  const get = (path: string) => fetch(`${address}${path}`)
+  const bulk = async (body: unknown = batch(), token = provided.token) => {
+    const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
+    const payload = typeof body === 'string' ? body : JSON.stringify(body)
+    const response = await fetch(`${address}/api/public/merchant/order/bulk`, {
+      method: 'POST',
+      headers,
+      body: payload,
+    })
+    const { status } = response
+    // biome-ignore lint/suspicious/noExplicitAny: a response is whatever came over the wire
+    return { status, headers: response.headers, body: (await response.json()) as any }
+  }
+  return { ...provided, ...service, proxy, address, get, bulk }
+}
+
+/** Keeps every new order waiting until `release`. */
+const holdOrders = async (owner: pg.Client) => {
+  await owner.query('begin')
+  await owner.query('lock table orders in access exclusive mode')
+  const waiting = `select 1 from pg_locks where relation = 'orders'::regclass and ${ofThisDatabase}`
+  return {
+    untilWaiting: (requests: number) =>
+      waitUntil(`${requests} statements wait`, async () => Number((await owner.query(waiting)).rowCount) >= requests),
+    release: () => owner.query('rollback'),
+  }
+}
+
+t.test('invalid settings stop the process before it listens, and all are named', async t => {
+  const { ended, stderr, lines } = launch(t, {
+    ORDERS_DATABASE_URL: 'mysql://orders:s3cret@there',
+    ORDERS_PORT: 'http',
+    LOG_LEVEL: 'loud',
+    MAX_ORDERS_PER_BATCH: '0',
+  })
+  t.equal(await ended, 1)
+  t.match(stderr(), /^The settings are wrong, nothing was started:\n/)
+  for (const name of ['ORDERS_DATABASE_URL', 'ORDERS_PORT', 'LOG_LEVEL', 'MAX_ORDERS_PER_BATCH'])
+    t.match(stderr(), new RegExp(`^  ${name} must be `, 'm'))
+  t.notMatch(stderr(), /s3cret/)
+  t.strictSame(lines, [])
+})
+
+t.test('an address of Postgres that no client can read stops the process, without its password', async t => {
+  const { ended, stderr, lines } = launch(t, { ORDERS_DATABASE_URL: 'postgres://orders:s3cret@there:port/orders' })
+  t.equal(await ended, 1)
+  t.match(stderr(), /ORDERS_DATABASE_URL must be a postgres:\/\/ address/)
+  t.notMatch(stderr() + lines.join(''), /s3cret/)
+})
+
+t.test('a port in use stops the process and names the setting', async t => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  const { ended, logs, stderr } = launch(t, {
+    ORDERS_DATABASE_URL: url,
+    ORDERS_MIGRATE_DATABASE_URL: ownerUrl,
+    ORDERS_PORT: String((server.address() as AddressInfo).port),
+  })
+  t.equal(await ended, 1)
+  t.match(logs().at(-1), { level: 60, err: { code: 'EADDRINUSE' }, msg: /ORDERS_PORT/ })
+  t.equal(stderr(), '')
+})
+
+t.test('a start waits for Postgres, and SIGTERM ends the wait at once', async t => {
+  const { url, ownerUrl } = await provide(t)
+  const { hostname: host, port } = new URL(url)
+  const proxy = await startProxy({ host, port: Number(port) })
+  t.teardown(proxy.close)
+  await proxy.cut()
+  const through = (address: string) => Object.assign(new URL(address), { port: String(proxy.port) }).href
+  const environment = {
+    ORDERS_DATABASE_URL: through(url),
+    ORDERS_MIGRATE_DATABASE_URL: through(ownerUrl),
+    ORDERS_PORT: '0',
+  }
+  const [stopped, waiting] = [launch(t, environment), launch(t, environment)]
+  for (const { logs } of [stopped, waiting])
+    await waitUntil('it waits', () => logs().some(({ msg }) => String(msg).startsWith('database.waiting')))
+  const since = performance.now()
+  stopped.child.kill('SIGTERM')
+  t.equal(await stopped.ended, 0)
+  t.ok(performance.now() - since < 1_500, `ended after ${performance.now() - since} ms`)
+  await proxy.restore()
+  await waitUntil('it listens', () => waiting.logs().some(({ msg }) => /listening/.test(String(msg))), 10)
+  t.notMatch(JSON.stringify([...stopped.logs(), ...waiting.logs()]), /postgres:\/\/|_failed/)
+})
+
+t.test('the process serves its health, metrics and requests', async t => {
+  const { get, bulk } = await start(t)
+  for (const path of ['/health/live', '/health/ready']) {
+    const response = await get(path)
+    t.strictSame([response.status, await response.json()], [200, { status: 'ok' }], path)
+  }
+  t.equal((await bulk(batch([order(), order()]))).status, 200)
+  const metrics = await (await get('/metrics')).text()
+  t.match(metrics, /^orders_booked_total 2$/m)
+  const request = 'method="POST",route="/api/public/merchant/order/bulk",status="200"'
+  t.ok(metrics.includes(`http_request_duration_seconds_count{${request}} 1`))
+  t.match(metrics, /^database_connections\{state="waiting"\} 0$/m)
+
+  // biome-ignore lint/suspicious/noExplicitAny: a document of another format
+  const api = (await (await get('/openapi.json')).json()) as any
+  const { post } = api.paths['/api/public/merchant/order/bulk']
+  t.strictSame(Object.keys(post.responses).map(Number), [200, 400, 401, 405, 408, 409, 413, 415, 422, 429, 431, 503])
+  t.match(post.requestBody.content['application/json'].schema, { $ref: /Batch$/ })
+  t.match(api.components.schemas.Batch, { required: ['general_data', 'order_data'] })
+  for (const path of ['/docs/merchants', '/docs/merchants/']) {
+    const page = await get(path)
+    t.match([page.status, page.headers.get('content-type')], [200, /^text\/html/], path)
+    t.match(await page.text(), /swagger-ui/)
+  }
+})
+
+t.test('the notifier gets a batch at once, and the rest when the process starts again', async t => {
+  const receiver = await startReceiver(t)
+  const { bulk, child, ended, logs, url, ownerUrl } = await start(t, { NOTIFIER_URL: receiver.url })
+  await bulk(batch([order(), order()]))
+  await waitUntil('both are delivered', () => receiver.events.size === 2)
+  receiver.react = () => 503
+  await bulk()
+  await waitUntil('one is refused', () => logs().some(({ msg }) => msg === 'outbox.refused'))
+  child.kill('SIGTERM')
+  t.equal(await ended, 0)
+  t.notOk(logs().some(({ level }) => Number(level) >= 50))
+  t.match(
+    logs().find(({ msg }) => msg === 'outbox.delivered'),
+    { tenant: 'demo', events: 2 },
+  )
+  t.notMatch(JSON.stringify(logs()), /Nimali|0770000101|a-service-token/)
+  receiver.react = () => 'acknowledge'
+  launch(t, {
+    ORDERS_DATABASE_URL: url,
+    ORDERS_MIGRATE_DATABASE_URL: ownerUrl,
+    ORDERS_PORT: '0',
+    NOTIFIER_URL: receiver.url,
+  })
+  await waitUntil('all are delivered', () => receiver.events.size === 3)
+})
+
+for (const [how, seconds] of [
+  ['refuses connections', 3],
+  ['is silent', 5.5],
+] as const)
+  t.test(`while Postgres ${how} the process lives, is not ready, responds 503 and recovers by itself`, async t => {
+    const { proxy, get, bulk, child } = await start(t)
+    const response = {
+      message: 'The service is unavailable for a moment. Nothing was changed; repeat the call.',
+      code: 'unavailable',
+    }
+    t.equal((await bulk()).status, 200)
+    if (how === 'is silent') proxy.trouble = { kind: 'black_hole' }
+    else await proxy.cut()
+    for (const token of [undefined, `courier_${'x'.repeat(43)}`]) {
+      const started = performance.now()
+      const { status, headers, body } = await bulk(batch(), token)
+      t.strictSame([status, headers.get('retry-after'), body], [503, '1', response])
+      t.ok(performance.now() - started < seconds * 1_000)
+    }
+    const ready = await get('/health/ready')
+    t.strictSame(
+      [ready.status, await ready.json()],
+      [503, { message: 'The database cannot be reached.', code: 'unavailable' }],
+    )
+    t.equal((await get('/health/live')).status, 200)
+    const metrics = await get('/metrics')
+    t.equal(metrics.status, 200)
+    t.notMatch(await metrics.text(), /^outbox_(depth|age_seconds) /m)
+    if (how === 'is silent') proxy.trouble = undefined
+    else await proxy.restore()
+    await waitUntil('it is ready', async () => (await get('/health/ready')).ok, 5)
+    t.equal((await bulk()).status, 200)
+    t.equal(child.exitCode, null)
+  })
+
+t.test('a connection that is cut under a running request costs that request alone', async t => {
+  const { proxy, get, bulk, child, owner } = await start(t)
+  const { untilWaiting, release } = await holdOrders(owner)
+  const requests = [bulk(), bulk(), bulk()]
+  // Small batches of one tenant share statements.
+  await untilWaiting(1)
+  await proxy.cut()
+  for (const { status, headers } of await Promise.all(requests))
+    t.strictSame([status, headers.get('retry-after')], [503, '1'])
+  await release()
+  await proxy.restore()
+  await waitUntil('it is ready', async () => (await get('/health/ready')).ok, 5)
+  t.equal((await bulk()).status, 200)
+  t.equal(child.exitCode, null)
+})
+
+t.test('a request that only reserved numbers changed nothing', async t => {
+  const { proxy, bulk, owner } = await start(t)
+  await owner.query(`create function wait() returns trigger language plpgsql as
+    $$ begin perform pg_advisory_xact_lock(1); return null; end $$`)
+  await owner.query(`create constraint trigger slow_commit after insert or update on waybill_counters
+    deferrable initially deferred for each row execute function wait()`)
+  await owner.query('select pg_advisory_lock(1)')
+  const request = bulk()
+  const committing = `select 1 from pg_locks where locktype = 'advisory' and ${ofThisDatabase}`
+  await waitUntil('it commits', async () => (await owner.query(committing)).rowCount)
+  await proxy.cut()
+  const { status, headers, body } = await request
+  t.strictSame([status, headers.get('retry-after'), body.code], [503, '1', 'unavailable'])
+  await owner.query('select pg_advisory_unlock(1)')
+})
+
+t.test('a response says that nothing was changed only when that is certain', async t => {
+  const { proxy, bulk, owner } = await start(t)
+  await owner.query(`create function wait() returns trigger language plpgsql as
+    $$ begin perform pg_advisory_xact_lock(1); return null; end $$`)
+  await owner.query(`create constraint trigger slow_commit after insert on orders deferrable initially deferred
+    for each row execute function wait()`)
+  await owner.query('select pg_advisory_lock(1)')
+  const request = bulk()
+  const committing = `select 1 from pg_locks where locktype = 'advisory' and ${ofThisDatabase}`
+  await waitUntil('it commits', async () => (await owner.query(committing)).rowCount)
+  await proxy.cut()
+  const { status, body } = await request
+  t.equal(status, 503)
+  await owner.query('select pg_advisory_unlock(1)')
+  await owner.query(`select set_config('app.tenant', 'demo', false)`)
+  await waitUntil('the order is there after all', async () => (await owner.query('select 1 from orders')).rowCount)
+  t.notMatch(body.message, /nothing was changed/i)
+})
+
+/** A request over a connection that its client keeps open; `rest` is sent later, by `finish`. */
+const callOverOpenConnection = (t: Test, address: string, token: string, rest: number) => {
+  const body = JSON.stringify(batch())
+  const headers = [
+    'POST /api/public/merchant/order/bulk HTTP/1.1',
+    `host: ${new URL(address).host}`,
+    `authorization: Bearer ${token}`,
+    'x-tenant: demo',
+    'content-type: application/json',
+    `content-length: ${body.length}`,
+  ]
+  const socket = connect(Number(new URL(address).port), '127.0.0.1')
+  t.teardown(() => socket.destroy())
+  socket.write(`${headers.join('\r\n')}\r\n\r\n${body.slice(0, body.length - rest)}`)
+  let response = ''
+  socket.on('data', chunk => {
+    response += chunk
+  })
+  return { finish: () => socket.write(body.slice(body.length - rest)), response: () => response }
+}
+
+t.test('SIGTERM lets the requests in flight finish, then the process ends', async t => {
+  const { child, ended, logs, owner, token, address } = await start(t)
+  const { untilWaiting, release } = await holdOrders(owner)
+  const waits = callOverOpenConnection(t, address, token, 0)
+  const arrives = callOverOpenConnection(t, address, token, 10)
+  await untilWaiting(1)
+  const signalled = performance.now()
+  child.kill('SIGTERM')
+  await waitUntil('it stops', () => logs().some(line => line.msg === 'process.stopping'))
+  await t.rejects(once(connect(Number(new URL(address).port), '127.0.0.1'), 'connect'), 'it takes no new connection')
+  t.equal(child.exitCode, null)
+  arrives.finish()
+  await release()
+  t.equal(await ended, 0)
+  const seconds = (performance.now() - signalled) / 1000
+  t.ok(seconds < 10, `ended after ${seconds} s`)
+  for (const { response } of [waits, arrives]) {
+    t.match(response(), /^HTTP\/1\.1 200 OK\r\n/)
+    t.match(response(), /"message":"Orders Created Successfully","data":\["DM0000000[12]"\]/)
+  }
+  t.ok(logs().some(line => line.msg === 'process.stopped'))
+})
+
+t.test('SIGTERM ends the process within 10 seconds also when a request waits for Postgres in vain', async t => {
+  const { child, ended, owner, token, logs, address } = await start(t)
+  const { untilWaiting } = await holdOrders(owner)
+  const waits = callOverOpenConnection(t, address, token, 0)
+  await untilWaiting(1)
+  const signalled = performance.now()
+  child.kill('SIGTERM')
+  t.equal(await ended, 0)
+  const seconds = (performance.now() - signalled) / 1000
+  t.ok(seconds < 10, `ended after ${seconds} s`)
+  t.match(waits.response(), /^HTTP\/1\.1 503 Service Unavailable\r\n/)
+  t.ok(logs().some(line => line.msg === 'process.stopped'))
+})
+
+t.test('the log is JSON lines with request ids, without persons and tokens, also of requests that fail', async t => {
+  const { bulk, get, lines, logs, owner, token } = await start(t)
+  const person = {
+    customer_name: 'Zebulon Quixote',
+    customer_address: '77 Xylophone Lane',
+    customer_phone: '0779998887',
+    customer_secondary_phone: '0776665554',
+    customer_email: 'zebulon@example.com',
+    description: 'A brass kazoo',
+    remark: 'Ring the gong',
+  }
+  const ids: (string | null)[] = []
+  const expectStatus = async (
+    expected: number,
+    request: Promise<{ status: number; headers: Headers }>,
+  ): Promise<void> => {
+    const { status, headers } = await request
+    t.equal(status, expected)
+    ids.push(headers.get('x-request-id'))
+  }
+  const failing = async (constraint: string): Promise<void> => {
+    await owner.query(`alter table orders add constraint failing check (${constraint}) not valid`)
+    await expectStatus(500, bulk(batch([order(person)])))
+    await owner.query('alter table orders drop constraint failing')
+  }
+  await expectStatus(200, bulk(batch([order(person)])))
+  await expectStatus(422, bulk(batch([order({ ...person, destination_city_id: 9 })])))
+  await expectStatus(422, bulk(batch([order({ ...person, cod: person.customer_name })])))
+  await expectStatus(400, bulk(`{"customer_name": "${person.customer_name}", ${person.customer_phone}`))
+  await expectStatus(401, bulk(batch([order(person)]), `${token}x`))
+  await expectStatus(404, get(`/${encodeURIComponent(person.customer_name)}?phone=${person.customer_phone}`))
+  await failing('length(customer_name) < 3')
+  await failing('customer_name::integer > 0')
+
+  const completed = () => logs().filter(line => line.msg === 'request.completed')
+  await waitUntil('every request is logged', () => completed().length === ids.length)
+  t.strictSame(
+    completed().map(line => line.request_id),
+    ids,
+  )
+  t.equal(new Set(ids).size, 8)
+  const failed = logs().filter(line => line.msg === 'request.failed')
+  t.match(failed, [
+    { request_id: ids[6], level: 50, err: { code: '23514', constraint: 'failing' } },
+    { request_id: ids[7], level: 50, err: { code: '22P02' } },
+  ])
+  const log = lines.join('\n')
+  for (const [field, text] of Object.entries(person)) t.notOk(log.includes(text), field)
+  t.notMatch(log, /Zebulon|Quixote|Xylophone/i)
+  t.notOk(log.includes(token) || log.includes(token.slice('courier_'.length)))
+})
+
+t.test('the limits of an address are those that are set', async t => {
+  const more = { ADDRESS_LIMIT_PER_MINUTE: '4', ADDRESS_REFUSALS_PER_MINUTE: '2', TRUSTED_PROXIES: '127.0.0.0/8' }
+  const { address } = await start(t, more)
+  const statusesOf = async (path: string, from: string) => {
+    const headers = { 'x-tenant': 'demo', authorization: 'Bearer courier_x', 'x-forwarded-for': from }
+    const statuses = []
+    for (let round = 0; round < 5; round++) statuses.push((await fetch(`${address}${path}`, { headers })).status)
+    return statuses
+  }
+  t.strictSame(await statusesOf('/openapi.json', '192.0.2.1'), [200, 200, 200, 200, 429])
+  t.strictSame(await statusesOf('/api/public/merchant/state', '192.0.2.2'), [401, 401, 429, 429, 429])
+})
+
+t.test('wrong tokens refuse no right one of their address, in any process', async t => {
+  const limits = { ADDRESS_REFUSALS_PER_MINUTE: '2', ADDRESS_LIMIT_PER_MINUTE: '30' }
+  const first = await start(t, limits)
+  const second = launch(t, {
+    ORDERS_DATABASE_URL: first.url,
+    ORDERS_MIGRATE_DATABASE_URL: first.ownerUrl,
+    ORDERS_PORT: '0',
+    ...limits,
+  })
+  const listening = () => second.lines.map(line => /listening at (http:[^"]+)/.exec(line)?.[1]).find(Boolean)
+  await waitUntil('the second process listens', listening)
+  const addresses = [first.address, listening() ?? '']
+  const merchant = '/api/public/merchant'
+  const statusOf = async (address: string, token: string) => {
+    const headers = { 'x-tenant': 'demo', authorization: `Bearer ${token}` }
+    return (await fetch(`${address}${merchant}/state`, { headers })).status
+  }
+  for (const address of addresses) {
+    const statuses: number[] = []
+    for (let index = 0; index < 40; index++)
+      statuses.push(await statusOf(address, index % 2 ? newToken().token : `courier_${index}`))
+    t.strictSame([...new Set(statuses)], [401, 429])
+  }
+  const login = await fetch(`${first.address}${merchant}/login`, {
+    method: 'POST',
+    headers: { 'x-tenant': 'demo', 'content-type': 'application/json' },
+    body: JSON.stringify({ email: 'shop@example.com', password: 'lanka-shoes-demo' }),
+  })
+  const { token: fresh } = (await login.json()) as { token: string }
+  for (const address of addresses)
+    for (const token of [fresh, first.token]) t.equal(await statusOf(address, token), 200)
+})

@@ -1,0 +1,89 @@
+import type { Tx } from '../database/tables.ts'
+import { classOf } from '../statuses/statuses.ts'
+import type { Totals } from './summary-schema.ts'
+
+export const groupings = ['day', 'status', 'city'] as const
+export type Grouping = (typeof groupings)[number]
+
+/** A merchant's orders that were created in a period. Dates are days in the tenant's time zone, both included. */
+export interface SummaryQuery {
+  readonly merchantId: string
+  readonly businessId: string | undefined
+  readonly from: string
+  readonly to: string
+  readonly group: Grouping | undefined
+}
+
+/** The most orders that one statement counts: half a second by day, from the index alone, and in time also on a busy machine. */
+export const maxSummed = 500_000
+
+/** What a group's orders in one status add up to. COD in whole units of the tenant's currency. */
+export interface Counted {
+  /** A date, a status key or the id of a city. */
+  readonly key: string
+  readonly status_key: string
+  readonly orders: number
+  readonly cod: number
+  /** Delivered at the first attempt, and delivered after more. Of orders delivered before 0.2.0 it is not known. */
+  readonly first: number
+  readonly later: number
+}
+
+/** What the orders are grouped by, and its key. Looking the day up takes half as long as converting the time. */
+const keys: Record<Grouping, readonly [value: string, key: string]> = {
+  day: ['width_bucket(created_at, midnights)', '($3::date + value - 1)::text'],
+  status: ['status_key', 'value'],
+  city: ['destination_city_id', 'value::text'],
+}
+
+/** Stops counting beyond `maxSummed`. Everything it reads is in one index. */
+export const countOrders = async (
+  tx: Tx,
+  tenant: string,
+  { merchantId, businessId, from, to, group = 'status' }: SummaryQuery,
+): Promise<Counted[]> => {
+  const values = [tenant, merchantId, from, to, businessId ?? null]
+  return (await tx.client.query({ name: `sum_by_${group}`, text: statement(...keys[group]), values })).rows
+}
+
+const midnight = (date: string): string => `(select (${date})::timestamp at time zone time_zone from zone)`
+
+const statement = (value: string, key: string): string => `
+  with zone as materialized (
+    select time_zone, array(
+      select day at time zone time_zone from generate_series($3::date::timestamp, $4::date::timestamp, '1 day') day
+    ) as midnights
+    from tenants where tenant_id = $1
+  )
+  select ${key} as key, status_key, orders::integer, cod, first::integer, later::integer from (
+    select ${value} as value, status_key, count(*) as orders, sum(cod)::float8 as cod,
+      count(*) filter (where first_attempt) as first, count(*) filter (where not first_attempt) as later
+    from (
+      select created_at, status_key, destination_city_id, cod, first_attempt from orders
+      where tenant_id = $1 and merchant_id = $2 and ($5::bigint is null or business_id = $5)
+        and created_at >= ${midnight('$3::date')} and created_at < ${midnight('$4::date + 1')}
+      limit ${maxSummed + 1}
+    ) hit, zone group by 1, 2
+  ) counted`
+
+export const totalsOf = (rows: readonly Counted[]): Totals => {
+  const orders = { waiting: 0, under_way: 0, delivered: 0, returned: 0, cancelled: 0 }
+  const cod = { ...orders }
+  let [first, later] = [0, 0]
+  for (const row of rows) {
+    orders[classOf(row.status_key)] += row.orders
+    cod[classOf(row.status_key)] += row.cod
+    first += row.first
+    later += row.later
+  }
+  const sumOf = (sums: typeof orders): number => Object.values(sums).reduce((total, sum) => total + sum)
+  return {
+    orders: sumOf(orders),
+    ...orders,
+    cod_total: sumOf(cod),
+    cod_delivered: cod.delivered,
+    cod_outstanding: cod.waiting + cod.under_way,
+    delivered_first_attempt: first,
+    first_attempt_share: first + later > 0 ? Math.round((first / (first + later)) * 10_000) / 10_000 : null,
+  }
+}

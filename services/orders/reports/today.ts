@@ -1,0 +1,111 @@
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { type Static, Type } from '@sinclair/typebox'
+import { LRUCache } from 'lru-cache'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+import { fromDeliveries, fromFailedAttempts } from '../statuses/outcomes.ts'
+import { findStatuses } from '../statuses/status-queries.ts'
+import { keysOfClass } from '../statuses/statuses.ts'
+import { addDays, daysOf } from './days.ts'
+
+const count = (description: string) => Type.Integer({ minimum: 0, description })
+
+const dayCounts = {
+  created: count('Orders created.'),
+  delivered: count('Orders delivered, each once.'),
+  failed: count('Delivery attempts that failed, each once.'),
+}
+const Day = Type.Object({ date: Type.String(), ...dayCounts }, { title: 'OrderDay' })
+type Day = Static<typeof Day>
+
+const listedDays = 30
+
+export const Today = Type.Object(
+  {
+    date: Type.String({ description: 'Today, in the time zone of the courier company.' }),
+    time_zone: Type.String(),
+    new: count('Orders created today.'),
+    moving: count('Orders under way now: picked up or on their way to it, and neither delivered nor returned.'),
+    failed: count('Delivery attempts that failed today.'),
+    delivered: count('Orders delivered today, each once.'),
+    days: Type.Array(Day, { description: `The last ${listedDays} days, today last.` }),
+  },
+  { title: 'Today' },
+)
+export type Today = Static<typeof Today>
+
+export const exampleToday: Today = {
+  ...{ date: '2026-02-19', time_zone: 'Asia/Colombo', new: 120, moving: 410, failed: 7, delivered: 98 },
+  days: [{ date: '2026-02-19', created: 120, delivered: 98, failed: 7 }],
+}
+
+/** Of days that are over. At first those of the last one may lack what was written at midnight. */
+const earlierMilliseconds = 86_400_000
+const yesterdayMilliseconds = 3_600_000
+
+/**
+ * The figures of a tenant's day and of the days before. Processes keep them for `keptMilliseconds`: requests in between cost
+ * nothing.
+ */
+export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: string) => Promise<Today>) => {
+  let earlier: LRUCache<string, Day> | undefined
+  const current = new LRUCache<string, Today>({
+    max: 10_000,
+    ttl: keptMilliseconds,
+    fetchMethod: tenant => {
+      // Made when it is first needed: it takes its memory at once.
+      earlier ??= new LRUCache({ max: 100_000 })
+      const known = earlier
+      return inTenant(pool, tenant, (tx: Tx) => readToday(tx, tenant, known))
+    },
+  })
+  return tenant => current.forceFetch(tenant)
+}
+
+const readToday = async (tx: Tx, tenant: string, earlier: LRUCache<string, Day>): Promise<Today> => {
+  const [{ rows }, statuses] = await Promise.all([tx.client.query(settings, [tenant]), findStatuses(tx, tenant)])
+  const { date, time_zone } = rows[0]
+  const keys = keysOfClass(statuses, 'under_way')
+  const { rows: counted } = await tx.client.query({ name: 'count_moving', text: countMoving, values: [tenant, keys] })
+  const find = async (day: string): Promise<Day> => {
+    const key = `${tenant} ${time_zone} ${day}`
+    const known = day === date ? undefined : earlier.get(key)
+    if (known) return known
+    const found = await countDay(tx, tenant, day)
+    const ttl = day === addDays(date, -1) ? yesterdayMilliseconds : earlierMilliseconds
+    if (day !== date) earlier.set(key, found, { ttl })
+    return found
+  }
+  const days: Day[] = []
+  // Each is kept once it is counted, and has the time of a statement: all of them together may need more.
+  for (const day of daysOf(addDays(date, 1 - listedDays), date)) days.push(await find(day))
+  const { created, delivered, failed } = days.at(-1) as Day
+  return { date, time_zone, new: created, moving: counted[0].moving, failed, delivered, days }
+}
+
+const settings =
+  'select time_zone, (now() at time zone time_zone)::date::text as date from tenants where tenant_id = $1'
+
+const countMoving = `
+  select count(*)::integer as moving from orders where tenant_id = $1 and status_key = any($2::text[])`
+
+const countDay = async (tx: Tx, tenant: string, date: string): Promise<Day> => {
+  const { rows } = await tx.client.query({ name: 'count_day', text: ofDay, values: [tenant, date] })
+  return { date, ...rows[0] }
+}
+
+const first = '(select first from day)'
+const last = '(select last from day)'
+
+const ofDay = `
+  with day as materialized (
+    select $2::date::timestamp at time zone time_zone as first, ($2::date + 1)::timestamp at time zone time_zone as last
+    from tenants where tenant_id = $1
+  )
+  select (
+    select count(*)::integer from orders where tenant_id = $1 and created_at >= ${first} and created_at < ${last}
+  ) as created, (
+    select count(distinct waybill_number)::integer ${fromDeliveries(first, last)}
+  ) as delivered, (
+    select count(*)::integer ${fromFailedAttempts(first, last)}
+  ) as failed`

@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import { createPool } from '@courier/shared/postgres/database.ts'
+import pg from 'pg'
+import t from 'tap'
+import { addressOf, freePort } from '../../dev/ports.ts'
+import { ServiceProcess } from '../../dev/service-process.ts'
+import { startProxy } from '../../dev/tcp-proxy.ts'
+import { cloneDatabase } from '../../dev/test-database.ts'
+import { createTokenFor } from './access/token-commands.ts'
+import { applyTenant } from './provisioning/apply.ts'
+import { batch, tenantFile } from './test/tenant.ts'
+
+t.test('orders are created again within seconds after all connections to Postgres have gone silent', async t => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+  const pool = createPool({ url, name: 'test', connections: 1 })
+  await applyTenant(pool, tenantFile(), false)
+  const { token } = await createTokenFor(pool, { tenant: 'demo', merchant: 'shop@example.com' })
+  await pool.end()
+  const { hostname: host, port: target } = new URL(url)
+  const proxy = await startProxy({ host, port: Number(target) })
+  t.teardown(proxy.close)
+  const port = await freePort()
+  const orders = new ServiceProcess('services/orders/main.ts', addressOf('127.0.0.1', port), {
+    ORDERS_DATABASE_URL: Object.assign(new URL(url), { port: String(proxy.port) }).href,
+    ORDERS_MIGRATE_DATABASE_URL: ownerUrl,
+    ORDERS_PORT: String(port),
+    SERVICE_TOKEN: 'a-service-token-of-tests',
+  })
+  t.teardown(() => orders.stop())
+  orders.start()
+  await orders.ready()
+  const book = async () => {
+    const key = randomUUID()
+    const response = await fetch(`${orders.url}/api/public/merchant/order/bulk`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${token}`,
+        'x-tenant': 'demo',
+        'content-type': 'application/json',
+        'idempotency-key': key,
+      },
+      body: JSON.stringify(batch()),
+    })
+    const { code, message } = (await response.json()) as Record<string, string>
+    return { key, status: response.status, code, message }
+  }
+  const list = () =>
+    fetch(`${orders.url}/api/public/merchant/order`, {
+      headers: { authorization: `Bearer ${token}`, 'x-tenant': 'demo' },
+    })
+  t.equal((await book()).status, 200)
+  // Each on a connection of its own.
+  await Promise.all(Array.from({ length: 30 }, list))
+  const since = performance.now()
+  proxy.silence()
+  const responses: Awaited<ReturnType<typeof book>>[] = []
+  let again: number | undefined
+  while (!again && performance.now() - since < 15_000) {
+    const response = await book()
+    responses.push(response)
+    if (response.status === 200) again = performance.now() - since
+  }
+  t.comment(`created again after ${again?.toFixed(0)} ms`)
+  t.ok((again ?? Number.POSITIVE_INFINITY) < 5_000, `${again} ms`)
+  const owner = new pg.Client({ connectionString: ownerUrl })
+  await owner.connect()
+  t.teardown(() => owner.end())
+  await owner.query(`select set_config('app.tenant', 'demo', false)`)
+  const { rows } = await owner.query('select idempotency_key as key from idempotency_keys')
+  const stored = new Set(rows.map(({ key }) => key))
+  const wrong = responses.filter(({ status, code, key }) => {
+    if (status === 200) return !stored.has(key)
+    return code !== 'outcome_unknown' && (code !== 'unavailable' || stored.has(key))
+  })
+  t.same(wrong, [], 'no response says what is not so')
+})

@@ -1,0 +1,42 @@
+import { sql } from 'kysely'
+import { isoTime } from '../database/iso-time.ts'
+import type { Tx } from '../database/tables.ts'
+import type { Status } from './statuses.ts'
+
+export interface StoredStatus extends Status {
+  /** ISO 8601, UTC, in microseconds. */
+  readonly createdAt: string
+}
+
+/** The statuses of a tenant with their moves, from one snapshot. */
+export const findStatuses = async (tx: Tx, tenant: string): Promise<ReadonlyMap<string, StoredStatus>> => {
+  const { rows } = await tx.client.query({ name: 'find_statuses', text: statement, values: [tenant] })
+  return new Map(rows.map((row: StoredStatus) => [row.key, row]))
+}
+
+const statement = `
+  select status_key as key, name, description, color, ${isoTime('created_at')} as "createdAt", array(
+    select to_key from status_moves join statuses target
+      on target.tenant_id = status_moves.tenant_id and target.status_key = to_key
+    where status_moves.tenant_id = statuses.tenant_id and from_key = statuses.status_key
+    order by target.position
+  ) as moves
+  from statuses where tenant_id = $1 order by position`
+
+const lockName = (tenant: string): string => `statuses of ${tenant}`
+
+/** Waits for moves in progress, and blocks others until the transaction ends. */
+export const lockStatusSet = (tx: Tx, tenant: string) =>
+  tx.client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [lockName(tenant)])
+
+/** Keeps the tenant's set of statuses from changing until the transaction ends. */
+export const keepStatusSet = (tx: Tx, tenant: string) =>
+  tx.client.query('select pg_advisory_xact_lock_shared(hashtextextended($1, 0))', [lockName(tenant)])
+
+/** Those of `keys` that some order has. */
+export const findUsedKeys = async (tx: Tx, tenant: string, keys: readonly string[]): Promise<string[]> => {
+  const { rows } = await sql<{ key: string }>`
+    select key from unnest(${[...keys]}::text[]) as key
+    where exists (select from orders where tenant_id = ${tenant} and status_key = key collate "C")`.execute(tx)
+  return rows.map(row => row.key)
+}

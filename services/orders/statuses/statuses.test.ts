@@ -1,0 +1,219 @@
+import { cp, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { migrate } from '@courier/shared/postgres/migrate.ts'
+import pg from 'pg'
+import t, { type Test } from 'tap'
+import { cloneDatabase } from '../../../dev/test-database.ts'
+import { statusTable } from '../../../test/merchant-page.ts'
+import { applyTenant } from '../provisioning/apply.ts'
+import { checkFile } from '../provisioning/check-file.ts'
+import type { TenantFile } from '../provisioning/tenant-file.ts'
+import { ordersFixture } from '../test/orders-fixture.ts'
+import { tenantFile } from '../test/tenant.ts'
+import { standardStatuses } from './statuses.ts'
+
+type Entries = NonNullable<TenantFile['statuses']>
+const fileWith = (statuses: Entries): TenantFile => ({ ...tenantFile(), statuses })
+
+/** A set of four: a parcel goes straight to the recipient. */
+const shortSet = [
+  { key: 'key_1', name: 'Draft', moves: ['key_2'] },
+  { key: 'key_2', name: 'Confirmed', color: 'primary', moves: ['key_3', 'gone'] },
+  { key: 'key_3', name: 'Cancelled', color: 'danger', moves: [] },
+  { key: 'gone', name: 'Handed over', color: 'success', description: 'Done.', moves: [] },
+]
+
+t.test('the standard set is the table of the merchant API', async t => {
+  t.strictSame(
+    standardStatuses.map(({ key, name, color, moves }) => ({ key, name, color, moves })),
+    statusTable.map(([key, name, color, moves]) => ({
+      key: `key_${key}`,
+      name,
+      color,
+      moves: moves.map(to => `key_${to}`),
+    })),
+  )
+})
+
+const everything = `select tenant_id, status_key, name, description, color, is_merchant_status, position,
+  array(select to_key from status_moves m where m.tenant_id = s.tenant_id and m.from_key = s.status_key
+    order by length(to_key), to_key) as moves from statuses s order by tenant_id, position`
+
+t.test('a tenant that is there when the migration runs has what a new one gets', async t => {
+  const { url, ownerUrl } = await cloneDatabase(t, 'orders')
+  const owner = new pg.Client({ connectionString: ownerUrl })
+  await owner.connect()
+  t.teardown(() => owner.end())
+  const role = new URL(url).username
+  const folder = join(import.meta.dirname, '../database/migrations')
+  const earlier = await mkdtemp(join(tmpdir(), 'courier-migrations-'))
+  t.teardown(() => rm(earlier, { recursive: true }))
+  await mkdir(earlier, { recursive: true })
+  await cp(folder, earlier, { recursive: true, filter: source => !/000[7-9]-|00[1-9]\d-/.test(source) })
+  await owner.query('drop schema public cascade; create schema public')
+  await migrate(ownerUrl, earlier, role)
+  await owner.query(`select set_config('app.tenant', 'early', false)`)
+  await owner.query(
+    `insert into tenants values ('early', 'Early', 'LKR', 'LK', 'Asia/Colombo', 'auto', 'E####', false)`,
+  )
+  await migrate(ownerUrl, folder, role)
+  const found = (await owner.query(everything)).rows
+  t.strictSame(
+    found,
+    standardStatuses.map(({ key, name, description, color, moves }, index) => ({
+      tenant_id: 'early',
+      status_key: key,
+      name,
+      description,
+      color,
+      is_merchant_status: ['key_1', 'key_2', 'key_3'].includes(key),
+      position: index + 1,
+      moves,
+    })),
+  )
+})
+
+/** A tenant; `apply` gives the changes as lines, or the errors. */
+const provide = async (t: Test) => {
+  const fixture = await ordersFixture(t)
+  const apply = async (statuses?: Entries, dryRun = false): Promise<unknown> => {
+    const file = statuses ? fileWith(statuses) : tenantFile()
+    for (const merchant of file.merchants) merchant.rate_card = 'standard'
+    const checked = checkFile(file)
+    const result = checked.kind === 'refused' ? checked : await applyTenant(fixture.pool, checked.file, dryRun)
+    return result.kind === 'applied'
+      ? result.changes.map(({ kind, id, change }) => `${kind} ${id} ${change}`)
+      : result.errors
+  }
+  const set = () => fixture.rows(everything)
+  return { ...fixture, apply, set }
+}
+
+t.test('names, colours and descriptions change alone, and stay when the file omits them', async t => {
+  const { apply, set } = await provide(t)
+  const before = await set()
+  const changes = [
+    { key: 'key_13', name: 'Handed over', color: 'primary' },
+    { key: 'key_5', description: 'Soon.' },
+  ]
+  const lines = ['status key_5 changed', 'status key_13 changed']
+  t.strictSame(await apply(changes, true), lines)
+  t.strictSame(await set(), before)
+  t.strictSame(await apply(changes), lines)
+  t.strictSame(await apply(changes), [])
+  t.strictSame(await apply(), [])
+  t.strictSame(
+    await set(),
+    before.map(row => {
+      if (row.status_key === 'key_13') return { ...row, name: 'Handed over', color: 'primary' }
+      return row.status_key === 'key_5' ? { ...row, description: 'Soon.' } : row
+    }),
+  )
+})
+
+t.test('a whole set replaces the one that is there, at once for the next move', async t => {
+  const { apply, set, make, move, rows } = await provide(t)
+  await make(['DM00000001'], { initial_status_key: 'key_2' })
+  const version = async () => Number((await rows(`select version from tenants where tenant_id = 'demo'`))[0].version)
+  const before = await version()
+  const changes = (await apply(shortSet)) as string[]
+  t.equal(await version(), before + 1)
+  t.match(changes, ['status gone added', 'status key_1 changed'])
+  t.ok(changes.includes('status key_21 removed'))
+  t.ok(changes.includes('move key_2 / gone added'))
+  t.ok(changes.includes('move key_2 / key_4 removed'))
+  t.notOk(changes.includes('move key_2 / key_3 added'))
+  t.strictSame(await apply(shortSet), [])
+  t.strictSame(
+    (await set()).map(({ status_key, color, moves }) => [status_key, color, moves]),
+    [
+      ['key_1', 'secondary', ['key_2']],
+      ['key_2', 'primary', ['gone', 'key_3']],
+      ['key_3', 'danger', []],
+      ['gone', 'success', []],
+    ],
+  )
+  const refused = await move(['DM00000001'], 'key_2')
+  t.strictSame(refused.body.errors['waybill_numbers.0'], [
+    'DM00000001 is key_2 Confirmed: it may move to key_3 Cancelled, gone Handed over.',
+  ])
+  t.strictSame((await move(['DM00000001'], 'key_5')).body.errors.status_key, [
+    'The selected status key is invalid. It may be key_1, key_2, key_3, gone.',
+  ])
+  t.equal((await move(['DM00000001'], 'gone')).status, 200)
+})
+
+t.test('a set without a status that orders are in is refused, and the whole file with it', async t => {
+  const { apply, set, make, move } = await provide(t)
+  await make(['DM00000001', 'DM00000002'], { initial_status_key: 'key_2' })
+  await move(['DM00000001'], 'key_5')
+  await move(['DM00000002'], 'key_9')
+  const before = await set()
+  t.strictSame(await apply(shortSet), { statuses: ['The set lacks key_5, key_9: there are orders in that status.'] })
+  t.strictSame(await set(), before)
+})
+
+t.test('a change of the set waits for a move in progress', async t => {
+  const { apply, make, move, rows } = await provide(t)
+  await make(
+    Array.from({ length: 10 }, (_, index) => `DM0000010${index}`),
+    { initial_status_key: 'key_2' },
+  )
+  const moves = Array.from({ length: 10 }, (_, index) => move([`DM0000010${index}`], 'key_5'))
+  const applied = apply(shortSet)
+  const [errors, ...responses] = await Promise.all([applied, ...moves])
+  const isApplied = Array.isArray(errors)
+  t.strictSame(
+    await rows(`select count(*)::int from orders left join statuses using (tenant_id, status_key) where name is null`),
+    [{ count: 0 }],
+    `the set was ${isApplied ? 'applied' : 'refused'}, ${responses.filter(({ status }) => status === 200).length} moved`,
+  )
+})
+
+const mistakes: [string, Entries, Record<string, string[]>][] = [
+  ['nothing', [], { statuses: ['The statuses field is required.'] }],
+  ['a status that is not there', [{ key: 'key_1' }, { key: 'key_99', name: 'New' }], {}],
+  [
+    'a key twice',
+    [{ key: 'key_5' }, { key: 'key_5', name: 'B' }],
+    { 'statuses.1.key': ['The status key key_5 is there twice.'] },
+  ],
+  [
+    'a colour that is no name',
+    [{ key: 'key_5', color: '#ff0000' }],
+    { 'statuses.0.color': ['The color field must be the name of a colour such as success.'] },
+  ],
+  [
+    'a move to nowhere, and one twice',
+    shortSet.with(0, { key: 'key_1', name: 'Draft', moves: ['key_4', 'key_2', 'key_2'] }),
+    {
+      'statuses.0.moves.0': ['There is no status key_4 in this set.'],
+      'statuses.0.moves.2': ['The move to key_2 is there twice.'],
+    },
+  ],
+  [
+    'a set without what requests rely on',
+    [{ key: 'key_2', name: 'Confirmed', moves: [] }],
+    { statuses: ['The set lacks key_1 and key_3, which the calls of merchants rely on.'] },
+  ],
+  [
+    'a set with a status that has no name or no moves',
+    [...shortSet, { key: 'key_7', moves: [] }, { key: 'key_8', name: 'Eight' }],
+    {
+      'statuses.4.name': ['The name field is required.'],
+      'statuses.5.moves': ['Give every status its moves for a new set, or none for new names.'],
+    },
+  ],
+]
+
+t.test('an error is reported under its path', async t => {
+  const { apply } = await provide(t)
+  for (const [what, statuses, errors] of mistakes) {
+    if (what === 'a status that is not there')
+      t.match(await apply(statuses), {
+        'statuses.1.key': [/^There is no status key_99, only key_1, .*; a new set gives every status its moves\.$/],
+      })
+    else t.strictSame(await apply(statuses), errors, what)
+  }
+})

@@ -1,0 +1,45 @@
+import t from 'tap'
+import { outboxFixture } from './test/outbox-fixture.ts'
+import { waitUntil } from './test/receiver.ts'
+
+const traceparentOf = (n: number): string => `00-${String(n).padStart(32, 'a')}-00f067aa0ba902b7-01`
+
+t.test('each batch keeps its own trace, also where several share a statement, and so does a move', async t => {
+  const { relay, receiver, book, request, rows } = await outboxFixture(t)
+  const batches = await Promise.all(
+    Array.from({ length: 12 }, async (_, n) => {
+      const traceparent = n % 3 === 0 ? undefined : n === 1 ? 'invalid' : traceparentOf(n)
+      const waybills = await book(2, { headers: traceparent ? { traceparent } : {} })
+      return { waybills, traceparent: traceparent === 'invalid' ? undefined : traceparent }
+    }),
+  )
+  const [{ count }] = await rows('select count(*)::int from outbox')
+  t.ok(count < 12, `${count} statements`)
+  const large = await book(600, { headers: { traceparent: traceparentOf(20) } })
+  const plain = await book(3)
+  t.strictSame(
+    await rows('select traceparents from outbox where cardinality(waybill_numbers) in (3, 600) order by outbox_id'),
+    [{ traceparents: [traceparentOf(20)] }, { traceparents: null }],
+  )
+  const waybill_numbers = large.slice(0, 2)
+  await request('/order/cancel', { waybill_numbers }, { headers: { traceparent: traceparentOf(21) } })
+  relay.start()
+  await waitUntil('all are delivered', () => receiver.events.size === 24 + 603 + 2)
+  const found = new Map(
+    [...receiver.events.values()].map(({ order, traceparent }) => [
+      `${order.waybill_number} ${order.status_key}`,
+      traceparent,
+    ]),
+  )
+  const wanted = [
+    ...batches,
+    { waybills: large, traceparent: traceparentOf(20) },
+    { waybills: plain, traceparent: undefined },
+  ]
+  for (const { waybills, traceparent } of wanted)
+    t.strictSame(new Set(waybills.map(waybill => found.get(`${waybill} key_1`))), new Set([traceparent]))
+  t.strictSame(
+    waybill_numbers.map(waybill => found.get(`${waybill} key_3`)),
+    [traceparentOf(21), traceparentOf(21)],
+  )
+})

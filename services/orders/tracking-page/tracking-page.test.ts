@@ -1,0 +1,121 @@
+import { hash } from 'node:crypto'
+import fc from 'fast-check'
+import t from 'tap'
+import { createTokenFor } from '../access/token-commands.ts'
+import { standardStatuses } from '../statuses/statuses.ts'
+import { build } from '../test/build.ts'
+import { batch, order, tenantFile } from '../test/tenant.ts'
+import { languageOf } from './languages/choose.ts'
+import { pageOf } from './page.ts'
+import { stageOf } from './stages.ts'
+
+const file = tenantFile({ name: 'Demo <Couriers>', contact: '011 200 0000', color: '#ffd400' })
+const { app, bulk, pool, rows } = await build(t, { file, publicRequestsPerMinute: 40 })
+
+const open = async (path: string, language = '') => {
+  const headers = { 'accept-language': language }
+  const response = await app.inject({ url: path, headers })
+  return { status: response.statusCode, headers: response.headers, html: response.body }
+}
+
+t.test('the page says where a parcel is, and by its signed link what there is to pay and where it goes', async t => {
+  const named = { customer_name: 'Nimali Perera', customer_phone: '0770000101', customer_address: '12 Temple Road' }
+  const [waybill = ''] = (await bulk(batch([order({ ...named, cod: 4500, initial_status_key: 'key_2' })]))).body.data
+  const [label] = await rows('select link_key from tenants')
+  const link = `/t/demo/${waybill}/${hash('sha256', label.link_key + waybill, 'base64url').slice(0, 11)}`
+  const { status, headers, html } = await open(link)
+  t.equal(status, 200)
+  t.match(headers, {
+    'content-type': 'text/html; charset=utf-8',
+    'content-language': 'en',
+    'cache-control': 'no-store',
+    'x-robots-tag': 'noindex',
+    'content-security-policy': /^default-src 'none'; style-src 'sha256-/,
+  })
+  for (const text of ['<h1>Booked</h1>', 'LKR 4,500', 'Demo &lt;Couriers&gt;', '--company:#ffd400;--on:#000', waybill])
+    t.match(html, text)
+  for (const text of ['Galle', 'Lanka Shoes Online', '011 200 0000', '<time datetime=']) t.match(html, text)
+  for (const guessed of [`/t/demo/${waybill}`, link.slice(0, -1)]) {
+    const { html } = await open(guessed)
+    t.match(html, '<h1>Booked</h1>')
+    t.match(html, 'Lanka Shoes Online')
+    for (const text of ['4,500', 'Galle']) t.notMatch(html, text, guessed)
+  }
+  for (const text of ['Nimali', '0770000101', 'Temple', '<Couriers>', '<script']) t.notMatch(html, text)
+  const staff = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token
+  const move = { waybill_numbers: [waybill], status_key: 'key_3' }
+  const request = { authorization: `Bearer ${staff}`, 'x-tenant': 'demo' }
+  await app.inject({ method: 'POST', url: '/api/staff/order/status', headers: request, payload: move })
+  const cancelled = await open(link)
+  t.match(cancelled.html, '<h1>Cancelled</h1>')
+  t.notMatch(cancelled.html, 'LKR')
+})
+
+t.test('it speaks the language that the browser likes best, or that the reader chose', async t => {
+  const [waybill = ''] = (await bulk(batch([order({ cod: 0 })]))).body.data
+  t.match((await open(`/t/demo/${waybill}`, 'fr, ta;q=0.5, si;q=0.9')).html, '<html lang="si">')
+  t.match((await open(`/t/demo/${waybill}?lang=ta`, 'si')).html, /<html lang="ta">[\s\S]*பதிவு செய்யப்பட்டது/)
+  t.match((await open(`/t/demo/${waybill}?lang=constructor&lang=2`)).html, '<html lang="en">')
+  const wishes: [header: string | undefined, language: string][] = [
+    [undefined, 'en'],
+    ['', 'en'],
+    ['ta-LK,ta;q=0.9,en;q=0.8', 'ta'],
+    ['en;q=0, si;q=0.1', 'si'],
+    ['*', 'en'],
+    [',;q=,en-', 'en'],
+  ]
+  for (const [header, language] of wishes) t.equal(languageOf(header), language, String(header))
+})
+
+t.test('a parcel or a company that does not exist gets one page, whoever asks for what', async t => {
+  const pages = await Promise.all(
+    ['/t/demo/DM99999999', '/t/nobody/DM00000001', '/t/%00/x', `/t/demo/${'9'.repeat(60)}`, '/t/demo/%3Cscript%3E'].map(
+      path => open(path),
+    ),
+  )
+  for (const { status, html } of pages) t.strictSame([status, html], [404, pages[0]?.html])
+})
+
+t.test('those who read many pages are refused', async t => {
+  const statuses = await Promise.all(Array.from({ length: 40 }, async () => (await open('/t/demo/DM99999999')).status))
+  t.ok(statuses.includes(429))
+})
+
+t.test('each status is a stage, and a status of the company itself is under way', async t => {
+  t.strictSame(
+    standardStatuses.map(({ key }) => stageOf(key)).join(' '),
+    'booked booked cancelled booked booked on_its_way delivered on_its_way on_its_way on_its_way on_its_way out_for_delivery ' +
+      'delivered delivered delayed delayed delayed returned returned returned returned',
+  )
+  t.equal(stageOf('customs'), 'on_its_way')
+})
+
+t.test('nothing that a company or a merchant writes becomes markup', async t => {
+  const parcel = {
+    ...{ status_key: 'key_12', cod: 10, color: null, time_zone: 'Asia/Colombo', created_at: new Date(0) },
+    ...{ sender: 'Shop', contact: null, tracking_code: '', events: [] },
+  }
+  const plain = pageOf('en', { ...parcel, waybill_number: '', company: '', destination: '', currency: '' }, true).html
+  const tagsOf = (html: string): number => html.match(/</g)?.length ?? 0
+  t.doesNotThrow(() =>
+    fc.assert(
+      fc.property(
+        fc.array(fc.string({ unit: 'binary' }), { minLength: 4, maxLength: 4 }),
+        ([waybill_number = '', company = '', destination = '', currency = '']) => {
+          const { html } = pageOf(
+            'en',
+            {
+              ...parcel,
+              waybill_number,
+              company: `${company}"><b>`,
+              destination,
+              currency,
+            },
+            true,
+          )
+          return tagsOf(html) === tagsOf(plain)
+        },
+      ),
+    ),
+  )
+})

@@ -1,0 +1,58 @@
+import { type Static, Type } from '@sinclair/typebox'
+import { sql } from 'kysely'
+import { isoTime } from '../database/iso-time.ts'
+import { type RequestStatus, requestStatuses, type Tx } from '../database/tables.ts'
+
+const nullable = Type.Union([Type.String(), Type.Null()])
+
+/** What a customer asked for, which staff decide. */
+export const CustomerRequest = Type.Object(
+  {
+    id: Type.String(),
+    waybill_number: Type.String(),
+    request: Type.String({ description: 'Its name, such as call_me.' }),
+    status: Type.Union(requestStatuses.map(status => Type.Literal(status))),
+    requested_at: Type.String({ description: 'ISO 8601, UTC, with six decimals.' }),
+    decided_at: nullable,
+    decided_by: nullable,
+    note: nullable,
+  },
+  { title: 'CustomerRequest' },
+)
+export type CustomerRequest = Static<typeof CustomerRequest>
+
+export const exampleRequest: CustomerRequest = {
+  ...{ id: '17', waybill_number: 'DM00000001', request: 'reschedule', status: 'accepted' },
+  requested_at: '2026-02-19T19:06:23.000000Z',
+  ...{ decided_at: '2026-02-19T19:20:00.000000Z', decided_by: 'Kamal Perera', note: 'Tomorrow after 4 pm' },
+}
+
+/** The columns of a CustomerRequest. */
+export const requestColumns = sql.raw(`
+  request_id as id, waybill_number, action as request, status, ${isoTime('happened_at')} as requested_at,
+  ${isoTime('decided_at')} as decided_at, decided_by, note`)
+
+/** The newest requests that are shown with an order. */
+export const maxRequests = 50
+
+export interface RequestFilter {
+  readonly status?: RequestStatus | undefined
+  readonly waybill_number?: string | undefined
+}
+
+/** Up to `limit` requests, newest first, older than the request `before`. */
+export const listRequests = async (
+  tx: Tx,
+  tenant: string,
+  { status, waybill_number }: RequestFilter,
+  before: string | undefined,
+  limit: number,
+): Promise<CustomerRequest[]> => {
+  const { rows } = await sql<CustomerRequest>`
+    select ${requestColumns} from customer_actions
+    where tenant_id = ${tenant} and ${status === undefined ? sql`status is not null` : sql`status = ${status}`}
+      ${waybill_number === undefined ? sql`` : sql`and waybill_number = ${waybill_number}`}
+      ${before === undefined ? sql`` : sql`and request_id < ${before}::bigint`}
+    order by request_id desc limit ${limit}`.execute(tx)
+  return rows
+}
