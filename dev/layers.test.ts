@@ -1,5 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
-import { findUpwardImports, readImports } from './layers.ts'
+import { blockEnd, blockStart, findUpwardImports, layers, readImports, writeFolders } from './layers.ts'
+import { root } from './settings.ts'
 
 const explained = (from: string, to: string): string =>
   `node_modules/typescript/lib/lib.d.ts\n   Default library\n${to}\n   Imported via './x.ts' from file '${from}'\n   Matched by include pattern\n`
@@ -23,4 +26,20 @@ t.test('an import of a higher folder or of another package is named', async t =>
 t.test('tests may import anything', async t => {
   t.strictSame(find('services/orders/booking/bulk.test.ts', 'services/notifier/app.ts'), [])
   t.strictSame(find('shared/postgres/database.test.ts', 'services/orders/config.ts'), [])
+})
+
+t.test('every folder of a package has a purpose, and no purpose lacks its folder', async t => {
+  for (const [name, folders] of Object.entries(layers)) {
+    const found = readdirSync(join(root, name), { withFileTypes: true })
+      .filter(entry => entry.isDirectory() && !['test', 'node_modules'].includes(entry.name))
+      .map(entry => entry.name)
+    const named = folders.map(([folder]) => folder).filter(folder => folder !== '.')
+    t.strictSame(named.toSorted(), found.toSorted(), name)
+  }
+})
+
+t.test('architecture.md lists the folders with their purposes (node dev/layers.ts writes it)', async t => {
+  const page = readFileSync(join(root, 'docs/contributors/architecture.md'), 'utf8')
+  t.ok(page.includes(blockStart) && page.includes(blockEnd))
+  t.equal(page, writeFolders(page))
 })

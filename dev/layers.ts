@@ -1,23 +1,92 @@
-/**
- * The folders of each package, the highest first: a file imports only from its own folder and from those after it. `.` is
- * the package's root. A package imports only from itself and its `packages`.
- */
-export const layers: Readonly<Record<string, { readonly folders: string; readonly packages: string }>> = {
-  'services/orders': {
-    folders:
-      '. restoring provisioning customer-actions editing booking merchant-webhooks outbox delivery changes labels tracking-page reports lists moves tracking statuses rate-gaps catalogue access database',
-    packages: 'shared',
-  },
-  'services/notifier': {
-    folders:
-      '. portal restoring provisioning timeline preflight delivery events platform-webhooks inbox sending messages customer-actions costs channels conversations templates access orders-client database messaging-api',
-    packages: 'shared',
-  },
-  shared: { folders: 'cli http postgres contract .', packages: '' },
-  simulator: {
-    folders: '. page control send numbers templates responses world webhooks messages accounts trouble graph basics',
-    packages: 'shared',
-  },
+// The folders of each package, what each is for, and which may import which. As a program it writes them into architecture.md.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './settings.ts'
+
+/** Highest folder first: a file imports only from its own folder and from those after it. `.` is the package's root. */
+export const layers: Readonly<Record<string, readonly (readonly [folder: string, purpose: string])[]>> = {
+  'services/orders': [
+    ['.', 'starts the process: settings, routes, workers, commands'],
+    ['restoring', 'repairs a database that was restored from a backup'],
+    ['provisioning', 'applies company files: cities, rate cards, merchants, statuses'],
+    ['customer-actions', 'acts on buttons that recipients press; requests that staff decide'],
+    ['editing', 'changes an order before its pickup'],
+    ['booking', 'takes batches: check, number, write, explain'],
+    ['merchant-webhooks', "sends changes to merchants' addresses, signed, in order"],
+    ['outbox', 'delivers events to the notifier, in order, at least once'],
+    ['delivery', 'leases, polls and backs off: shared by outbox and merchant-webhooks'],
+    ['changes', 'numbers changes of orders once and serves them as a feed'],
+    ['labels', 'prints labels and run sheets as PDF or ZPL'],
+    ['tracking-page', 'shows a parcel to its recipient, in three languages'],
+    ['reports', 'sums orders up: summary for merchants, figures of the day for staff'],
+    ['lists', 'lists orders: pages, filters, look-ups of many'],
+    ['moves', 'moves orders between statuses: legal moves, all or nothing'],
+    ['tracking', 'reads one order and its timeline'],
+    ['statuses', 'keeps the set of statuses of a company'],
+    ['rate-gaps', 'reports the combinations of cities that rate cards lack'],
+    ['catalogue', 'holds what a batch is checked against: places, rate cards, businesses, their version'],
+    ['access', 'logs merchants and staff in; creates and finds tokens'],
+    ['database', 'describes the tables and migrates them'],
+  ],
+  'services/notifier': [
+    ['.', 'starts the process: settings, routes, workers, commands'],
+    ['portal', 'serves the files of the console'],
+    ['restoring', 'repairs a database that was restored from a backup'],
+    ['provisioning', 'applies company files: channels, rules, tariffs; seals secrets with new keys'],
+    ['timeline', 'merges the statuses of a parcel and its messages'],
+    ['preflight', 'checks what a send would do, without sending'],
+    ['delivery', "delivers customers' actions to orders until it responds"],
+    ['events', 'takes events from orders; turns each into the messages of its rules, once'],
+    ['platform-webhooks', 'takes webhooks of the messaging API: verify, read, apply forward only'],
+    ['inbox', 'lists what customers write; stores replies of staff'],
+    ['sending', 'sends the queue: claim, check, write, store the outcome, retry'],
+    ['messages', 'accepts, lists and cancels messages'],
+    ['customer-actions', 'seals actions into buttons; stores what customers pressed'],
+    ['costs', 'prices messages; keeps budgets'],
+    ['channels', 'keeps numbers: credentials, registration, health'],
+    ['conversations', 'knows the 24-hour window and who opted out'],
+    ['templates', 'syncs the catalogue of templates; checks and renders parameters'],
+    ['access', 'finds the staff behind a token, its own or one of orders'],
+    ['orders-client', 'reads orders and staff from the orders service'],
+    ['database', 'describes the tables and migrates them'],
+    ['messaging-api', 'calls the messaging API and classifies its errors'],
+  ],
+  shared: [
+    ['cli', "builds the operator's commands"],
+    ['http', 'builds the servers: edge, errors, OpenAPI, access, lists'],
+    ['postgres', 'runs transactions of a tenant; migrations, tokens, batching, audit'],
+    ['contract', 'states what the two services tell each other'],
+    ['.', 'reads settings; logs, traces, seals'],
+  ],
+  simulator: [
+    ['.', 'starts the process: settings, routes'],
+    ['page', 'shows the messages in a browser'],
+    ['control', 'lets tests cause errors and press buttons'],
+    ['send', 'takes sends and checks them as the platform does'],
+    ['numbers', 'serves numbers and their registration'],
+    ['templates', 'serves the catalogue of templates'],
+    ['responses', 'responds, breaks responses, checks callers'],
+    ['world', 'holds the state of a run and its log of requests'],
+    ['webhooks', 'sends webhooks, signed'],
+    ['messages', 'holds messages and their limits'],
+    ['accounts', 'holds accounts with their templates'],
+    ['trouble', 'decides which requests fail, and how'],
+    ['graph', "words errors as the platform's Graph API does"],
+    ['basics', 'keeps clock, rings and chances'],
+  ],
+}
+
+/** The folders as a list in Markdown, between these two lines of architecture.md. */
+export const blockStart = '<!-- Written by dev/layers.ts. -->'
+export const blockEnd = '<!-- End of what dev/layers.ts writes. -->'
+
+export const writeFolders = (page: string): string => {
+  const tables = Object.entries(layers).map(([name, folders]) => {
+    const rows = folders.map(([folder, purpose]) => `| ${folder === '.' ? '*root*' : `\`${folder}/\``} | ${purpose} |`)
+    return [`| \`${name}/\` | |`, '|---|---|', ...rows].join('\n')
+  })
+  const [before = '', after = ''] = [page.split(blockStart)[0], page.split(blockEnd)[1]]
+  return [`${before}${blockStart}`, ...tables, `${blockEnd}${after}`].join('\n\n')
 }
 
 export interface Import {
@@ -37,25 +106,27 @@ export const readImports = (explained: string): Import[] => {
   return imports
 }
 
-/** A sentence for each import that leads upwards. Tests may import anything. */
+/** A sentence for each import that leads upwards, or to a package other than shared. Tests may import anything. */
 export const findUpwardImports = (imports: readonly Import[]): string[] =>
   imports.flatMap(({ from, to }) => {
-    const [above, below] = [placeOf(from), placeOf(to)]
+    const [above, below] = [findLayer(from), findLayer(to)]
     if (!above || !below || isTest(from)) return []
-    if (above.name !== below.name)
-      return layers[above.name]?.packages.split(' ').includes(below.name)
-        ? []
-        : `${from} imports ${to}, another package.`
+    if (above.name !== below.name) return below.name === 'shared' ? [] : `${from} imports ${to}, another package.`
     if (below.level === -1) return `${to} lies in a folder that dev/layers.ts does not name.`
     return above.level > below.level ? `${from} imports ${to}, which lies in a higher folder (dev/layers.ts).` : []
   })
 
 const isTest = (file: string): boolean => /(^|\/)test\/|\.test\.ts$/.test(file)
 
-const placeOf = (file: string): { name: string; level: number } | undefined => {
+const findLayer = (file: string): { name: string; level: number } | undefined => {
   const name = Object.keys(layers).find(folder => file.startsWith(`${folder}/`))
   if (name === undefined || file.includes('node_modules')) return undefined
   const inside = file.slice(name.length + 1)
   const folder = inside.includes('/') ? inside.slice(0, inside.indexOf('/')) : '.'
-  return { name, level: (layers[name]?.folders.split(' ') ?? []).indexOf(folder) }
+  return { name, level: (layers[name] ?? []).findIndex(([one]) => one === folder) }
+}
+
+if (import.meta.main) {
+  const page = join(root, 'docs/contributors/architecture.md')
+  writeFileSync(page, writeFolders(readFileSync(page, 'utf8')))
 }
