@@ -1,12 +1,9 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import courier from '../../package.json' with { type: 'json' }
-import { smallBodyBytes } from './bodies.ts'
 import { type Audience, assets, pageOf, readAsset } from './docs-page.ts'
-import { errorResponses } from './errors.ts'
-import { keyRule } from './idempotency.ts'
+import { errorResponses, notFound } from './errors.ts'
 import { completeDocument, type DocumentOptions, type OpenApi, partOf } from './openapi.ts'
-import { notFound } from './paths.ts'
 
 export interface ApiDescription extends DocumentOptions {
   title: string
@@ -16,6 +13,10 @@ export interface ApiDescription extends DocumentOptions {
   /** Without them there is one for all, and no page at `/`. */
   audiences?: Audience[]
 }
+
+const keyRule =
+  'A request with an Idempotency-Key parameter takes effect once for each key. Some requests refuse that header, as their ' +
+  'description says. All others ignore it: they only read, log in or log out.'
 
 /** Where the demo's login is not to be shown: nobody should try it there. */
 const hideLogin = (audience: Audience): Audience => {
@@ -58,7 +59,7 @@ export const docs = async (
       url,
       schema: {
         ...schema,
-        ...(schema?.body !== undefined && { 'x-max-body-bytes': route.bodyLimit ?? smallBodyBytes }),
+        ...(schema?.body !== undefined && { 'x-max-body-bytes': route.bodyLimit ?? app.initialConfig.bodyLimit }),
         // Of the head or the size of any request.
         response: { ...errorResponses(408, 413, 431), ...(schema?.response as object) },
       },

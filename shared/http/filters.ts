@@ -62,12 +62,6 @@ export const listQuery = <Paging extends TProperties, F extends Filters>(paging:
 
 const inBrackets = (name: string): string => `filter[${name}]`
 
-/** The names of the filters that a query's schema has; undefined: it is not that of a list. */
-export const filterNamesOf = (properties: object = {}): string[] | undefined => {
-  const names = Object.keys(properties).flatMap(name => /^filter\[(.*)\]$/.exec(name)?.[1] ?? [])
-  return names.length > 0 ? names : undefined
-}
-
 type Query = Readonly<Record<string, unknown>>
 
 const readFilters = (filters: Filters, query: Query): Record<string, unknown> => {

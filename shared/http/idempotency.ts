@@ -49,9 +49,6 @@ declare module 'fastify' {
 export const refusesKeys = { config: { refusesKeys: true } } as const
 export const keyRefusal = 'An Idempotency-Key is refused: no response is kept under it.'
 const keylessMethods = new Set<unknown>(['PATCH', 'PUT', 'DELETE'])
-export const keyRule =
-  'A request with an Idempotency-Key parameter takes effect once for each key. Some requests refuse that header, as their ' +
-  'description says. All others ignore it: they only read, log in or log out.'
 
 /** Refuses an Idempotency-Key where it would promise what the route does not do, and documents that. */
 export const refuseVainKeys = (app: FastifyInstance): void => {

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { type HttpError, httpError } from './errors.ts'
+import { notFound } from './errors.ts'
 
 /** Characters that the router may read otherwise than they are written. */
 const isOdd = /^[^/]|[%#]|\/\.|\/(\?|$)/
@@ -25,6 +25,3 @@ export const refuseOddPaths = (app: FastifyInstance): void => {
     done(request.is404 || isAsWritten(request) ? undefined : notFound())
   })
 }
-
-/** Also of version 0.1.0, which has no `code`: the notifier reads it (services/notifier/orders-client). */
-export const notFound = (): HttpError => httpError('route_not_found', 'There is nothing at this address.')

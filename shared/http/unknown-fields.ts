@@ -1,7 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
 import { nearestName } from '../nearest.ts'
 import type { FieldErrors } from './errors.ts'
-import { filterNamesOf } from './filters.ts'
 
 /** So many are looked at, and so much of a name is repeated to the caller. */
 const maxFields = 20
@@ -43,4 +42,10 @@ export const unknownFieldErrors = (schema: TSchema, areRefused: boolean): ((quer
     }
     return errors
   }
+}
+
+/** The names of the filters that a query's schema has; undefined: it is not that of a list. */
+const filterNamesOf = (properties: object = {}): string[] | undefined => {
+  const names = Object.keys(properties).flatMap(name => /^filter\[(.*)\]$/.exec(name)?.[1] ?? [])
+  return names.length > 0 ? names : undefined
 }

@@ -1,6 +1,6 @@
 import { CustomerActionResults, type CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { StaffTokenHolders } from '@courier/shared/contract/staff-tokens.ts'
-import { notFound } from '@courier/shared/http/paths.ts'
+import { notFound } from '@courier/shared/http/errors.ts'
 import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Logger } from 'pino'
