@@ -12,14 +12,14 @@ const find = (from: string, to: string) => findUpwardImports(readImports(explain
 t.test('a folder imports from those below it', async t => {
   t.strictSame(find('services/orders/booking/book.ts', 'services/orders/catalogue/catalogue.ts'), [])
   t.strictSame(find('services/orders/app.ts', 'services/orders/booking/book.ts'), [])
-  t.strictSame(find('services/orders/booking/book.ts', 'shared/http/errors.ts'), [])
+  t.strictSame(find('services/orders/booking/book.ts', 'shared/errors/errors.ts'), [])
 })
 
 t.test('an import of a higher folder or of another package is named', async t => {
   t.match(find('services/orders/catalogue/queries.ts', 'services/orders/booking/book.ts'), [/higher folder/])
   t.match(find('services/orders/access/login.ts', 'services/orders/app.ts'), [/higher folder/])
   t.match(find('services/orders/app.ts', 'services/notifier/app.ts'), [/another package/])
-  t.match(find('shared/http/errors.ts', 'services/orders/config.ts'), [/another package/])
+  t.match(find('shared/errors/errors.ts', 'services/orders/config.ts'), [/another package/])
   t.match(find('services/orders/app.ts', 'services/orders/fresh/new.ts'), [/does not name/])
 })
 

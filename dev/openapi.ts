@@ -1,8 +1,8 @@
 // The services' documents, and all generated files. As a program it writes those files.
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { OpenApi } from '@courier/shared/http/openapi.ts'
-import { createServiceClient } from '@courier/shared/http/service-client.ts'
+import type { OpenApi } from '@courier/shared/api-docs/openapi.ts'
+import { createServiceClient } from '@courier/shared/service-client.ts'
 import pg from 'pg'
 import { pino } from 'pino'
 import { createNotifier, type NotifierOptions } from '../services/notifier/app.ts'

@@ -1,4 +1,4 @@
-import type { OpenApi, Operation } from '@courier/shared/http/openapi.ts'
+import type { OpenApi, Operation } from '@courier/shared/api-docs/openapi.ts'
 
 /** The demo's, so that a run needs nothing typed. */
 const values = {

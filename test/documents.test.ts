@@ -6,7 +6,7 @@ import { generatedFiles, readDocuments } from '../dev/openapi.ts'
 import { root } from '../dev/settings.ts'
 import { build } from '../services/orders/test/build.ts'
 import { batch } from '../services/orders/test/tenant.ts'
-import { type Media, type OpenApi, type Operation, operationsOf, type Schema } from '../shared/http/openapi.ts'
+import { type Media, type OpenApi, type Operation, operationsOf, type Schema } from '../shared/api-docs/openapi.ts'
 import { createSimulator } from '../simulator/app.ts'
 
 const documents = Object.entries(await readDocuments())

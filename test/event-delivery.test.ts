@@ -1,4 +1,4 @@
-import { createServiceClient } from '@courier/shared/http/service-client.ts'
+import { createServiceClient } from '@courier/shared/service-client.ts'
 import t, { type Test } from 'tap'
 import { applyFile } from '../services/notifier/provisioning/apply.ts'
 import { until } from '../services/notifier/test/fixture.ts'

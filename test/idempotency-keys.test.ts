@@ -3,7 +3,7 @@ import { readDocuments } from '../dev/openapi.ts'
 import { build as buildNotifier } from '../services/notifier/test/portal.ts'
 import { createTokenFor } from '../services/orders/access/token-commands.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
-import { keyRefusal } from '../shared/http/idempotency.ts'
+import { keyRefusal } from '../shared/edge/idempotency.ts'
 
 const notifier = await buildNotifier(t)
 const orders = await buildOrders(t)

@@ -1,4 +1,4 @@
-import { createServiceClient } from '@courier/shared/http/service-client.ts'
+import { createServiceClient } from '@courier/shared/service-client.ts'
 import { pino } from 'pino'
 import t from 'tap'
 import { createOrdersClient } from '../services/notifier/orders-client/http-client.ts'

@@ -3,8 +3,8 @@ import { TypeCompiler } from '@sinclair/typebox/compiler'
 import t from 'tap'
 import { readDocuments } from '../dev/openapi.ts'
 import { build } from '../services/orders/test/build.ts'
-import { isBadText, validationErrors } from '../shared/http/field-errors.ts'
-import { operationsOf, type Schema } from '../shared/http/openapi.ts'
+import { operationsOf, type Schema } from '../shared/api-docs/openapi.ts'
+import { isBadText, validationErrors } from '../shared/errors/field-errors.ts'
 
 /** A schema with just this keyword, a value that breaks it, and what the sentence has to name. */
 type Broken = readonly [schema: TSchema, value: unknown, named: readonly unknown[]]

@@ -22,8 +22,8 @@ import { addStaff, changeRole, deactivateStaff } from '../services/orders/access
 import { createTokenFor } from '../services/orders/access/token-commands.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
-import type { OpenApi } from '../shared/http/openapi.ts'
-import { admitStaff } from '../shared/http/staff.ts'
+import { admitStaff } from '../shared/access/staff.ts'
+import type { OpenApi } from '../shared/api-docs/openapi.ts'
 
 const password = 'courier-demo'
 const log: string[] = []

@@ -1,6 +1,6 @@
 import { edgeOf, loadConfigOrExit } from '@courier/shared/config.ts'
 import { isProduction, warnOfDemonstration, warnOfLoopback } from '@courier/shared/demonstration.ts'
-import { runService, startTracer } from '@courier/shared/http/run-service.ts'
+import { runService, startTracer } from '@courier/shared/edge/run-service.ts'
 import { createLogger } from '@courier/shared/log.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { createNotifier } from './app.ts'

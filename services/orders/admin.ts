@@ -126,7 +126,7 @@ program
     const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...notifierSettings }), process.env)
     const options = { since: readPastTime('--since', since), skip: skip && Number(skip), isDryRun: dryRun }
     // Here alone: undici would be a sixth of the start of every command.
-    const { createServiceClient } = await import('@courier/shared/http/service-client.ts')
+    const { createServiceClient } = await import('@courier/shared/service-client.ts')
     const notifier = createServiceClient({ baseUrl: notifierUrl(known), serviceToken: known.SERVICE_TOKEN })
     const tenants = await withPool(async pool => {
       if (options.skip !== 0) await requireStopped(pool, 'orders')

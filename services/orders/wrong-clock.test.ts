@@ -1,4 +1,4 @@
-import { Limit } from '@courier/shared/http/limits.ts'
+import { Limit } from '@courier/shared/edge/limits.ts'
 import { createClock } from '@courier/shared/postgres/clock.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { hashToken } from '@courier/shared/postgres/tokens.ts'

@@ -1,4 +1,4 @@
-import type { FieldErrors } from '../http/errors.ts'
+import type { FieldErrors } from '../errors/errors.ts'
 import { print, printFieldErrors, printJson, printTable } from './command-line.ts'
 
 /** Something that `apply` changed. */

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { text as readText } from 'node:stream/consumers'
-import type { FieldErrors } from '../http/errors.ts'
-import { jsonErrorPosition } from '../http/json-position.ts'
+import type { FieldErrors } from '../errors/errors.ts'
+import { jsonErrorPosition } from '../errors/json-position.ts'
 import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
 import { UnsupportedPostgres } from '../postgres/migrate.ts'
 

@@ -1,5 +1,5 @@
-import { invalid } from '@courier/shared/http/errors.ts'
-import { selectedInvalid } from '@courier/shared/http/field-errors.ts'
+import { invalid } from '@courier/shared/errors/errors.ts'
+import { selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import type { PhoneNumber } from '../accounts/account.ts'
 import { demoNumber, demoToken, displayNumberOf } from '../accounts/accounts.ts'
 import type { World } from '../world/world.ts'

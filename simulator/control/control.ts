@@ -1,5 +1,5 @@
-import { invalid } from '@courier/shared/http/errors.ts'
-import { required, selectedInvalid } from '@courier/shared/http/field-errors.ts'
+import { invalid } from '@courier/shared/errors/errors.ts'
+import { required, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import { shapeOf } from '../accounts/placeholders.ts'
 import { keyOf } from '../accounts/template.ts'
 import { type MessageView, viewOf } from '../messages/message.ts'

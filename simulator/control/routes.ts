@@ -1,4 +1,4 @@
-import { validator } from '@courier/shared/http/validator.ts'
+import { validator } from '@courier/shared/edge/validator.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
 import { Behaviour } from '../basics/behaviour.ts'

@@ -1,4 +1,4 @@
-import { errorResponses } from '@courier/shared/http/errors.ts'
+import { errorResponses } from '@courier/shared/errors/errors.ts'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import { AccessToken, PhoneNumber } from '../accounts/account.ts'
 import { Template } from '../accounts/template.ts'

@@ -1,4 +1,4 @@
-import { bearerToken } from '@courier/shared/http/authenticate.ts'
+import { bearerToken } from '@courier/shared/access/authenticate.ts'
 import type { FastifyRequest } from 'fastify'
 import type { AccessToken, PhoneNumber, scopes } from '../accounts/account.ts'
 import { GraphError, objectMissing } from '../graph/errors.ts'

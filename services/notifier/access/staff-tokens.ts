@@ -1,4 +1,4 @@
-import { httpError } from '@courier/shared/http/errors.ts'
+import { httpError } from '@courier/shared/errors/errors.ts'
 import { type FindTokenHolder, rememberCallers } from '@courier/shared/postgres/token-holders.ts'
 import { findLiveTokens, hashToken, type LiveToken, mayBeToken } from '@courier/shared/postgres/tokens.ts'
 import type { Tx } from '../database/tables.ts'

@@ -1,4 +1,4 @@
-import { httpError } from '@courier/shared/http/errors.ts'
+import { httpError } from '@courier/shared/errors/errors.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { type Keyring, VaultError } from '@courier/shared/vault.ts'
 import type pg from 'pg'

@@ -1,4 +1,4 @@
-import { httpError } from '@courier/shared/http/errors.ts'
+import { httpError } from '@courier/shared/errors/errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant, isLost, lockTenant } from '@courier/shared/postgres/database.ts'
 import { type Static, Type } from '@sinclair/typebox'

@@ -1,4 +1,4 @@
-import type { Worker } from '@courier/shared/http/run-service.ts'
+import type { Worker } from '@courier/shared/edge/run-service.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Keyring, VaultError } from '@courier/shared/vault.ts'

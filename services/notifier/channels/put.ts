@@ -1,5 +1,5 @@
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
-import { badText, isBadText, required } from '@courier/shared/http/field-errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { badText, isBadText, required } from '@courier/shared/errors/field-errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'

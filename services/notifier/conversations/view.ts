@@ -1,4 +1,4 @@
-import { type FieldErrors, invalid } from '@courier/shared/http/errors.ts'
+import { type FieldErrors, invalid } from '@courier/shared/errors/errors.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Conversation as ConversationState, expiresAt, isOpen } from './conversation.ts'
 import { type findOptOuts, optOutScopes } from './opt-outs.ts'

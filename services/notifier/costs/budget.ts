@@ -1,4 +1,4 @@
-import type { Worker } from '@courier/shared/http/run-service.ts'
+import type { Worker } from '@courier/shared/edge/run-service.ts'
 import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'

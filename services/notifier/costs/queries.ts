@@ -1,4 +1,4 @@
-import { mayCall, type Staff } from '@courier/shared/http/staff.ts'
+import { mayCall, type Staff } from '@courier/shared/access/staff.ts'
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import type { Tariff, TenantTariffs } from './price.ts'

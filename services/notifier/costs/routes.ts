@@ -1,5 +1,5 @@
-import { isDate } from '@courier/shared/http/dates.ts'
-import { errorResponses, invalid } from '@courier/shared/http/errors.ts'
+import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
+import { isDate } from '@courier/shared/lists/dates.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'

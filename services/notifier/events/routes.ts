@@ -1,3 +1,5 @@
+import { isTenantId } from '@courier/shared/access/authenticate.ts'
+import { requireService } from '@courier/shared/access/service.ts'
 import {
   KnownEvents,
   knownEventsPerPage,
@@ -5,11 +7,9 @@ import {
   OrderEvents,
   UtcTime,
 } from '@courier/shared/contract/order-events.ts'
-import { isTenantId } from '@courier/shared/http/authenticate.ts'
-import { errorResponses, type FieldErrors, httpError, invalid } from '@courier/shared/http/errors.ts'
-import { badText, isBadText } from '@courier/shared/http/field-errors.ts'
-import { acceptJson } from '@courier/shared/http/json-body.ts'
-import { requireService } from '@courier/shared/http/service.ts'
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { errorResponses, type FieldErrors, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { badText, isBadText } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { inSpans, type Tracer } from '@courier/shared/traces.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'

@@ -1,4 +1,4 @@
-import { FilterText, listQuery, oneOf, pageLimit, text } from '@courier/shared/http/filters.ts'
+import { FilterText, listQuery, oneOf, pageLimit, text } from '@courier/shared/lists/filters.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
 import { messageStatuses } from '../database/tables.ts'

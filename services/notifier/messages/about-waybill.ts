@@ -1,6 +1,6 @@
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { isUnderWay } from '@courier/shared/contract/order-events.ts'
-import { badText, type ErrorList, isBadText, isBlank, required } from '@courier/shared/http/field-errors.ts'
+import { badText, type ErrorList, isBadText, isBlank, required } from '@courier/shared/errors/field-errors.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'

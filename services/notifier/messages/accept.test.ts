@@ -1,4 +1,4 @@
-import { ErrorList } from '@courier/shared/http/field-errors.ts'
+import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { fingerprint } from '@courier/shared/postgres/idempotency.ts'
 import t from 'tap'

@@ -1,4 +1,4 @@
-import type { ErrorList } from '@courier/shared/http/field-errors.ts'
+import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { claimKey, type IdempotencyKey, insertKey } from '@courier/shared/postgres/idempotency.ts'

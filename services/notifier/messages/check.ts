@@ -1,5 +1,5 @@
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
-import { badText, isBadText, required } from '@courier/shared/http/field-errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { badText, isBadText, required } from '@courier/shared/errors/field-errors.ts'
 import type { SendingChannel } from '../channels/queries.ts'
 import { type Conversation, expiresAt, isOpen } from '../conversations/conversation.ts'
 import { tokenPrefix } from '../customer-actions/button-token.ts'

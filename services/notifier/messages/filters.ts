@@ -1,4 +1,4 @@
-import { goodText } from '@courier/shared/http/field-errors.ts'
+import { goodText } from '@courier/shared/errors/field-errors.ts'
 import {
   dateOrTime,
   type Filter,
@@ -7,7 +7,7 @@ import {
   pageLimit,
   text,
   type Wanted,
-} from '@courier/shared/http/filters.ts'
+} from '@courier/shared/lists/filters.ts'
 import { Type } from '@sinclair/typebox'
 import { messageStatuses } from '../database/tables.ts'
 import { messageIdPattern } from './insert.ts'

@@ -1,5 +1,5 @@
 import { spellWaybill } from '@courier/shared/contract/waybills.ts'
-import { spanOf } from '@courier/shared/http/dates.ts'
+import { spanOf } from '@courier/shared/lists/dates.ts'
 import { type Action, type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { type SelectQueryBuilder, sql } from 'kysely'
 import { spellingsOf } from '../conversations/phone-number.ts'

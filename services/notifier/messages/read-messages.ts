@@ -1,4 +1,4 @@
-import { ErrorList, listErrors } from '@courier/shared/http/field-errors.ts'
+import { ErrorList, listErrors } from '@courier/shared/errors/field-errors.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { MessageBodies, type MessageBody } from './schema.ts'
 

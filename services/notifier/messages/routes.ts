@@ -1,15 +1,15 @@
-import { createBulkheads, refuseBusy } from '@courier/shared/http/bulkheads.ts'
-import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
-import { ErrorList } from '@courier/shared/http/field-errors.ts'
+import type { Staff } from '@courier/shared/access/staff.ts'
+import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
 import {
   IdempotentHeaders,
   idempotencyKeyOf,
   keyRefused,
   markReplayed,
   refusesKeys,
-} from '@courier/shared/http/idempotency.ts'
-import type { Staff } from '@courier/shared/http/staff.ts'
-import { strictExceptBody } from '@courier/shared/http/validator.ts'
+} from '@courier/shared/edge/idempotency.ts'
+import { strictExceptBody } from '@courier/shared/edge/validator.ts'
+import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'

@@ -1,4 +1,4 @@
-import { errorResponses } from '@courier/shared/http/errors.ts'
+import { errorResponses } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'

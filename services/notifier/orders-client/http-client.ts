@@ -1,7 +1,7 @@
 import { CustomerActionResults, type CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { StaffTokenHolders } from '@courier/shared/contract/staff-tokens.ts'
-import { notFound } from '@courier/shared/http/errors.ts'
-import { createServiceClient } from '@courier/shared/http/service-client.ts'
+import { notFound } from '@courier/shared/errors/errors.ts'
+import { createServiceClient } from '@courier/shared/service-client.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Logger } from 'pino'
 import {

@@ -1,4 +1,4 @@
-import { isCostlyJson } from '@courier/shared/http/json-body.ts'
+import { isCostlyJson } from '@courier/shared/edge/json-body.ts'
 
 export type Json = Record<string, unknown>
 

@@ -1,4 +1,4 @@
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { ChannelRow, SendingChannel } from '../channels/queries.ts'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
 import { countryOf } from '../conversations/phone-number.ts'

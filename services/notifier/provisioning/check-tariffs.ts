@@ -1,4 +1,4 @@
-import { isDate } from '@courier/shared/http/dates.ts'
+import { isDate } from '@courier/shared/lists/dates.ts'
 import { isSupportedCountry } from 'libphonenumber-js'
 import { anyCountry, type Tariff } from '../costs/price.ts'
 import type { NotifierFile } from './notifier-file.ts'

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ErrorList } from '@courier/shared/http/field-errors.ts'
+import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import pg from 'pg'
 import t from 'tap'

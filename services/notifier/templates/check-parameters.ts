@@ -1,4 +1,4 @@
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { MessageTemplate, ParameterType } from '../messaging-api/message-template.ts'
 import { anatomyOf, type CatalogueTemplate, type HeaderKind } from './catalogue.ts'
 import { buttonErrors } from './check-buttons.ts'

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { ErrorList } from '@courier/shared/http/field-errors.ts'
+import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { createPool, inTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'

@@ -1,6 +1,6 @@
+import type { Staff } from '@courier/shared/access/staff.ts'
 import { actionOutcomes } from '@courier/shared/contract/customer-actions.ts'
-import { errorResponses, httpError } from '@courier/shared/http/errors.ts'
-import type { Staff } from '@courier/shared/http/staff.ts'
+import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'

@@ -1,4 +1,4 @@
-import { Limit } from '@courier/shared/http/limits.ts'
+import { Limit } from '@courier/shared/edge/limits.ts'
 import { LRUCache } from 'lru-cache'
 
 /** Successful logins a minute of one account from one network: enough for programs that log in before each request. */

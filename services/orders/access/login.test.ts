@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { ConfigError, loadConfig } from '@courier/shared/config.ts'
-import { createBulkheads } from '@courier/shared/http/bulkheads.ts'
+import { createBulkheads } from '@courier/shared/edge/bulkheads.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { BulkheadRejectedError } from 'cockatiel'
 import { pino } from 'pino'

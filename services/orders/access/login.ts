@@ -1,4 +1,4 @@
-import { createBulkheads } from '@courier/shared/http/bulkheads.ts'
+import { createBulkheads } from '@courier/shared/edge/bulkheads.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { BulkheadRejectedError } from 'cockatiel'

@@ -1,5 +1,5 @@
-import { bearerToken } from '@courier/shared/http/authenticate.ts'
-import { errorResponses } from '@courier/shared/http/errors.ts'
+import { bearerToken } from '@courier/shared/access/authenticate.ts'
+import { errorResponses } from '@courier/shared/errors/errors.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { revokeToken } from '@courier/shared/postgres/tokens.ts'

@@ -1,5 +1,5 @@
-import { errorResponses } from '@courier/shared/http/errors.ts'
-import { id, idCursor, listQuery, pageLimit, text } from '@courier/shared/http/filters.ts'
+import { errorResponses } from '@courier/shared/errors/errors.ts'
+import { id, idCursor, listQuery, pageLimit, text } from '@courier/shared/lists/filters.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'

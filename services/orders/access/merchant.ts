@@ -1,4 +1,4 @@
-import { bindCaller, findTokenHolder, unauthenticated } from '@courier/shared/http/authenticate.ts'
+import { bindCaller, findTokenHolder, unauthenticated } from '@courier/shared/access/authenticate.ts'
 import type { FindTokenHolder } from '@courier/shared/postgres/token-holders.ts'
 import type { FastifyRequest } from 'fastify'
 import type { Caller } from './tokens.ts'

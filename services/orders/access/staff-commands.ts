@@ -1,7 +1,7 @@
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import * as commands from '@courier/shared/cli/token-commands.ts'
 import { type StaffRole, staffRoles } from '@courier/shared/contract/staff-roles.ts'
-import { isBadText } from '@courier/shared/http/field-errors.ts'
+import { isBadText } from '@courier/shared/errors/field-errors.ts'
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'

@@ -1,14 +1,14 @@
+import { bearerToken, tenantOf, unauthenticated } from '@courier/shared/access/authenticate.ts'
+import type { Staff } from '@courier/shared/access/staff.ts'
 import {
   operationsFor,
   ordersOperations,
   type StaffRole,
   staffOperations,
 } from '@courier/shared/contract/staff-roles.ts'
-import { bearerToken, tenantOf, unauthenticated } from '@courier/shared/http/authenticate.ts'
-import { errorResponses } from '@courier/shared/http/errors.ts'
-import { acceptJson } from '@courier/shared/http/json-body.ts'
-import type { Staff } from '@courier/shared/http/staff.ts'
-import { refuseUnknownFields } from '@courier/shared/http/validator.ts'
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
+import { errorResponses } from '@courier/shared/errors/errors.ts'
 import { audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { revokeToken } from '@courier/shared/postgres/tokens.ts'

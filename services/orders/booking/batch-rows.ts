@@ -1,4 +1,4 @@
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { type IdempotencyKey, lockNumber } from '@courier/shared/postgres/idempotency.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 

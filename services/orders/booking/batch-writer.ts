@@ -1,4 +1,4 @@
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { CommitInDoubt, inTenant, isUnavailable } from '@courier/shared/postgres/database.ts'
 import { batchRequests, countWithin } from '@courier/shared/postgres/request-batcher.ts'
 import { inSpans, type Tracer } from '@courier/shared/traces.ts'

@@ -1,5 +1,5 @@
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
-import { ErrorList } from '@courier/shared/http/field-errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Claim, claimKey, deleteExpiredKey, type IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'

@@ -1,4 +1,4 @@
-import { ErrorList, required, selectedInvalid } from '@courier/shared/http/field-errors.ts'
+import { ErrorList, required, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { City } from '../catalogue/cities.ts'
 import { Findings, type Refusal } from '../catalogue/findings.ts'

@@ -1,4 +1,4 @@
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type { Tx } from '../database/tables.ts'
 import { cancelledKey } from '../statuses/statuses.ts'

@@ -1,4 +1,4 @@
-import { ErrorList, listErrors } from '@courier/shared/http/field-errors.ts'
+import { ErrorList, listErrors } from '@courier/shared/errors/field-errors.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { PlaceRate } from '../catalogue/place-schema.ts'

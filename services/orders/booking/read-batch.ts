@@ -6,7 +6,7 @@ import {
   label,
   listErrors,
   required,
-} from '@courier/shared/http/field-errors.ts'
+} from '@courier/shared/errors/field-errors.ts'
 import type { Static, TObject } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { CityReference } from '../catalogue/cities.ts'

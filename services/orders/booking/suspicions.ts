@@ -1,5 +1,5 @@
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
-import { ErrorList } from '@courier/shared/http/field-errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import type { Catalogue, Check } from '../catalogue/catalogue.ts'
 import type { FindAlike } from './alike.ts'
 import type { Alike } from './batch-rows.ts'

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { filterRows } from '@courier/shared/http/row-filters.ts'
+import { filterRows } from '@courier/shared/lists/row-filters.ts'
 import t, { type Test } from 'tap'
 import { createOrders } from '../app.ts'
 import { build } from '../test/build.ts'

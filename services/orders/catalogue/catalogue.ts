@@ -1,4 +1,4 @@
-import { httpError } from '@courier/shared/http/errors.ts'
+import { httpError } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { batchReads } from '@courier/shared/postgres/request-batcher.ts'
 import { LRUCache } from 'lru-cache'

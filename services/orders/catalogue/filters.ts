@@ -1,6 +1,6 @@
-import { listQuery } from '@courier/shared/http/filters.ts'
-import { pageFields } from '@courier/shared/http/pages.ts'
-import { flag, part, whole } from '@courier/shared/http/row-filters.ts'
+import { listQuery } from '@courier/shared/lists/filters.ts'
+import { pageFields } from '@courier/shared/lists/pages.ts'
+import { flag, part, whole } from '@courier/shared/lists/row-filters.ts'
 import { Type } from '@sinclair/typebox'
 import { countryId, type ListedCity, type ListedState } from './lists.ts'
 

@@ -1,5 +1,5 @@
-import type { ErrorBody } from '@courier/shared/http/errors.ts'
-import { type ErrorList, selectedInvalid } from '@courier/shared/http/field-errors.ts'
+import type { ErrorBody } from '@courier/shared/errors/errors.ts'
+import { type ErrorList, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import { nameKey } from '@courier/shared/name-key.ts'
 import type { City, CityIndex, CityReference, Suggestion } from './cities.ts'
 import { placesOf, SuggestionBudget } from './place-index.ts'

@@ -1,4 +1,4 @@
-import { ErrorList } from '@courier/shared/http/field-errors.ts'
+import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import type { Catalogue } from './catalogue.ts'
 import type { City, CityReference } from './cities.ts'
 import { Findings, type Refusal } from './findings.ts'

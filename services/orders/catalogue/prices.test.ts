@@ -1,4 +1,4 @@
-import { ErrorList } from '@courier/shared/http/field-errors.ts'
+import { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import t from 'tap'
 import { plainCatalogue } from '../test/plain-catalogue.ts'
 import { Findings } from './findings.ts'

@@ -1,4 +1,4 @@
-import { ListOf } from '@courier/shared/http/pages.ts'
+import { ListOf } from '@courier/shared/lists/pages.ts'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 
 const text = Type.String()

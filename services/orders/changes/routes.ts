@@ -1,5 +1,5 @@
-import { errorResponses, httpError } from '@courier/shared/http/errors.ts'
-import { refuseUnknownFields } from '@courier/shared/http/validator.ts'
+import { refuseUnknownFields } from '@courier/shared/edge/validator.ts'
+import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'

@@ -1,5 +1,5 @@
 import type { CustomerAction, CustomerActionResults } from '@courier/shared/contract/customer-actions.ts'
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'

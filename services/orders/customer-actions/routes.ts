@@ -1,14 +1,14 @@
+import { isTenantId } from '@courier/shared/access/authenticate.ts'
+import { requireService } from '@courier/shared/access/service.ts'
 import {
   type CustomerAction,
   CustomerActionResults,
   CustomerActions,
 } from '@courier/shared/contract/customer-actions.ts'
-import { isTenantId } from '@courier/shared/http/authenticate.ts'
-import { createBulkheads, refuseBusy } from '@courier/shared/http/bulkheads.ts'
-import { errorResponses, type FieldErrors, type HttpError, httpError, invalid } from '@courier/shared/http/errors.ts'
-import { badText, isBadText } from '@courier/shared/http/field-errors.ts'
-import { acceptJson } from '@courier/shared/http/json-body.ts'
-import { requireService } from '@courier/shared/http/service.ts'
+import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { errorResponses, type FieldErrors, type HttpError, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { badText, isBadText } from '@courier/shared/errors/field-errors.ts'
 import { isLost } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'

@@ -1,4 +1,4 @@
-import { idCursor, oneOf, pageLimit, text } from '@courier/shared/http/filters.ts'
+import { idCursor, oneOf, pageLimit, text } from '@courier/shared/lists/filters.ts'
 import { Type } from '@sinclair/typebox'
 import { requestStatuses } from '../database/tables.ts'
 import { StatusMove } from '../moves/move-schema.ts'

@@ -1,4 +1,4 @@
-import type { ErrorBody, FieldErrors } from '@courier/shared/http/errors.ts'
+import type { ErrorBody, FieldErrors } from '@courier/shared/errors/errors.ts'
 import { isUsualPhone, phoneProblem } from '../booking/phone-check.ts'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { priceParcel } from '../catalogue/price-parcels.ts'

@@ -1,4 +1,4 @@
-import { ErrorList, isBlank, label, listErrors, required } from '@courier/shared/http/field-errors.ts'
+import { ErrorList, isBlank, label, listErrors, required } from '@courier/shared/errors/field-errors.ts'
 import type { Static } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import {

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream'
-import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
-import { acceptJson } from '@courier/shared/http/json-body.ts'
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'

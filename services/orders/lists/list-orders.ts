@@ -1,4 +1,4 @@
-import type { DateOrTime } from '@courier/shared/http/dates.ts'
+import type { DateOrTime } from '@courier/shared/lists/dates.ts'
 import type { Tx } from '../database/tables.ts'
 import { fromDeliveries, fromFailedAttempts } from '../statuses/outcomes.ts'
 import { type OrderRow, orderColumns, orderJoins } from '../tracking/find-order.ts'

@@ -1,5 +1,5 @@
-import { isDate } from '@courier/shared/http/dates.ts'
-import { dateOrTime, id, oneOf, text, type Wanted } from '@courier/shared/http/filters.ts'
+import { isDate } from '@courier/shared/lists/dates.ts'
+import { dateOrTime, id, oneOf, text, type Wanted } from '@courier/shared/lists/filters.ts'
 import { Type } from '@sinclair/typebox'
 import { statusClasses } from '../statuses/statuses.ts'
 

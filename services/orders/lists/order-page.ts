@@ -1,4 +1,4 @@
-import { type HttpError, invalid } from '@courier/shared/http/errors.ts'
+import { type HttpError, invalid } from '@courier/shared/errors/errors.ts'
 import {
   linksOf,
   pageFields,
@@ -6,7 +6,7 @@ import {
   toPage,
   type WantedPage,
   wantedPage,
-} from '@courier/shared/http/pages.ts'
+} from '@courier/shared/lists/pages.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'

@@ -1,5 +1,5 @@
-import { errorResponses, httpError, invalid } from '@courier/shared/http/errors.ts'
-import { listQuery } from '@courier/shared/http/filters.ts'
+import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { listQuery } from '@courier/shared/lists/filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TObject, Type } from '@sinclair/typebox'

@@ -1,5 +1,5 @@
 import { Readable } from 'node:stream'
-import { createBulkheads } from '@courier/shared/http/bulkheads.ts'
+import { createBulkheads } from '@courier/shared/edge/bulkheads.ts'
 import { openSnapshot, type Snapshot } from '@courier/shared/postgres/database.ts'
 import { BulkheadRejectedError } from 'cockatiel'
 import type pg from 'pg'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import { httpError, invalid } from '@courier/shared/http/errors.ts'
-import { refusesKeys } from '@courier/shared/http/idempotency.ts'
+import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
+import { httpError, invalid } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { VaultError } from '@courier/shared/vault.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'

@@ -1,5 +1,5 @@
-import { reasonOf } from '@courier/shared/http/service-client.ts'
 import type { Clock } from '@courier/shared/postgres/clock.ts'
+import { reasonOf } from '@courier/shared/service-client.ts'
 import { type Dispatcher, request } from 'undici'
 import { privateProblem, refusedCode, urlProblem } from './addresses.ts'
 import { readRetryAfter } from './schedule.ts'

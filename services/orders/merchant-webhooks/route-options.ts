@@ -1,4 +1,4 @@
-import { errorResponses, type HttpError, httpError } from '@courier/shared/http/errors.ts'
+import { errorResponses, type HttpError, httpError } from '@courier/shared/errors/errors.ts'
 import { type Action, audit } from '@courier/shared/postgres/audit.ts'
 import type { Clock } from '@courier/shared/postgres/clock.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'

@@ -1,5 +1,5 @@
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
-import { selectedInvalid } from '@courier/shared/http/field-errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import type { ChangeActor } from '../database/tables.ts'
 import { cancelledKey, merchantMoves, type Statuses } from '../statuses/statuses.ts'
 

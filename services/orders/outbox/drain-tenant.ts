@@ -1,6 +1,6 @@
 import { maxEventBytesPerRequest, maxEventsPerRequest, type OrderEvent } from '@courier/shared/contract/order-events.ts'
-import { serviceRequestMilliseconds } from '@courier/shared/http/service-client.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { serviceRequestMilliseconds } from '@courier/shared/service-client.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'

@@ -1,6 +1,6 @@
 import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
-import { type ErrorCode, statusOf } from '@courier/shared/http/errors.ts'
-import type { ServiceClient } from '@courier/shared/http/service-client.ts'
+import { type ErrorCode, statusOf } from '@courier/shared/errors/errors.ts'
+import type { ServiceClient } from '@courier/shared/service-client.ts'
 import { inSpans, type Tracer } from '@courier/shared/traces.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'

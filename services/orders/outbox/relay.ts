@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
-import type { ServiceClient } from '@courier/shared/http/service-client.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import type { ServiceClient } from '@courier/shared/service-client.ts'
 import type { Tracer } from '@courier/shared/traces.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'

@@ -1,6 +1,6 @@
 import type { Change } from '@courier/shared/cli/changes.ts'
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
-import { required } from '@courier/shared/http/field-errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { required } from '@courier/shared/errors/field-errors.ts'
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'

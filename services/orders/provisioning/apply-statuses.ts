@@ -1,5 +1,5 @@
 import type { Change } from '@courier/shared/cli/changes.ts'
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { Tx } from '../database/tables.ts'
 import { findStatuses, findUsedKeys, lockStatusSet } from '../statuses/status-queries.ts'
 import { merchantStatusKeys, type Status, type Statuses, standardStatuses } from '../statuses/statuses.ts'

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Applied, Change } from '@courier/shared/cli/changes.ts'
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import { forgottenMilliseconds } from '@courier/shared/postgres/token-holders.ts'

@@ -1,5 +1,5 @@
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
-import { badText, isBadText, validationErrors } from '@courier/shared/http/field-errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { badText, isBadText, validationErrors } from '@courier/shared/errors/field-errors.ts'
 import { nameKey } from '@courier/shared/name-key.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { checkStatuses } from './check-statuses.ts'

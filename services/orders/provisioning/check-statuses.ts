@@ -1,4 +1,4 @@
-import { required } from '@courier/shared/http/field-errors.ts'
+import { required } from '@courier/shared/errors/field-errors.ts'
 import { merchantStatusKeys } from '../statuses/statuses.ts'
 import type { TenantFile } from './tenant-file.ts'
 import { type Add, unique } from './unique.ts'

@@ -1,4 +1,4 @@
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { MerchantsFile } from './tenant-file.ts'
 
 type Entry = MerchantsFile['merchants'][number]

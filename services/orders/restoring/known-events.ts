@@ -1,5 +1,5 @@
 import { KnownEvents } from '@courier/shared/contract/order-events.ts'
-import type { ServiceClient } from '@courier/shared/http/service-client.ts'
+import type { ServiceClient } from '@courier/shared/service-client.ts'
 import { Value } from '@sinclair/typebox/value'
 
 /** A status that an order came to. */

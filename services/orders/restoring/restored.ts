@@ -1,7 +1,7 @@
 import { UsageError } from '@courier/shared/cli/command-line.ts'
-import type { ServiceClient } from '@courier/shared/http/service-client.ts'
 import { audit, operator } from '@courier/shared/postgres/audit.ts'
 import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
+import type { ServiceClient } from '@courier/shared/service-client.ts'
 import type pg from 'pg'
 import { blockSize, reserveNumbers } from '../booking/waybill-numbers.ts'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'

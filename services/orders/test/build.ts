@@ -1,5 +1,5 @@
-import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
+import { createServiceClient } from '@courier/shared/service-client.ts'
 import { readKeys } from '@courier/shared/vault.ts'
 import type pg from 'pg'
 import { pino } from 'pino'

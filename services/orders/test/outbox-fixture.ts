@@ -1,5 +1,5 @@
-import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
+import { createServiceClient } from '@courier/shared/service-client.ts'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import type { OrdersOptions } from '../app.ts'

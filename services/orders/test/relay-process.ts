@@ -1,7 +1,7 @@
 /** A process with a relay, for tests that kill it. Prints `ready`; gives its leases back and ends on SIGTERM. */
 
-import { createServiceClient } from '@courier/shared/http/service-client.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
+import { createServiceClient } from '@courier/shared/service-client.ts'
 import { pino } from 'pino'
 import { Relay } from '../outbox/relay.ts'
 

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { escapeHtml } from '@courier/shared/http/escape-html.ts'
+import { escapeHtml } from '@courier/shared/escape-html.ts'
 import type { Parcel } from './find-parcel.ts'
 import { type Language, languages } from './languages/choose.ts'
 import { type Stage, stageOf, steps, stepsDone } from './stages.ts'

@@ -1,4 +1,4 @@
-import { isTenantId } from '@courier/shared/http/authenticate.ts'
+import { isTenantId } from '@courier/shared/access/authenticate.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type pg from 'pg'
 import { findParcel } from './find-parcel.ts'

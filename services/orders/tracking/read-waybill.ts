@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
-import type { FieldErrors } from '@courier/shared/http/errors.ts'
-import { isBlank, required } from '@courier/shared/http/field-errors.ts'
-import { parseJson } from '@courier/shared/http/json-body.ts'
+import { parseJson } from '@courier/shared/edge/json-body.ts'
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { isBlank, required } from '@courier/shared/errors/field-errors.ts'
 
 const path = 'waybill_number'
 

@@ -1,5 +1,5 @@
-import { createServiceClient, type ServiceClient } from '@courier/shared/http/service-client.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { createServiceClient, type ServiceClient } from '@courier/shared/service-client.ts'
 import type { Teardown } from '../../../dev/test-database.ts'
 import type { Tx } from '../../../services/orders/database/tables.ts'
 import { drainTenant } from '../../../services/orders/outbox/drain-tenant.ts'

@@ -3,8 +3,8 @@ import { Type } from '@sinclair/typebox'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
+import { createServer } from '../edge/server.ts'
 import { errorResponses, invalid, statusOf } from './errors.ts'
-import { createServer } from './server.ts'
 
 t.test('docs/merchants/errors.md lists every code with its status, and no other', async t => {
   const page = readFileSync(new URL('../../docs/merchants/errors.md', import.meta.url), 'utf8')

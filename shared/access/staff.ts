@@ -1,11 +1,11 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { rolesFor, type StaffRole } from '../contract/staff-roles.ts'
+import { Limit, limitRequests } from '../edge/limits.ts'
+import { refuseUnknownFields } from '../edge/validator.ts'
+import { ErrorBody, httpError } from '../errors/errors.ts'
 import type { Actor } from '../postgres/audit.ts'
 import type { FindTokenHolder } from '../postgres/token-holders.ts'
 import { bindCaller, findTokenHolder, unauthenticated } from './authenticate.ts'
-import { ErrorBody, httpError } from './errors.ts'
-import { Limit, limitRequests } from './limits.ts'
-import { refuseUnknownFields } from './validator.ts'
 
 /** The member of staff that a request is authenticated as. */
 export interface Staff {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseJson } from './json-body.ts'
+import { parseJson } from '../edge/json-body.ts'
 
 const messageOf = (text: string): string => {
   const parsed = parseJson(Buffer.from(text))

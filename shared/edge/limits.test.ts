@@ -1,11 +1,11 @@
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
+import { requireService } from '../access/service.ts'
+import { httpError } from '../errors/errors.ts'
 import { type AddressLimits, networkOf } from './addresses.ts'
-import { httpError } from './errors.ts'
 import { Limit, limitRequests } from './limits.ts'
 import { createServer } from './server.ts'
-import { requireService } from './service.ts'
 
 const serviceToken = 'a-service-token-of-tests'
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyInstance } from 'fastify'
-import type { ErrorCode } from './errors.ts'
+import type { ErrorCode } from '../errors/errors.ts'
 
 /** Ignores `Expect` headers other than 100-continue: Node's own response, 417, has no body. */
 export const ignoreExpectHeader = (app: FastifyInstance): void => {

@@ -1,8 +1,8 @@
 import type { FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
+import { refusal } from '../edge/addresses.ts'
+import { type HttpError, httpError } from '../errors/errors.ts'
 import type { FindTokenHolder } from '../postgres/token-holders.ts'
-import { refusal } from './addresses.ts'
-import { type HttpError, httpError } from './errors.ts'
 
 /** The ids that a tenant file may give. */
 export const isTenantId = /^[a-z0-9][a-z0-9_-]{0,62}$/

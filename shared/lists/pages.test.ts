@@ -2,9 +2,9 @@ import { Type } from '@sinclair/typebox'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import t from 'tap'
+import { createServer } from '../edge/server.ts'
 import { FilterText, listQuery, text } from './filters.ts'
 import { ListOf, pageFields, pageOf, toPage } from './pages.ts'
-import { createServer } from './server.ts'
 
 const { schema: Query } = listQuery(pageFields, { name: text('Part of it.') })
 const total = 32

@@ -1,8 +1,8 @@
 import { isUtf8 } from 'node:buffer'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
+import { httpError } from '../errors/errors.ts'
+import { jsonErrorPosition } from '../errors/json-position.ts'
 import { createSlices } from '../slices.ts'
-import { httpError } from './errors.ts'
-import { jsonErrorPosition } from './json-position.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {

@@ -1,8 +1,8 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
+import { bodyOf, type HttpError, httpError, isHttpError, notFound } from '../errors/errors.ts'
 import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
 import { discardRefusedBody } from './connections.ts'
-import { bodyOf, type HttpError, httpError, isHttpError, notFound } from './errors.ts'
 
 /** Of Fastify's router and of the one here that finds allowed methods. */
 export const routerOptions = { ignoreTrailingSlash: true, maxParamLength: 255 }

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import { notFound } from './errors.ts'
+import { notFound } from '../errors/errors.ts'
 
 /** Characters that the router may read otherwise than they are written. */
 const isOdd = /^[^/]|[%#]|\/\.|\/(\?|$)/

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { Gauge, type Registry } from 'prom-client'
+import { type HttpError, httpError } from '../errors/errors.ts'
 import { addressOf } from './addresses.ts'
-import { type HttpError, httpError } from './errors.ts'
 import { rateLimited } from './limits.ts'
 
 /** The body limit of routes that set no other: enough for a few short fields. */

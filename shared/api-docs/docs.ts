@@ -1,8 +1,8 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import courier from '../../package.json' with { type: 'json' }
+import { errorResponses, notFound } from '../errors/errors.ts'
 import { type Audience, assets, pageOf, readAsset } from './docs-page.ts'
-import { errorResponses, notFound } from './errors.ts'
 import { completeDocument, type DocumentOptions, type OpenApi, partOf } from './openapi.ts'
 
 export interface ApiDescription extends DocumentOptions {

@@ -1,7 +1,7 @@
 import { type TObject, type TOptional, type TProperties, type TString, Type } from '@sinclair/typebox'
+import { type FieldErrors, invalid } from '../errors/errors.ts'
+import { label } from '../errors/field-errors.ts'
 import { type DateOrTime, dateRule, isAfter, readDateOrTime } from './dates.ts'
-import { type FieldErrors, invalid } from './errors.ts'
-import { label } from './field-errors.ts'
 
 /** How many entries a page has. */
 export const pageLimit = Type.Optional(

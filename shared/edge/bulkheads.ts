@@ -1,5 +1,5 @@
 import { type BulkheadPolicy, BulkheadRejectedError, bulkhead } from 'cockatiel'
-import { httpError } from './errors.ts'
+import { httpError } from '../errors/errors.ts'
 
 type Task<Result> = () => Promise<Result>
 

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import type { HttpError } from './errors.ts'
+import type { HttpError } from '../errors/errors.ts'
 import { Limit, rateLimited } from './limits.ts'
 import { isAsWritten } from './paths.ts'
 

@@ -6,9 +6,9 @@ import { Type } from '@sinclair/typebox'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
+import { httpError } from '../errors/errors.ts'
 import { describeError } from '../log.ts'
 import { CommitInDoubt } from '../postgres/database.ts'
-import { httpError } from './errors.ts'
 import { createServer } from './server.ts'
 
 const failures: Record<string, unknown> = {

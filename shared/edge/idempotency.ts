@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type HttpError, httpError, invalid } from '../errors/errors.ts'
 import { fingerprint, type IdempotencyKey } from '../postgres/idempotency.ts'
-import { type HttpError, httpError, invalid } from './errors.ts'
 
 /** The headers of a request that may carry an Idempotency-Key. */
 export const IdempotentHeaders = Type.Object({

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { type HttpError, httpError } from './errors.ts'
+import { type HttpError, httpError } from '../errors/errors.ts'
 
 const windowSeconds = 60
 

@@ -1,6 +1,6 @@
 import type { TSchema } from '@sinclair/typebox'
+import type { FieldErrors } from '../errors/errors.ts'
 import { nearestName } from '../nearest.ts'
-import type { FieldErrors } from './errors.ts'
 
 /** So many are looked at, and so much of a name is repeated to the caller. */
 const maxFields = 20

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
-import { refusal } from './addresses.ts'
+import { refusal } from '../edge/addresses.ts'
 import { bearerToken, unauthenticated } from './authenticate.ts'
 
 /** An onRequest hook: admits only the other service, by SERVICE_TOKEN. Compares in constant time. */

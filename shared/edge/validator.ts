@@ -1,8 +1,8 @@
 import { type TSchema, Type } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import type { FastifyInstance, FastifySchemaCompiler } from 'fastify'
-import { errorResponses, type FieldErrors, invalid } from './errors.ts'
-import { listErrors } from './field-errors.ts'
+import { errorResponses, type FieldErrors, invalid } from '../errors/errors.ts'
+import { listErrors } from '../errors/field-errors.ts'
 import { unknownFieldErrors } from './unknown-fields.ts'
 
 const compile =

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
-import './public-url.ts'
+import '../edge/public-url.ts'
 
 const defaultPerPage = 15
 const maxPerPage = 1000
