@@ -10,7 +10,10 @@ import type { Tx } from '../database/tables.ts'
 import type { Merchant, TokenReader } from './merchant.ts'
 
 /** Ends the token of the request. */
-export const logout: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller: TokenReader }> = async (app, options) => {
+export const logoutRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller: TokenReader }> = async (
+  app,
+  options,
+) => {
   const { pool, findCaller } = options
   app.post(
     '/logout',

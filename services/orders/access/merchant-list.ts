@@ -44,7 +44,7 @@ const Query = listQuery(
 )
 
 /** The merchants of the tenant, for its staff. */
-export const merchantList: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+export const merchantListRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   app.get(
     '/merchant',
     {

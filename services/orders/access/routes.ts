@@ -49,7 +49,10 @@ const LoggedInResponse = Type.Object(
 )
 
 /** The one request of a merchant without a token. */
-export const login: FastifyPluginAsyncTypebox<{ dependencies: LoginDependencies }> = async (app, { dependencies }) => {
+export const loginRoutes: FastifyPluginAsyncTypebox<{ dependencies: LoginDependencies }> = async (
+  app,
+  { dependencies },
+) => {
   acceptJson(app)
   app.addHook('onRequest', async request => {
     tenantOf(request)
@@ -76,7 +79,7 @@ export const login: FastifyPluginAsyncTypebox<{ dependencies: LoginDependencies 
 }
 
 /** The merchant itself. */
-export const user: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+export const userRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   app.get(
     '/user/get-current',
     {

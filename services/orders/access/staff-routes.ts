@@ -25,7 +25,7 @@ import { CurrentStaff, exampleStaff, LoggedInStaff, StaffLogin } from './staff-s
 
 const tags = ['staff']
 /** The one request of staff without a token. */
-export const staffLogin: FastifyPluginAsyncTypebox<{ dependencies: LoginDependencies }> = async (
+export const staffLoginRoutes: FastifyPluginAsyncTypebox<{ dependencies: LoginDependencies }> = async (
   app,
   { dependencies },
 ) => {
@@ -57,7 +57,7 @@ export const staffLogin: FastifyPluginAsyncTypebox<{ dependencies: LoginDependen
 }
 
 /** The member of staff itself, and the end of its session. */
-export const staffSession: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller: TokenReader }> = async (
+export const staffSessionRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller: TokenReader }> = async (
   app,
   { pool, findCaller },
 ) => {

@@ -14,7 +14,7 @@ import { type Caller, findCallers } from './tokens.ts'
 const maxBodyBytes = 32_768
 
 /** Who logged in with a token, for the notifier. A token that the operator made is unknown here: it holds in orders alone. */
-export const staffTokens: FastifyPluginAsyncTypebox<{ pool: pg.Pool; serviceToken: string }> = async (
+export const staffTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; serviceToken: string }> = async (
   app,
   { pool, serviceToken },
 ) => {

@@ -20,7 +20,7 @@ export interface QuotingOptions {
 }
 
 /** What parcels cost, before there is a recipient. */
-export const quoting: FastifyPluginAsyncTypebox<QuotingOptions> = async (
+export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
   app,
   { catalogues, maxOrdersPerBatch, maxBodyBytes, gaps },
 ) => {

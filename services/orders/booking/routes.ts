@@ -30,7 +30,7 @@ const BulkQuery = Type.Object({
 })
 
 /** The requests that create orders. */
-export const booking: FastifyPluginAsyncTypebox<BookingOptions> = async (
+export const bookingRoutes: FastifyPluginAsyncTypebox<BookingOptions> = async (
   app,
   { maxOrdersPerBatch, maxBodyBytes, ...options },
 ) => {

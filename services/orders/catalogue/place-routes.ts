@@ -17,7 +17,7 @@ export interface PlaceOptions {
 const maxWaiting = 10
 
 /** Which cities are meant by what people write. */
-export const resolving: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, { catalogues, nextSlice }) => {
+export const placeRoutes: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, { catalogues, nextSlice }) => {
   const bulkheads = createBulkheads({ caller: 1, process: 4 }, maxWaiting)
   acceptJson(app)
   app.post(

@@ -26,7 +26,7 @@ const common = { tags: ['merchant'], security: [{ token: [] }] }
 const errors = errorResponses(400, 401, 405, 422, 429, 503)
 
 /** The lists that merchants choose from, by id. Only active rows. */
-export const catalogueLists: FastifyPluginAsyncTypebox<CatalogueOptions> = async (app, { pool, ...options }) => {
+export const catalogueListRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = async (app, { pool, ...options }) => {
   app.get(
     '/business',
     {
@@ -75,7 +75,7 @@ interface CityListOptions extends Omit<CatalogueOptions, 'pool'> {
 }
 
 /** The cities of the tenant. */
-export const cityList: FastifyPluginAsyncTypebox<CityListOptions> = async (app, options) => {
+export const cityRoutes: FastifyPluginAsyncTypebox<CityListOptions> = async (app, options) => {
   const { tag, operationId, callerOf } = options
   app.get(
     '/city',
@@ -116,7 +116,7 @@ const findLists = async (
 const includesCities = (include = ''): boolean => include.split(',').some(name => name.trim() === 'cities')
 
 /** One of the rows that merchants choose from. */
-export const catalogueRows: FastifyPluginAsyncTypebox<CatalogueOptions> = async (app, { pool, ...options }) => {
+export const catalogueRowRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = async (app, { pool, ...options }) => {
   const schema = { ...common, params: ById }
   const errors = errorResponses(400, 401, 404, 405, 429, 503)
   app.get(

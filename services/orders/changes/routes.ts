@@ -60,7 +60,7 @@ export interface ChangesOptions {
 }
 
 /** What happened to the merchant's orders, in an order in which nothing is skipped (docs/merchants/changes.md). */
-export const changes: FastifyPluginAsyncTypebox<ChangesOptions> = async (app, { pool, watch }) => {
+export const changeRoutes: FastifyPluginAsyncTypebox<ChangesOptions> = async (app, { pool, watch }) => {
   refuseUnknownFields(app)
   app.addHook('preClose', async () => watch.close())
   app.get(

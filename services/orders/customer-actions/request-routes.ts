@@ -14,7 +14,7 @@ import { RequestDecision, requestFilters, requestPaging } from './schema.ts'
 export interface RequestsOptions {
   readonly pool: pg.Pool
   /** Called after a decision, for the relay. */
-  readonly onDecided: (tenant: string) => void
+  readonly onChanged: (tenant: string) => void
 }
 
 const RequestsQuery = listQuery(requestPaging, requestFilters)
@@ -32,7 +32,7 @@ const maxDecisionBytes = 8_192
 const id = /^[1-9]\d{0,17}$/
 
 /** What customers ask of staff by a button of a message. */
-export const customerRequests: FastifyPluginAsyncTypebox<RequestsOptions> = async (app, { pool, onDecided }) => {
+export const customerRequestRoutes: FastifyPluginAsyncTypebox<RequestsOptions> = async (app, { pool, onChanged }) => {
   acceptJson(app)
   app.get(
     '/order/requests',
@@ -98,7 +98,7 @@ export const customerRequests: FastifyPluginAsyncTypebox<RequestsOptions> = asyn
       const decided = id.test(wanted.requestId) ? await decide(pool, wanted) : { kind: 'unknown' as const }
       const row = rowOf(decided)
       if (decided.kind === 'decided' && !decided.isRepeated) {
-        onDecided(tenant)
+        onChanged(tenant)
         request.log.info({ customer_request: row.id, decision }, 'customer_request.decided')
       }
       return { message: decidedMessage, data: row } as const

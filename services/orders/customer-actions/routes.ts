@@ -34,7 +34,7 @@ const maxWaiting = 100
 const tooMany = 'Too many lists of actions wait. Repeat the request: what is done already is not done again.'
 
 /** What customers asked for by a button, from the notifier. */
-export const customerActions: FastifyPluginAsyncTypebox<CustomerActionsOptions> = async (app, options) => {
+export const customerActionRoutes: FastifyPluginAsyncTypebox<CustomerActionsOptions> = async (app, options) => {
   const { pool, serviceToken } = options
   const inTurn = createBulkheads({ tenant: 1 }, maxWaiting)
   acceptJson(app)

@@ -19,7 +19,7 @@ export interface EditingOptions {
   readonly pool: pg.Pool
   readonly catalogues: Catalogues
   /** Called after an order changed. */
-  readonly onEdited: (tenant: string) => void
+  readonly onChanged: (tenant: string) => void
 }
 
 const common = {
@@ -31,7 +31,7 @@ const common = {
 const bodyLimit = maxOrderBytes
 
 /** A merchant changes an order of its own. */
-export const merchantEdits: FastifyPluginAsyncTypebox<EditingOptions> = async (app, options) => {
+export const merchantEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async (app, options) => {
   acceptJson(app)
   app.setValidatorCompiler<TSchema>(strictExceptBody)
   const schema = {
@@ -50,7 +50,7 @@ export const merchantEdits: FastifyPluginAsyncTypebox<EditingOptions> = async (a
 }
 
 /** Staff changes any merchant's order. */
-export const staffEdits: FastifyPluginAsyncTypebox<EditingOptions> = async (app, options) => {
+export const staffEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async (app, options) => {
   acceptJson(app)
   app.setValidatorCompiler<TSchema>(strictExceptBody)
   const schema = {
@@ -74,7 +74,7 @@ interface Editor {
 }
 
 const edit = async (
-  { pool, catalogues, onEdited }: EditingOptions,
+  { pool, catalogues, onChanged }: EditingOptions,
   request: FastifyRequest<{ Params: { waybill: string } }>,
   reply: FastifyReply,
   { tenant, editor, by }: Editor,
@@ -85,7 +85,7 @@ const edit = async (
   const ifMatch = request.headers['if-match']
   const edited = await editOrder(pool, catalogues, { tenant, waybill, editor, changes: read.changes, ifMatch, by })
   if (edited.kind === 'edited' && edited.fields.length > 0) {
-    onEdited(tenant)
+    onChanged(tenant)
     request.log.info({ waybill_number: waybill, fields: edited.fields }, 'order.edited')
   }
   return toResponse(edited, waybill, reply)

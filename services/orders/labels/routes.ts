@@ -36,11 +36,11 @@ const ownOrders = ({ merchant: { tenant, merchantId } }: FastifyRequest): Caller
 const allOrders = ({ staff: { tenant } }: FastifyRequest): Caller => ({ tenant, merchantId: null })
 
 /** Labels of the merchant's orders. */
-export const merchantLabels: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) =>
+export const merchantLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) =>
   app.register(labels, { ...options, callerOf: ownOrders, tag: 'orders', name: 'Label' })
 
 /** Labels of all orders, and the sheet that a courier takes along. */
-export const staffLabels: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) => {
+export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) => {
   const { pool, printer } = options
   await app.register(labels, { ...options, callerOf: allOrders, tag: 'staff', name: 'AnyLabel' })
   acceptJson(app)

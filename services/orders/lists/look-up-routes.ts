@@ -55,7 +55,7 @@ const LookedUp = Type.Object(
 )
 
 /** Where many orders of the merchant are. */
-export const lookingUp: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+export const lookUpRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   acceptJson(app)
   app.post(
     '/order/lookup',

@@ -116,7 +116,7 @@ const tagWith = ({ order }: TrackedOrder, reply: FastifyReply) =>
   reply.header('etag', etagOf({ ...order, status_key: order.status.key }))
 
 /** A merchant's own orders. */
-export const merchantOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
+export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
   const { findOrder } = options
   const common = { tags: ['orders'], security }
 
@@ -162,7 +162,7 @@ export const merchantOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = asy
 }
 
 /** Where an order of the merchant is now. */
-export const orderStatus: FastifyPluginAsyncTypebox<Pick<OrderRoutesOptions, 'findOrder'>> = async (
+export const orderStatusRoutes: FastifyPluginAsyncTypebox<Pick<OrderRoutesOptions, 'findOrder'>> = async (
   app,
   { findOrder },
 ) => {
@@ -190,7 +190,7 @@ export const orderStatus: FastifyPluginAsyncTypebox<Pick<OrderRoutesOptions, 'fi
 }
 
 /** The orders of all merchants of a tenant. */
-export const staffOrders: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
+export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
   const { pool, findOrder } = options
   const common = { tags: ['staff'], security }
 

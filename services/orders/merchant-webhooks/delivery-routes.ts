@@ -27,7 +27,7 @@ import { DeliveryQuery, exampleDelivery, examplePing, Ping, ReplayPeriod, Webhoo
 import { openSecret } from './secrets.ts'
 
 /** What is sent to a webhook, again, or to try it. */
-export const webhookDeliveries: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, options) => {
+export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, options) => {
   const { pool, dispatcher, resolve, clock, onChanged } = options
   const pinging = new Set<string>()
   app.post(

@@ -10,7 +10,7 @@ import { keptDays } from '../changes/expiry.ts'
 import { catchUp } from '../changes/feed.ts'
 import { changeTypes, type Tx } from '../database/tables.ts'
 import { leadsToPrivate, privateProblem, type Resolve, urlProblem } from './addresses.ts'
-import { webhookDeliveries } from './delivery-routes.ts'
+import { webhookDeliveryRoutes } from './delivery-routes.ts'
 import { addEndpoint, changeEndpoint, deleteEndpoint, listEndpoints, rotateSecret } from './queries.ts'
 import {
   changing,
@@ -46,7 +46,7 @@ const readUrl = async (text: string, resolve: Resolve | undefined): Promise<stri
 }
 
 /** A merchant's endpoints for webhooks (docs/merchants/webhooks.md). */
-export const webhooks: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, options) => {
+export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, options) => {
   const { pool, resolve, onChanged } = options
   acceptJson(app)
   refuseUnknownFields(app)
@@ -183,7 +183,7 @@ export const webhooks: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, o
       return { message: rotated, data: { ...found(result), secret } }
     },
   )
-  await app.register(webhookDeliveries, options)
+  await app.register(webhookDeliveryRoutes, options)
 }
 
 const created = 'Webhook Created Successfully'

@@ -11,7 +11,7 @@ import { Cancellation, Confirmation, MovedOrders, maxMoveBytes, StatusMove } fro
 export interface MovesOptions {
   pool: pg.Pool
   /** Called after orders moved, for the relay. */
-  onMoved: (tenant: string) => void
+  onChanged: (tenant: string) => void
 }
 
 const security = [{ token: [] }]
@@ -19,7 +19,7 @@ const failures = errorResponses(400, 401, 405, 409, 413, 415, 422, 429, 503)
 const updated = 'Order Status Updated Successfully'
 
 /** Staff moves orders. */
-export const staffMoves: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
+export const staffMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
   acceptJson(app)
   app.post(
     '/order/status',
@@ -69,7 +69,7 @@ const ownMoves = [
 ]
 
 /** A merchant confirms or cancels orders of its own. */
-export const merchantMoving: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
+export const merchantMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
   acceptJson(app)
   for (const { name, statusKey, body, message, ...about } of ownMoves)
     app.post(
@@ -101,7 +101,7 @@ export const merchantMoving: FastifyPluginAsyncTypebox<MovesOptions> = async (ap
 }
 
 const move = async (
-  { pool, onMoved }: MovesOptions,
+  { pool, onChanged }: MovesOptions,
   wanted: Move,
   message: string,
   request: FastifyRequest,
@@ -109,7 +109,7 @@ const move = async (
 ) => {
   const result = await moveOrders(pool, { ...wanted, traceparent: request.traceparent })
   if (result.kind === 'moved' && !result.replayed) {
-    onMoved(wanted.tenant)
+    onChanged(wanted.tenant)
     request.log.info({ orders: result.waybills.length, status_key: wanted.statusKey }, 'orders.moved')
   }
   return { message, data: moved(result, reply) }

@@ -32,7 +32,7 @@ const Query = Type.Object({
 const keptMilliseconds = 5_000
 
 /** What rate cards lack. */
-export const rateGaps: FastifyPluginAsyncTypebox<RateGapOptions> = async (app, { pool, catalogues, gaps }) => {
+export const rateGapRoutes: FastifyPluginAsyncTypebox<RateGapOptions> = async (app, { pool, catalogues, gaps }) => {
   const reports = new LRUCache<string, RateGap[], { tenant: string; days: number }>({
     max: 100,
     ttl: keptMilliseconds,

@@ -34,7 +34,7 @@ const filters = {
 const Query = listQuery({}, filters)
 
 /** What became of the orders that a merchant created in a period. */
-export const orderSummary: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+export const summaryRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const bulkheads = createBulkheads({ caller: 1, process: Math.ceil(pool.options.max / 4) }, maxWaiting)
   app.get(
     '/order/summary',

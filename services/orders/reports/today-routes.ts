@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { createToday, exampleToday, Today } from './today.ts'
 
 /** How the staff's day goes. */
-export const today: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+export const todayRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const find = createToday(pool)
   app.get(
     '/today',

@@ -70,7 +70,7 @@ export interface StatusListOptions {
 }
 
 /** The statuses that orders of the tenant may have. */
-export const statusList: FastifyPluginAsyncTypebox<StatusListOptions> = async (app, { pool, path, ...options }) => {
+export const statusRoutes: FastifyPluginAsyncTypebox<StatusListOptions> = async (app, { pool, path, ...options }) => {
   app.get(
     path,
     {

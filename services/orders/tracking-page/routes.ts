@@ -9,7 +9,7 @@ import { pageOf } from './page.ts'
  * The page of a parcel, to which its label leads by a signed link: without its code the page shows neither amount nor city. An
  * unknown tenant and an unknown waybill get the same page.
  */
-export const trackingPage: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+export const trackingPageRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   for (const path of ['/t/:tenant/:waybill', '/t/:tenant/:waybill/:code'])
     app.get<{ Params: { tenant: string; waybill: string; code?: string }; Querystring: { lang?: unknown } }>(
       path,

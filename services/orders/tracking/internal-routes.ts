@@ -16,7 +16,10 @@ export interface InternalOptions {
 }
 
 /** For the notifier. */
-export const internal: FastifyPluginAsyncTypebox<InternalOptions> = async (app, { pool, serviceToken, publicUrl }) => {
+export const internalRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
+  app,
+  { pool, serviceToken, publicUrl },
+) => {
   app.addHook('onRequest', requireService(serviceToken))
 
   app.get(

@@ -70,7 +70,7 @@ const findOwnOrder = async (
 }
 
 /** Where an order of the merchant has been. */
-export const tracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
+export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   acceptWaybillBody(app)
   const schema = {
     ...common,
@@ -98,7 +98,7 @@ export const tracking: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, {
 const bytesIn = (request: FastifyRequest): Buffer | undefined => request.body as Buffer | undefined
 
 /** Tracking for recipients: whoever knows the waybill number. An unknown tenant and an unknown waybill get the same response. */
-export const publicTracking: FastifyPluginAsyncTypebox<WaybillOptions & { pool: pg.Pool }> = async (
+export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions & { pool: pg.Pool }> = async (
   app,
   { findOrder, pool },
 ) => {
@@ -145,7 +145,7 @@ const FinanceStatus = Type.Object(
 const pending = { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null }
 
 /** Whether an order of the merchant was invoiced. */
-export const finance: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
+export const financeRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   acceptWaybillBody(app)
   const schema = {
     ...common,

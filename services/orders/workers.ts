@@ -1,0 +1,47 @@
+import type { ServiceClient } from '@courier/shared/service-client.ts'
+import type { Tracer } from '@courier/shared/traces.ts'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { Registry } from 'prom-client'
+import { createChangeWatch } from './changes/watch.ts'
+import { Printer } from './labels/printer.ts'
+import { createSending, type SendingOptions } from './merchant-webhooks/sender.ts'
+import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
+import { Relay } from './outbox/relay.ts'
+import { createRateGaps } from './rate-gaps/recorder.ts'
+
+interface WorkerOptions {
+  readonly pool: pg.Pool
+  readonly logger: Logger
+  /** Receives the order events. */
+  readonly notifier: ServiceClient
+  readonly tracer?: Tracer | undefined
+  readonly publicUrl?: string | undefined
+  readonly webhooks: SendingOptions
+}
+
+/** What works beside the requests. The relay and the sender of webhooks run once they are started. */
+export const createWorkers = (options: WorkerOptions, registry: Registry) => {
+  const { pool, logger, notifier, tracer, publicUrl } = options
+  watchOutbox(pool, registry)
+  const relay = new Relay({ pool, logger, notifier, tracer, publicUrl, ...countDeliveries(registry) })
+  const watch = createChangeWatch(pool, logger)
+  const sending = createSending(pool, logger, options.webhooks, registry)
+  const gaps = createRateGaps(pool, logger)
+  const printer = new Printer()
+  return {
+    relay,
+    watch,
+    sending,
+    gaps,
+    printer,
+    /** Wakes whoever waits for changes of the tenant's orders. */
+    onChanged: (tenant: string): void => {
+      relay.wake(tenant)
+      watch.wake()
+      sending.sender?.wake(tenant)
+    },
+    /** Ends those that need no start. */
+    close: () => Promise.all([gaps.close(), printer.close()]),
+  }
+}
