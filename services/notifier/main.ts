@@ -4,12 +4,9 @@ import { runService, startTracer } from '@courier/shared/edge/run-service.ts'
 import { createLogger } from '@courier/shared/log.ts'
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { createNotifier } from './app.ts'
-import { keepProving } from './channels/prove.ts'
 import { readKeyring } from './channels/vault.ts'
 import { ordersPublicUrl, ordersUrl, Settings } from './config.ts'
-import { keepBudgets } from './costs/budget.ts'
 import { migrateNotifier } from './database/migrate.ts'
-import { createNotifierHousekeeping } from './housekeeping.ts'
 import { createMessagingApi } from './messaging-api/client.ts'
 import { createOrdersClient } from './orders-client/http-client.ts'
 
@@ -32,7 +29,7 @@ const api = createMessagingApi({
   connections: settings.MESSAGING_CONNECTIONS,
 })
 const orders = createOrdersClient({ url: ordersUrl(settings), serviceToken: settings.SERVICE_TOKEN, logger })
-const { app, queue, actions, syncDue } = await createNotifier({
+const { app, workers } = await createNotifier({
   pool,
   logger,
   keyring,
@@ -54,13 +51,7 @@ await runService({
   app,
   pool,
   logger,
-  workers: [
-    queue,
-    actions,
-    keepProving({ pool, keyring, api }, logger),
-    createNotifierHousekeeping(pool, logger),
-    keepBudgets(pool, logger, syncDue),
-  ],
+  workers: Object.values(workers),
   clients: [api, orders, tracer],
   migrate: () => migrateNotifier(settings),
   host: settings.HOST,

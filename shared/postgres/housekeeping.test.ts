@@ -13,12 +13,9 @@ t.test('the first run comes soon after the start', async t => {
     ran.resolve()
     return 0
   }
-  const { start, stop } = createHousekeeping(pool, pino({ level: 'silent' }), [deletion], 10)
+  const { start, stop } = createHousekeeping(pool, pino({ level: 'silent' }), [deletion], 0.01)
   start()
-  // The timer of housekeeping keeps no process alive.
-  const alive = setInterval(() => {}, 1_000)
   await ran.promise
-  clearInterval(alive)
   await stop()
 })
 
@@ -27,15 +24,16 @@ t.test('stop ends a run after the deletion in progress, however many rows are le
   const pool = createPool({ url: database.url, name: 'housekeeping', connections: 1 })
   t.teardown(() => pool.end())
   let deletions = 0
-  const { clean, stop } = createHousekeeping(pool, pino({ level: 'silent' }), [
-    async () => {
-      deletions++
-      if (deletions === 3) void stop()
-      if (deletions > 50) throw new Error('it went on')
-      return 1
-    },
-  ])
-  await clean()
+  const third = Promise.withResolvers<void>()
+  const deletion = async () => {
+    deletions++
+    if (deletions === 3) third.resolve(stop())
+    if (deletions > 50) throw new Error('it went on')
+    return 1
+  }
+  const { start, stop } = createHousekeeping(pool, pino({ level: 'silent' }), [deletion], 0)
+  start()
+  await third.promise
   t.equal(deletions, 3)
 })
 

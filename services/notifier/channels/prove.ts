@@ -1,4 +1,3 @@
-import type { Worker } from '@courier/shared/edge/run-service.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Keyring, VaultError } from '@courier/shared/vault.ts'
@@ -95,36 +94,13 @@ const handOver = (pool: pg.Pool, tenant: string, phoneNumberId: string, owner: s
 
 const now = () => sql<Date>`now()`
 
-const pollMilliseconds = 1_000
 const channelsAtOnce = 8
 const longestPauseSeconds = 300
 
 /**
  * Proves new channels by a read, so that webhooks find them before their first message. Each is tried again after a pause that
- * doubles from two seconds to five minutes. `stop` waits for the tries under way.
+ * doubles from two seconds to five minutes.
  */
-export const keepProving = (prover: Prover, logger: Logger): Worker => {
-  let running: Promise<void> | undefined
-  const poll = () => {
-    running ??= proveDue(prover, logger)
-      .catch(err => logger.warn({ err }, 'channel.proving_failed'))
-      .finally(() => {
-        running = undefined
-      })
-  }
-  let timer: NodeJS.Timeout | undefined
-  return {
-    start: () => {
-      timer = setInterval(poll, pollMilliseconds)
-      poll()
-    },
-    stop: async () => {
-      clearInterval(timer)
-      await running
-    },
-  }
-}
-
 export const proveDue = async (prover: Prover, logger: Logger): Promise<void> => {
   const due = await inAllTenants(prover.pool, (tx: Tx) => claimDue(tx))
   const proofs = due.map(async ({ tenant_id: tenant, phone_number_id }) => {

@@ -1,3 +1,4 @@
+import { pollWorker } from '@courier/shared/poll-worker.ts'
 import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
@@ -8,7 +9,7 @@ import { checkFile } from '../provisioning/check-file.ts'
 import { addTenant, messageTo, until } from '../test/fixture.ts'
 import { build } from '../test/portal.ts'
 import { envelope, inbound, sign } from '../test/webhooks-fixture.ts'
-import { keepProving, proveDue } from './prove.ts'
+import { proveDue } from './prove.ts'
 
 const number = '306540352242922'
 /** That of the simulator's templates. */
@@ -153,7 +154,9 @@ t.test(
     control.outage('unavailable')
     t.match(await put('stranger'), { proven_at: null })
     t.equal((await apply('owner')).kind, 'applied')
-    const prover = keepProving({ pool, keyring, api }, pino({ level: 'silent' }))
+    const logger = pino({ level: 'silent' })
+    const run = () => proveDue({ pool, keyring, api }, logger)
+    const prover = pollWorker({ name: 'channel.proving', everySeconds: 1, logger, run })
     prover.start()
     t.teardown(() => prover.stop())
     t.same(await proven(), [])

@@ -1,4 +1,3 @@
-import type { Worker } from '@courier/shared/edge/run-service.ts'
 import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
 import { sql } from 'kysely'
 import type pg from 'pg'
@@ -97,30 +96,5 @@ export const checkBudgets = async (pool: pg.Pool, logger: Logger): Promise<void>
     if (pauses) logger.warn(fact, 'budget.used_up')
     else if (warns) logger.warn(fact, 'budget.nearly_used_up')
     if (resumes) logger.info(fact, 'budget.marketing_resumed')
-  }
-}
-
-/** Checks budgets and does what else is `due` each minute. `stop` waits for what is under way. */
-export const keepBudgets = (pool: pg.Pool, logger: Logger, due: () => Promise<void>): Worker => {
-  let running: Promise<void> | undefined
-  const check = () => {
-    running ??= checkBudgets(pool, logger)
-      .catch(err => logger.warn({ err }, 'budget.check_failed'))
-      .then(due)
-      .catch(err => logger.warn({ err }, 'templates.not_synced'))
-      .finally(() => {
-        running = undefined
-      })
-  }
-  let timer: NodeJS.Timeout | undefined
-  return {
-    start: () => {
-      timer = setInterval(check, intervalSeconds * 1000)
-      check()
-    },
-    stop: async () => {
-      clearInterval(timer)
-      await running
-    },
   }
 }

@@ -1,9 +1,9 @@
+import { pollWorker } from '@courier/shared/poll-worker.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { pino } from 'pino'
 import t from 'tap'
 import type { Tx } from '../database/tables.ts'
-import { deliverDue } from '../delivery/deliver.ts'
-import { ActionDelivery } from '../delivery/loop.ts'
+import { deliverActions } from '../events/deliver-actions.ts'
 import { phoneNumberId, until } from '../test/fixture.ts'
 import { orderEvent } from '../test/orders-stand-in.ts'
 import { callMe, cancel, confirm, customer, prepare, waybill } from '../test/replies-fixture.ts'
@@ -176,18 +176,18 @@ t.test('one action that orders fails at, or a tenant that it lacks, hinders no o
   orders.decide.statusOf = of => (of.some(({ waybill_number }) => waybill_number === 'DM2') ? 500 : 200)
   const logger = pino({ level: 'silent' })
   const options = { pool, logger, orders: orders.client, onQueued: () => {}, onOutcome: () => {} }
-  t.equal(await deliverDue(options), true)
+  t.equal(await deliverActions(options), true)
   t.same(
     (await stored()).map(({ outcome }) => outcome),
     ['done', null, 'done'],
   )
   t.equal(orders.acted.length, 6, 'each alone once')
   await rows('update customer_actions set due_at = now()')
-  t.equal(await deliverDue(options), false, 'nothing was taken')
+  t.equal(await deliverActions(options), false, 'nothing was taken')
   await rows('update customer_actions set due_at = now()')
   orders.decide.statusOf = () => 404
-  t.equal(await deliverDue(options), true)
-  t.equal(await deliverDue(options), false, 'it is put off')
+  t.equal(await deliverActions(options), true)
+  t.equal(await deliverActions(options), false, 'it is put off')
 })
 
 t.test('while orders is away actions wait, in order, and are delivered afterwards', async t => {
@@ -244,7 +244,8 @@ t.test('processes share the actions: each is delivered once, those of a waybill 
     from generate_series(1, 50) n`)
   const logger = pino({ level: 'silent' })
   const options = { pool, logger, orders: orders.client, onQueued: () => {}, onOutcome: () => {} }
-  const others = [1, 2, 3].map(() => new ActionDelivery(options))
+  const run = () => deliverActions(options)
+  const others = [1, 2, 3].map(() => pollWorker({ name: 'actions.delivery', everySeconds: 1, logger, run }))
   for (const other of others) other.start()
   await settled(50)
   await Promise.all(others.map(other => other.stop()))

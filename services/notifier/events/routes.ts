@@ -49,7 +49,7 @@ const Taken = Type.Object(
 )
 
 /** Events from orders. */
-export const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, options) => {
+export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app, options) => {
   const { pool, serviceToken, tracer, onQueued, onProcessed } = options
   acceptJson(app)
   app.addHook('onRequest', requireService(serviceToken))

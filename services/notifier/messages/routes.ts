@@ -86,7 +86,7 @@ const maxWaiting = 20
 const busy = 'Too many lists by template, channel or status are waiting. Repeat the request.'
 
 /** The staff portal's routes for messages. */
-export const messages: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, options) => {
+export const messageRoutes: FastifyPluginAsyncTypebox<MessagesOptions> = async (app, options) => {
   const { pool, onQueued, maxMessages = 1000, maxBodyBytes = 5_242_880 } = options
   const limitOf = (messages: number) => Math.min(maxBodyBytes, messages * maxMessageBytes)
   const accept = async (

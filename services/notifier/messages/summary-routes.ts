@@ -5,7 +5,7 @@ import type pg from 'pg'
 import { createMessageSummary, exampleSummary, MessageSummary } from './summary.ts'
 
 /** What waits, what failed and what was sent. */
-export const messageSummary: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+export const summaryRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const find = createMessageSummary(pool)
   app.get(
     '/api/messages/summary',

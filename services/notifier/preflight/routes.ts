@@ -20,7 +20,7 @@ export interface PreflightOptions extends WaybillDependencies {
 }
 
 /** What a send would do. */
-export const preflights: FastifyPluginAsyncTypebox<PreflightOptions> = async (app, options) => {
+export const preflightRoutes: FastifyPluginAsyncTypebox<PreflightOptions> = async (app, options) => {
   const { maxMessages = 1000, maxBodyBytes = 5_242_880 } = options
   const readMessages = messagesReader(maxMessages)
   app.post(

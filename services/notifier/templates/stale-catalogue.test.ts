@@ -1,6 +1,8 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
+import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { storeSecret } from '../channels/secrets.ts'
+import { createCatalogueSyncs, createSyncChannel } from '../channels/sync-templates.ts'
 import type { Tx } from '../database/tables.ts'
 import { phoneNumberId, until } from '../test/fixture.ts'
 import { orderEvent } from '../test/orders-stand-in.ts'
@@ -27,7 +29,7 @@ const staffMessage = {
 /** A notifier with a synced catalogue, which lacks a template that the platform has. */
 const prepare = async (t: Test) => {
   const built = await build(t, undefined, undefined, { wabaId })
-  const { app, call, rows, pool, control } = built
+  const { app, call, rows, pool, control, tokens, api } = built
   await giveRules(pool, [rule])
   t.equal((await call('POST', '/api/templates/sync')).status, 200)
   await rows(`update channels set catalogue_due_at = now() + interval '1 day', catalogue_tried_at = now()`)
@@ -43,8 +45,9 @@ const prepare = async (t: Test) => {
     (await rows('select status, error_code from messages where waybill_number = $1', [waybill]))[0]
   const isKnown = async () =>
     (await rows(`select from templates where name = '${name}' and status = 'APPROVED'`)).length === 1
+  const { syncDue } = createCatalogueSyncs(pool, pino({ level: 'silent' }), createSyncChannel(pool, tokens, api))
   const reads = () => control.calls(1000).filter(({ path }) => path.includes('message_templates')).length
-  return { ...built, forget, deliver, statusOf, isKnown, reads }
+  return { ...built, forget, deliver, statusOf, isKnown, reads, syncDue }
 }
 
 t.test("a rule's message with a template that the catalogue lacks or calls paused is sent", async t => {
@@ -126,7 +129,7 @@ t.test(
 )
 
 t.test('a webhook that a template was approved has the catalogue read', async t => {
-  const { app, pool, keyring, isKnown } = await prepare(t)
+  const { app, pool, keyring, isKnown, catalogues } = await prepare(t)
   await inTenant(pool, 'demo', (tx: Tx) =>
     storeSecret(tx, keyring, { tenant: 'demo', phoneNumberId, kind: 'app_secret' }, 'demo-app-secret'),
   )
@@ -138,6 +141,7 @@ t.test('a webhook that a template was approved has the catalogue read', async t 
     const headers = { 'x-hub-signature-256': sign(payload, 'demo-app-secret'), 'content-type': 'application/json' }
     t.equal((await app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload })).statusCode, 200)
   }
+  catalogues.start()
   await report('REJECTED')
   t.notOk(await isKnown())
   await report('APPROVED')

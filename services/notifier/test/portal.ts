@@ -34,7 +34,7 @@ export const build = async (
   const pool = (await options.poolOf?.(fixture.url)) ?? fixture.pool
   const { log } = options
   const logger = log ? pino({}, { write: line => log.push(line) }) : pino({ level: 'silent' })
-  const { app, queue, actions, syncDue } = await createNotifier({
+  const { app, workers } = await createNotifier({
     pool,
     logger,
     keyring,
@@ -49,7 +49,7 @@ export const build = async (
   })
   t.teardown(async () => {
     await app.close()
-    await Promise.all([queue.stop(), actions.stop()])
+    await Promise.all(Object.values(workers).map(worker => worker.stop()))
   })
   const { token } = await createTokenFor(fixture.pool, { tenant: 'demo', staff: 'Ruwan' })
   const call = async (
@@ -72,5 +72,5 @@ export const build = async (
     })
     return { status: response.statusCode, headers: response.headers, body: response.json() }
   }
-  return { ...fixture, app, queue, actions, syncDue, call, token }
+  return { ...fixture, app, ...workers, call, token }
 }

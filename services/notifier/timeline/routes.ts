@@ -147,7 +147,7 @@ const Timeline = Type.Object(
 )
 
 /** The timeline of a parcel: its statuses, and the messages sent to its customer. */
-export const timeline: FastifyPluginAsyncTypebox<TimelineOptions> = async (app, options) => {
+export const timelineRoutes: FastifyPluginAsyncTypebox<TimelineOptions> = async (app, options) => {
   app.get(
     '/api/timeline/:waybill',
     {

@@ -1,0 +1,31 @@
+/** The text of the API's description. */
+export const api = {
+  title: 'Courier notifier',
+  description: 'Staff sends template messages to customers; the messaging API reports their delivery.',
+  tags: [
+    { name: 'messages', description: 'Messages and their timelines.' },
+    { name: 'timeline', description: 'The statuses of a parcel and the messages sent to its customer.' },
+    { name: 'costs', description: 'What messages cost, and the budget.' },
+    { name: 'channels', description: 'The numbers that messages are sent from.' },
+    { name: 'templates', description: 'The catalogue of the account.' },
+    { name: 'conversations', description: 'What customers write, and the 24 hours after that.' },
+    { name: 'events', description: 'Events from orders.' },
+    { name: 'webhooks', description: 'Webhooks of the messaging API.' },
+  ],
+  audiences: [
+    {
+      name: 'staff',
+      title: 'For staff',
+      description: 'Messages to customers, the numbers that send them, and the catalogue of templates.',
+      tags: ['messages', 'timeline', 'costs', 'channels', 'templates', 'conversations'],
+      quickStart: `# The token of a login at orders, or of: npm run notifier -- token create --tenant demo --staff NAME
+curl -sS '$URL/api/messages?limit=5' -H 'Authorization: Bearer TOKEN' -H 'X-tenant: demo'`,
+    },
+    {
+      name: 'internal',
+      title: 'Internal',
+      description: 'Events from orders, webhooks of the messaging API, and what an operator watches.',
+      tags: ['events', 'webhooks', 'operations'],
+    },
+  ],
+}

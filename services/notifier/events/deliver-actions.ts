@@ -1,0 +1,120 @@
+import type { CustomerActionResults } from '@courier/shared/contract/customer-actions.ts'
+import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import {
+  type ActionResult,
+  claimActions,
+  postponeActions,
+  storeResults,
+  type WaitingAction,
+} from '../customer-actions/queries.ts'
+import type { Tx } from '../database/tables.ts'
+import type { OrdersClient } from '../orders-client/orders-client.ts'
+import { processIn } from './process.ts'
+
+export interface ActionDeliveryOptions {
+  readonly pool: pg.Pool
+  readonly logger: Logger
+  readonly orders: OrdersClient
+  /** Called when results made messages. */
+  readonly onQueued: () => void
+  /** Called with the number of actions of each outcome. */
+  readonly onOutcome: (outcome: string, count: number) => void
+}
+
+/** Of 100 that a request may carry (shared/contract/customer-actions.ts): their orders come back, however long their texts are. */
+const claimedAtOnce = 50
+/** Another process claims a dead one's actions after that; orders takes each once. */
+const claimSeconds = 10
+/** Webhooks lock conversations and actions too. */
+const deadlockDetected = '40P01'
+
+/** Claims actions of customers that are due and delivers them to orders. Returns true if there may be more to deliver at once. */
+export const deliverActions = async (options: ActionDeliveryOptions): Promise<boolean> => {
+  const claimed = await inAllTenants(options.pool, (tx: Tx) => claimActions(tx, claimedAtOnce, claimSeconds))
+  let isAvailable = false
+  for (const [tenant, actions] of Map.groupBy(claimed, action => action.tenant))
+    if (await deliver(options, tenant, actions)) isAvailable = true
+  return isAvailable
+}
+
+/**
+ * Delivers each action alone after orders refused them together or failed: the error of one is not the others'. Returns false if
+ * orders took none and may be unavailable.
+ */
+const deliver = async (
+  options: ActionDeliveryOptions,
+  tenant: string,
+  actions: readonly WaitingAction[],
+): Promise<boolean> => {
+  const response = await options.orders.act({ tenant, actions: actions.map(toRequest) })
+  if ((response.kind === 'refused' || response.kind === 'failed') && actions.length > 1) {
+    let isAvailable = false
+    for (const action of actions) if (await deliver(options, tenant, [action])) isAvailable = true
+    return isAvailable
+  }
+  const results = response.kind === 'done' ? readResults(actions, response.results) : []
+  if (results.length > 0) await keep(options, tenant, results)
+  const missing = actions.filter(({ id }) => !results.some(result => result.id === id)).map(({ id }) => id)
+  if (missing.length > 0) await putOff(options, tenant, missing, response.kind)
+  return response.kind !== 'unavailable' && response.kind !== 'failed'
+}
+
+const toRequest = ({ id, waybill, action, address, happenedAt, recipient }: WaitingAction) => ({
+  id,
+  waybill_number: waybill,
+  action,
+  ...(address !== null && { address }),
+  happened_at: happenedAt.toISOString(),
+  recipient,
+})
+
+type Result = ActionResult & { readonly event: OrderEvent | undefined; readonly phoneNumberId: string }
+
+/** The results of orders, or our own refusal in their place. */
+const readResults = (actions: readonly WaitingAction[], results: CustomerActionResults['data']): Result[] =>
+  results.flatMap(({ id, order, ...given }) => {
+    const action = actions.find(each => each.id === id)
+    if (!action) return []
+    const { outcome, detail } = action.detail === null ? given : { outcome: 'refused' as const, detail: action.detail }
+    const type = `${action.action}.${outcome}`
+    // Its own time: what happened before a restore is in doubt.
+    const happened_at = action.happenedAt.toISOString()
+    const event = order ? { id: `${id} ${outcome}`, type, happened_at, order } : undefined
+    return [{ id, outcome, detail, event, phoneNumberId: action.phoneNumberId }]
+  })
+
+const keep = async (options: ActionDeliveryOptions, tenant: string, results: readonly Result[]): Promise<void> => {
+  const store = () => inTenant(options.pool, tenant, (tx: Tx) => storeNew(tx, tenant, results))
+  const stored = await store().catch(error => {
+    if ((error as { code?: unknown }).code !== deadlockDetected) throw error
+    return store()
+  })
+  for (const { outcome } of stored) options.onOutcome(outcome, 1)
+  if (stored.length > 0) options.onQueued()
+  options.logger.info({ tenant, actions: stored.length }, 'actions.delivered')
+}
+
+/** Stores results with the messages that the tenant's rules make of them. Returns those that are new. */
+const storeNew = async (tx: Tx, tenant: string, results: readonly Result[]): Promise<Result[]> => {
+  const ids = await storeResults(tx, tenant, results)
+  const fresh = results.filter(({ id }) => ids.has(id))
+  const numbers = new Map(fresh.flatMap(({ event, phoneNumberId }) => (event ? [[event.id, phoneNumberId]] : [])))
+  const events = fresh.flatMap(({ event }) => event ?? [])
+  await processIn(tx, tenant, events, numbers)
+  return fresh
+}
+
+const putOff = async (
+  { pool, logger, onOutcome }: ActionDeliveryOptions,
+  tenant: string,
+  ids: readonly string[],
+  response: string,
+): Promise<void> => {
+  const expired = await inTenant(pool, tenant, (tx: Tx) => postponeActions(tx, tenant, ids))
+  if (expired.length > 0) onOutcome('expired', expired.length)
+  logger.warn({ tenant, actions: ids.length, expired: expired.length, response }, 'actions.not_delivered')
+}

@@ -1,0 +1,94 @@
+import { createGauges } from '@courier/shared/edge/measured-gauges.ts'
+import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
+import type pg from 'pg'
+import { Counter, type Registry } from 'prom-client'
+import type { Tx } from './database/tables.ts'
+
+/** Registers a counter with one label; returns what counts. */
+const createCounter = (registry: Registry, name: string, label: string, help: string) => {
+  const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
+  return (value: string, count = 1): void => counter.inc({ [label]: value }, count)
+}
+
+/** Registers what this process counts. */
+export const createCounters = (registry: Registry) => ({
+  countSend: createCounter(
+    registry,
+    'sends_total',
+    'status',
+    'Messages that this process sent: accepted, failed, unknown, or queued to be tried again.',
+  ),
+  countActions: createCounter(
+    registry,
+    'customer_actions_total',
+    'outcome',
+    'Actions of customers by outcome: done, refused, asked, requested, or expired when orders did not respond for three days.',
+  ),
+  countEvents: createCounter(registry, 'events_total', 'outcome', 'Events of orders by outcome.'),
+  countFacts: createCounter(registry, 'webhook_facts_total', 'kind', 'Facts that webhooks reported, by kind.'),
+  countFailure: createCounter(
+    registry,
+    'worker_failures_total',
+    'worker',
+    'Runs of the workers beside the queue that failed.',
+  ),
+})
+export type Counters = ReturnType<typeof createCounters>
+
+/** Counting stops here: measuring costs the same however many there are. */
+const maxCounted = 100_000
+const capped = `of all processes and tenants; ${maxCounted} means that or more.`
+
+const count = (rows: string): string =>
+  `(select count(*)::integer from (select from ${rows} limit ${maxCounted}) counted)`
+const inStatus = (status: string): string => count(`messages where status = '${status}'`)
+/** The age in seconds of the oldest `time` of `rows`; 0 without any. */
+const oldest = (time: string, rows: string): string =>
+  `(select coalesce(greatest(0, extract(epoch from now() - min(${time}))), 0)::float8 from ${rows})`
+const firstDue = `channels c cross join lateral (
+  select m.due_at from messages m
+  where m.tenant_id = c.tenant_id and m.phone_number_id = c.phone_number_id and m.status = 'queued'
+  order by m.due_at
+  limit 1) first_due`
+const waitingActions = 'customer_actions where outcome is null'
+
+/** What needs a person or a larger machine, each measure with its SQL. */
+const gauges = {
+  messages_queued: [`Messages that are to be sent, now or later, ${capped}`, inStatus('queued')],
+  messages_held: [`Messages that wait for the customer to write, ${capped}`, inStatus('held')],
+  messages_unknown: [`Messages whose sending is in doubt, ${capped}`, inStatus('unknown')],
+  messages_late_seconds: ['How long the oldest due message has waited.', oldest('due_at', firstDue)],
+  budgets_nearly_used_up: [
+    "Tenants that spent their budget's share to be warned at, or all of it, this month.",
+    '(select count(warned_at)::integer from budgets)',
+  ],
+  budgets_used_up: [
+    'Tenants whose marketing messages wait, because the budget of the month is used up.',
+    '(select count(paused_at)::integer from budgets)',
+  ],
+  channels_paused: [
+    'Channels that send nothing until they are resumed.',
+    "(select count(*)::integer from channels where state = 'paused')",
+  ],
+  customer_actions_waiting: [`Actions of customers without a response of orders, ${capped}`, count(waitingActions)],
+  customer_actions_age_seconds: [
+    'Age of the oldest of them; 0 when there is none.',
+    oldest('created_at', `(select created_at from ${waitingActions} limit ${maxCounted}) waiting`),
+  ],
+} as const
+type GaugeName = keyof typeof gauges
+
+/** Registers the gauges, across processes and tenants; they are measured when the metrics are read. */
+export const registerGauges = (pool: pg.Pool, registry: Registry): void =>
+  createGauges(
+    registry,
+    () => inAllTenants(pool, measure),
+    (Object.keys(gauges) as GaugeName[]).map(name => ({ name, help: gauges[name][0], read: sizes => sizes[name] })),
+  )
+
+const measure = async (tx: Tx): Promise<Record<GaugeName, number>> => {
+  // Where nothing was analyzed since the table grew, Postgres would rather read all of it than an index.
+  await tx.client.query(`set local statement_timeout = '1s'; set local enable_seqscan = off`)
+  const columns = Object.entries(gauges).map(([name, [, sql]]) => `${sql} as ${name}`)
+  return (await tx.client.query(`select ${columns.join(', ')}`)).rows[0]
+}

@@ -1,0 +1,70 @@
+import { pollWorker } from '@courier/shared/poll-worker.ts'
+import type { Tracer } from '@courier/shared/traces.ts'
+import type { Keyring } from '@courier/shared/vault.ts'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { KeyCheck } from './channels/check-keys.ts'
+import { proveDue } from './channels/prove.ts'
+import type { createTokenKeeper } from './channels/secrets.ts'
+import { checkBudgets } from './costs/budget.ts'
+import { deliverActions } from './events/deliver-actions.ts'
+import { createNotifierHousekeeping } from './housekeeping.ts'
+import type { MessagingApi } from './messaging-api/client.ts'
+import type { Counters } from './metrics.ts'
+import type { OrdersClient } from './orders-client/orders-client.ts'
+import { createEffects } from './sending/effects.ts'
+import type { ClaimedMessage } from './sending/message.ts'
+import { Queue } from './sending/queue.ts'
+import { createSender } from './sending/sender.ts'
+
+export interface WorkerOptions {
+  readonly pool: pg.Pool
+  readonly logger: Logger
+  readonly keyring: Keyring
+  readonly api: MessagingApi
+  readonly orders: OrdersClient
+  readonly tokens: ReturnType<typeof createTokenKeeper>
+  readonly keys: KeyCheck
+  /** How many messages may be in flight at once. */
+  readonly window: number
+  /** Seconds between two messages to one recipient; 0: no limit. */
+  readonly pairSeconds: number
+  readonly counters: Counters
+  readonly tracer?: Tracer | undefined
+  /** Reads the catalogues of templates that are due. */
+  readonly syncDue: () => Promise<void>
+}
+
+/** Longer than the API client's own deadline for a request. */
+const sendSeconds = 16
+
+/** Everything that runs beside the HTTP application, once it is started. Any number of processes may run all of it. */
+export const createWorkers = (options: WorkerOptions) => {
+  const { pool, logger, orders, counters, syncDue } = options
+  const queue = createQueue(options)
+  const onQueued = () => queue.wake()
+  const poll = (name: string, everySeconds: number, run: () => Promise<unknown>) =>
+    pollWorker({ name, everySeconds, run, logger, onFailure: counters.countFailure })
+  return {
+    queue,
+    actions: poll('actions.delivery', 1, () =>
+      deliverActions({ pool, logger, orders, onQueued, onOutcome: counters.countActions }),
+    ),
+    proofs: poll('channel.proving', 1, () => proveDue(options, logger)),
+    budgets: poll('budget.check', 60, () => checkBudgets(pool, logger)),
+    catalogues: poll('templates.sync', 60, syncDue),
+    housekeeping: createNotifierHousekeeping(pool, logger),
+  }
+}
+
+const createQueue = (options: WorkerOptions): Queue => {
+  const { pool, logger, keys, window, pairSeconds, counters } = options
+  const effects = createEffects(pool, logger)
+  const send = createSender({ ...options, effects, onUnopened: keys.doubt })
+  const sendAndCount = async (message: ClaimedMessage) => {
+    const outcome = await send(message)
+    counters.countSend(outcome.status)
+    return outcome
+  }
+  return new Queue({ pool, logger, send: sendAndCount, window, pairSeconds, sendSeconds, mayClaim: keys.mayUse })
+}

@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { type PollOptions, pollWorker } from './poll-worker.ts'
+
+const create = (t: Test, run: PollOptions['run'], more: Partial<PollOptions> = {}) => {
+  const worker = pollWorker({ name: 'work', everySeconds: 60, logger: pino({ level: 'silent' }), run, ...more })
+  t.teardown(() => worker.stop())
+  return worker
+}
+
+const until = async (isTrue: () => boolean): Promise<void> => {
+  while (!isTrue()) await sleep(5)
+}
+
+/** A run that counts, and ends when it is let go. */
+const gate = () => {
+  const state = { runs: 0, letGo: () => {} }
+  const run = () => {
+    state.runs++
+    return new Promise<void>(resolve => {
+      state.letGo = resolve
+    })
+  }
+  return { state, run }
+}
+
+t.test('runs at the start, again at once while there is more, then waits until it is woken', async t => {
+  let runs = 0
+  const worker = create(t, async () => ++runs < 3)
+  worker.start()
+  await until(() => runs === 3)
+  await sleep(50)
+  t.equal(runs, 3)
+  worker.wake()
+  await until(() => runs === 4)
+})
+
+t.test('a wake during a run has it run once more, never two at a time', async t => {
+  const { state, run } = gate()
+  const worker = create(t, run)
+  worker.start()
+  await until(() => state.runs === 1)
+  worker.wake()
+  worker.wake()
+  await sleep(20)
+  t.equal(state.runs, 1)
+  state.letGo()
+  await until(() => state.runs === 2)
+  state.letGo()
+  await sleep(50)
+  t.equal(state.runs, 2)
+})
+
+t.test('stop aborts the signal, waits for the run in progress and starts no other', async t => {
+  let isStarted = false
+  let isEnded = false
+  const worker = create(t, async signal => {
+    isStarted = true
+    await sleep(10_000, undefined, { signal }).catch(() => {})
+    isEnded = true
+    return true
+  })
+  worker.start()
+  await until(() => isStarted)
+  await worker.stop()
+  t.ok(isEnded)
+})
+
+t.test('stop ends a wait, and a worker that was never started', async t => {
+  const idle = create(t, async () => {}, { firstSeconds: 60 })
+  await idle.stop()
+  const waiting = create(t, async () => t.fail('it ran'), { firstSeconds: 60 })
+  waiting.start()
+  await waiting.stop()
+})
+
+t.test('a failure is logged and reported, and the next run comes later each time', async t => {
+  const lines: string[] = []
+  const starts: number[] = []
+  const failed: string[] = []
+  const worker = create(
+    t,
+    async () => {
+      starts.push(performance.now())
+      throw new Error('the database is away')
+    },
+    {
+      everySeconds: 0.02,
+      logger: pino({}, { write: line => lines.push(line) }),
+      onFailure: name => failed.push(name),
+    },
+  )
+  worker.start()
+  await until(() => starts.length === 4)
+  await worker.stop()
+  t.match(lines[0], /"work_failed"/)
+  t.same(failed, ['work', 'work', 'work', 'work'])
+  const [first = 0, second = 0, , fourth = 0] = starts
+  t.ok(second - first >= 39 && fourth - first >= 279, 'after 40, 80 and 160 ms')
+})
