@@ -26,9 +26,7 @@ import { quoteRoutes } from './booking/quote-routes.ts'
 import { bookingRoutes } from './booking/routes.ts'
 import { createWaybillNumbers } from './booking/waybill-numbers.ts'
 import { createCatalogues } from './catalogue/catalogue.ts'
-import { createLists } from './catalogue/lists.ts'
 import { countLoads, watchCatalogues } from './catalogue/metrics.ts'
-import { createNames } from './catalogue/names.ts'
 import { placeRoutes } from './catalogue/place-routes.ts'
 import { catalogueListRoutes, catalogueRowRoutes, cityRoutes } from './catalogue/routes.ts'
 import { changeRoutes } from './changes/routes.ts'
@@ -46,8 +44,8 @@ import { rateGapRoutes } from './rate-gaps/routes.ts'
 import { summaryRoutes } from './reports/summary-routes.ts'
 import { todayRoutes } from './reports/today-routes.ts'
 import { statusRoutes } from './statuses/status-routes.ts'
-import { createOrderFinder } from './tracking/find-order.ts'
 import { internalRoutes } from './tracking/internal-routes.ts'
+import { createOrderFinder } from './tracking/read-orders.ts'
 import { readTypedWaybills } from './tracking/typed-waybills.ts'
 import { financeRoutes, publicTrackingRoutes, trackingRoutes } from './tracking/waybill-routes.ts'
 import { trackingPageRoutes } from './tracking-page/routes.ts'
@@ -78,17 +76,14 @@ const staffPrefix = '/api/staff'
 const alias = { from: '/api/merchant/', to: `${merchantPrefix}/` }
 /** What the routes read and write with. */
 const createDependencies = ({ pool, tracer, login, catalogueBytes }: OrdersOptions, registry: Registry) => {
-  const listBytes = Math.floor(catalogueBytes / 4)
-  const nameBytes = Math.ceil(catalogueBytes / 8)
-  const catalogues = createCatalogues(pool, catalogueBytes - listBytes - nameBytes, countLoads(registry))
+  const catalogues = createCatalogues(pool, catalogueBytes, countLoads(registry))
   watchCatalogues(catalogues, registry)
   return {
     pool,
     catalogues,
-    listsOf: createLists(listBytes),
-    findOrder: createOrderFinder(pool, createNames(pool, nameBytes)),
+    findOrder: createOrderFinder(pool, catalogues),
     findCaller: createTokenReader(pool),
-    openWholeList: createWholeLists(pool),
+    openWholeList: createWholeLists(pool, catalogues),
     nextSlice: createSlices(),
     login: createLoginDependencies(pool, login),
     booking: {
@@ -110,10 +105,11 @@ export const createOrders = async (options: OrdersOptions) => {
   const registry = new Registry()
   const app = await createServer({ ...options, api, alias, registry, isReady: () => checkReachable(pool) })
   watchPool(pool, registry)
-  const workers = createWorkers(options, registry)
+  const own = createDependencies(options, registry)
+  const workers = createWorkers({ ...options, catalogues: own.catalogues }, registry)
   app.addHook('onClose', () => workers.close())
-  const dependencies = { ...createDependencies(options, registry), ...workers }
-  const { catalogues, login, onChanged } = dependencies
+  const dependencies = { ...own, ...workers }
+  const { catalogues, findOrder, login, onChanged } = dependencies
 
   await app.register(loginRoutes, { prefix: merchantPrefix, dependencies: login })
   await app.register(staffLoginRoutes, { prefix: staffPrefix, dependencies: login })
@@ -122,7 +118,7 @@ export const createOrders = async (options: OrdersOptions) => {
   })
   await app.register(anyone => registerPublic(anyone, options, dependencies))
   await app.register(staff => registerStaff(staff, options, dependencies), { prefix: staffPrefix })
-  await app.register(internalRoutes, { pool, serviceToken, publicUrl })
+  await app.register(internalRoutes, { findOrder, serviceToken, publicUrl })
   await app.register(staffTokenRoutes, { pool, serviceToken })
   await app.register(customerActionRoutes, { pool, catalogues, serviceToken, publicUrl, onChanged })
   return { app, relay: workers.relay, webhooks: workers.sending }
@@ -134,7 +130,7 @@ const registerMerchants = async (
   dependencies: Dependencies,
   registry: Registry,
 ) => {
-  const { pool, catalogues, listsOf, findOrder, findCaller, gaps, sending, onChanged } = dependencies
+  const { pool, catalogues, findOrder, findCaller, gaps, sending, onChanged } = dependencies
   const booked = new Counter({ name: 'orders_booked_total', help: 'Orders created.', registers: [registry] })
   const onBooked = (tenant: string, orders: number): void => {
     booked.inc(orders)
@@ -149,15 +145,14 @@ const registerMerchants = async (
   )
   await app.register(userRoutes, { pool })
   await app.register(logoutRoutes, { pool, findCaller })
-  await app.register(catalogueListRoutes, { pool, catalogues, listsOf })
+  await app.register(catalogueListRoutes, { pool, catalogues })
   await app.register(cityRoutes, {
     catalogues,
-    listsOf,
     tag: 'merchant',
     operationId: 'listCities',
     callerOf: ({ merchant }) => merchant,
   })
-  await app.register(catalogueRowRoutes, { pool, catalogues, listsOf })
+  await app.register(catalogueRowRoutes, { pool, catalogues })
   await app.register(placeRoutes, { catalogues, nextSlice: dependencies.nextSlice })
   await app.register(bookingRoutes, {
     dependencies: dependencies.booking,
@@ -167,10 +162,10 @@ const registerMerchants = async (
     onBooked,
   })
   await app.register(quoteRoutes, { catalogues, maxOrdersPerBatch, maxBodyBytes, gaps })
-  await app.register(merchantOrderRoutes, { pool, findOrder, openWholeList: dependencies.openWholeList })
+  await app.register(merchantOrderRoutes, { pool, catalogues, findOrder, openWholeList: dependencies.openWholeList })
   await app.register(orderStatusRoutes, { findOrder })
-  await app.register(lookUpRoutes, { pool })
-  await app.register(merchantLabelRoutes, { pool, printer: dependencies.printer })
+  await app.register(lookUpRoutes, { pool, catalogues })
+  await app.register(merchantLabelRoutes, { pool, catalogues, printer: dependencies.printer })
   await app.register(changeRoutes, { pool, watch: dependencies.watch })
   await app.register(summaryRoutes, { pool })
   await app.register(webhookRoutes, { pool, ...sending, onChanged: tenant => sending.sender?.changed(tenant) })
@@ -190,11 +185,11 @@ const registerMerchants = async (
 const registerPublic = async (
   app: FastifyInstance,
   { publicRequestsPerMinute }: OrdersOptions,
-  { pool, findOrder }: Dependencies,
+  { findOrder }: Dependencies,
 ) => {
   app.addHook('onRequest', limitRequests(new Limit('public', publicRequestsPerMinute), addressOf))
-  await app.register(publicTrackingRoutes, { prefix: '/api/public', findOrder, pool })
-  await app.register(trackingPageRoutes, { pool })
+  await app.register(publicTrackingRoutes, { prefix: '/api/public', findOrder })
+  await app.register(trackingPageRoutes, { findOrder })
 }
 
 const registerStaff = async (
@@ -202,16 +197,16 @@ const registerStaff = async (
   { requestsPerMinute }: OrdersOptions,
   dependencies: Dependencies,
 ) => {
-  const { pool, catalogues, listsOf, findOrder, findCaller, onChanged } = dependencies
+  const { pool, catalogues, findOrder, findCaller, onChanged } = dependencies
   admitStaff(app, findCaller, requestsPerMinute)
   app.addHook(
     'preValidation',
     readTypedWaybills(pool, ({ staff }) => staff.tenant),
   )
   await app.register(staffSessionRoutes, { pool, findCaller })
-  await app.register(staffOrderRoutes, { pool, findOrder, openWholeList: dependencies.openWholeList })
+  await app.register(staffOrderRoutes, { pool, catalogues, findOrder, openWholeList: dependencies.openWholeList })
   await app.register(staffEditRoutes, { pool, catalogues, onChanged })
-  await app.register(staffLabelRoutes, { pool, printer: dependencies.printer })
+  await app.register(staffLabelRoutes, { pool, catalogues, printer: dependencies.printer })
   await app.register(staffMoveRoutes, { pool, onChanged })
   await app.register(statusRoutes, {
     pool,
@@ -222,7 +217,6 @@ const registerStaff = async (
   })
   await app.register(cityRoutes, {
     catalogues,
-    listsOf,
     tag: 'staff',
     operationId: 'listStaffCities',
     callerOf: ({ staff }) => ({ tenant: staff.tenant }),

@@ -3,15 +3,18 @@ import type { Tracer } from '@courier/shared/traces.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
+import type { Catalogues } from './catalogue/catalogue.ts'
 import { createChangeWatch } from './changes/watch.ts'
 import { Printer } from './labels/printer.ts'
 import { createSending, type SendingOptions } from './merchant-webhooks/sender.ts'
 import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
 import { Relay } from './outbox/relay.ts'
 import { createRateGaps } from './rate-gaps/recorder.ts'
+import { createSnapshotReader } from './tracking/order-snapshot.ts'
 
 interface WorkerOptions {
   readonly pool: pg.Pool
+  readonly catalogues: Catalogues
   readonly logger: Logger
   /** Receives the order events. */
   readonly notifier: ServiceClient
@@ -22,9 +25,10 @@ interface WorkerOptions {
 
 /** What works beside the requests. The relay and the sender of webhooks run once they are started. */
 export const createWorkers = (options: WorkerOptions, registry: Registry) => {
-  const { pool, logger, notifier, tracer, publicUrl } = options
+  const { pool, catalogues, logger, notifier, tracer, publicUrl } = options
   watchOutbox(pool, registry)
-  const relay = new Relay({ pool, logger, notifier, tracer, publicUrl, ...countDeliveries(registry) })
+  const readSnapshots = createSnapshotReader(pool, catalogues, publicUrl)
+  const relay = new Relay({ pool, logger, notifier, tracer, readSnapshots, ...countDeliveries(registry) })
   const watch = createChangeWatch(pool, logger)
   const sending = createSending(pool, logger, options.webhooks, registry)
   const gaps = createRateGaps(pool, logger)

@@ -3,7 +3,7 @@ import { validator } from '@courier/shared/edge/validator.ts'
 import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { TSchema } from '@sinclair/typebox'
-import { type Catalogue, type Catalogues, freshCatalogue } from '../catalogue/catalogue.ts'
+import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import { Findings } from '../catalogue/findings.ts'
 import { rateOf } from '../catalogue/place-schema.ts'
 import { type FoundPrices, findPrices } from '../catalogue/price-parcels.ts'
@@ -47,7 +47,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
     async request => {
       const { tenant, merchantId } = request.merchant
       const { parcels, weights, errors } = readQuote(request.body)
-      const catalogue = await freshCatalogue(catalogues, tenant)
+      const catalogue = await catalogues.fresh(tenant)
       const findings = new Findings(catalogue.cities, errors)
       const found = findPrices(parcels, catalogue, merchantId, findings, batchPaths)
       const { suggestions, missingRates } = findings.refusal()

@@ -1,134 +1,160 @@
-import { httpError } from '@courier/shared/errors/errors.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
 import { batchReads } from '@courier/shared/postgres/request-batcher.ts'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
-import { findBusinesses, findMerchants } from '../access/queries.ts'
-import type { Tx } from '../database/tables.ts'
-import type { CityIndex } from './cities.ts'
-import { findCities, findRateCards, findTenant, findVersion, readVersion } from './queries.ts'
-import type { RateCard } from './rate-card.ts'
+import type { StoredStatus } from '../statuses/status-queries.ts'
+import { type City, CityIndex, type State } from './cities.ts'
+import { Lists } from './lists.ts'
+import { type CatalogueRow, readCatalogueRow, readVersion } from './queries.ts'
+import { type RateCard, readRateCards } from './rate-card.ts'
 import { WaybillFormat } from './waybill-format.ts'
 
 export type Check = 'refuse' | 'warn' | 'off'
 
-/** What a batch is checked against: one version of a tenant's settings, cities, prices and businesses. */
+/** One version of a tenant's settings, cities, prices, businesses and statuses: batches are checked against it, and orders named by it. */
 export interface Catalogue {
   readonly tenant: string
   readonly version: string
+  /** The tenant's name. */
+  readonly company: string
+  /** Where recipients reach it. */
+  readonly contact: string | null
+  /** Such as #0a5c8f. */
+  readonly color: string | null
   readonly currency: string
   readonly country: string
+  readonly timeZone: string
+  /** Signs the links to parcels' pages. */
+  readonly linkKey: string
   readonly waybills: { readonly mode: 'auto' | 'manual'; readonly format: WaybillFormat }
   readonly secondaryPhone: boolean
-  /** What becomes of what looks wrong but is legal; null is `warn`. */
+  /** How to treat what looks wrong but is legal; null is `warn`. */
   readonly checks: Readonly<Record<'phone' | 'duplicate' | 'unusual', Check | null>>
+  /** The active cities and states. */
   readonly cities: CityIndex
   /** The card of each merchant that has one, by merchant id. */
   readonly rateCards: ReadonlyMap<string, RateCard>
   /** The merchant of each active business, by business id. */
   readonly merchantOfBusiness: ReadonlyMap<string, string>
+  readonly statuses: ReadonlyMap<string, StoredStatus>
+  /** By id, the deactivated included: orders refer to them still. */
+  readonly names: Names
 }
 
-/**
- * Catalogues in memory. They may be out of date: writers compare the version in their own transaction. undefined: the
- * tenant changes faster than it can be read.
- */
+export interface Names {
+  readonly merchants: ReadonlyMap<number, string>
+  readonly businesses: ReadonlyMap<number, string>
+  readonly cities: ReadonlyMap<number, City>
+}
+
+/** Catalogues in memory. Each rejects for an unknown tenant. */
 export interface Catalogues {
-  current(tenant: string): Promise<Catalogue | undefined>
-  reload(tenant: string): Promise<Catalogue | undefined>
-  /** As the database has it now, for reads outside a transaction. */
-  fresh(tenant: string): Promise<Catalogue | undefined>
+  /** May be out of date: writers compare the version in their own transaction. */
+  current(tenant: string): Promise<Catalogue>
+  reload(tenant: string): Promise<Catalogue>
+  /** No older than a version that was just read. */
+  since(tenant: string, version: string): Promise<Catalogue>
+  /** As the database has it now. */
+  fresh(tenant: string): Promise<Catalogue>
+  /** The cities and states with the zones of the merchant's card. Merchants with the same card share them. */
+  lists(catalogue: Catalogue, merchantId: string): Lists
   /** In memory, estimated. */
   bytes(): number
 }
 
 /**
- * Those least recently used leave when all exceed `maxBytes`; one that does so alone stays until another is used. `onLoad` is
- * called for each that is read.
+ * The least recently used leave when all exceed `maxBytes`; one that does so alone stays until another is used. `onLoad` is
+ * called for each catalogue that is read.
  */
 export const createCatalogues = (pool: pg.Pool, maxBytes: number, onLoad = () => {}): Catalogues => {
-  const cache = new LRUCache<string, Catalogue>({
+  const cache = new LRUCache<string, Catalogue | Lists>({
     maxSize: maxBytes,
-    sizeCalculation: catalogue => Math.min(maxBytes, estimateBytes(catalogue)),
-  })
-  const loading = new Map<string, Promise<Catalogue | undefined>>()
-  const load = async (tenant: string): Promise<Catalogue | undefined> => {
-    onLoad()
-    const catalogue = await loadCatalogue(pool, tenant)
-    if (catalogue) cache.set(tenant, catalogue)
-    return catalogue
-  }
-  const reload = (tenant: string): Promise<Catalogue | undefined> => {
-    const started = loading.get(tenant) ?? load(tenant).finally(() => loading.delete(tenant))
-    loading.set(tenant, started)
-    return started
-  }
-  const current = async (tenant: string) => loading.get(tenant) ?? cache.get(tenant) ?? reload(tenant)
-  const version = batchReads(async tenant => new Map([['version', await readVersion(pool, tenant)]]))
-  const fresh = async (tenant: string): Promise<Catalogue | undefined> => {
-    const [newest = '', cached] = await Promise.all([version(tenant, 'version'), current(tenant)])
-    let catalogue = cached
-    // A load that began before the change still has the old version; the next one does not.
-    while (catalogue && BigInt(catalogue.version) < BigInt(newest)) catalogue = await reload(tenant)
-    return catalogue
-  }
-  return { current, reload, fresh, bytes: () => cache.calculatedSize }
-}
-
-/** Throws when the tenant changes faster than it can be read. */
-export const freshCatalogue = async (catalogues: Catalogues, tenant: string): Promise<Catalogue> => {
-  const catalogue = await catalogues.fresh(tenant)
-  if (catalogue) return catalogue
-  throw httpError(
-    'unavailable',
-    'The lists kept changing while they were read. Nothing was changed; repeat the request.',
-    {
-      retryAfterSeconds: 1,
+    sizeCalculation: cached =>
+      Math.min(maxBytes, cached instanceof Lists ? cached.estimatedBytes : estimateBytes(cached)),
+    // A catalogue that leaves while it is read still goes to those who wait for it.
+    ignoreFetchAbort: true,
+    fetchMethod: async tenant => {
+      onLoad()
+      return toCatalogue(tenant, await readCatalogueRow(pool, tenant))
     },
-  )
+  })
+  const fetch = async (tenant: string, forceRefresh: boolean) =>
+    (await cache.fetch(tenant, { forceRefresh })) as Catalogue
+  const current = (tenant: string) => fetch(tenant, false)
+  const reload = (tenant: string) => fetch(tenant, true)
+  const since = async (tenant: string, version: string): Promise<Catalogue> => {
+    let catalogue = await current(tenant)
+    // A load that began before the change still has the old version; the next one does not.
+    while (catalogue.version !== version && BigInt(catalogue.version) < BigInt(version))
+      catalogue = await reload(tenant)
+    return catalogue
+  }
+  const version = batchReads(async tenant => new Map([['version', await readVersion(pool, tenant)]]))
+  const fresh = async (tenant: string) => since(tenant, (await version(tenant, 'version')) ?? '0')
+  const lists = ({ tenant, version, cities, rateCards }: Catalogue, merchantId: string): Lists => {
+    const card = rateCards.get(merchantId)
+    const key = `${tenant} ${version} ${card?.name ?? ''}`
+    const known = cache.get(key)
+    if (known instanceof Lists) return known
+    const lists = new Lists(cities, card)
+    cache.set(key, lists)
+    return lists
+  }
+  return { current, reload, since, fresh, lists, bytes: () => cache.calculatedSize }
 }
 
-/** In memory, as measured, rounded up. Merchants share cards. */
-export const estimateBytes = ({ cities, rateCards, merchantOfBusiness }: Catalogue): number => {
+/** In memory, as measured, rounded up. Merchants share cards; long names are rare. */
+export const estimateBytes = ({ cities, rateCards, merchantOfBusiness, names, statuses }: Catalogue): number => {
   const cards = [...new Set(rateCards.values())].reduce((bytes, card) => bytes + card.estimatedBytes, 0)
-  return 8_000 + cards + cities.estimatedBytes + 100 * (rateCards.size + merchantOfBusiness.size)
+  const others = names.cities.size - cities.cities.length
+  const named = names.merchants.size + names.businesses.size + others + 4 * statuses.size
+  return 10_000 + cards + cities.estimatedBytes + 100 * (rateCards.size + merchantOfBusiness.size) + 200 * named
 }
 
-const maxAttempts = 5
-
-const loadCatalogue = async (pool: pg.Pool, tenant: string): Promise<Catalogue | undefined> => {
-  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
-    const catalogue = await inTenant(pool, tenant, (tx: Tx) => readCatalogue(tx, tenant))
-    if (catalogue) return catalogue
-  }
-  return undefined
-}
-
-/** undefined when an operator changed the tenant meanwhile: each statement of a transaction has a snapshot of its own. */
-const readCatalogue = async (tx: Tx, tenant: string): Promise<Catalogue | undefined> => {
-  const settings = await findTenant(tx, tenant)
-  const [cities, cards, merchants, businesses] = await Promise.all([
-    findCities(tx, tenant),
-    findRateCards(tx, tenant),
-    findMerchants(tx, tenant),
-    findBusinesses(tx, tenant),
-  ])
-  if ((await findVersion(tx, tenant)) !== settings.version) return undefined
-  const rateCards = new Map<string, RateCard>()
-  for (const { merchant_id, rate_card } of merchants) {
-    const card = rate_card === null ? undefined : cards.get(rate_card)
-    if (card) rateCards.set(merchant_id, card)
-  }
+const toCatalogue = (tenant: string, row: CatalogueRow): Catalogue => {
+  const states = new Map(row.states.map(([id, name]): [number, State] => [id, { id, name }]))
+  const aliasesOf = Map.groupBy(row.aliases, ([cityId]) => cityId)
+  const cities = new Map(
+    row.cities.map(([id, stateId, name, postalCode]): [number, City] => {
+      const aliases = aliasesOf.get(id)?.map(([, alias]) => alias)
+      return [id, { id, name, postalCode, state: states.get(stateId) as State, aliases }]
+    }),
+  )
+  const activeStates = new Set(row.states.flatMap(([id, , isActive]) => (isActive ? id : [])))
+  const isActive = ([, stateId, , , isActive]: CatalogueRow['cities'][number]) => isActive && activeStates.has(stateId)
+  const cards = readRateCards(row)
   return {
     tenant,
-    version: settings.version,
-    currency: settings.currency,
-    country: settings.country,
-    waybills: { mode: settings.waybill_mode, format: new WaybillFormat(settings.waybill_format) },
-    secondaryPhone: settings.secondary_phone,
-    checks: { phone: settings.phone_check, duplicate: settings.duplicate_check, unusual: settings.unusual_check },
-    cities,
-    rateCards,
-    merchantOfBusiness: new Map(businesses.map(row => [String(row.business_id), row.merchant_id])),
+    version: row.version,
+    company: row.name,
+    contact: row.contact,
+    color: row.color,
+    currency: row.currency,
+    country: row.country,
+    timeZone: row.time_zone,
+    linkKey: row.link_key,
+    waybills: { mode: row.waybill_mode, format: new WaybillFormat(row.waybill_format) },
+    secondaryPhone: row.secondary_phone,
+    checks: { phone: row.phone_check, duplicate: row.duplicate_check, unusual: row.unusual_check },
+    cities: new CityIndex(
+      [...states.values()].filter(({ id }) => activeStates.has(id)),
+      row.cities.filter(isActive).map(([id]) => cities.get(id) as City),
+    ),
+    rateCards: new Map(
+      row.merchants.flatMap(([id, , card]): [string, RateCard][] => {
+        const known = cards.get(card ?? '')
+        return known ? [[String(id), known]] : []
+      }),
+    ),
+    merchantOfBusiness: new Map(
+      row.businesses.flatMap(([id, , merchantId, isActive]): [string, string][] =>
+        isActive ? [[String(id), String(merchantId)]] : [],
+      ),
+    ),
+    statuses: new Map(row.statuses.map(status => [status.key, status])),
+    names: {
+      merchants: new Map(row.merchants.map(([id, name]) => [id, name])),
+      businesses: new Map(row.businesses.map(([id, name]) => [id, name])),
+      cities,
+    },
   }
 }

@@ -1,6 +1,4 @@
-import { LRUCache } from 'lru-cache'
-import type { Catalogue } from './catalogue.ts'
-import type { City, State } from './cities.ts'
+import type { City, CityIndex, State } from './cities.ts'
 import type { RateCard, Zone } from './rate-card.ts'
 
 /** Reference numbers look like `CT-0260`. */
@@ -45,7 +43,7 @@ export class Lists {
   #citiesJson?: Buffer
   #statesJson?: Buffer
 
-  constructor({ cities, states }: Catalogue['cities'], card: RateCard | undefined) {
+  constructor({ cities, states }: Pick<CityIndex, 'cities' | 'states'>, card: RateCard | undefined) {
     this.cities = cities.map(city => listed(city, card))
     this.#states = states
   }
@@ -58,6 +56,11 @@ export class Lists {
       const state = { id, ref_no: refNo('ST', id), name, country_id: countryId, has_child, is_active: true }
       return withCities ? { ...state, cities } : state
     })
+  }
+
+  /** In memory, as measured with both whole lists and the keys of every filter, rounded up. */
+  get estimatedBytes(): number {
+    return this.cities.reduce((bytes, { name }) => bytes + 1_000 + 10 * name.length, 2_000)
   }
 
   /** `{"data": [...]}`. */
@@ -87,24 +90,3 @@ const listed = ({ id, name, postalCode, state }: City, card: RateCard | undefine
     is_active: true,
   }
 }
-
-export type ListsOf = (catalogue: Catalogue, merchantId: string) => Lists
-
-/** Merchants with the same rate card share their lists. Those least recently used leave when all exceed `maxBytes`. */
-export const createLists = (maxBytes: number): ListsOf => {
-  const cache = new LRUCache<string, Lists>({
-    maxSize: maxBytes,
-    sizeCalculation: lists => Math.min(maxBytes, estimateBytes(lists)),
-  })
-  return ({ tenant, version, cities, rateCards }, merchantId) => {
-    const card = rateCards.get(merchantId)
-    const key = `${tenant} ${version} ${card?.name ?? ''}`
-    const lists = cache.get(key) ?? new Lists(cities, card)
-    if (!cache.has(key)) cache.set(key, lists)
-    return lists
-  }
-}
-
-/** As measured with both whole lists and the keys of every filter, rounded up. */
-export const estimateBytes = ({ cities }: Lists): number =>
-  cities.reduce((bytes, { name }) => bytes + 1_000 + 10 * name.length, 2_000)

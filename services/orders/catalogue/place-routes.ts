@@ -3,7 +3,7 @@ import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { errorResponses, type FieldErrors, invalid } from '@courier/shared/errors/errors.ts'
 import { isBlank, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Catalogue, type Catalogues, freshCatalogue } from './catalogue.ts'
+import type { Catalogue, Catalogues } from './catalogue.ts'
 import type { City } from './cities.ts'
 import { SuggestionBudget } from './place-index.ts'
 import { maxPlaceBytes, maxPlaces, ResolvedPlaces, ResolvePlaces, rateOf } from './place-schema.ts'
@@ -40,7 +40,7 @@ export const placeRoutes: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, 
       const places = readPlaces(request.body)
       const { tenant, merchantId } = request.merchant
       const resolve = async () => {
-        const catalogue = await freshCatalogue(catalogues, tenant)
+        const catalogue = await catalogues.fresh(tenant)
         const origin = originOf(request.body, catalogue)
         const resolved = await resolveAll(places, catalogue, nextSlice)
         return { data: resolved.map(place => shown(place, origin, catalogue, merchantId)) }

@@ -1,85 +1,56 @@
+import { readInTenant } from '@courier/shared/postgres/database.ts'
+import type { Selectable } from 'kysely'
 import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
-import { type City, CityIndex, type State } from './cities.ts'
-import { RateCard } from './rate-card.ts'
+import type { Tables, Tx } from '../database/tables.ts'
+import { type StoredStatus, statusesSql } from '../statuses/status-queries.ts'
 
-export const findTenant = (tx: Tx, tenant: string) =>
-  tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant).executeTakeFirstOrThrow()
-
-/** The version of the tenant's settings, cities, prices and businesses. */
+/** Returns the version of the tenant's settings, cities, prices, businesses and statuses. */
 export const findVersion = async (tx: Tx, tenant: string): Promise<string> =>
   (await tx.selectFrom('tenants').select('version').where('tenant_id', '=', tenant).executeTakeFirstOrThrow()).version
 
-/** As `findVersion`, outside a transaction; undefined for an unknown tenant. */
+/** Reads the version outside a transaction; undefined for an unknown tenant. */
 export const readVersion = async (pool: pg.Pool, tenant: string): Promise<string | undefined> => {
   const text = 'select version from tenants where tenant_id = $1'
   return (await pool.query({ name: 'read_version', text, values: [tenant] })).rows[0]?.version
 }
 
-/** The active states and cities of a tenant, by id. */
-export const findCities = async (tx: Tx, tenant: string): Promise<CityIndex> => {
-  const [stateRows, cityRows, aliasRows] = await Promise.all([
-    tx
-      .selectFrom('states')
-      .select(['state_id', 'name'])
-      .where('tenant_id', '=', tenant)
-      .where('is_active', '=', true)
-      .orderBy('state_id')
-      .execute(),
-    tx
-      .selectFrom('cities')
-      .select(['city_id', 'state_id', 'name', 'postal_code'])
-      .where('tenant_id', '=', tenant)
-      .where('is_active', '=', true)
-      .orderBy('city_id')
-      .execute(),
-    tx
-      .selectFrom('city_aliases')
-      .select(['city_id', 'alias'])
-      .where('tenant_id', '=', tenant)
-      .orderBy('alias')
-      .execute(),
-  ])
-  const aliasesOf = Map.groupBy(aliasRows, row => row.city_id)
-  const states = new Map<number, State>(stateRows.map(row => [row.state_id, { id: row.state_id, name: row.name }]))
-  const cities = cityRows.flatMap((row): City[] => {
-    const state = states.get(row.state_id)
-    const aliases = aliasesOf.get(row.city_id)?.map(({ alias }) => alias)
-    return state ? [{ id: row.city_id, name: row.name, postalCode: row.postal_code, state, aliases }] : []
-  })
-  return new CityIndex(states.values(), cities)
+/** What is deactivated is included: orders refer to it still. Lists are sorted by id, statuses as in the set. */
+export interface CatalogueRow extends Selectable<Omit<Tables['tenants'], 'tenant_id' | 'messaging'>> {
+  readonly states: readonly [id: number, name: string, isActive: boolean][]
+  readonly cities: readonly [id: number, stateId: number, name: string, postalCode: string | null, isActive: boolean][]
+  readonly aliases: readonly [cityId: number, alias: string][]
+  readonly cards: readonly string[]
+  readonly zones: readonly [card: string, id: number, zone: string, isElsewhere: boolean][]
+  readonly zone_cities: readonly [card: string, cityId: number, zone: string][]
+  readonly rates: readonly [card: string, from: string, to: string, firstKg: number, eachExtraKg: number][]
+  readonly merchants: readonly [id: number, name: string, card: string | null][]
+  readonly businesses: readonly [id: number, name: string, merchantId: number, isActive: boolean][]
+  readonly statuses: readonly StoredStatus[]
 }
 
-/** The rate cards of a tenant by name. */
-export const findRateCards = async (tx: Tx, tenant: string): Promise<Map<string, RateCard>> => {
-  const [cardRows, zoneRows, cityRows, rateRows] = await Promise.all([
-    tx.selectFrom('rate_cards').select('rate_card').where('tenant_id', '=', tenant).execute(),
-    tx.selectFrom('zones').selectAll().where('tenant_id', '=', tenant).execute(),
-    tx.selectFrom('zone_cities').select(['rate_card', 'city_id', 'zone']).where('tenant_id', '=', tenant).execute(),
-    tx.selectFrom('rates').selectAll().where('tenant_id', '=', tenant).execute(),
-  ])
-  const zones = Map.groupBy(zoneRows, row => row.rate_card)
-  const cities = Map.groupBy(cityRows, row => row.rate_card)
-  const rates = Map.groupBy(rateRows, row => row.rate_card)
-  return new Map(
-    cardRows.map(({ rate_card: name }) => {
-      const ofCard = zones.get(name) ?? []
-      const card = new RateCard({
-        name,
-        zones: ofCard.map(row => ({ id: row.zone_id, name: row.zone })),
-        elsewhere: ofCard.find(row => row.is_elsewhere)?.zone,
-        cities: (cities.get(name) ?? []).map(row => ({ cityId: row.city_id, zone: row.zone })),
-        rates: (rates.get(name) ?? []).map(row => ({
-          from: row.from_zone,
-          to: row.to_zone,
-          firstKg: hundredths(row.first_kg),
-          eachExtraKg: hundredths(row.each_extra_kg),
-        })),
-      })
-      return [name, card]
-    }),
-  )
+/** Reads all of one version: one statement has one snapshot. */
+export const readCatalogueRow = async (pool: pg.Pool, tenant: string): Promise<CatalogueRow> => {
+  const query = { name: 'read_catalogue', text: catalogueSql, values: [tenant] }
+  const [row] = await readInTenant<CatalogueRow>(pool, tenant, query)
+  if (!row) throw new Error(`there is no tenant ${tenant}`)
+  return row
 }
 
-/** numeric(12,2) as Postgres writes it, "450.00", in hundredths. */
-const hundredths = (decimal: string): number => Math.round(Number(decimal) * 100)
+const listSql = (table: string, columns: string, order = ''): string =>
+  `(select coalesce(json_agg(json_build_array(${columns})${order && ` order by ${order}`}), '[]')
+    from ${table} where tenant_id = $1)`
+
+const catalogueSql = `
+  select version, name, contact, color, currency, country, time_zone, link_key, waybill_mode, waybill_format,
+    secondary_phone, phone_check, duplicate_check, unusual_check,
+    ${listSql('states', 'state_id, name, is_active', 'state_id')} as states,
+    ${listSql('cities', 'city_id, state_id, name, postal_code, is_active', 'city_id')} as cities,
+    ${listSql('city_aliases', 'city_id, alias', 'alias')} as aliases,
+    (select coalesce(json_agg(rate_card), '[]') from rate_cards where tenant_id = $1) as cards,
+    ${listSql('zones', 'rate_card, zone_id, zone, is_elsewhere')} as zones,
+    ${listSql('zone_cities', 'rate_card, city_id, zone')} as zone_cities,
+    ${listSql('rates', 'rate_card, from_zone, to_zone, first_kg, each_extra_kg')} as rates,
+    ${listSql('merchants', 'merchant_id, name, rate_card')} as merchants,
+    ${listSql('businesses', 'business_id, name, merchant_id, is_active')} as businesses,
+    (select coalesce(json_agg(status), '[]') from (${statusesSql}) status) as statuses
+  from tenants where tenant_id = $1`

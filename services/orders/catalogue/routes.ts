@@ -8,15 +8,13 @@ import type pg from 'pg'
 import type { Merchant } from '../access/merchant.ts'
 import { findBusinessesOf } from '../access/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { type Catalogues, freshCatalogue } from './catalogue.ts'
+import type { Catalogues } from './catalogue.ts'
 import { BusinessQuery, businessFilters, CityQuery, cityFilters, StateQuery, stateFilters } from './filters.ts'
-import type { ListsOf } from './lists.ts'
 import { Business, Businesses, ById, Cities, City, State, States } from './schema.ts'
 
 export interface CatalogueOptions {
   pool: pg.Pool
   catalogues: Catalogues
-  listsOf: ListsOf
 }
 
 /** The responses match their schemas as they are; long lists serialize twice as fast without them. */
@@ -109,9 +107,9 @@ const businessesOf = async (pool: pg.Pool, { tenant, merchantId }: Merchant) => 
 
 /** The cities and states of the tenant with the merchant's zones. */
 const findLists = async (
-  { catalogues, listsOf }: Omit<CatalogueOptions, 'pool'>,
+  { catalogues }: Omit<CatalogueOptions, 'pool'>,
   { tenant, merchantId = '' }: { tenant: string; merchantId?: string },
-) => listsOf(await freshCatalogue(catalogues, tenant), merchantId)
+) => catalogues.lists(await catalogues.fresh(tenant), merchantId)
 
 const includesCities = (include = ''): boolean => include.split(',').some(name => name.trim() === 'cities')
 

@@ -5,16 +5,16 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables, Tx } from '../database/tables.ts'
-import { checkFields, type OrderBefore } from '../editing/check-edit.ts'
+import { checkFields } from '../editing/check-edit.ts'
 import { editIn, lockOrder, withCatalogue } from '../editing/edit-order.ts'
 import { readEdit } from '../editing/read-edit.ts'
 import { nameOf } from '../moves/check-moves.ts'
 import { limitLockWait, moveIn } from '../moves/move.ts'
 import { findStatuses, keepStatusSet } from '../statuses/status-queries.ts'
 import { cancelledKey, confirmedKey, isFinal, type Statuses } from '../statuses/statuses.ts'
-import { isWaybill } from '../tracking/find-order.ts'
 import { digitsOf } from '../tracking/mask.ts'
-import { readOrderDetails } from '../tracking/order-details.ts'
+import { toDetails } from '../tracking/order-details.ts'
+import { findTracked, isWaybill, type OrderRow, type TrackedRow } from '../tracking/read-orders.ts'
 import { findOutcome, insertAction, lockAction, type Outcome } from './queries.ts'
 
 /** An action as it was delivered. */
@@ -39,19 +39,30 @@ export interface Acted {
  * nothing. undefined: the catalogue kept changing, nothing was written.
  */
 export const act = async (pool: pg.Pool, catalogues: Catalogues, delivered: Delivered): Promise<Acted | undefined> => {
-  const { tenant, action } = delivered
-  if (!isWaybill.test(action.waybill_number))
-    return { result: { id: action.id, ...unknown, order: null }, isRepeated: false }
-  return withCatalogue(catalogues, tenant, catalogue =>
-    inTenant<Tables, Acted | undefined>(pool, tenant, tx => actIn(tx, catalogue, delivered), {
+  const { tenant, action, publicUrl } = delivered
+  const { id } = action
+  if (!isWaybill.test(action.waybill_number)) return { result: { id, ...unknown, order: null }, isRepeated: false }
+  const acted = await withCatalogue(catalogues, tenant, catalogue =>
+    inTenant<Tables, Stored | undefined>(pool, tenant, tx => actIn(tx, catalogue, delivered), {
       keeps: acted => acted !== undefined,
       isPlannedOnce: true,
     }),
   )
+  if (!acted) return undefined
+  const { outcome, row, isRepeated } = acted
+  const order = row ? toDetails({ row, catalogue: await catalogues.since(tenant, row.version) }, publicUrl) : null
+  return { result: { id, ...outcome, order }, isRepeated }
 }
 
-const actIn = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Promise<Acted | undefined> => {
-  const { tenant, action, publicUrl } = delivered
+interface Stored {
+  readonly outcome: Outcome
+  /** Only for the person who may know it. */
+  readonly row: TrackedRow | undefined
+  readonly isRepeated: boolean
+}
+
+const actIn = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Promise<Stored | undefined> => {
+  const { tenant, action } = delivered
   const [, , , stored] = await Promise.all([
     limitLockWait(tx),
     lockAction(tx, tenant, action.id),
@@ -63,8 +74,8 @@ const actIn = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Promis
   if (!outcome) return undefined
   if (!stored) await insertAction(tx, tenant, action, outcome)
   const isOurs = outcome.detail !== otherPerson.detail
-  const order = (isOurs && (await readOrderDetails(tx, tenant, action.waybill_number, publicUrl))) || null
-  return { result: { id: action.id, ...outcome, order }, isRepeated: stored !== undefined }
+  const row = isOurs ? await findTracked(tx, tenant, action.waybill_number) : undefined
+  return { outcome, row, isRepeated: stored !== undefined }
 }
 
 const done: Outcome = { outcome: 'done', detail: null }
@@ -90,7 +101,7 @@ const perform = async (tx: Tx, catalogue: Catalogue, delivered: Delivered): Prom
 }
 
 /** The notifier wrote to the order's phone number; who got it by mistake decides nothing once it is corrected. */
-const isRecipient = (order: OrderBefore, recipient: string | undefined): boolean =>
+const isRecipient = (order: OrderRow, recipient: string | undefined): boolean =>
   recipient === undefined ||
   [order.customer_phone, order.customer_secondary_phone ?? ''].some(phone =>
     digitsOf(phone).includes(recipient.slice(-7)),
@@ -107,13 +118,13 @@ const move = async (tx: Tx, delivered: Delivered, statusKey: string): Promise<Ou
   return moved.kind === 'moved' ? done : refusedBy(moved.errors)
 }
 
-const mayGiveAddress = (given: CustomerAction, { status_key }: OrderBefore, statuses: Statuses): Outcome => {
+const mayGiveAddress = (given: CustomerAction, { status_key }: OrderRow, statuses: Statuses): Outcome => {
   const wanted = { waybill: given.waybill_number, editor: customer, given: ['customer_address'] }
   const errors = checkFields(wanted, status_key, statuses)
   return Object.keys(errors).length > 0 ? refusedBy(errors) : { outcome: 'asked', detail: null }
 }
 
-const mayRequest = (given: CustomerAction, { status_key }: OrderBefore, statuses: Statuses): Outcome =>
+const mayRequest = (given: CustomerAction, { status_key }: OrderRow, statuses: Statuses): Outcome =>
   isFinal(statuses.get(status_key))
     ? refused(`${given.waybill_number} is ${nameOf(status_key, statuses)}: there is nothing left to request.`)
     : { outcome: 'requested', detail: null }

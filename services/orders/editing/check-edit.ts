@@ -5,13 +5,9 @@ import { priceParcel } from '../catalogue/price-parcels.ts'
 import { type Mover, nameOf, whoMay } from '../moves/check-moves.ts'
 import { beforePickup, editableIn, type Statuses } from '../statuses/statuses.ts'
 import type { OrderState } from '../tracking/etag.ts'
+import type { OrderRow } from '../tracking/read-orders.ts'
 import type { OrderChanges } from './read-edit.ts'
 import { fieldNames } from './schema.ts'
-
-export interface OrderBefore extends OrderState {
-  readonly merchant_id: string
-  readonly origin_city_id: number
-}
 
 export type RefusedEdit = { kind: 'refused'; errors: FieldErrors; suggestions?: ErrorBody['suggestions'] }
 
@@ -29,7 +25,7 @@ interface WantedEdit extends Omit<WantedFields, 'given'> {
 /** The order as it is to be, or every error of a change whose shape is right. Pure: holds for that version of the catalogue. */
 export const checkEdit = (
   edit: WantedEdit,
-  order: OrderBefore,
+  order: OrderRow,
   statuses: Statuses,
   catalogue: Catalogue,
 ): { kind: 'accepted'; state: OrderState; warnings: FieldErrors } | RefusedEdit => {
@@ -51,12 +47,11 @@ const noSecondPhone =
   'The customer secondary phone field cannot be set: the courier company keeps one phone number of each recipient.'
 
 /** Another city or weight has its price of now, what stays keeps its own. */
-const price = (order: OrderBefore, { values, destination }: OrderChanges, catalogue: Catalogue) => {
-  const { merchant_id, origin_city_id, ...before } = order
-  const state = { ...before, ...values }
+const price = (order: OrderRow, { values, destination }: OrderChanges, catalogue: Catalogue) => {
+  const state: OrderState = { ...order, ...values }
   if (!destination && state.weight === order.weight) return { kind: 'priced' as const, state }
-  const priced = priceParcel(catalogue, merchant_id, {
-    origin: { cityId: String(origin_city_id) },
+  const priced = priceParcel(catalogue, order.merchant_id, {
+    origin: { cityId: String(order.origin_city_id) },
     destination: destination ?? { cityId: String(order.destination_city_id) },
     weightKg: state.weight,
   })

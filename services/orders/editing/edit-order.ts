@@ -8,9 +8,9 @@ import type { Tables, Tx } from '../database/tables.ts'
 import { actorOf, type Mover } from '../moves/check-moves.ts'
 import { limitLockWait } from '../moves/move.ts'
 import { findStatuses } from '../statuses/status-queries.ts'
-import { type EditableColumn, editableColumns, etagOf, type OrderState } from '../tracking/etag.ts'
-import { isWaybill } from '../tracking/find-order.ts'
-import { checkEdit, type OrderBefore, type RefusedEdit } from './check-edit.ts'
+import { type EditableColumn, editableColumns, type OrderState, tagState } from '../tracking/etag.ts'
+import { isWaybill, type OrderRow, orderColumnsSql } from '../tracking/read-orders.ts'
+import { checkEdit, type RefusedEdit } from './check-edit.ts'
 import type { OrderChanges } from './read-edit.ts'
 
 export interface Edit {
@@ -70,7 +70,7 @@ export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<
     findStatuses(tx, tenant),
   ])
   if (!order) return { kind: 'unknown' }
-  if (!matches(ifMatch, etagOf(order))) return { kind: 'stale', etag: etagOf(order) }
+  if (!matches(ifMatch, tagState(order))) return { kind: 'stale', etag: tagState(order) }
   if (version !== catalogue.version) return undefined
   const checked = checkEdit(edit, order, statuses, catalogue)
   if (checked.kind === 'refused') return checked
@@ -82,7 +82,7 @@ export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<
     fields,
     charge: state.delivery_charge,
     currency: catalogue.currency,
-    etag: etagOf(state),
+    etag: tagState(state),
     warnings,
   }
 }
@@ -90,14 +90,13 @@ export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<
 export const lockOrder = async (
   tx: Tx,
   { tenant, waybill, editor }: Pick<Edit, 'tenant' | 'waybill' | 'editor'>,
-): Promise<OrderBefore | undefined> => {
+): Promise<OrderRow | undefined> => {
   const values = [tenant, waybill, 'merchantId' in editor ? editor.merchantId : null]
-  return (await tx.client.query({ name: 'lock_order', text: locking, values })).rows[0]
+  return (await tx.client.query({ name: 'lock_order', text: lockOrderSql, values })).rows[0]
 }
 
-const locking = `
-  select merchant_id, origin_city_id, status_key, ${editableColumns.join(', ').replace('delivery_charge', 'delivery_charge::float8')}
-  from orders where tenant_id = $1 and waybill_number = $2 and ($3::bigint is null or merchant_id = $3) for no key update`
+const lockOrderSql = `
+  select ${orderColumnsSql} from orders where tenant_id = $1 and waybill_number = $2 and ($3::bigint is null or merchant_id = $3) for no key update`
 
 /** RFC 9110: weak tags never match. */
 const matches = (ifMatch: string | undefined, etag: string): boolean =>
@@ -116,11 +115,11 @@ const writeEdit = async (
   const previous = JSON.stringify(Object.fromEntries(fields.map(field => [field, before[field]])))
   const values = [tenant, waybill, fields, actorOf(editor), staffName, changes.reason, previous]
   const columns = editableColumns.map(column => state[column])
-  await tx.client.query({ name: 'write_edit', text: writing, values: [...values, ...columns] })
+  await tx.client.query({ name: 'write_edit', text: writeEditSql, values: [...values, ...columns] })
   await audit(tx, tenant, by, 'order.edited', `${waybill}: ${fields.join(', ')}`)
 }
 
-const writing = `
+const writeEditSql = `
   with clock as materialized (
     select clock_timestamp() as now
   ), edited as (

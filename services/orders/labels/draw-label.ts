@@ -16,9 +16,9 @@ const width = labelWidth - 2 * margin
 const qrWidth = mm(27)
 const column = width - qrWidth - mm(3)
 
-/** Draws a label, 100 by 150 mm, with its upper left corner at the origin. `url` is what its QR code says. */
-export const drawLabel = (page: Page, label: Label, url: string): void => {
-  drawHead(page, label, url)
+/** Draws a label, 100 by 150 mm, with its upper left corner at the origin. */
+export const drawLabel = (page: Page, label: Label): void => {
+  drawHead(page, label)
   line(page, mm(42))
   drawRecipient(page, label)
   line(page, mm(86))
@@ -36,13 +36,13 @@ const line = (page: Page, y: number): void => {
     .stroke('#000')
 }
 
-const drawHead = (page: Page, label: Label, url: string): void => {
+const drawHead = (page: Page, label: Label): void => {
   let y = write(page, label.company, margin, mm(4), column, { size: 13, weight: 700, maxLines: 2 })
   y = write(page, label.booked_on, margin, y, column, { size: 8 }) + mm(2)
   y = write(page, 'From', margin, y, column, { size: 7 })
   y = write(page, label.merchant_business_name, margin, y, column, { size: 10, weight: 700, maxLines: 2 })
   write(page, placeOf(label.origin_city_name, label.origin_state_name), margin, y, column, { size: 9, maxLines: 2 })
-  drawQr(page, url, labelWidth - margin - qrWidth, mm(6))
+  drawQr(page, label.url, labelWidth - margin - qrWidth, mm(6))
 }
 
 const drawRecipient = (page: Page, label: Label): void => {

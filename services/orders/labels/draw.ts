@@ -1,6 +1,5 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import PDFDocument from 'pdfkit'
-import { pageUrlOf } from '../tracking/tracking-link.ts'
 import { drawLabel, labelHeight, labelWidth, mm } from './draw-label.ts'
 import { type RunSheetJob, rowDrawer } from './draw-run-sheet.ts'
 import { readFonts } from './fonts.ts'
@@ -10,7 +9,6 @@ interface LabelJob {
   readonly kind: 'labels'
   readonly labels: readonly Label[]
   readonly layout: Layout
-  readonly trackingUrl: string
 }
 
 export type PrintJob = LabelJob | RunSheetJob
@@ -49,12 +47,11 @@ const fonts = () => {
 }
 
 const labelDrawer =
-  (page: PDFKit.PDFDocument, { layout, trackingUrl }: LabelJob) =>
+  (page: PDFKit.PDFDocument, { layout }: LabelJob) =>
   (label: Label, index: number): void => {
-    const url = pageUrlOf(label, trackingUrl)
-    if (layout === 'a4x4') return drawQuarter(page, index, () => drawLabel(page, label, url))
+    if (layout === 'a4x4') return drawQuarter(page, index, () => drawLabel(page, label))
     page.addPage({ size: [labelWidth, labelHeight], margin: 0 })
-    drawLabel(page, label, url)
+    drawLabel(page, label)
   }
 
 /** Four labels on a page: a quarter of A4 is 105 by 148.5 mm. */

@@ -1,20 +1,49 @@
-import { readInTenant } from '@courier/shared/postgres/database.ts'
+import { invalid } from '@courier/shared/errors/errors.ts'
 import type pg from 'pg'
-import { orderColumns, orderJoins } from '../tracking/find-order.ts'
-import { trackingCode } from '../tracking/tracking-link.ts'
+import type { Catalogues } from '../catalogue/catalogue.ts'
+import { toOrder } from '../tracking/order-view.ts'
+import { findOrders, isWaybill, viewOrders } from '../tracking/read-orders.ts'
+import { trackingUrlOf } from '../tracking/tracking-link.ts'
 import type { Label } from './label.ts'
 
-const statement = `
-  select ${orderColumns}, tenant.name as company, ${trackingCode('o.waybill_number')} as tracking_code,
-    to_char(o.created_at at time zone tenant.time_zone, 'YYYY-MM-DD') as booked_on
-  from orders o ${orderJoins}
-  where o.tenant_id = $1 and o.waybill_number = any($2::text[]) and ($3::bigint is null or o.merchant_id = $3)`
+export interface LabelStore {
+  readonly pool: pg.Pool
+  readonly catalogues: Catalogues
+}
 
-/** The labels of those waybills that exist, of `merchantId` if given, in no order. */
-export const findLabels = (
-  pool: pg.Pool,
-  tenant: string,
+/** Whose orders may be printed; `merchantId` is null for staff. */
+export interface Caller {
+  readonly tenant: string
+  readonly merchantId: string | null
+  /** Of orders. */
+  readonly publicUrl: string
+}
+
+/** The labels of the caller's orders with these waybills, by waybill. */
+export const findLabels = async (
+  { pool, catalogues }: LabelStore,
+  { tenant, merchantId, publicUrl }: Caller,
   waybills: readonly string[],
-  merchantId: string | null,
-): Promise<Label[]> =>
-  readInTenant(pool, tenant, { name: 'find_labels', text: statement, values: [tenant, waybills, merchantId] })
+): Promise<Map<string, Label>> => {
+  const rows = await findOrders(pool, tenant, waybills.filter(isWaybillNumber), merchantId)
+  const labels = await viewOrders(catalogues, tenant, rows, (row, catalogue) => ({
+    ...toOrder(row, catalogue),
+    company: catalogue.company,
+    url: trackingUrlOf(publicUrl, catalogue, row.waybill_number),
+    // Swedish dates are ISO 8601.
+    booked_on: new Date(row.created_at).toLocaleDateString('sv-SE', { timeZone: catalogue.timeZone }),
+  }))
+  return new Map(labels.map(label => [label.waybill_number, label]))
+}
+
+const isWaybillNumber = (text: string): boolean => isWaybill.test(text)
+
+/** The labels in the order of the waybills. Throws unless the caller has all of these orders. */
+export const findAllLabels = async (store: LabelStore, caller: Caller, waybills: readonly string[]) => {
+  const found = await findLabels(store, caller, waybills)
+  const missing = waybills.flatMap((waybill, index) =>
+    found.has(waybill) ? [] : [[`waybill_numbers.${index}`, ['The requested waybill does not exist in the system.']]],
+  )
+  if (missing.length > 0) throw invalid(Object.fromEntries(missing))
+  return waybills.flatMap(waybill => found.get(waybill) ?? [])
+}

@@ -1,14 +1,15 @@
-import type { OrderRow } from '../tracking/find-order.ts'
+import type { OrderView } from '../tracking/order-view.ts'
 
 /** A label on each page, or four on each page of A4. */
 export const layouts = ['100x150', 'a4x4'] as const
 export type Layout = (typeof layouts)[number]
 
 /** What is printed about a parcel. */
-export interface Label extends OrderRow {
+export interface Label extends OrderView {
   /** The tenant's name. */
   readonly company: string
-  readonly tracking_code: string
+  /** The page of the parcel, by its signed link. */
+  readonly url: string
   /** The day of booking in the tenant's time zone, as 2026-02-19. */
   readonly booked_on: string
 }

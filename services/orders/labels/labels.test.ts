@@ -124,13 +124,13 @@ t.test('a run sheet has 13 parcels on a page', async t => {
 const label: Label = {
   ...exampleOrder,
   company: 'Demo Couriers',
-  tracking_code: 'q3x0cJ2mYb8',
+  url: 'https://courier.example/t/demo/DM00000001/q3x0cJ2mYb8',
   booked_on: '2026-02-19',
 }
 
 const zplOf = async (...labels: Label[]): Promise<string> => {
   let zpl = ''
-  for await (const slice of writeZpl(labels, 'https://example.com/t')) zpl += slice
+  for await (const slice of writeZpl(labels)) zpl += slice
   return zpl
 }
 
@@ -144,7 +144,7 @@ t.test('text cannot leave its field of a label in ZPL, and letters of any script
 
 t.test('500 labels in ZPL are written in 25 slices, between which other requests run', async t => {
   let [slices, turns] = [0, 0]
-  for await (const _ of writeZpl(Array(500).fill(label), 'https://example.com/t')) {
+  for await (const _ of writeZpl(Array(500).fill(label))) {
     slices += 1
     void turn().then(() => turns++)
   }
@@ -157,7 +157,7 @@ t.test('fonts are unpacked once, and none is inflated again for each glyph', asy
 
 t.test('drawing stops when nobody wants the PDF any more', async t => {
   for (const job of [
-    { kind: 'labels', labels: Array(500).fill(label), layout: '100x150', trackingUrl: '' } as const,
+    { kind: 'labels', labels: Array(500).fill(label), layout: '100x150' } as const,
     { kind: 'run_sheet', labels: Array(500).fill(label), title: 'Van 7' } as const,
   ]) {
     let asked = 0
@@ -188,7 +188,7 @@ const bytesOf = async (pdf: Readable | undefined): Promise<number> => {
 t.test('too many jobs are refused, those that fail or whose reader left hold up no other', async t => {
   const printer = new Printer()
   t.teardown(() => printer.close())
-  const job = { kind: 'labels', labels: [label], layout: '100x150', trackingUrl: '' } as const
+  const job = { kind: 'labels', labels: [label], layout: '100x150' } as const
   const [gone, ...waiting] = Array.from({ length: 10 }, (_, n) => printer.print(`tenant ${n % 3}`, job))
   t.equal(printer.print('another', job), undefined)
   gone?.destroy()
@@ -210,7 +210,7 @@ t.test('tenants take turns: one label of a tenant does not wait for 500 of anoth
   const printer = new Printer()
   t.teardown(() => printer.close())
   const print = async (tenant: string, labels: Label[]): Promise<number> => {
-    await bytesOf(printer.print(tenant, { kind: 'labels', labels, layout: '100x150', trackingUrl: '' }))
+    await bytesOf(printer.print(tenant, { kind: 'labels', labels, layout: '100x150' }))
     return ended.push(tenant)
   }
   const ended: string[] = []
@@ -221,7 +221,7 @@ t.test('tenants take turns: one label of a tenant does not wait for 500 of anoth
 t.test('a thread that dies fails the jobs it draws, and the next job gets a new thread', async t => {
   const printer = new Printer()
   t.teardown(() => printer.close())
-  const job = { kind: 'labels', labels: Array(500).fill(label), layout: '100x150', trackingUrl: '' } as const
+  const job = { kind: 'labels', labels: Array(500).fill(label), layout: '100x150' } as const
   const drawn = bytesOf(printer.print('demo', job))
   await Promise.all([t.rejects(drawn), turn().then(() => printer.close())])
   t.ok((await bytesOf(printer.print('demo', { ...job, labels: [label] }))) > 1_000)
@@ -238,7 +238,7 @@ t.test('words as long as a field cost no more than others, and end in an ellipsi
     description: `${n}${long.slice(0, 480)}`,
   }))
   // The thread had not enough memory for them.
-  t.ok((await bytesOf(printer.print('demo', { kind: 'labels', labels, layout: 'a4x4', trackingUrl: '' }))) > 10_000)
+  t.ok((await bytesOf(printer.print('demo', { kind: 'labels', labels, layout: 'a4x4' }))) > 10_000)
 })
 
 t.test('a path that no waybill number has is not found', async t => {

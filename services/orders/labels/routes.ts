@@ -1,30 +1,20 @@
 import { Readable } from 'node:stream'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
-import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type pg from 'pg'
 import { oneOrder, WaybillParams } from '../lists/order-routes.ts'
-import { isWaybill } from '../tracking/find-order.ts'
-import { trackingUrlOf } from '../tracking/tracking-link.ts'
 import { unknownWaybill } from '../tracking/waybill-routes.ts'
 import type { PrintJob } from './draw.ts'
-import { findLabels } from './find-labels.ts'
+import { type Caller, findAllLabels, findLabels, type LabelStore } from './find-labels.ts'
 import type { Label, Layout } from './label.ts'
 import type { Printer } from './printer.ts'
 import { type Format, LabelQuery, LabelRequest, maxLabelBytes, RunSheetRequest } from './schema.ts'
 import { writeZpl } from './zpl.ts'
 
-export interface LabelsOptions {
-  pool: pg.Pool
-  printer: Printer
-}
-
-/** Whose orders a caller may print. */
-interface Caller {
-  readonly tenant: string
-  readonly merchantId: string | null
+export interface LabelsOptions extends LabelStore {
+  readonly printer: Printer
 }
 
 const security = [{ token: [] }]
@@ -32,8 +22,12 @@ const pdf = { 'application/pdf': { schema: Type.String({ description: 'Binary.',
 const zpl = { 'application/zpl': { schema: Type.String({ examples: ['^XA^FO32,32^FDDM00000001^FS^XZ'] }) } }
 const failures = errorResponses(400, 401, 404, 405, 413, 415, 422, 429, 503)
 
-const ownOrders = ({ merchant: { tenant, merchantId } }: FastifyRequest): Caller => ({ tenant, merchantId })
-const allOrders = ({ staff: { tenant } }: FastifyRequest): Caller => ({ tenant, merchantId: null })
+const ownOrders = ({ merchant, publicUrl }: FastifyRequest): Caller => ({ ...merchant, publicUrl })
+const allOrders = ({ staff: { tenant }, publicUrl }: FastifyRequest): Caller => ({
+  tenant,
+  merchantId: null,
+  publicUrl,
+})
 
 /** Labels of the merchant's orders. */
 export const merchantLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) =>
@@ -41,7 +35,6 @@ export const merchantLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = asy
 
 /** Labels of all orders, and the sheet that a courier takes along. */
 export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) => {
-  const { pool, printer } = options
   await app.register(labels, { ...options, callerOf: allOrders, tag: 'staff', name: 'AnyLabel' })
   acceptJson(app)
   app.post(
@@ -59,8 +52,8 @@ export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async 
     },
     async (request, reply) => {
       const { waybill_numbers, title = 'Run sheet' } = request.body
-      const labels = await findAll(pool, allOrders(request), waybill_numbers)
-      return sendPdf(printer, request.staff.tenant, reply, 'run-sheet', { kind: 'run_sheet', labels, title })
+      const labels = await findAllLabels(options, allOrders(request), waybill_numbers)
+      return sendPdf(options.printer, request.staff.tenant, reply, 'run-sheet', { kind: 'run_sheet', labels, title })
     },
   )
 }
@@ -72,7 +65,8 @@ interface CallerOptions extends LabelsOptions {
   name: string
 }
 
-const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, { pool, printer, callerOf, tag, name }) => {
+const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, options) => {
+  const { printer, callerOf, tag, name } = options
   acceptJson(app)
   const common = { tags: [tag], security }
 
@@ -90,10 +84,9 @@ const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, { pool, pri
     },
     async (request, reply) => {
       const caller = callerOf(request)
-      const { waybill } = request.params
-      const found = isWaybill.test(waybill) ? await findLabels(pool, caller.tenant, [waybill], caller.merchantId) : []
-      if (found.length === 0) throw unknownWaybill()
-      return print(printer, request, reply, caller.tenant, found, request.query)
+      const found = await findLabels(options, caller, [request.params.waybill])
+      if (found.size === 0) throw unknownWaybill()
+      return print(printer, reply, caller.tenant, [...found.values()], request.query)
     },
   )
 
@@ -115,40 +108,21 @@ const labels: FastifyPluginAsyncTypebox<CallerOptions> = async (app, { pool, pri
     },
     async (request, reply) => {
       const caller = callerOf(request)
-      const found = await findAll(pool, caller, request.body.waybill_numbers)
-      return print(printer, request, reply, caller.tenant, found, request.body)
+      const found = await findAllLabels(options, caller, request.body.waybill_numbers)
+      return print(printer, reply, caller.tenant, found, request.body)
     },
   )
 }
 
-/** In the order of the numbers. */
-const findAll = async (
-  pool: pg.Pool,
-  { tenant, merchantId }: Caller,
-  waybills: readonly string[],
-): Promise<Label[]> => {
-  const found = new Map(
-    (await findLabels(pool, tenant, waybills, merchantId)).map(label => [label.waybill_number, label]),
-  )
-  const missing = waybills.flatMap((waybill, index) =>
-    found.has(waybill) ? [] : [[`waybill_numbers.${index}`, ['The requested waybill does not exist in the system.']]],
-  )
-  if (missing.length > 0) throw invalid(Object.fromEntries(missing))
-  return waybills.flatMap(waybill => found.get(waybill) ?? [])
-}
-
 const print = (
   printer: Printer,
-  request: FastifyRequest,
   reply: FastifyReply,
   tenant: string,
   labels: readonly Label[],
   { format = 'pdf', layout = '100x150' }: { format?: Format; layout?: Layout },
 ): FastifyReply => {
-  const trackingUrl = trackingUrlOf(request.publicUrl, tenant)
-  if (format === 'pdf')
-    return sendPdf(printer, tenant, reply, 'labels', { kind: 'labels', labels, layout, trackingUrl })
-  return reply.type('application/zpl; charset=utf-8').send(Readable.from(writeZpl(labels, trackingUrl)))
+  if (format === 'pdf') return sendPdf(printer, tenant, reply, 'labels', { kind: 'labels', labels, layout })
+  return reply.type('application/zpl; charset=utf-8').send(Readable.from(writeZpl(labels)))
 }
 
 const sendPdf = (printer: Printer, tenant: string, reply: FastifyReply, name: string, job: PrintJob): FastifyReply => {

@@ -1,5 +1,4 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { pageUrlOf } from '../tracking/tracking-link.ts'
 import { codOf, factsOf, type Label, phonesOf, placeOf } from './label.ts'
 
 /** Writes control characters, and those that would end a field or begin a command, in hexadecimal. ^CI28 says that the rest is UTF-8. */
@@ -17,8 +16,8 @@ const text = (x: number, y: number, height: number, width: number, lines: number
 
 const line = (y: number): string => `^FO32,${y}^GB736,2,2^FS`
 
-/** Writes a label, 100 by 150 mm. Its QR code holds `url`. */
-const writeLabel = (label: Label, url: string): string => {
+/** Writes a label, 100 by 150 mm. */
+const writeLabel = (label: Label): string => {
   const cod = codOf(label)
   return [
     '^XA^CI28^PW799^LL1199^LH0,0',
@@ -26,7 +25,7 @@ const writeLabel = (label: Label, url: string): string => {
     text(32, 120, 24, 480, 1, label.booked_on),
     text(32, 156, 32, 480, 2, label.merchant_business_name),
     text(32, 230, 28, 480, 2, placeOf(label.origin_city_name, label.origin_state_name)),
-    `^FO540,32^BQN,2,${url.length > 60 ? 5 : 6}^FH_^FDMA,${escapeText(url)}^FS`,
+    `^FO540,32^BQN,2,${label.url.length > 60 ? 5 : 6}^FH_^FDMA,${escapeText(label.url)}^FS`,
     line(336),
     text(32, 350, 46, 736, 2, label.customer_name),
     text(32, 452, 32, 736, 3, label.customer_address),
@@ -52,10 +51,10 @@ const labelsPerSlice = 20
  * Writes labels in ZPL II for a thermal printer with 203 dots per inch, 20 at a time (about a millisecond), and lets other requests run
  * between them.
  */
-export const writeZpl = async function* (labels: readonly Label[], trackingUrl: string): AsyncGenerator<string> {
+export const writeZpl = async function* (labels: readonly Label[]): AsyncGenerator<string> {
   for (let start = 0; start < labels.length; start += labelsPerSlice) {
     const slice = labels.slice(start, start + labelsPerSlice)
-    yield slice.map(label => `${writeLabel(label, pageUrlOf(label, trackingUrl))}\n`).join('')
+    yield slice.map(label => `${writeLabel(label)}\n`).join('')
     await turn()
   }
 }

@@ -1,7 +1,7 @@
 import type { DateOrTime } from '@courier/shared/lists/dates.ts'
 import type { Tx } from '../database/tables.ts'
 import { fromDeliveries, fromFailedAttempts } from '../statuses/outcomes.ts'
-import { type OrderRow, orderColumns, orderJoins } from '../tracking/find-order.ts'
+import { type OrderRow, orderColumnsSql } from '../tracking/read-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 
 /** An order's position in a list, newest first; it never changes. */
@@ -22,7 +22,7 @@ export interface Window {
 /** Lists are counted, and paged by number, up to here; cursors reach further. */
 export const maxCounted = 10_000
 
-/** The orders of a tenant that match the filter, newest first. */
+/** Rows for `viewOrders`: the orders of a tenant that match the filter, newest first. */
 export const listOrders = async (tx: Tx, tenant: string, filter: OrderFilter, window: Window): Promise<OrderRow[]> =>
   (await tx.client.query<OrderRow>(selectOrders(tenant, filter, window))).rows
 
@@ -31,11 +31,9 @@ export const selectOrders = (tenant: string, filter: OrderFilter, { after, offse
   const values = new Values(tenant)
   const conditions = conditionsOf(filter, values, after)
   const text = `
-    ${hits(filter, conditions)}, page as (
-      select * from hit order by created_at desc, waybill_number desc
-      limit ${values.add(limit)}::bigint offset ${values.add(offset)}::bigint
-    )
-    select ${orderColumns} from page o ${orderJoins} order by o.created_at desc, o.waybill_number desc`
+    ${hits(filter, conditions)}
+    select ${orderColumnsSql} from hit order by hit.created_at desc, waybill_number desc
+    limit ${values.add(limit)}::bigint offset ${values.add(offset)}::bigint`
   return { text, values: values.all }
 }
 

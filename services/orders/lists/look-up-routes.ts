@@ -3,9 +3,8 @@ import { errorResponses, invalid } from '@courier/shared/errors/errors.ts'
 import { isBadText } from '@courier/shared/errors/field-errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
-import type pg from 'pg'
 import { exampleOrder, OrderView, TrackingEvent } from '../tracking/order-view.ts'
-import { findOrders, maxPerOrderNo } from './look-up.ts'
+import { type LookUpStore, lookUpOrders, maxPerOrderNo } from './look-up.ts'
 
 const maxNumbers = 500
 /** An order number of 100 characters, each escaped, and white space. */
@@ -55,7 +54,7 @@ const LookedUp = Type.Object(
 )
 
 /** Where many orders of the merchant are. */
-export const lookUpRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+export const lookUpRoutes: FastifyPluginAsyncTypebox<LookUpStore> = async (app, store) => {
   acceptJson(app)
   app.post(
     '/order/lookup',
@@ -76,7 +75,7 @@ export const lookUpRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async 
     async request => {
       const { by, wanted } = wantedIn(request.body)
       const found = Map.groupBy(
-        await findOrders(pool, request.merchant, by, wanted.filter(isStorable)),
+        await lookUpOrders(store, request.merchant, by, wanted.filter(isStorable)),
         order => order[by],
       )
       return {

@@ -1,54 +1,55 @@
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import type { StatusLabel } from '../catalogue/names.ts'
+import type { Catalogues } from '../catalogue/catalogue.ts'
 import { isoTime } from '../database/iso-time.ts'
-import { label, named } from '../tracking/find-order.ts'
+import { labelStatus } from '../tracking/order-view.ts'
+import { type OrderRow, orderColumnsSql, viewOrders } from '../tracking/read-orders.ts'
 
-/** Merchants may give several orders one number: of each the newest are found. */
-export const maxPerOrderNo = 10
-
-export interface FoundOrder {
-  readonly waybill_number: string
-  readonly order_no: string | null
-  readonly status: StatusLabel
-  /** When it came to the status. */
-  readonly date_time: string
-  readonly cod: number
-  readonly delivery_charge: number
-  readonly currency: string
-  readonly created_at: string
+export interface LookUpStore {
+  readonly pool: pg.Pool
+  readonly catalogues: Catalogues
 }
 
-const columns = `o.waybill_number, o.order_no, ${label('o.status_key', 'status')} as status,
-    coalesce(last.date_time, ${isoTime('o.created_at')}) as date_time, o.cod, o.delivery_charge::float8 as delivery_charge,
-    tenant.currency, ${isoTime('o.created_at')} as created_at`
+/** Merchants may give several orders one number: the newest of each are found. */
+export const maxPerOrderNo = 10
 
-const joins = `
-  left join lateral (
-    select ${isoTime('happened_at')} as date_time from order_events
-    where tenant_id = $1 and waybill_number = o.waybill_number order by event_id desc limit 1
-  ) last on true
-  ${named('tenants', 'tenant', 'tenant_id', '$1')}
-  ${named('statuses', 'status', 'status_key', 'o.status_key')}`
+interface FoundRow extends OrderRow {
+  /** When it came to its status; null: its timeline is archived. */
+  readonly since: string | null
+}
 
-const byWaybill = `
-  select ${columns} from orders o ${joins}
-  where o.tenant_id = $1 and o.waybill_number = any($3::text[]) and o.merchant_id = $2`
+const selectSql = `
+  select ${orderColumnsSql}, (
+    select ${isoTime('happened_at')} from order_events event
+    where event.tenant_id = $1 and event.waybill_number = orders.waybill_number order by event_id desc limit 1
+  ) as since`
 
-const byOrderNo = `
-  select ${columns} from unnest($3::text[]) as wanted (order_no) cross join lateral (
-    select * from orders where tenant_id = $1 and order_no = wanted.order_no and merchant_id = $2
+const byWaybillSql = `${selectSql} from orders
+  where tenant_id = $1 and waybill_number = any($3::text[]) and merchant_id = $2`
+
+const byOrderNoSql = `${selectSql} from unnest($3::text[]) as wanted (number) cross join lateral (
+    select * from orders where tenant_id = $1 and order_no = wanted.number and merchant_id = $2
     order by created_at desc limit ${maxPerOrderNo}
-  ) o ${joins}
-  order by o.created_at desc`
+  ) orders
+  order by orders.created_at desc`
 
 /** The merchant's orders with these waybill numbers, or order numbers (the newest first), in no other order. */
-export const findOrders = (
-  pool: pg.Pool,
+export const lookUpOrders = async (
+  { pool, catalogues }: LookUpStore,
   { tenant, merchantId }: { tenant: string; merchantId: string },
   by: 'waybill_number' | 'order_no',
   numbers: readonly string[],
-): Promise<FoundOrder[]> => {
-  const [name, text] = by === 'order_no' ? ['find_by_order_no', byOrderNo] : ['find_by_waybill', byWaybill]
-  return readInTenant(pool, tenant, { name, text, values: [tenant, merchantId, [...new Set(numbers)]] })
+) => {
+  const [name, text] = by === 'order_no' ? ['find_by_order_no', byOrderNoSql] : ['find_by_waybill', byWaybillSql]
+  const rows = await readInTenant<FoundRow>(pool, tenant, { name, text, values: [tenant, merchantId, numbers] })
+  return viewOrders(catalogues, tenant, rows, (row, catalogue) => ({
+    waybill_number: row.waybill_number,
+    order_no: row.order_no,
+    status: labelStatus(catalogue, row.status_key),
+    date_time: row.since ?? row.created_at,
+    cod: row.cod,
+    delivery_charge: row.delivery_charge,
+    currency: catalogue.currency,
+    created_at: row.created_at,
+  }))
 }

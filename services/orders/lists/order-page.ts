@@ -11,9 +11,10 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
+import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
-import type { OrderRow } from '../tracking/find-order.ts'
-import { exampleOrder, OrderView } from '../tracking/order-view.ts'
+import { exampleOrder, OrderView, toOrder } from '../tracking/order-view.ts'
+import { viewOrders } from '../tracking/read-orders.ts'
 import { countOrders, listOrders, maxCounted, type Position } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 
@@ -86,7 +87,7 @@ export const wantedOrders = ({ cursor, ...numbered }: PageQuery): WantedOrders =
 
 /** A page of a list of orders: by number with a count, or after a cursor without one. Both carry the cursor of the next page. */
 export const orderPage = async (
-  pool: pg.Pool,
+  { pool, catalogues }: { pool: pg.Pool; catalogues: Catalogues },
   tenant: string,
   address: RequestAddress,
   { after, page: { perPage, ...page } }: WantedOrders & { all: false },
@@ -100,7 +101,7 @@ export const orderPage = async (
       after ? 0 : countListed(pool, tx, tenant, filter),
     ]),
   )
-  const data = rows.slice(0, perPage)
+  const data = await viewOrders(catalogues, tenant, rows.slice(0, perPage), toOrder)
   const next_cursor = rows.length > data.length ? writeCursor(data.at(-1)) : null
   if (after) return cursorPage(address, data, perPage, next_cursor)
   const { meta, ...rest } = toPage(address, { perPage, ...page }, data, total)
@@ -125,13 +126,13 @@ const refused = (field: string, sentence: string): HttpError => invalid({ [field
 
 const tooFar = `The page field must lie within the first ${maxCounted} orders. Go on with the next_cursor of a page.`
 
-const cursorPage = (address: RequestAddress, data: OrderRow[], per_page: number, next_cursor: string | null) => {
+const cursorPage = (address: RequestAddress, data: OrderView[], per_page: number, next_cursor: string | null) => {
   const { path, linkWith } = linksOf(address)
   const next = next_cursor === null ? null : linkWith('cursor', next_cursor)
   return { data, links: { first: null, last: null, prev: null, next }, meta: { path, per_page, next_cursor } }
 }
 
-const writeCursor = (last: OrderRow | undefined): string | null =>
+const writeCursor = (last: OrderView | undefined): string | null =>
   last ? Buffer.from(`${last.created_at} ${last.waybill_number}`).toString('base64url') : null
 
 const cursorText = /^([12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ([\x21-\x7e]{1,50})$/

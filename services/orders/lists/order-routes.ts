@@ -5,12 +5,11 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
+import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
-import { findStatuses } from '../statuses/status-queries.ts'
 import { editableIn, keysOfClass } from '../statuses/statuses.ts'
 import { exampleRequest, listRequests, maxRequests } from '../tracking/customer-requests.ts'
-import { etagOf } from '../tracking/etag.ts'
-import type { FindOrder, TrackedOrder } from '../tracking/find-order.ts'
+import { tagState } from '../tracking/etag.ts'
 import {
   exampleEdit,
   exampleMove,
@@ -23,6 +22,7 @@ import {
   statusView,
   TrackedOrderView,
 } from '../tracking/order-view.ts'
+import type { FindOrder, TrackedOrder } from '../tracking/read-orders.ts'
 import { unknownWaybill } from '../tracking/waybill-routes.ts'
 import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.ts'
 import { OrderPage, orderPage, orderPageFields, wantedOrders } from './order-page.ts'
@@ -30,6 +30,7 @@ import { maxWholeList, type OpenWholeList } from './whole-list.ts'
 
 export interface OrderRoutesOptions {
   pool: pg.Pool
+  catalogues: Catalogues
   findOrder: FindOrder
   openWholeList: OpenWholeList
 }
@@ -72,15 +73,15 @@ interface ListRequest {
 
 /** Lists orders in the shape that the query wants. */
 const listOrders = async (
-  { pool, openWholeList }: OrderRoutesOptions,
+  options: OrderRoutesOptions,
   request: FastifyRequest<{ Querystring: Static<typeof MerchantQuery.schema> }>,
   reply: FastifyReply,
   { tenant, caller, filter: given, statusField }: ListRequest,
 ) => {
   const wanted = wantedOrders(request.query)
-  const filter = await resolveStatus(pool, tenant, given, statusField)
-  if (!wanted.all) return orderPage(pool, tenant, request, wanted, filter)
-  const list = await openWholeList(`${tenant} ${caller}`, tenant, filter, wanted.after)
+  const filter = await resolveStatus(options.catalogues, tenant, given, statusField)
+  if (!wanted.all) return orderPage(options, tenant, request, wanted, filter)
+  const list = await options.openWholeList(`${tenant} ${caller}`, tenant, filter, wanted.after)
   if (list.kind === 'too_long') throw invalid({ noPagination: [tooLong] })
   if (list.kind === 'busy') throw httpError('unavailable', busy, { retryAfterSeconds: 2 })
   reply.type('application/json; charset=utf-8')
@@ -96,14 +97,14 @@ const busy = 'Too many whole lists are read at once. Repeat the request.'
 
 /** Adds the keys of `status_class`. Throws for a status that the tenant does not have. */
 const resolveStatus = async (
-  pool: pg.Pool,
+  catalogues: Catalogues,
   tenant: string,
   filter: OrderFilter,
   field: string,
 ): Promise<OrderFilter> => {
   const { status, status_class } = filter
   if (status === undefined && status_class === undefined) return filter
-  const statuses = await inTenant(pool, tenant, (tx: Tx) => findStatuses(tx, tenant))
+  const { statuses } = await catalogues.fresh(tenant)
   if (status !== undefined && !statuses.has(status)) {
     const known = [...statuses.values()].map(status => `${status.key} ${status.name}`).join(', ')
     throw invalid({ [field]: [`The selected status is invalid. The statuses are ${known}.`] })
@@ -112,8 +113,7 @@ const resolveStatus = async (
 }
 
 /** For If-Match of an edit: does not change with `date_time_ago` or with names. */
-const tagWith = ({ order }: TrackedOrder, reply: FastifyReply) =>
-  reply.header('etag', etagOf({ ...order, status_key: order.status.key }))
+const tagWith = ({ row }: TrackedOrder, reply: FastifyReply) => reply.header('etag', tagState(row))
 
 /** A merchant's own orders. */
 export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
@@ -238,10 +238,10 @@ export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = a
       const order = await findOrder(tenant, waybill_number)
       if (!order) throw unknownWaybill()
       tagWith(order, reply)
-      const [requests, statuses] = await inTenant(pool, tenant, (tx: Tx) =>
-        Promise.all([listRequests(tx, tenant, { waybill_number }, undefined, maxRequests), findStatuses(tx, tenant)]),
+      const requests = await inTenant(pool, tenant, (tx: Tx) =>
+        listRequests(tx, tenant, { waybill_number }, undefined, maxRequests),
       )
-      return { data: staffView(order, requests, statuses, new Date()) }
+      return { data: staffView(order, requests, new Date()) }
     },
   )
 }

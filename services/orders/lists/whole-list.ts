@@ -3,8 +3,10 @@ import { createBulkheads } from '@courier/shared/edge/bulkheads.ts'
 import { openSnapshot, type Snapshot } from '@courier/shared/postgres/database.ts'
 import { BulkheadRejectedError } from 'cockatiel'
 import type pg from 'pg'
+import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
 import type { Tables } from '../database/tables.ts'
-import type { OrderRow } from '../tracking/find-order.ts'
+import { toOrder } from '../tracking/order-view.ts'
+import { type OrderRow, viewOrders } from '../tracking/read-orders.ts'
 import { countOrders, type Position, selectOrders } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 
@@ -32,12 +34,12 @@ type Wanted = [tenant: string, filter: OrderFilter, after?: Position | undefined
 export type OpenWholeList = (caller: string, ...wanted: Wanted) => Promise<WholeList>
 
 /** Each caller reads one list at a time, and all callers together hold a quarter of the connections at most. */
-export const createWholeLists = (pool: pg.Pool, maxSeconds = longestSeconds): OpenWholeList => {
+export const createWholeLists = (pool: pg.Pool, catalogues: Catalogues, maxSeconds = longestSeconds): OpenWholeList => {
   const bulkheads = createBulkheads({ caller: 1, process: Math.ceil(pool.options.max / 4) }, maxWaiting)
   return (caller, ...wanted) =>
     new Promise((resolve, reject) => {
       const open = async (): Promise<void> => {
-        const { list, closed } = await openList(pool, maxSeconds, ...wanted)
+        const { list, closed } = await openList(pool, catalogues, maxSeconds, ...wanted)
         resolve(list)
         await closed
       }
@@ -48,7 +50,12 @@ export const createWholeLists = (pool: pg.Pool, maxSeconds = longestSeconds): Op
 }
 
 /** `closed` resolves once the list holds no connection any more. */
-const openList = async (pool: pg.Pool, maxSeconds: number, ...[tenant, filter, after]: Wanted) => {
+const openList = async (
+  pool: pg.Pool,
+  catalogues: Catalogues,
+  maxSeconds: number,
+  ...[tenant, filter, after]: Wanted
+) => {
   const snapshot = await openSnapshot<Tables>(pool, tenant, maxSeconds)
   try {
     const total = await countOrders(snapshot.tx, tenant, filter, maxWholeList + 1, after)
@@ -58,7 +65,9 @@ const openList = async (pool: pg.Pool, maxSeconds: number, ...[tenant, filter, a
     }
     const { text, values } = selectOrders(tenant, filter, { after, offset: 0, limit: null })
     await snapshot.tx.client.query(`declare whole_list no scroll cursor for ${text}`, values)
-    const { json, closed } = stream(snapshot, total, maxSeconds)
+    const write = async (rows: OrderRow[]): Promise<string> =>
+      (await viewOrders(catalogues, tenant, rows, writeOrder)).join()
+    const { json, closed } = stream(snapshot, total, write, maxSeconds)
     return { list: { kind: 'opened', total, json } as const, closed }
   } catch (error) {
     await snapshot.close()
@@ -66,14 +75,21 @@ const openList = async (pool: pg.Pool, maxSeconds: number, ...[tenant, filter, a
   }
 }
 
-const stream = (snapshot: Snapshot<Tables>, total: number, maxSeconds: number) => {
+const writeOrder = (row: OrderRow, catalogue: Catalogue): string => JSON.stringify(toOrder(row, catalogue))
+
+type WriteRows = (rows: OrderRow[]) => Promise<string>
+
+const stream = (snapshot: Snapshot<Tables>, total: number, write: WriteRows, maxSeconds: number) => {
   const { promise: closed, resolve } = Promise.withResolvers<void>()
   const release = async (): Promise<void> => {
     clearTimeout(timer)
     await snapshot.close()
     resolve()
   }
-  const json = Readable.from(chunks(snapshot, total, release), { objectMode: false, highWaterMark: bufferedBytes })
+  const json = Readable.from(chunks(snapshot, total, write, release), {
+    objectMode: false,
+    highWaterMark: bufferedBytes,
+  })
   const timer = setTimeout(() => json.destroy(new Error('a whole list was not read in time')), maxSeconds * 1000)
   // Also of a list of which nothing was read.
   json.once('close', release)
@@ -81,14 +97,14 @@ const stream = (snapshot: Snapshot<Tables>, total: number, maxSeconds: number) =
 }
 
 /** The rows arrive as objects and leave as text, so many at a time. Fails unless there are as many as were counted. */
-async function* chunks(snapshot: Snapshot<Tables>, total: number, release: () => Promise<void>) {
+async function* chunks(snapshot: Snapshot<Tables>, total: number, write: WriteRows, release: () => Promise<void>) {
   let count = 0
   let opening = '{"data":['
   while (count < total) {
     const { rows } = await snapshot.tx.client.query<OrderRow>(`fetch ${rowsPerFetch} from whole_list`)
     if (rows.length === 0) throw new Error(`a whole list ended after ${count} of ${total} orders`)
     count += rows.length
-    yield opening + rows.map(row => JSON.stringify(row)).join()
+    yield opening + (await write(rows))
     opening = ','
   }
   await release()

@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { text as readText } from 'node:stream/consumers'
 import { setTimeout as delay } from 'node:timers/promises'
 import t, { type Test } from 'tap'
+import { createCatalogues } from '../catalogue/catalogue.ts'
 import type { RequestOptions } from '../test/build.ts'
 import { ordersFixture, refusal } from '../test/orders-fixture.ts'
 import { bufferedBytes, createWholeLists, maxWholeList, rowsPerFetch } from './whole-list.ts'
@@ -97,7 +98,7 @@ const isIdle = () => pool.idleCount === pool.totalCount && pool.waitingCount ===
 
 t.test('a list that nobody reads is read ahead to a bound; orders that arrive meanwhile are not in it', async t => {
   const many = await fixtureWith(t, 8_000)
-  const open = createWholeLists(many.pool)
+  const open = createWholeLists(many.pool, createCatalogues(many.pool, 2 ** 20))
   const list = await open('a', 'demo', {})
   if (list.kind !== 'opened') throw new Error(list.kind)
   const { json } = list
@@ -118,7 +119,7 @@ t.test('a list that nobody reads is read ahead to a bound; orders that arrive me
 })
 
 t.test('a short list frees its connection before it is read; one that is given up frees it too', async t => {
-  const open = createWholeLists(pool)
+  const open = createWholeLists(pool, createCatalogues(pool, 2 ** 20))
   const list = await open('a', 'demo', { waybill_number: 'X5' })
   if (list.kind !== 'opened') throw new Error(list.kind)
   list.json.read(0)
@@ -170,7 +171,7 @@ t.test('a list that fails midway is cut off: nobody takes it for a whole one', a
 })
 
 t.test('a client that reads too slowly is cut off, and frees the connection', async t => {
-  const list = await createWholeLists(pool, 0.3)('a', 'demo', {})
+  const list = await createWholeLists(pool, createCatalogues(pool, 2 ** 20), 0.3)('a', 'demo', {})
   if (list.kind !== 'opened') throw new Error(list.kind)
   const [error] = await once(list.json, 'error')
   t.match(error, { message: 'a whole list was not read in time' })
@@ -178,7 +179,7 @@ t.test('a client that reads too slowly is cut off, and frees the connection', as
 })
 
 t.test('a caller reads one list at a time, and all callers together hold a few connections', async t => {
-  const open = createWholeLists(pool)
+  const open = createWholeLists(pool, createCatalogues(pool, 2 ** 20))
   const first = await open('a', 'demo', {})
   const second = open('a', 'demo', {})
   const others = [await open('b', 'demo', {}), await open('c', 'demo', {})]

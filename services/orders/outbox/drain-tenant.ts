@@ -5,8 +5,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
 import { createLease, type Lease } from '../delivery/lease.ts'
-import { findStatuses } from '../statuses/status-queries.ts'
-import { findOrders } from '../tracking/order-snapshot.ts'
+import type { ReadSnapshots } from '../tracking/order-snapshot.ts'
 import { eventsOf, partsOf, type Slice, slicesOf } from './events.ts'
 import { type AcquiredLease, acquireLease, releaseLease, suspend } from './leases.ts'
 import { type PostFailure, type PostOptions, postEvents } from './post-events.ts'
@@ -15,8 +14,7 @@ import { deleteRows, readOldest } from './queries.ts'
 export interface DrainOptions extends PostOptions {
   readonly pool: pg.Pool
   readonly logger: Logger
-  /** Of orders, for the pages of parcels. */
-  readonly publicUrl?: string | undefined
+  readonly readSnapshots: ReadSnapshots
   /** Identifies this process. */
   readonly holder: string
   /** When a dead process's lease expires; more than twice the timeout of a request to the notifier. */
@@ -76,10 +74,11 @@ const deliverSlices = async (
   lease: Lease<AcquiredLease>,
   slices: readonly Slice[],
 ): Promise<DrainResult> => {
-  const { pool, logger, publicUrl } = options
+  const { pool, logger, readSnapshots } = options
   for (const { updates, finishedRowIds } of slices) {
     if (options.isStopping()) break
-    const events = await readEvents(pool, tenant, updates, publicUrl)
+    const waybills = updates.map(({ waybill }) => waybill)
+    const events = eventsOf(updates, await readSnapshots(tenant, waybills))
     const missing = updates.length - events.length
     if (missing > 0) logger.error({ tenant, orders: missing }, 'outbox.orders_missing')
     const failure = await deliverEvents(options, tenant, lease, events)
@@ -88,21 +87,6 @@ const deliverSlices = async (
   }
   return { kind: 'done' }
 }
-
-const readEvents = (
-  pool: pg.Pool,
-  tenant: string,
-  updates: Slice['updates'],
-  publicUrl: string | undefined,
-): Promise<OrderEvent[]> =>
-  inTenant(pool, tenant, async (tx: Tx) => {
-    const waybills = updates.map(({ waybill }) => waybill)
-    const [orders, statuses] = await Promise.all([
-      findOrders(tx, tenant, waybills, publicUrl),
-      findStatuses(tx, tenant),
-    ])
-    return eventsOf(updates, orders, statuses)
-  })
 
 const deliverEvents = async (
   options: DrainOptions,

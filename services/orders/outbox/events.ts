@@ -1,6 +1,5 @@
 import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
-import { isFinal, type Statuses } from '../statuses/statuses.ts'
-import type { FoundOrder } from '../tracking/order-snapshot.ts'
+import type { Snapshot } from '../tracking/order-snapshot.ts'
 
 /** A row of the outbox: one change of one or more orders. */
 export interface OutboxRow {
@@ -53,21 +52,15 @@ export const slicesOf = (rows: readonly OutboxRow[], size: number): Slice[] => {
 }
 
 /** The events as the notifier expects them; a missing order has none. */
-export const eventsOf = (
-  updates: readonly StatusUpdate[],
-  orders: ReadonlyMap<string, FoundOrder>,
-  statuses: Statuses,
-): OrderEvent[] =>
+export const eventsOf = (updates: readonly StatusUpdate[], snapshots: ReadonlyMap<string, Snapshot>): OrderEvent[] =>
   updates.flatMap(({ row, waybill, statusKey, traceparent }) => {
-    const order = orders.get(waybill)
-    if (!order) return []
-    const status = statuses.get(statusKey)
-    const status_name = status?.name ?? statusKey
+    const snapshot = snapshots.get(waybill)
+    if (!snapshot) return []
     return {
       id: `${row.key}/${waybill}`,
       type: row.type,
       happened_at: row.happenedAt.toISOString(),
-      order: { ...order.fields, status_key: statusKey, status_name, note: row.note, is_final: isFinal(status) },
+      order: snapshot({ statusKey, note: row.note }),
       ...(traceparent && { traceparent }),
     }
   })

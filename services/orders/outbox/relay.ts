@@ -6,6 +6,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
 import { DeliveryLoop, type Drained } from '../delivery/loop.ts'
+import type { ReadSnapshots } from '../tracking/order-snapshot.ts'
 import { type DrainOptions, type DrainResult, defaultLeaseSeconds, drainTenant } from './drain-tenant.ts'
 import { findWaiting } from './queries.ts'
 
@@ -14,8 +15,7 @@ export interface RelayOptions {
   readonly logger: Logger
   readonly notifier: ServiceClient
   readonly tracer?: Tracer | undefined
-  /** Of orders, for the pages of parcels. */
-  readonly publicUrl?: string | undefined
+  readonly readSnapshots: ReadSnapshots
   /** How many tenants are drained at once. */
   readonly concurrency?: number
   readonly leaseSeconds?: number
@@ -31,10 +31,10 @@ export class Relay {
   readonly #loop: DeliveryLoop<string>
 
   constructor(options: RelayOptions) {
-    const { pool, logger, notifier, tracer, publicUrl } = options
+    const { pool, logger, notifier, tracer, readSnapshots } = options
     const holder = randomUUID()
     const drainOptions: DrainOptions = {
-      ...{ pool, logger, notifier, tracer, publicUrl, holder },
+      ...{ pool, logger, notifier, tracer, readSnapshots, holder },
       leaseSeconds: options.leaseSeconds ?? defaultLeaseSeconds,
       isStopping: () => this.#loop.isStopping,
       onDelivered: (tenant, events) => {

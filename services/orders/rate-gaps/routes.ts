@@ -4,7 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
-import { type Catalogues, freshCatalogue } from '../catalogue/catalogue.ts'
+import type { Catalogues } from '../catalogue/catalogue.ts'
 import { keptDays } from './queries.ts'
 import type { RateGaps } from './recorder.ts'
 import { exampleGap, RateGap, reportGaps } from './report.ts'
@@ -39,7 +39,7 @@ export const rateGapRoutes: FastifyPluginAsyncTypebox<RateGapOptions> = async (a
     ignoreFetchAbort: true,
     fetchMethod: async (_key, _stale, { context: { tenant, days } }) => {
       await gaps.flush()
-      return reportGaps(pool, await freshCatalogue(catalogues, tenant), days)
+      return reportGaps(pool, await catalogues.fresh(tenant), days)
     },
   })
   app.get(

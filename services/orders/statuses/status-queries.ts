@@ -10,11 +10,12 @@ export interface StoredStatus extends Status {
 
 /** The statuses of a tenant with their moves, from one snapshot. */
 export const findStatuses = async (tx: Tx, tenant: string): Promise<ReadonlyMap<string, StoredStatus>> => {
-  const { rows } = await tx.client.query({ name: 'find_statuses', text: statement, values: [tenant] })
+  const { rows } = await tx.client.query({ name: 'find_statuses', text: statusesSql, values: [tenant] })
   return new Map(rows.map((row: StoredStatus) => [row.key, row]))
 }
 
-const statement = `
+/** $1 is the tenant. */
+export const statusesSql = `
   select status_key as key, name, description, color, ${isoTime('created_at')} as "createdAt", array(
     select to_key from status_moves join statuses target
       on target.tenant_id = status_moves.tenant_id and target.status_key = to_key

@@ -3,7 +3,9 @@ import { createServiceClient } from '@courier/shared/service-client.ts'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import type { OrdersOptions } from '../app.ts'
+import { createCatalogues } from '../catalogue/catalogue.ts'
 import { Relay, type RelayOptions } from '../outbox/relay.ts'
+import { createSnapshotReader } from '../tracking/order-snapshot.ts'
 import { build, serviceToken } from './build.ts'
 import { startReceiver } from './receiver.ts'
 import { batch, order, tenantFile } from './tenant.ts'
@@ -46,7 +48,8 @@ export const outboxFixture = async (t: Test, options: Partial<OrdersOptions> = {
   const addRelay = (more: Partial<RelayOptions> = {}): Relay => {
     const pool = createPool({ url: database.url, name: 'relay', connections: 4 })
     const notifier = clientOf(t, receiver.url)
-    const relay = new Relay({ pool, logger: pino({ level: 'silent' }), notifier, ...more })
+    const readSnapshots = createSnapshotReader(pool, createCatalogues(pool, 2 ** 20), undefined)
+    const relay = new Relay({ pool, logger: pino({ level: 'silent' }), notifier, readSnapshots, ...more })
     t.teardown(async () => {
       await relay.stop()
       await pool.end()

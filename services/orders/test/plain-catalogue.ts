@@ -33,8 +33,13 @@ const card = new RateCard({
 export const plainCatalogue = (more: Partial<Catalogue> = {}): Catalogue => ({
   tenant: 'demo',
   version: '1',
+  company: 'Demo Couriers',
+  contact: null,
+  color: null,
   currency: 'LKR',
   country: 'LK',
+  timeZone: 'Asia/Colombo',
+  linkKey: 'key',
   waybills: { mode: 'auto', format: new WaybillFormat('DM##') },
   secondaryPhone: true,
   checks: { phone: null, duplicate: null, unusual: null },
@@ -45,5 +50,7 @@ export const plainCatalogue = (more: Partial<Catalogue> = {}): Catalogue => ({
     ['7291', 'shoes'],
     ['7300', 'books'],
   ]),
+  statuses: new Map(),
+  names: { merchants: new Map(), businesses: new Map(), cities: new Map() },
   ...more,
 })

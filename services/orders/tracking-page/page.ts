@@ -1,6 +1,8 @@
 import { createHash } from 'node:crypto'
 import { escapeHtml } from '@courier/shared/escape-html.ts'
-import type { Parcel } from './find-parcel.ts'
+import { type OrderView, toOrder } from '../tracking/order-view.ts'
+import type { TrackedOrder } from '../tracking/read-orders.ts'
+import { signWaybill } from '../tracking/tracking-link.ts'
 import { type Language, languages } from './languages/choose.ts'
 import { type Stage, stageOf, steps, stepsDone } from './stages.ts'
 
@@ -9,12 +11,12 @@ export interface Page {
   readonly policy: string
 }
 
-/** Where a parcel is, or that there is none, in a page that needs no script. `isSigned` shows amount and city. Pure. */
-export const pageOf = (language: Language, parcel: Parcel | undefined, isSigned = false): Page => {
+/** Says where a parcel is, or that there is none, in a page that needs no script. The `code` of its link shows amount and city. Pure. */
+export const pageOf = (language: Language, parcel: TrackedOrder | undefined, code?: string): Page => {
   const words = languages[language]
-  const style = styleOf(parcel?.color ?? '#1d4e6b')
-  const company = parcel ? `<header>${escapeHtml(parcel.company)}</header>` : ''
-  const title = parcel ? words.stages[stageOf(parcel.status_key)].title : words.unknown.title
+  const style = styleOf(parcel?.catalogue.color ?? '#1d4e6b')
+  const company = parcel ? `<header>${escapeHtml(parcel.catalogue.company)}</header>` : ''
+  const title = parcel ? words.stages[stageOf(parcel.row.status_key)].title : words.unknown.title
   const html = `<!doctype html>
 <html lang="${language}">
 <head>
@@ -28,7 +30,7 @@ export const pageOf = (language: Language, parcel: Parcel | undefined, isSigned 
 <body>
 ${company}
 <main>
-${parcel ? bodyOf(language, parcel, isSigned) : `<h1>${words.unknown.title}</h1>\n<p>${words.unknown.text}</p>`}
+${parcel ? bodyOf(language, parcel, code) : `<h1>${words.unknown.title}</h1>\n<p>${words.unknown.text}</p>`}
 </main>
 <footer><nav>${Object.entries(languages).map(linkTo(language)).join(' ')}</nav></footer>
 </body>
@@ -46,30 +48,34 @@ const linkTo =
   ([language, words]: [string, { language: string }]): string =>
     `<a href="?lang=${language}" lang="${language}"${language === current ? ' aria-current="true"' : ''}>${words.language}</a>`
 
-const bodyOf = (language: Language, parcel: Parcel, isSigned: boolean): string => {
+const bodyOf = (language: Language, parcel: TrackedOrder, code: string | undefined): string => {
   const words = languages[language]
-  const stage = stageOf(parcel.status_key)
+  const { row, catalogue } = parcel
+  const isSigned = code === signWaybill(catalogue, row.waybill_number)
+  const order = toOrder(row, catalogue)
+  const stage = stageOf(row.status_key)
   const rows = [
-    [words.parcel, parcel.waybill_number],
-    [words.from, parcel.sender],
-    [words.to, isSigned ? parcel.destination : null],
-    [words.contact, parcel.contact],
+    [words.parcel, order.waybill_number],
+    [words.from, order.merchant_business_name],
+    [words.to, isSigned ? order.destination_city_name : null],
+    [words.contact, catalogue.contact],
   ].flatMap(([name, text]) => (typeof text === 'string' ? `<dt>${name}</dt><dd>${escapeHtml(text)}</dd>` : []))
   return `<h1>${words.stages[stage].title}</h1>
 <p>${words.stages[stage].text}</p>
 ${lineOf(language, stage, parcel)}
-${isSigned ? payOf(language, stage, parcel) : ''}
+${isSigned ? payOf(language, stage, order) : ''}
 <dl>
 ${rows.join('\n')}
 </dl>`
 }
 
 /** The steps so far with their times and, of a parcel that arrives, those that follow. */
-const lineOf = (language: Language, stage: Stage, { events, status_key, created_at, time_zone }: Parcel): string => {
-  const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone: time_zone })
-  const known = events.length > 0 ? events : [{ key: status_key, at: created_at.toISOString() }]
+const lineOf = (language: Language, stage: Stage, { row, catalogue: { timeZone } }: TrackedOrder): string => {
+  const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone })
+  const { timeline, status_key, created_at } = row
+  const known = timeline.length > 0 ? timeline.toReversed() : [{ status_key, happened_at: created_at }]
   const done = known
-    .map(({ key, at }) => ({ stage: stageOf(key), at: new Date(at) }))
+    .map(({ status_key, happened_at }) => ({ stage: stageOf(status_key), at: new Date(happened_at) }))
     .filter((step, index, all) => step.stage !== all[index - 1]?.stage)
   const items = done.map(({ stage, at }, index) => {
     const current = index === done.length - 1 ? ' aria-current="step"' : ''
@@ -83,7 +89,7 @@ const lineOf = (language: Language, stage: Stage, { events, status_key, created_
   return `<ol>${[...items, ...left].join('')}</ol>`
 }
 
-const payOf = (language: Language, stage: Stage, { cod, currency }: Parcel): string => {
+const payOf = (language: Language, stage: Stage, { cod, currency }: OrderView): string => {
   if (stage === 'delivered' || stage === 'returned' || stage === 'cancelled') return ''
   const { pay, nothingToPay } = languages[language]
   return cod > 0

@@ -1,7 +1,6 @@
 import { isTenantId } from '@courier/shared/access/authenticate.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import type pg from 'pg'
-import { findParcel } from './find-parcel.ts'
+import type { FindOrder } from '../tracking/read-orders.ts'
 import { type Language, languageOf, languages } from './languages/choose.ts'
 import { pageOf } from './page.ts'
 
@@ -9,15 +8,15 @@ import { pageOf } from './page.ts'
  * The page of a parcel, to which its label leads by a signed link: without its code the page shows neither amount nor city. An
  * unknown tenant and an unknown waybill get the same page.
  */
-export const trackingPageRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+export const trackingPageRoutes: FastifyPluginAsyncTypebox<{ findOrder: FindOrder }> = async (app, { findOrder }) => {
   for (const path of ['/t/:tenant/:waybill', '/t/:tenant/:waybill/:code'])
     app.get<{ Params: { tenant: string; waybill: string; code?: string }; Querystring: { lang?: unknown } }>(
       path,
       { schema: { hide: true } },
       async ({ params: { tenant, waybill, code }, query: { lang }, headers }, reply) => {
         const language = isLanguage(lang) ? lang : languageOf(headers['accept-language'])
-        const parcel = isTenantId.test(tenant) ? await findParcel(pool, tenant, waybill) : undefined
-        const { html, policy } = pageOf(language, parcel, parcel?.tracking_code === code)
+        const parcel = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
+        const { html, policy } = pageOf(language, parcel, code)
         return reply
           .code(parcel ? 200 : 404)
           .headers({ 'content-security-policy': policy, 'content-language': language, vary: 'accept-language' })

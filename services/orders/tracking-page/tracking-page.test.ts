@@ -4,7 +4,10 @@ import t from 'tap'
 import { createTokenFor } from '../access/token-commands.ts'
 import { standardStatuses } from '../statuses/statuses.ts'
 import { build } from '../test/build.ts'
+import { plainCatalogue } from '../test/plain-catalogue.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
+import { exampleOrder } from '../tracking/order-view.ts'
+import { signWaybill } from '../tracking/tracking-link.ts'
 import { languageOf } from './languages/choose.ts'
 import { pageOf } from './page.ts'
 import { stageOf } from './stages.ts'
@@ -91,28 +94,23 @@ t.test('each status is a stage, and a status of the company itself is under way'
 })
 
 t.test('nothing that a company or a merchant writes becomes markup', async t => {
-  const parcel = {
-    ...{ status_key: 'key_12', cod: 10, color: null, time_zone: 'Asia/Colombo', created_at: new Date(0) },
-    ...{ sender: 'Shop', contact: null, tracking_code: '', events: [] },
+  const parcelOf = (waybill_number: string, company: string, city: string, currency: string) => {
+    const destination = { id: 2100, name: city, postalCode: null, state: { id: 2, name: 'Galle' } }
+    const names = { merchants: new Map(), businesses: new Map([[1, 'Shop']]), cities: new Map([[2100, destination]]) }
+    const catalogue = plainCatalogue({ company, currency, names })
+    const ids = { merchant_id: '1', business_id: 1, origin_city_id: 2100, destination_city_id: 2100 }
+    const { status: _, ...order } = exampleOrder
+    const row = { ...order, ...ids, waybill_number, status_key: 'key_12', version: '1', timeline: [], edits: [] }
+    return [{ row, catalogue }, signWaybill(catalogue, waybill_number)] as const
   }
-  const plain = pageOf('en', { ...parcel, waybill_number: '', company: '', destination: '', currency: '' }, true).html
+  const plain = pageOf('en', ...parcelOf('', '', '', '')).html
   const tagsOf = (html: string): number => html.match(/</g)?.length ?? 0
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(
         fc.array(fc.string({ unit: 'binary' }), { minLength: 4, maxLength: 4 }),
         ([waybill_number = '', company = '', destination = '', currency = '']) => {
-          const { html } = pageOf(
-            'en',
-            {
-              ...parcel,
-              waybill_number,
-              company: `${company}"><b>`,
-              destination,
-              currency,
-            },
-            true,
-          )
+          const { html } = pageOf('en', ...parcelOf(waybill_number, `${company}"><b>`, destination, currency))
           return tagsOf(html) === tagsOf(plain)
         },
       ),

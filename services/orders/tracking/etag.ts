@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto'
-import type { OrderRow } from './find-order.ts'
+import type { OrderRow } from './read-orders.ts'
 
 /** What an edit may change; the charge follows from city and weight. */
 export const editableColumns = [
@@ -8,10 +8,10 @@ export const editableColumns = [
 ] as const
 export type EditableColumn = (typeof editableColumns)[number]
 
-export type OrderState = Pick<OrderRow, EditableColumn> & { readonly status_key: string }
+export type OrderState = Pick<OrderRow, EditableColumn | 'status_key'>
 
-/** Changes with the status and with every edit. Strong. */
-export const etagOf = (state: OrderState): string => {
+/** Makes a strong entity tag, which changes with the status and with every edit. */
+export const tagState = (state: OrderState): string => {
   const values = [state.status_key, ...editableColumns.map(column => state[column])]
   return `"${hash('sha256', JSON.stringify(values), 'base64url').slice(0, 27)}"`
 }

@@ -1,16 +1,14 @@
 import { isTenantId } from '@courier/shared/access/authenticate.ts'
 import { requireService } from '@courier/shared/access/service.ts'
-import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
-import { inTenant } from '@courier/shared/postgres/database.ts'
+import { errorResponses } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import type pg from 'pg'
-import type { Tx } from '../database/tables.ts'
-import { findAsTyped } from './find-order.ts'
-import { exampleDetails, OrderDetails, readOrderDetails } from './order-details.ts'
+import { exampleDetails, OrderDetails, toDetails } from './order-details.ts'
+import type { FindOrder } from './read-orders.ts'
+import { unknownWaybill } from './waybill-routes.ts'
 
 export interface InternalOptions {
-  pool: pg.Pool
+  findOrder: FindOrder
   serviceToken: string
   publicUrl: string | undefined
 }
@@ -18,7 +16,7 @@ export interface InternalOptions {
 /** For the notifier. */
 export const internalRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
   app,
-  { pool, serviceToken, publicUrl },
+  { findOrder, serviceToken, publicUrl },
 ) => {
   app.addHook('onRequest', requireService(serviceToken))
 
@@ -38,19 +36,10 @@ export const internalRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async 
         },
       },
     },
-    async ({ params }) => ({ data: await findOrderDetails(pool, params.tenant, params.waybill, publicUrl) }),
+    async ({ params: { tenant, waybill } }) => {
+      const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
+      if (!order) throw unknownWaybill()
+      return { data: toDetails(order, publicUrl) }
+    },
   )
-}
-
-const findOrderDetails = async (
-  pool: pg.Pool,
-  tenant: string,
-  waybill: string,
-  publicUrl: string | undefined,
-): Promise<OrderDetails> => {
-  const read = (spelling: string) =>
-    inTenant(pool, tenant, (tx: Tx) => readOrderDetails(tx, tenant, spelling, publicUrl))
-  const details = isTenantId.test(tenant) ? await findAsTyped(waybill, read) : undefined
-  if (!details) throw httpError('not_found', 'The requested waybill does not exist in the system')
-  return details
 }

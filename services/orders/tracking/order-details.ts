@@ -1,11 +1,8 @@
 import { exampleSnapshot, OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { type Static, Type } from '@sinclair/typebox'
-import type { Tx } from '../database/tables.ts'
-import { findStatuses } from '../statuses/status-queries.ts'
-import { isFinal } from '../statuses/statuses.ts'
-import { actorIn, maxEdits } from './find-order.ts'
-import { findOrders } from './order-snapshot.ts'
-import { ActorName, Previous } from './order-view.ts'
+import { toSnapshot } from './order-snapshot.ts'
+import { ActorName, actorOf, labelStatus, Previous } from './order-view.ts'
+import { maxEdits, type TrackedOrder } from './read-orders.ts'
 
 const nullable = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
 
@@ -63,59 +60,27 @@ export const exampleDetails: OrderDetails = {
   ],
 }
 
-/** Undefined when the tenant has no such waybill. */
-export const readOrderDetails = async (
-  tx: Tx,
-  tenant: string,
-  waybill: string,
-  publicUrl: string | undefined,
-): Promise<OrderDetails | undefined> => {
-  const [orders, statuses, events, edits] = await Promise.all([
-    findOrders(tx, tenant, [waybill], publicUrl),
-    findStatuses(tx, tenant),
-    findTimeline(tx, tenant, waybill),
-    findEdits(tx, tenant, waybill),
-  ])
-  const order = orders.get(waybill)
-  if (!order) return undefined
-  const statusOf = (key: string) => statuses.get(key) ?? { name: key, color: 'secondary' }
-  return {
-    ...order.fields,
-    status_key: order.statusKey,
-    status_name: statusOf(order.statusKey).name,
-    note: events[0]?.note ?? null,
-    is_final: isFinal(statuses.get(order.statusKey)),
-    customer_secondary_phone: order.secondaryPhone,
-    created_at: order.createdAt.toISOString(),
-    timeline: events.map(({ status_key, happened_at, staff_name, note, actor }) => {
-      const by = actorIn({ actor, staff_name })
-      const { name, color } = statusOf(status_key)
-      return { status_key, status_name: name, color, at: happened_at.toISOString(), staff_name, by, note }
-    }),
-    edits: edits.map(({ edited_at, actor, ...edit }) => ({
-      ...edit,
-      by: actorIn({ actor, ...edit }),
-      at: edited_at.toISOString(),
-    })),
-  }
-}
+export const toDetails = ({ row, catalogue }: TrackedOrder, publicUrl: string | undefined): OrderDetails => ({
+  ...toSnapshot(row, catalogue, publicUrl, row.timeline[0]?.note ?? null),
+  customer_secondary_phone: row.customer_secondary_phone,
+  created_at: toMilliseconds(row.created_at),
+  timeline: row.timeline.map(event => {
+    const { key: status_key, name: status_name, color } = labelStatus(catalogue, event.status_key)
+    const { staff_name, note } = event
+    return {
+      status_key,
+      status_name,
+      color,
+      at: toMilliseconds(event.happened_at),
+      staff_name,
+      by: actorOf(event),
+      note,
+    }
+  }),
+  edits: row.edits.map(edit => {
+    const { fields, staff_name, reason, previous } = edit
+    return { fields, at: toMilliseconds(edit.edited_at), staff_name, by: actorOf(edit), reason, previous }
+  }),
+})
 
-/** Newest first. */
-const findTimeline = (tx: Tx, tenant: string, waybill: string) =>
-  tx
-    .selectFrom('order_events')
-    .select(['status_key', 'happened_at', 'staff_name', 'note', 'actor'])
-    .where('tenant_id', '=', tenant)
-    .where('waybill_number', '=', waybill)
-    .orderBy('event_id', 'desc')
-    .execute()
-
-const findEdits = (tx: Tx, tenant: string, waybill: string) =>
-  tx
-    .selectFrom('order_edits')
-    .select(['fields', 'edited_at', 'staff_name', 'reason', 'actor', 'previous'])
-    .where('tenant_id', '=', tenant)
-    .where('waybill_number', '=', waybill)
-    .orderBy('edit_id', 'desc')
-    .limit(maxEdits)
-    .execute()
+const toMilliseconds = (time: string): string => new Date(time).toISOString()

@@ -1,55 +1,58 @@
 import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
-import type { Tx } from '../database/tables.ts'
-import { pageUrlOf, trackingCode, trackingUrlOf } from './tracking-link.ts'
+import type pg from 'pg'
+import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
+import { isFinal } from '../statuses/statuses.ts'
+import { toOrder } from './order-view.ts'
+import { findOrders, type OrderRow, viewOrders } from './read-orders.ts'
+import { signWaybill, trackingUrlOf } from './tracking-link.ts'
 
-/** The fields that do not depend on the event. */
-type SnapshotFields = Omit<OrderSnapshot, 'status_key' | 'status_name' | 'note'>
+/** An order for the notifier. `change`: in the status that an event brought, with its note. */
+export type Snapshot = (change: { statusKey: string; note: string | null }) => OrderSnapshot
 
-export interface FoundOrder {
-  readonly fields: SnapshotFields
-  /** The current status. */
-  readonly statusKey: string
-  readonly secondaryPhone: string | null
-  readonly createdAt: Date
-}
+/** Reads those of `waybills` that the tenant has, by waybill. */
+export type ReadSnapshots = (tenant: string, waybills: readonly string[]) => Promise<ReadonlyMap<string, Snapshot>>
 
-/** Those of `waybills` that the tenant has, by waybill. Without `publicUrl` the pages of their parcels are not known. */
-export const findOrders = async (
-  tx: Tx,
-  tenant: string,
-  waybills: readonly string[],
+/** Without `publicUrl` the pages of parcels are not known. */
+export const createSnapshotReader =
+  (pool: pg.Pool, catalogues: Catalogues, publicUrl: string | undefined): ReadSnapshots =>
+  async (tenant, waybills) => {
+    const rows = await findOrders(pool, tenant, waybills)
+    const snapshots = await viewOrders(catalogues, tenant, rows, (row, catalogue): [string, Snapshot] => [
+      row.waybill_number,
+      change => toSnapshot({ ...row, status_key: change.statusKey }, catalogue, publicUrl, change.note),
+    ])
+    return new Map(snapshots)
+  }
+
+export const toSnapshot = (
+  row: OrderRow,
+  catalogue: Catalogue,
   publicUrl: string | undefined,
-): Promise<Map<string, FoundOrder>> => {
-  const { rows } = await tx.client.query({ name: 'find_orders', text: statement, values: [tenant, waybills] })
-  return new Map(
-    rows.map(({ status_key, customer_secondary_phone, created_at, delivery_charge, ...fields }) => [
-      fields.waybill_number,
-      {
-        fields: {
-          ...fields,
-          delivery_charge: Number(delivery_charge),
-          ...(publicUrl && { tracking_url: pageUrlOf(fields, trackingUrlOf(publicUrl, tenant)) }),
-        },
-        statusKey: status_key,
-        secondaryPhone: customer_secondary_phone,
-        createdAt: created_at,
-      },
-    ]),
-  )
+  note: string | null,
+): OrderSnapshot => {
+  const order = toOrder(row, catalogue)
+  const { waybill_number, order_no, customer_name, customer_phone, status } = order
+  return {
+    waybill_number,
+    order_no,
+    customer_name,
+    customer_phone,
+    business_name: order.merchant_business_name,
+    merchant_name: order.merchant.name,
+    origin_city: order.origin_city_name,
+    destination_city: order.destination_city_name,
+    destination_state: order.destination_state_name,
+    cod: order.cod,
+    delivery_charge: order.delivery_charge,
+    currency: order.currency,
+    time_zone: catalogue.timeZone,
+    tracking_code: signWaybill(catalogue, waybill_number),
+    ...(publicUrl && { tracking_url: trackingUrlOf(publicUrl, catalogue, waybill_number) }),
+    weight: order.weight,
+    description: order.description,
+    status_key: status.key,
+    status_name: status.name,
+    note,
+    is_final: isFinal(catalogue.statuses.get(status.key)),
+  }
 }
-
-const statement = `
-  select o.waybill_number, o.order_no, o.customer_name, o.customer_phone,
-    b.name as business_name, m.name as merchant_name,
-    origin.name as origin_city, destination.name as destination_city, s.name as destination_state,
-    o.cod, o.delivery_charge, tenant.currency, tenant.time_zone, ${trackingCode('o.waybill_number')} as tracking_code,
-    o.weight, o.description,
-    o.status_key, o.customer_secondary_phone, o.created_at
-  from orders o
-  join tenants tenant on tenant.tenant_id = o.tenant_id
-  join merchants m on m.tenant_id = o.tenant_id and m.merchant_id = o.merchant_id
-  join businesses b on b.tenant_id = o.tenant_id and b.business_id = o.business_id
-  join cities origin on origin.tenant_id = o.tenant_id and origin.city_id = o.origin_city_id
-  join cities destination on destination.tenant_id = o.tenant_id and destination.city_id = o.destination_city_id
-  join states s on s.tenant_id = destination.tenant_id and s.state_id = destination.state_id
-  where o.tenant_id = $1 and o.waybill_number = any($2::text[])`

@@ -1,8 +1,9 @@
 import { type Static, type TObject, Type } from '@sinclair/typebox'
-import { changeActors } from '../database/tables.ts'
-import { editableIn, editables, type Statuses } from '../statuses/statuses.ts'
+import type { Catalogue } from '../catalogue/catalogue.ts'
+import { type ChangeActor, changeActors } from '../database/tables.ts'
+import { editableIn, editables } from '../statuses/statuses.ts'
 import { CustomerRequest, maxRequests } from './customer-requests.ts'
-import { actorIn, type EditRow, type EventRow, maxEdits, type OrderRow, type TrackedOrder } from './find-order.ts'
+import { type EditRow, type EventRow, maxEdits, type OrderRow, type TrackedOrder } from './read-orders.ts'
 import { timeAgo } from './time-ago.ts'
 
 const StatusLabel = Type.Object(
@@ -65,6 +66,7 @@ const orderFields = {
 }
 
 export const OrderView = Type.Object(orderFields, { title: 'Order' })
+export type OrderView = Static<typeof OrderView>
 
 const OrderEdited = Type.Object(
   {
@@ -123,7 +125,7 @@ export const StaffOrderView = Type.Object(
   { title: 'StaffOrder' },
 )
 
-export const exampleOrder: OrderRow = {
+export const exampleOrder: OrderView = {
   waybill_number: 'DM00000001',
   order_no: 'LS-1001',
   merchant: { id: 1, name: 'Lanka Shoes' },
@@ -157,43 +159,90 @@ export const exampleEdit: Static<typeof OrderEdited> = {
   by: 'merchant',
 }
 
-interface User {
-  first_name: string
-  last_name: string
+/** Names a status; one that is no longer in the set goes by its key. */
+export const labelStatus = ({ statuses }: Catalogue, key: string): Static<typeof StatusLabel> => {
+  const { name = key, color = 'secondary' } = statuses.get(key) ?? {}
+  return { key, name, color }
 }
 
-/** Who moved or changed the order, apart from staff: the customer's name is in the order. */
-export const partyOf = (entry: EventRow | EditRow, merchantName: string): User => ({
-  first_name: entry.actor === 'customer' ? 'Customer' : merchantName,
-  last_name: '',
-})
+/** Names what an order refers to. */
+export const toOrder = (row: OrderRow, catalogue: Catalogue): OrderView => {
+  const { names } = catalogue
+  const origin = names.cities.get(row.origin_city_id)
+  const destination = names.cities.get(row.destination_city_id)
+  return {
+    waybill_number: row.waybill_number,
+    order_no: row.order_no,
+    merchant: { id: Number(row.merchant_id), name: merchantOf(row, catalogue) },
+    merchant_business_id: row.business_id,
+    merchant_business_name: names.businesses.get(row.business_id) ?? '',
+    origin_city_id: row.origin_city_id,
+    origin_city_name: origin?.name ?? '',
+    origin_state_name: origin?.state.name ?? '',
+    destination_city_id: row.destination_city_id,
+    destination_city_name: destination?.name ?? '',
+    destination_state_name: destination?.state.name ?? '',
+    customer_name: row.customer_name,
+    customer_address: row.customer_address,
+    customer_phone: row.customer_phone,
+    customer_secondary_phone: row.customer_secondary_phone,
+    customer_email: row.customer_email,
+    cod: row.cod,
+    weight: row.weight,
+    description: row.description,
+    remark: row.remark,
+    delivery_charge: row.delivery_charge,
+    currency: catalogue.currency,
+    status: labelStatus(catalogue, row.status_key),
+    created_at: row.created_at,
+  }
+}
 
-/** The member of staff who moved or changed the order, the merchant or the customer. */
-const userOf = (entry: EventRow | EditRow, merchantName: string): User => {
-  const { staff_name } = entry
-  if (staff_name === null) return partyOf(entry, merchantName)
+export const merchantOf = ({ merchant_id }: OrderRow, { names }: Catalogue): string =>
+  names.merchants.get(Number(merchant_id)) ?? ''
+
+type User = TrackingEvent['user']
+
+/** Who moved or changed the order. */
+export const actorOf = ({ actor, staff_name }: Pick<EventRow, 'actor' | 'staff_name'>): ChangeActor =>
+  actor ?? (staff_name === null ? 'merchant' : 'staff')
+
+/** The customer goes without a name: the order has it. */
+const userOf = (entry: EventRow | EditRow, { row, catalogue }: TrackedOrder): User => {
+  const { actor, staff_name } = entry
+  if (actor === 'customer') return { first_name: 'Customer', last_name: '' }
+  if (staff_name === null) return { first_name: merchantOf(row, catalogue), last_name: '' }
   const [first_name = '', ...others] = staff_name.trim().split(/\s+/)
   return { first_name, last_name: others.join(' ') }
 }
 
-export const toEvent = ({ status, happened_at }: EventRow, user: User, now: Date): TrackingEvent => ({
-  status,
-  date_time: happened_at,
-  date_time_ago: timeAgo(new Date(happened_at), now),
-  user,
+const toEvent = (event: EventRow, order: TrackedOrder, now: Date): TrackingEvent => ({
+  status: labelStatus(order.catalogue, event.status_key),
+  date_time: event.happened_at,
+  date_time_ago: timeAgo(new Date(event.happened_at), now),
+  user: userOf(event, order),
 })
 
-export const timelineOf = ({ order, timeline }: TrackedOrder, now: Date): TrackingEvent[] =>
-  timeline.map(event => toEvent(event, userOf(event, order.merchant.name), now))
+export const toTimeline = (order: TrackedOrder, now: Date): TrackingEvent[] =>
+  order.row.timeline.map(event => toEvent(event, order, now))
 
-const orderTimelineOf = (tracked: TrackedOrder, now: Date): Static<typeof OrderEvent>[] =>
-  timelineOf(tracked, now).map((event, index) => ({ ...event, by: actorIn(tracked.timeline[index] as EventRow) }))
+/** The timeline for anyone: the company stands for its staff. */
+export const toPublicTimeline = (order: TrackedOrder, now: Date): TrackingEvent[] =>
+  order.row.timeline.map(event => {
+    const user = { first_name: order.catalogue.company, last_name: '' }
+    return { ...toEvent(event, order, now), ...(actorOf(event) === 'staff' && { user }) }
+  })
 
-const toEdit = (edit: EditRow, merchantName: string): Static<typeof OrderEdited> => ({
+const toOrderEvent = (event: EventRow, order: TrackedOrder, now: Date): Static<typeof OrderEvent> => ({
+  ...toEvent(event, order, now),
+  by: actorOf(event),
+})
+
+const toEdit = (edit: EditRow, order: TrackedOrder): Static<typeof OrderEdited> => ({
   fields: edit.fields,
   date_time: edit.edited_at,
-  user: userOf(edit, merchantName),
-  by: actorIn(edit),
+  user: userOf(edit, order),
+  by: actorOf(edit),
 })
 
 export const OrderStatus = Type.Object(
@@ -208,43 +257,41 @@ export const OrderStatus = Type.Object(
 )
 
 /** The status of an order, and since when. */
-export const statusView = ({ order, timeline }: TrackedOrder, now: Date): Static<typeof OrderStatus> => {
-  const since = timeline[0]?.happened_at ?? order.created_at
-  const { waybill_number, order_no, status } = order
-  return { waybill_number, order_no, status, date_time: since, date_time_ago: timeAgo(new Date(since), now) }
+export const statusView = ({ row, catalogue }: TrackedOrder, now: Date): Static<typeof OrderStatus> => {
+  const since = row.timeline[0]?.happened_at ?? row.created_at
+  return {
+    waybill_number: row.waybill_number,
+    order_no: row.order_no,
+    status: labelStatus(catalogue, row.status_key),
+    date_time: since,
+    date_time_ago: timeAgo(new Date(since), now),
+  }
 }
 
 /** An order for its merchant. */
-export const merchantView = (tracked: TrackedOrder, now: Date): Static<typeof TrackedOrderView> => ({
-  ...tracked.order,
-  timeline: orderTimelineOf(tracked, now),
-  edits: tracked.edits.map(edit => toEdit(edit, tracked.order.merchant.name)),
+export const merchantView = (order: TrackedOrder, now: Date): Static<typeof TrackedOrderView> => ({
+  ...toOrder(order.row, order.catalogue),
+  timeline: order.row.timeline.map(event => toOrderEvent(event, order, now)),
+  edits: order.row.edits.map(edit => toEdit(edit, order)),
 })
-
-const staffMovesOf = (from: string, statuses: Statuses): Static<typeof NextStatus>[] =>
-  (statuses.get(from)?.moves ?? []).map(key => {
-    const { name = key, color = 'secondary' } = statuses.get(key) ?? {}
-    return { status_key: key, name, color }
-  })
 
 /** An order for staff: with notes, moves and requests. */
 export const staffView = (
-  tracked: TrackedOrder,
+  order: TrackedOrder,
   requests: CustomerRequest[],
-  statuses: Statuses,
   now: Date,
-): Static<typeof StaffOrderView> => ({
-  ...tracked.order,
-  timeline: orderTimelineOf(tracked, now).map((event, index) => ({
-    ...event,
-    note: tracked.timeline[index]?.note ?? null,
-  })),
-  edits: tracked.edits.map(edit => ({
-    ...toEdit(edit, tracked.order.merchant.name),
-    reason: edit.reason,
-    previous: edit.previous,
-  })),
-  moves: staffMovesOf(tracked.order.status.key, statuses),
-  editable: editableIn(tracked.order.status.key),
-  requests,
-})
+): Static<typeof StaffOrderView> => {
+  const { row, catalogue } = order
+  const moves = catalogue.statuses.get(row.status_key)?.moves ?? []
+  return {
+    ...toOrder(row, catalogue),
+    timeline: row.timeline.map(event => ({ ...toOrderEvent(event, order, now), note: event.note })),
+    edits: row.edits.map(edit => ({ ...toEdit(edit, order), reason: edit.reason, previous: edit.previous })),
+    moves: moves.map(move => {
+      const { key: status_key, ...label } = labelStatus(catalogue, move)
+      return { status_key, ...label }
+    }),
+    editable: editableIn(row.status_key),
+    requests,
+  }
+}

@@ -1,7 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { TrackedOrder } from './find-order.ts'
 import { maskName, maskPhone } from './mask.ts'
-import { exampleEvent, exampleOrder, partyOf, TrackingEvent, toEvent } from './order-view.ts'
+import { exampleEvent, exampleOrder, type OrderView, TrackingEvent, toOrder, toPublicTimeline } from './order-view.ts'
+import type { TrackedOrder } from './read-orders.ts'
+import { signWaybill } from './tracking-link.ts'
 
 const ofSigned = { description: 'null without the tracking_code of the link.' }
 const signedText = Type.Union([Type.String(), Type.Null()], ofSigned)
@@ -30,40 +31,34 @@ export const PublicTracking = Type.Object(
   { title: 'PublicTracking' },
 )
 
-/** `isSigned`: the caller has the link that the recipient got. */
-export const publicView = (
-  { order, company, contact, timeline }: TrackedOrder,
-  isSigned: boolean,
-  now: Date,
-): Static<typeof PublicTracking> => ({
-  timeline: timeline.map(event =>
-    toEvent(
-      event,
-      event.staff_name === null ? partyOf(event, order.merchant.name) : { first_name: company, last_name: '' },
-      now,
-    ),
-  ),
-  order: {
-    waybill_number: order.waybill_number,
-    status: order.status,
-    merchant_business_name: order.merchant_business_name,
-    origin_city_name: order.origin_city_name,
-    destination_city_name: isSigned ? order.destination_city_name : null,
-    destination_state_name: isSigned ? order.destination_state_name : null,
-    cod: isSigned ? order.cod : null,
-    currency: order.currency,
-    customer_name: maskName(order.customer_name),
-    customer_phone: maskPhone(order.customer_phone),
-    created_at: order.created_at,
-    company: { name: company, contact },
-  },
+/** `code` signs the link that the recipient got. */
+export const publicView = (order: TrackedOrder, code: string | undefined, now: Date): Static<typeof PublicTracking> => {
+  const { row, catalogue } = order
+  const isSigned = code === signWaybill(catalogue, row.waybill_number)
+  return {
+    timeline: toPublicTimeline(order, now),
+    order: mask(toOrder(row, catalogue), { name: catalogue.company, contact: catalogue.contact }, isSigned),
+  }
+}
+
+type PublicOrder = Static<typeof PublicTracking>['order']
+
+const mask = (order: OrderView, company: PublicOrder['company'], isSigned: boolean): PublicOrder => ({
+  waybill_number: order.waybill_number,
+  status: order.status,
+  merchant_business_name: order.merchant_business_name,
+  origin_city_name: order.origin_city_name,
+  destination_city_name: isSigned ? order.destination_city_name : null,
+  destination_state_name: isSigned ? order.destination_state_name : null,
+  cod: isSigned ? order.cod : null,
+  currency: order.currency,
+  customer_name: maskName(order.customer_name),
+  customer_phone: maskPhone(order.customer_phone),
+  created_at: order.created_at,
+  company,
 })
 
 export const examplePublicTracking: Static<typeof PublicTracking> = {
-  ...publicView(
-    { order: exampleOrder, company: 'Demo Couriers', contact: '011 200 0000', timeline: [], edits: [] },
-    true,
-    new Date(),
-  ),
   timeline: [exampleEvent],
+  order: mask(exampleOrder, { name: 'Demo Couriers', contact: '011 200 0000' }, true),
 }

@@ -2,7 +2,7 @@ import { spellWaybill } from '@courier/shared/contract/waybills.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyRequest, preValidationAsyncHookHandler } from 'fastify'
 import type pg from 'pg'
-import { isWaybill } from './find-order.ts'
+import { isWaybill } from './read-orders.ts'
 
 type Fields = Record<string, unknown>
 

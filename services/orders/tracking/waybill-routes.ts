@@ -4,12 +4,10 @@ import { errorResponses, type HttpError, httpError, invalid } from '@courier/sha
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type pg from 'pg'
-import type { FindOrder, TrackedOrder } from './find-order.ts'
-import { exampleEvent, TrackingEvent, timelineOf } from './order-view.ts'
+import { exampleEvent, TrackingEvent, toTimeline } from './order-view.ts'
 import { examplePublicTracking, PublicTracking, publicView } from './public-view.ts'
+import type { FindOrder, TrackedOrder } from './read-orders.ts'
 import { maxWaybillBodyBytes, readBody, readWaybill, trackingCodeIn } from './read-waybill.ts'
-import { isTrackingCode } from './tracking-link.ts'
 
 export interface WaybillOptions {
   findOrder: FindOrder
@@ -82,7 +80,7 @@ export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (
     },
   }
   const track = async (request: FastifyRequest, body: Buffer | undefined) => ({
-    data: timelineOf(await findOwnOrder(findOrder, request, body), new Date()),
+    data: toTimeline(await findOwnOrder(findOrder, request, body), new Date()),
   })
   app.get('/order/tracking-info', { bodyLimit, schema: { ...schema, operationId: 'trackOrder' } }, async request =>
     track(request, await bodyOfGet(request)),
@@ -98,10 +96,7 @@ export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (
 const bytesIn = (request: FastifyRequest): Buffer | undefined => request.body as Buffer | undefined
 
 /** Tracking for recipients: whoever knows the waybill number. An unknown tenant and an unknown waybill get the same response. */
-export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions & { pool: pg.Pool }> = async (
-  app,
-  { findOrder, pool },
-) => {
+export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   acceptWaybillBody(app)
   app.post(
     '/order/tracking-info',
@@ -126,9 +121,7 @@ export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions & { 
       const waybill = waybillOf(request, bytesIn(request))
       const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
       if (!order) throw unknownWaybill()
-      const code = trackingCodeIn(bytesIn(request))
-      const isSigned = code !== undefined && (await isTrackingCode(pool, tenant, order.order.waybill_number, code))
-      return { data: publicView(order, isSigned, new Date()) }
+      return { data: publicView(order, trackingCodeIn(bytesIn(request)), new Date()) }
     },
   )
 }

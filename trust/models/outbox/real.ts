@@ -1,6 +1,7 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { createServiceClient, type ServiceClient } from '@courier/shared/service-client.ts'
 import type { Teardown } from '../../../dev/test-database.ts'
+import { createCatalogues } from '../../../services/orders/catalogue/catalogue.ts'
 import type { Tx } from '../../../services/orders/database/tables.ts'
 import { drainTenant } from '../../../services/orders/outbox/drain-tenant.ts'
 import { findWaiting } from '../../../services/orders/outbox/queries.ts'
@@ -8,6 +9,7 @@ import { drainedBy } from '../../../services/orders/outbox/relay.ts'
 import { findEvents, requeue } from '../../../services/orders/restoring/queries.ts'
 import { serviceToken } from '../../../services/orders/test/build.ts'
 import { type Receiver, startReceiver } from '../../../services/orders/test/receiver.ts'
+import { createSnapshotReader } from '../../../services/orders/tracking/order-snapshot.ts'
 import { orderEvent } from '../delivery/model.ts'
 import { type StoppedOrders, stoppedOrders } from '../delivery/orders.ts'
 import { createProcess, Gate, type Runner } from '../delivery/process.ts'
@@ -53,7 +55,7 @@ export const startOutbox = async (t: Teardown) => {
   return { ...orders, reactAs, arrivals, queueAgain, readRows, empty, runners }
 }
 
-const startProcess = (t: Teardown, { poolOf }: StoppedOrders, { url: baseUrl }: Receiver): Runner => {
+const startProcess = (t: Teardown, { poolOf, pool: orders }: StoppedOrders, { url: baseUrl }: Receiver): Runner => {
   const gate = new Gate()
   const client = createServiceClient({ baseUrl, serviceToken, failuresToOpen: 1e9 })
   t.teardown(client.close)
@@ -61,8 +63,17 @@ const startProcess = (t: Teardown, { poolOf }: StoppedOrders, { url: baseUrl }: 
     await gate.pass('request')
     return client.post(...words)
   }
-  const sending = { notifier: { ...client, post }, tracer: undefined, leaseSeconds, onDelivered: () => {} }
-  return createProcess<string>(poolOf(), gate, {
+  const pool = poolOf()
+  // Reading the catalogue is no step of the model.
+  const readSnapshots = createSnapshotReader(pool, createCatalogues(orders, 2 ** 20), undefined)
+  const sending = {
+    readSnapshots,
+    notifier: { ...client, post },
+    tracer: undefined,
+    leaseSeconds,
+    onDelivered: () => {},
+  }
+  return createProcess<string>(pool, gate, {
     findWaiting,
     drain: async (tenant, options) => drainedBy(await drainTenant({ ...options, ...sending }, tenant), undefined),
     idOf: tenant => tenant,

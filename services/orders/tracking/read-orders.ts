@@ -1,0 +1,168 @@
+import { spellWaybill } from '@courier/shared/contract/waybills.ts'
+import { readInTenant } from '@courier/shared/postgres/database.ts'
+import { batchReads } from '@courier/shared/postgres/request-batcher.ts'
+import type pg from 'pg'
+import type { Catalogue, Catalogues } from '../catalogue/catalogue.ts'
+import type { Tx } from '../database/tables.ts'
+
+/** An order as it is stored. Times in this file are ISO 8601, UTC, in microseconds. */
+export interface OrderRow {
+  /** Of the catalogue, in the same snapshot: it has the names of all ids here. */
+  readonly version: string
+  readonly waybill_number: string
+  readonly order_no: string | null
+  readonly merchant_id: string
+  readonly business_id: number
+  readonly origin_city_id: number
+  readonly destination_city_id: number
+  readonly customer_name: string
+  readonly customer_address: string
+  readonly customer_phone: string
+  readonly customer_secondary_phone: string | null
+  readonly customer_email: string | null
+  readonly cod: number
+  readonly weight: number
+  readonly description: string | null
+  readonly remark: string | null
+  readonly delivery_charge: number
+  readonly status_key: string
+  readonly created_at: string
+}
+
+export interface EventRow {
+  readonly status_key: string
+  readonly happened_at: string
+  readonly staff_name: string | null
+  readonly note: string | null
+  /** null: staff or, without a name, the merchant. */
+  readonly actor: 'customer' | null
+}
+
+export interface EditRow {
+  readonly fields: string[]
+  readonly edited_at: string
+  readonly staff_name: string | null
+  readonly reason: string | null
+  /** null: staff or, without a name, the merchant. */
+  readonly actor: 'customer' | null
+  /** Values before the edit, by field. null: an earlier version made it. */
+  readonly previous: Record<string, string | number | null> | null
+}
+
+export interface TrackedRow extends OrderRow {
+  /** Newest first; empty once it is archived. */
+  readonly timeline: readonly EventRow[]
+  /** The newest, newest first. */
+  readonly edits: readonly EditRow[]
+}
+
+/** An order with a catalogue that has its names. */
+export interface TrackedOrder {
+  readonly row: TrackedRow
+  readonly catalogue: Catalogue
+}
+
+/** The newest edits of an order that are shown. */
+export const maxEdits = 50
+
+/** SQL of a time; `readTime` completes it. It takes a third of the time of `to_char`. */
+const timeSql = (column: string): string => `to_json(${column} at time zone 'UTC')`
+
+/** Postgres leaves out zeros at the end. */
+const readTime = (time: string): string => `${time.padEnd(20, '.').padEnd(26, '0')}Z`
+
+/** The columns of an OrderRow of `orders`, but for the time, which `viewOrders` completes; $1 is the tenant. */
+export const orderColumnsSql = `
+  (select version from tenants where tenant_id = $1) as version,
+  waybill_number, order_no, merchant_id, business_id, origin_city_id, destination_city_id,
+  customer_name, customer_address, customer_phone, customer_secondary_phone, customer_email,
+  cod, weight, description, remark, delivery_charge::float8 as delivery_charge, status_key,
+  ${timeSql('created_at')} as created_at`
+
+const readOrder = <Row extends OrderRow>(row: Row): Row => ({ ...row, created_at: readTime(row.created_at) })
+
+const ofOrdersSql = 'from orders where tenant_id = $1 and waybill_number = any($2::text[])'
+
+const trackedOrdersSql = `
+  select ${orderColumnsSql}, (
+      select coalesce(json_agg(json_build_object('status_key', event.status_key, 'happened_at', ${timeSql('event.happened_at')},
+        'staff_name', event.staff_name, 'note', event.note, 'actor', event.actor) order by event.event_id desc), '[]')
+      from order_events event where event.tenant_id = $1 and event.waybill_number = orders.waybill_number
+    ) as timeline, (
+      select coalesce(json_agg(json_build_object('fields', edit.fields, 'edited_at', ${timeSql('edit.edited_at')},
+        'staff_name', edit.staff_name, 'reason', edit.reason, 'actor', edit.actor, 'previous', edit.previous) order by edit.edit_id desc), '[]')
+      from (
+        select * from order_edits where tenant_id = $1 and waybill_number = orders.waybill_number
+        order by edit_id desc limit ${maxEdits}
+      ) edit
+    ) as edits
+  ${ofOrdersSql}`
+
+const readHistory = (row: TrackedRow): TrackedRow => ({
+  ...row,
+  timeline: row.timeline.map(event => ({ ...event, happened_at: readTime(event.happened_at) })),
+  edits: row.edits.map(edit => ({ ...edit, edited_at: readTime(edit.edited_at) })),
+})
+
+const trackedOrders = (tenant: string, waybills: readonly string[]) => ({
+  name: 'find_tracked_orders',
+  text: trackedOrdersSql,
+  values: [tenant, waybills],
+})
+
+/** One order with its timeline in a transaction of the caller's; undefined when there is none. */
+export const findTracked = async (tx: Tx, tenant: string, waybill: string): Promise<TrackedRow | undefined> => {
+  const { rows } = await tx.client.query<TrackedRow>(trackedOrders(tenant, [waybill]))
+  return rows[0] && readHistory(readOrder(rows[0]))
+}
+
+/** Rows for `viewOrders`: those of `waybills` that exist, of `merchantId` if given, in no order. */
+export const findOrders = (
+  pool: pg.Pool,
+  tenant: string,
+  waybills: readonly string[],
+  merchantId: string | null = null,
+): Promise<OrderRow[]> => {
+  const text = `select ${orderColumnsSql} ${ofOrdersSql} and ($3::bigint is null or merchant_id = $3)`
+  const query = { name: 'find_orders', text, values: [tenant, waybills, merchantId] }
+  return readInTenant(pool, tenant, query)
+}
+
+/** Completes rows that one statement read and views them. */
+export const viewOrders = async <Row extends OrderRow, View>(
+  catalogues: Catalogues,
+  tenant: string,
+  rows: readonly Row[],
+  view: (row: Row, catalogue: Catalogue) => View,
+): Promise<View[]> => {
+  const [first] = rows
+  if (!first) return []
+  const catalogue = await catalogues.since(tenant, first.version)
+  return rows.map(row => view(readOrder(row), catalogue))
+}
+
+/** Waybill numbers are printable ASCII. Postgres refuses some other text. */
+export const isWaybill = /^[\x21-\x7e]{1,50}$/
+
+/** Finds an order by the waybill number as somebody typed it, of `merchantId` if given; undefined when there is none. */
+export type FindOrder = (
+  tenant: string,
+  waybill: string,
+  merchantId?: string | null,
+) => Promise<TrackedOrder | undefined>
+
+/** A read is one round trip and one prepared statement, which concurrent reads share. */
+export const createOrderFinder = (pool: pg.Pool, catalogues: Catalogues): FindOrder => {
+  const find = batchReads(async (tenant, waybills) => {
+    const rows = await readInTenant<TrackedRow>(pool, tenant, trackedOrders(tenant, waybills))
+    const found = await viewOrders(catalogues, tenant, rows, (row, catalogue) => ({ row: readHistory(row), catalogue }))
+    return new Map(found.map(order => [order.row.waybill_number, order]))
+  })
+  return async (tenant, typed, merchantId = null) => {
+    for (const waybill of spellWaybill(typed)) {
+      const found = isWaybill.test(waybill) ? await find(tenant, waybill) : undefined
+      if (found) return merchantId === null || found.row.merchant_id === merchantId ? found : undefined
+    }
+    return undefined
+  }
+}
