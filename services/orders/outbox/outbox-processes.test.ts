@@ -10,7 +10,7 @@ import { waitUntil } from '../test/receiver.ts'
 
 /** A process with a relay, ready. Killed when the test ends. */
 const spawnRelay = async (t: Test, databaseUrl: string, notifierUrl: string, leaseSeconds: number) => {
-  const child = spawn(process.execPath, [fileURLToPath(new URL('relay-process.ts', import.meta.url))], {
+  const child = spawn(process.execPath, [fileURLToPath(new URL('../test/relay-process.ts', import.meta.url))], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
       ...process.env,
