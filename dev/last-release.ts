@@ -1,15 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import { root } from './settings.ts'
 
-/** 0.1.0, which has no tag. */
-export const firstRelease = '3d13e8ef8c7ffdd5095cc3efd03bed05e2c174e4'
+/** 0.2.0, which has no tag. */
+const untaggedRelease = '97b32212a1f4dc2e1a92c8c5227f5c0a42fb5e36'
 
 const git = (...words: string[]) => spawnSync('git', words, { cwd: root, encoding: 'utf8' })
 
 /** The newest tag `v…` before this commit; undefined where the clone has no history. */
 const findLastRelease = (): string | undefined => {
   const tag = git('describe', '--tags', '--abbrev=0', '--match', 'v[0-9]*', 'HEAD^')
-  const commit = tag.status === 0 ? tag.stdout.trim() : firstRelease
+  const commit = tag.status === 0 ? tag.stdout.trim() : untaggedRelease
   return git('cat-file', '-e', `${commit}^{commit}`).status === 0 ? commit : undefined
 }
 

@@ -59,7 +59,7 @@ t.test('each alert says what to do, on a page that exists', async t => {
   const rules = alerts.split('- alert: ').slice(1)
   for (const rule of rules) {
     t.match(rule, /severity: (page|ticket) [\s\S]*summary: "[\s\S]*action: "/)
-    const [, page = '', anchor] = /docs: (docs\/[\w-]+\.md)(?:#([\w-]+))?$/m.exec(rule) ?? []
+    const [, page = '', anchor] = /docs: (docs\/[\w/-]+\.md)(?:#([\w-]+))?$/m.exec(rule) ?? []
     const titles = [...read(page).matchAll(/^#+ (.*)$/gm)].map(([, title = '']) =>
       title
         .toLowerCase()

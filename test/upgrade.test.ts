@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import t from 'tap'
 import { checkOut } from '../bench/versions.ts'
 import { onServer } from '../dev/databases.ts'
-import { firstRelease, lastRelease, skipWithoutRelease } from '../dev/last-release.ts'
+import { lastRelease, skipWithoutRelease } from '../dev/last-release.ts'
 import { addressOf, freePort } from '../dev/ports.ts'
 import { type Environment, runAdmin, ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
@@ -32,12 +32,11 @@ const prepare = async (t: Teardown, service: Service, settings: Environment) => 
     [`${name}_MIGRATE_DATABASE_URL`]: database.ownerUrl,
   }
   /** A process of the code in `folder`, not started. */
-  const place = async (version: keyof typeof places, folder: string, more: Environment = {}) => {
+  const place = async (version: keyof typeof places, folder: string) => {
     const port = await freePort()
     places[version].port = port
     const process = new ServiceProcess(join(folder, `services/${service}/main.ts`), addressOf('127.0.0.1', port), {
       ...environment,
-      ...more,
       [`${name}_PORT`]: String(port),
     })
     t.teardown(() => process.stop())
@@ -45,16 +44,6 @@ const prepare = async (t: Teardown, service: Service, settings: Environment) => 
   }
   const admin = (folder: string, ...words: string[]) => runAdmin(service, words, { env: environment, folder })
   return { database, environment, place, admin, url: `http://127.0.0.1:${balancer.port}` }
-}
-
-/**
- * 0.1.0 does not start on a database with later migrations; docs/operators/upgrade.md has this way around it: what it migrates is an empty
- * database.
- */
-const asideFor = async (t: Teardown, service: Service): Promise<Environment> => {
-  if (lastRelease !== firstRelease) return {}
-  const { ownerUrl } = await cloneEmpty(t, service)
-  return { [`${service.toUpperCase()}_MIGRATE_DATABASE_URL`]: ownerUrl }
 }
 
 const cloneEmpty = async (t: Teardown, service: Service): Promise<TestDatabase> => {
@@ -198,10 +187,7 @@ t.test(
     await stopAll(...old)
     await ended('this code alone')
 
-    const again = [
-      await orders.place('old', release, await asideFor(t, 'orders')),
-      await notifier.place('old', release, await asideFor(t, 'notifier')),
-    ]
+    const again = [await orders.place('old', release), await notifier.place('old', release)]
     await startAll(...again)
     await ended('the last release started on the new schema')
     await stopAll(...fresh)

@@ -1022,7 +1022,7 @@ export interface components {
             description: string | null;
             destination_city: string;
             destination_state: string;
-            is_final?: boolean;
+            is_final: boolean;
             merchant_name: string;
             note: string | null;
             order_no: string | null;

@@ -1580,7 +1580,7 @@ export interface components {
                 /** @description Who changed it; null: the merchant or the customer. */
                 staff_name: string | null;
             }[];
-            is_final?: boolean;
+            is_final: boolean;
             merchant_name: string;
             note: string | null;
             order_no: string | null;
@@ -1719,7 +1719,7 @@ export interface components {
             description: string | null;
             destination_city: string;
             destination_state: string;
-            is_final?: boolean;
+            is_final: boolean;
             merchant_name: string;
             note: string | null;
             order_no: string | null;
@@ -2106,7 +2106,7 @@ export interface components {
                 name: string;
                 /** @enum {string} */
                 role: "viewer" | "dispatcher" | "messenger" | "admin";
-                roles?: ("viewer" | "dispatcher" | "messenger" | "admin")[];
+                roles: ("viewer" | "dispatcher" | "messenger" | "admin")[];
                 token_id: string;
             } | null)[];
             /**

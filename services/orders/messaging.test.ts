@@ -67,18 +67,6 @@ t.test('a notifier that is down meanwhile changes nothing for a tenant that it d
   })
 })
 
-t.test('a notifier of 0.1.0, which acknowledges and drops events of an unknown tenant, loses none', async t => {
-  const { relay, receiver, book, depth } = await outboxFixture(t)
-  receiver.react = () => 'drop'
-  relay.start()
-  await book(3)
-  await waitUntil('two attempts', () => receiver.requests >= 4)
-  t.equal(await depth(), 1)
-  receiver.react = () => 'acknowledge'
-  await waitUntil('all are delivered', async () => (await depth()) === 0)
-  t.equal(receiver.events.size, 3)
-})
-
 t.test('tenants that the notifier does not know delay no other one', async t => {
   const { relay, receiver, book, addTenant } = await outboxFixture(t)
   const unknown = await Promise.all(['ta', 'tb', 'tc', 'td', 'te'].map(addTenant))

@@ -27,13 +27,13 @@ export const OrderSnapshot = Type.Object(
     status_name: Type.String(),
     /** What staff wrote about the last status change. */
     note: nullable,
-    /** Whether no move leads from the status. Orders of version 0.1.0 does not say so. */
-    is_final: Type.Optional(Type.Boolean()),
+    /** True if no move leads from the status. */
+    is_final: Type.Boolean(),
     /** Signs the address of that page; a button's address ends in `{{waybill_number}}/{{tracking_code}}`. */
     tracking_code: Type.Optional(Type.String()),
-    /** The page of the parcel. Absent where orders has no PUBLIC_URL, and from orders of version 0.1.0. */
+    /** The page of the parcel. Absent where orders has no PUBLIC_URL. */
     tracking_url: Type.Optional(Type.String()),
-    /** Of the company. Orders of version 0.1.0 does not say it. */
+    /** The company's. Without it the notifier keeps the one that it knows. */
     time_zone: Type.Optional(Type.String({ maxLength: 64 })),
   },
   { title: 'OrderSnapshot' },
@@ -64,8 +64,8 @@ export const exampleSnapshot: OrderSnapshot = {
   time_zone: 'Asia/Colombo',
 }
 
-/** Whether the order is in no final status, as far as orders says so. */
-export const isUnderWay = ({ is_final }: OrderSnapshot): boolean => is_final === false
+/** Returns true if the order is in no final status. */
+export const isUnderWay = ({ is_final }: OrderSnapshot): boolean => !is_final
 
 const notInTemplates = ['is_final', 'time_zone'] as const
 type OrderField = Exclude<keyof OrderSnapshot, (typeof notInTemplates)[number]>

@@ -34,8 +34,8 @@ const StaffToken = Type.Object({
   token_id: Type.String(),
   name: Type.String({ description: 'Of the member of staff.' }),
   role: Role,
-  /** All of them. Orders of the last release has `role` alone. */
-  roles: Type.Optional(Type.Array(Role)),
+  /** All of them, `role` first. */
+  roles: Type.Array(Role),
   expires_at: Type.Union([UtcTime, Type.Null()]),
 })
 

@@ -74,7 +74,6 @@ export type HttpError = ReturnType<typeof httpErrors.getHttpError> & {
 export const httpError = (code: ErrorCode, message: string, details: ErrorDetails = {}): HttpError =>
   Object.assign(httpErrors.getHttpError(statusOf[code], message), { code, details })
 
-/** Version 0.1.0 sends the same message without a `code`: the notifier reads both (services/notifier/orders-client). */
 export const notFound = (): HttpError => httpError('route_not_found', 'There is nothing at this address.')
 
 /** Anything may be thrown, text too. */

@@ -11,12 +11,12 @@ import { createPool, inTenant, readInTenant } from './database.ts'
 const allowed: Readonly<Record<string, string>> = {
   'services/notifier/sending/': 'the queue and its metrics: it is fair between the numbers of all tenants',
   'services/notifier/delivery/': 'what customers ask for, of all tenants, and its metrics',
-  'services/notifier/webhooks/': 'a webhook names a number; its signature says whose it is',
+  'services/notifier/platform-webhooks/': 'a webhook names a number; its signature says whose it is',
   'services/notifier/channels/rotate.ts': 'the operator seals all credentials with a new key',
   'services/notifier/channels/check-keys.ts': 'the keys open the credentials of all tenants, or nothing is sent',
   'services/notifier/channels/prove.ts': 'a number belongs to the one tenant that proved it',
   'services/orders/changes/watch.ts': 'one poll for the waiting requests of all merchants',
-  'services/orders/webhooks/': 'the sender and its metrics: which endpoints have events waiting',
+  'services/orders/merchant-webhooks/': 'the sender and its metrics: which endpoints have events waiting',
   'services/orders/outbox/': 'the relay and its metrics: which tenants have events waiting',
 }
 
@@ -80,13 +80,4 @@ t.test("a tenant called '*', 'on' or '' sees and adds no row", async t => {
       tenant,
     )
   }
-})
-
-t.test('until 0.3.0 processes of 0.1.0 see all tenants as *', async t => {
-  const pool = await buildTwo(t)
-  const rows = await inTenant(pool, 'demo', async (tx: Tx) => {
-    await tx.client.query(`select set_config('app.tenant', '*', true)`)
-    return read(tx)
-  })
-  t.same(rows, ['demo', 'rival'])
 })

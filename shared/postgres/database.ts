@@ -105,7 +105,7 @@ export const inTenant = <Tables, Result>(
   { keeps, isPlannedOnce = false }: TransactionOptions<Result> = {},
 ): Promise<Result> => {
   const beginning = isPlannedOnce ? ['begin', planningOnce] : ['begin']
-  return inTenantShare(pool, tenant, () => inTransaction(pool, ofTenant(tenant), action, { keeps, beginning }))
+  return inTenantShare(pool, tenant, () => inTransaction(pool, { 'app.tenant': tenant }, action, { keeps, beginning }))
 }
 
 /** Citus plans with the values: they say which node has the tenant. */
@@ -165,9 +165,8 @@ export const readInTenant = <Row extends pg.QueryResultRow>(
 const read = (client: pg.PoolClient, tenant: string, query: pg.QueryConfig): Promise<pg.QueryResult> =>
   new Promise((resolve, reject) => {
     const silence = setTimeout(() => streamOf(client).destroy(new Error('query read timeout')), silentMilliseconds)
-    const { 'app.tenant': name = '' } = ofTenant(tenant)
     const reading = new TenantQuery(
-      name,
+      tenant,
       query,
       () => clearTimeout(silence),
       (error, result) => {
@@ -200,7 +199,7 @@ export const openSnapshot = async <Tables>(
   }
   const idle = { idle_in_transaction_session_timeout: String(Math.ceil(maxIdleSeconds * 1000)) }
   try {
-    await begin(client, ['begin isolation level repeatable read read only'], { ...ofTenant(tenant), ...idle })
+    await begin(client, ['begin isolation level repeatable read read only'], { 'app.tenant': tenant, ...idle })
     return { tx: bind<Tables>(client), close }
   } catch (error) {
     await close()
@@ -210,9 +209,6 @@ export const openSnapshot = async <Tables>(
 
 /** Settings of Postgres that last until the transaction ends. */
 type LocalSettings = Readonly<Record<string, string>>
-
-/** Until 0.3.0 the policies take '*' as all tenants, for processes of 0.1.0: from here it names no tenant. */
-const ofTenant = (tenant: string): LocalSettings => ({ 'app.tenant': tenant === '*' ? '' : tenant })
 
 /** Starts a transaction with these settings. To be sent together with the first query, without waiting for the result. */
 const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): Promise<void> =>

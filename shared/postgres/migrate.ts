@@ -93,7 +93,7 @@ class MigrationAdapter extends PostgresAdapter {
   override async releaseMigrationLock(): Promise<void> {}
 }
 
-/** The key of Kysely's lock, which processes of 0.1.0 take. */
+/** The key that Kysely's own lock has. */
 const kyselyLock = 3853314791062309107n
 
 class MigrationDialect extends PostgresDialect {

@@ -17,13 +17,13 @@ export const newToken = () => {
   return { id, token, hash: hashToken(token) }
 }
 
-/** Tokens of 0.1.0 end before the checksum. */
-const form = /^courier_([\w-]{43}|[\w-]{48})$/
+const form = /^courier_([\w-]{48})$/
 
-/** Whether `newToken` can have made it: tells most garbage from tokens without a look-up. */
+/** Returns true if `newToken` can have made it: tells garbage from tokens without a look-up. */
 export const mayBeToken = (token: string): boolean => {
-  const bytes = Buffer.from(form.exec(token)?.[1] ?? '', 'base64url')
-  if (bytes.length <= secretBytes) return bytes.length === secretBytes
+  const encoded = form.exec(token)?.[1]
+  if (encoded === undefined) return false
+  const bytes = Buffer.from(encoded, 'base64url')
   return crc32(bytes.subarray(0, secretBytes)) === bytes.readUInt32BE(secretBytes)
 }
 

@@ -69,7 +69,7 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
       sessions.delete(keyOf(token))
       return undefined
     }
-    const { token_id: tokenId, name: staffName, role, roles = [role], expires_at } = holder
+    const { token_id: tokenId, name: staffName, roles, expires_at } = holder
     const endsAt = expires_at ? start + Date.parse(expires_at) - ordersNow : Number.POSITIVE_INFINITY
     const staff = { tokenId, staffName, roles }
     sessions.set(keyOf(token), { staff, confirmedAt: start, endsAt })

@@ -148,7 +148,7 @@ t.test('the last four characters name a token, and nothing of a PIN', async t =>
   t.equal(last4(''), '')
 })
 
-t.test('what 0.1.0 sealed opens', async t => {
+t.test('what was sealed before opens', async t => {
   const key = readKeyring(`k1:${Buffer.alloc(32, 7).toString('base64')}`)
   const stored = 'nhNDdm5XWJjeUuFXmwXlxd3dgZIFyMJ16+sH8IYNeVP08gdU1aXOXRKQ55JPcDC3u1r9l17f4wtXn1OgeGg='
   t.equal(open(key, ref, 'k1', Buffer.from(stored, 'base64')), token)

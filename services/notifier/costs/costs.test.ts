@@ -157,16 +157,6 @@ t.test('a changed category is announced, made, shown and priced as billed', asyn
   t.strictSame(noticed, ['MARKETING true', 'MARKETING false'])
 })
 
-t.test('processes of 0.1.0 write beside ours', async t => {
-  const { id, wamid } = await prepare()
-  await rows(
-    `insert into tenants (tenant_id, country, stop_words, start_words, resends_unknown) values ('old', 'LK', '{}', '{}', false)`,
-  )
-  await rows(`update messages set status = 'delivered' where message_id = $1`, [id])
-  await call(envelope({ statuses: [delivered(wamid, { status: 'read' })] }))
-  t.match(await costOf(id), { amount: '0.0165' })
-})
-
 t.test('the report sums by day, template, merchant and category, and names what has no tariff', async t => {
   await prepare([
     tariff('utility', 'LK', '2026-01-01', '0.01'),

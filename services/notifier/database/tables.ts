@@ -150,7 +150,6 @@ export interface Tables {
     holds_until_open: Generated<boolean>
     due_at: Date
     expires_at: Date
-    is_paced: Generated<boolean>
     fence: Generated<Bigint>
     status_at: Generated<Date>
     former_ids: Generated<string[]>

@@ -287,10 +287,7 @@ const hasOtherPhone = ({ recipient, source, rule_event }: AboutOrder, order: Kno
   if (normalisePhone(order.customer_phone, country) === recipient) return false
   if (source?.isToCustomer ?? rule_event !== null) return true
   if (normalisePhone(order.customer_secondary_phone ?? '', country) === recipient) return false
-  const former = (order.edits ?? []).flatMap(({ previous }) => [
-    previous?.customer_phone,
-    previous?.customer_secondary_phone,
-  ])
+  const former = order.edits.flatMap(({ previous }) => [previous?.customer_phone, previous?.customer_secondary_phone])
   return former.some(phone => typeof phone === 'string' && normalisePhone(phone, country) === recipient)
 }
 

@@ -1,6 +1,5 @@
 import { CustomerActionResults, type CustomerActions } from '@courier/shared/contract/customer-actions.ts'
 import { StaffTokenHolders } from '@courier/shared/contract/staff-tokens.ts'
-import { notFound } from '@courier/shared/errors/errors.ts'
 import { createServiceClient } from '@courier/shared/service-client.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { Logger } from 'pino'
@@ -23,12 +22,8 @@ export interface OrdersClientOptions {
 const check = TypeCompiler.Compile(KnownOrder)
 const checkHolders = TypeCompiler.Compile(StaffTokenHolders)
 const checkResults = TypeCompiler.Compile(CustomerActionResults)
-/** Of the request itself: not of its token, its time or its rate, nor of a version without the route. */
+/** The statuses that say that the request itself is wrong, not its token, its time or its rate. */
 const refusals = [400, 413, 415, 422]
-
-/** Of orders itself: a proxy responds 404 too, while there is no orders behind it. */
-const lacksRoute = (body: unknown): boolean =>
-  (body as { message?: unknown } | undefined)?.message === notFound().message
 
 /** Talks to orders over HTTP. An invalid response counts as unavailable and is logged. */
 export const createOrdersClient = ({
@@ -69,7 +64,6 @@ export const createOrdersClient = ({
     const result = await staff.post('/internal/staff-tokens', { tokens })
     if (result.kind === 'unreachable') return { kind: 'unavailable', reason: result.reason }
     const { status, body } = result
-    if (status === 404 && lacksRoute(body)) return { kind: 'found', now: 0, holders: [] }
     if (status === 200 && checkHolders.Check(body) && body.data.length === tokens.length)
       return { kind: 'found', now: Date.parse(body.now), holders: body.data }
     return { kind: 'unavailable', reason: `invalid response, status ${status}` }

@@ -35,14 +35,14 @@ export const OrderEdit = Type.Object({
 })
 export type OrderEdit = Static<typeof OrderEdit>
 
-/** An order as orders returns it, its timeline and its edits newest first. Orders of version 0.1.0 has no edits, and says of none who did it. */
+/** An order as orders returns it, its timeline and its edits newest first. */
 export const KnownOrder = Type.Composite([
   OrderSnapshot,
   Type.Object({
     customer_secondary_phone: Type.Optional(orNull),
     created_at: Type.Optional(Type.String()),
     timeline: Type.Array(TrackingEvent),
-    edits: Type.Optional(Type.Array(OrderEdit)),
+    edits: Type.Array(OrderEdit),
   }),
 ])
 export type KnownOrder = Static<typeof KnownOrder>
@@ -54,7 +54,7 @@ export const ordersUnavailable = 'The order cannot be looked up at the moment. N
 
 /**
  * `refused`: the request is wrong, and would be again. `failed`: orders could not handle it, perhaps for one of its actions. `unknown`:
- * orders lacks the tenant or, of version 0.1.0, the route.
+ * orders lacks the tenant.
  */
 export type ActedOn =
   | { kind: 'done'; results: CustomerActionResults['data'] }
@@ -64,7 +64,7 @@ export type ActedOn =
 export type WantedToken = StaffTokens['tokens'][number]
 export type StaffTokenHolder = NonNullable<StaffTokenHolders['data'][number]>
 
-/** `now` is the time of orders, by which `expires_at` counts. Orders that lacks the route knows no holder. */
+/** `now` is the time of orders, by which `expires_at` counts. */
 export type FoundStaff =
   | { kind: 'found'; now: number; holders: readonly (StaffTokenHolder | null)[] }
   | { kind: 'unavailable'; reason: string }

@@ -41,12 +41,12 @@ const areChecksValid = `clock_timestamp() - now() < interval '10 seconds'`
 
 /**
  * A process that was stopped for longer than its checks are valid sends nothing: hours, say, may be over. The fence is a new one even
- * after a claim that was rolled back: what that claim's process stores late concerns no other claim. The last release reads `is_paced`.
+ * after a claim that was rolled back: what that claim's process stores late concerns no other claim.
  */
 const mark = (ready: string): string => `
   ${ready === 'given' ? 'with given as (select * from unnest($1::text[], $2::text[]) as given (tenant_id, message_id))' : ''}
   update messages m set status = 'sending', status_at = now(), due_at = now() + make_interval(secs => $3),
-    fence = m.fence + 1 + floor(random() * 1e9)::bigint, is_paced = false
+    fence = m.fence + 1 + floor(random() * 1e9)::bigint
   from ${ready} ready
   where m.tenant_id = ready.tenant_id and m.message_id = ready.message_id
     and ${areChecksValid}

@@ -55,9 +55,8 @@ export const keepStaff = (tx: Tx, tenant: string, staffId: string) =>
     .forShare()
     .executeTakeFirst()
 
-/** Reads the roles of a person. The last release changes `role` alone, which then is the only role. */
-export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): readonly StaffRole[] =>
-  roles?.[0] === role ? roles : [role]
+/** Reads the roles of a person. Rows from before a person could have several have `role` alone. */
+export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): readonly StaffRole[] => roles ?? [role]
 
 /** The roles of those who are active, by id. */
 export const findRoles = async (tx: Tx, tenant: string, staffIds: readonly string[]) => {

@@ -23,7 +23,7 @@ export interface NewStaff extends StaffRequest {
 
 const maxNameLength = 100
 
-/** One role, or several with commas between. The last release reads `role`. */
+/** Reads one role, or several with commas between. */
 const readRoleColumns = (text: string): { role: StaffRole; roles: StaffRole[] } => {
   const roles = [...new Set(text.split(',').map(name => findRole(name.trim())))]
   return { role: roles[0] as StaffRole, roles }

@@ -9,8 +9,6 @@ const credentials = { email: shop.merchant, password: 'lanka-shoes-demo' }
 
 const garbage = (index: number): string => `courier_${index}`.padEnd(56, 'x')
 const forged = (): string => newToken().token
-/** As 0.1.0 made them. */
-const oldForm = (index: number): string => `courier_${index}`.padEnd(51, 'x')
 
 /** `calls` may come from an address in a minute, three of them with a wrong token. */
 const open = async (t: Test, calls = 50) => {
@@ -32,7 +30,7 @@ const open = async (t: Test, calls = 50) => {
 
 t.test('wrong tokens of an address refuse no right one, however fresh', async t => {
   const { pool, request, statusOf, flood, token } = await open(t)
-  for (const tokenOf of [garbage, forged, oldForm]) {
+  for (const tokenOf of [garbage, forged]) {
     const statuses = await flood(tokenOf)
     t.ok(
       statuses.every(status => status === 401 || status === 429),
@@ -73,18 +71,6 @@ t.test('garbage is looked up nowhere, and forged tokens of a flood on one connec
   )
   t.equal(most, 1)
   t.ok(uses < 100, `${uses} uses for 500 tokens`)
-})
-
-t.test('a token of the release before is valid as long as it lives', async t => {
-  const { rows, statusOf, flood } = await open(t)
-  const token = oldForm(1)
-  await rows(
-    `insert into tokens (tenant_id, token_id, hash, merchant_id)
-      select 'demo', 'tok_old', sha256($1::bytea), merchant_id from merchants where email = $2`,
-    [token, shop.merchant],
-  )
-  await flood(forged)
-  t.equal(await statusOf(token), 200)
 })
 
 t.test('what another process of the service made passes as well', async t => {

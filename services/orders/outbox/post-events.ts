@@ -2,7 +2,7 @@ import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
 import { type ErrorCode, statusOf } from '@courier/shared/errors/errors.ts'
 import type { ServiceClient } from '@courier/shared/service-client.ts'
 import { inSpans, type Tracer } from '@courier/shared/traces.ts'
-import { type Static, Type } from '@sinclair/typebox'
+import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 
 export interface PostOptions {
@@ -27,9 +27,9 @@ export const postEvents = (
 ): Promise<PostFailure | undefined> =>
   inSpans(options.tracer, 'outbox.post', 'producer', events, traced => postTraced(options, tenant, traced))
 
-/** A server that responds 200 to everything is not the notifier. That of 0.1.0 says nothing of `expired`. */
+/** A server that responds 200 to everything is not the notifier. */
 const Acknowledgement = Type.Object({
-  data: Type.Object({ taken: Type.Integer(), repeated: Type.Integer(), expired: Type.Optional(Type.Integer()) }),
+  data: Type.Object({ taken: Type.Integer(), repeated: Type.Integer(), expired: Type.Integer() }),
 })
 const UnknownTenant = Type.Object({ code: Type.Literal('unknown_tenant' satisfies ErrorCode) })
 
@@ -38,24 +38,14 @@ const postTraced = async (
   tenant: string,
   events: readonly OrderEvent[],
 ): Promise<PostFailure | undefined> => {
-  const post = async (): Promise<PostFailure | Static<typeof Acknowledgement>> => {
-    const response = await notifier.post('/internal/events', { tenant, events }, commonTrace(events))
-    if (response.kind === 'unreachable') return response
-    const { status, body } = response
-    if (status === statusOf.unknown_tenant && Value.Check(UnknownTenant, body)) return { kind: 'unknown_tenant' }
-    return status === 200 && Value.Check(Acknowledgement, body) ? body : { kind: 'refused', status }
-  }
-  const first = await post()
-  // 0.1.0 acknowledges and drops events of an unknown tenant: posted again, they are new again.
-  const result = mayBeDropped(first) ? await post() : first
-  if (mayBeDropped(result)) return { kind: 'unknown_tenant' }
-  if ('kind' in result) return result
+  const response = await notifier.post('/internal/events', { tenant, events }, commonTrace(events))
+  if (response.kind === 'unreachable') return response
+  const { status, body } = response
+  if (status === statusOf.unknown_tenant && Value.Check(UnknownTenant, body)) return { kind: 'unknown_tenant' }
+  if (status !== 200 || !Value.Check(Acknowledgement, body)) return { kind: 'refused', status }
   onDelivered(tenant, events.length)
   return undefined
 }
-
-const mayBeDropped = (result: PostFailure | Static<typeof Acknowledgement>): boolean =>
-  'data' in result && result.data.expired === undefined && result.data.repeated === 0
 
 /** The trace of all events, for the request itself. */
 const commonTrace = ([first, ...others]: readonly OrderEvent[]): string | undefined =>

@@ -339,6 +339,37 @@ t.test('two operators who apply a new tenant at once both succeed', async t => {
   t.strictSame(await apply(file), [])
 })
 
+t.test('a zone keeps its id while others come and go', async t => {
+  const file = tenantFile()
+  const [card] = file.rate_cards as [TenantFile['rate_cards'][number]]
+  const { apply, rows } = await build(t, { file })
+  const ids = async () =>
+    Object.fromEntries(
+      (await rows('select rate_card, zone, zone_id from zones')).map(row => [
+        `${row.rate_card} ${row.zone}`,
+        row.zone_id,
+      ]),
+    )
+  const before = await ids()
+  t.strictSame(before, { 'standard metro': 1, 'standard north': 2, 'standard outstation': 3 })
+  const { north: _north, ...zones } = card.zones
+  await apply({
+    ...file,
+    rate_cards: [
+      { ...card, zones: { suburb: [3000], ...zones } },
+      { ...card, name: 'other' },
+    ],
+  })
+  t.strictSame(await ids(), {
+    'standard metro': 1,
+    'standard outstation': 3,
+    'standard suburb': 4,
+    'other metro': 5,
+    'other north': 6,
+    'other outstation': 7,
+  })
+})
+
 /** 2,000 cities in 25 states, and a card of so many zones with a rate from each to each. */
 const largeFile = (zoneCount: number): TenantFile => {
   const zones = Array.from({ length: zoneCount }, (_, zone) => `zone ${zone}`)

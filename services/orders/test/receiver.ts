@@ -12,10 +12,10 @@ import { serviceToken } from './build.ts'
 if (!FormatRegistry.Has('date-time')) FormatRegistry.Set('date-time', text => !Number.isNaN(Date.parse(text)))
 
 /**
- * The reaction to a request: acknowledged, acknowledged with the response lost, refused because the tenant is unknown (`drop`: as by
- * the notifier of 0.1.0), a bare status, no response, or the end of the connection instead.
+ * The reaction to a request: acknowledged, acknowledged with the response lost, refused because the tenant is unknown, a bare status,
+ * no response, or the end of the connection instead.
  */
-export type Reaction = 'acknowledge' | 'lose' | 'unknown' | 'drop' | 'hang' | 'cut' | number
+export type Reaction = 'acknowledge' | 'lose' | 'unknown' | 'hang' | 'cut' | number
 
 export interface Receiver {
   readonly url: string
@@ -70,7 +70,6 @@ export const startReceiver = async (t: Teardown, port = 0): Promise<Receiver> =>
     const respond = (status: number, body: object) =>
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify({ message: '', ...body }))
     if (reaction === 'unknown') return void respond(404, { code: 'unknown_tenant' })
-    if (reaction === 'drop') return void respond(200, { data: { taken: events.length, repeated: 0 } })
     const fresh = events.filter(({ id }) => !receiver.events.has(id))
     for (const event of fresh) receiver.events.set(event.id, event)
     receiver.posts.push(post)
