@@ -81,7 +81,9 @@ export const standIn = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
     const order = spellWaybill(waybill ?? '').flatMap(spelling => known.get(spelling) ?? [])[0]
     const status = state.isBroken ? 500 : !isAllowed ? 401 : order ? 200 : 404
     response.writeHead(status, { 'content-type': 'application/json' })
-    response.end(JSON.stringify(status === 200 ? { data: { edits: [], ...order, timeline: tracking } } : { message: 'No.' }))
+    response.end(
+      JSON.stringify(status === 200 ? { data: { edits: [], ...order, timeline: tracking } } : { message: 'No.' }),
+    )
   }).listen(0, '127.0.0.1')
   await new Promise(resolve => server.once('listening', resolve))
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
