@@ -43,7 +43,7 @@ export const compareWithCommit = async (
 }
 
 /** Until the compiler has seen enough. */
-export const warmUpSeconds = 3
+const warmUpSeconds = 3
 
 const summaryOf = (what: string, commit: string, row: TableRow): TableRow => {
   const names = ['units/s', `${commit}/s`, `ratio to ${commit}`, 'Node us', `${commit} Node us`]
@@ -51,7 +51,7 @@ const summaryOf = (what: string, commit: string, row: TableRow): TableRow => {
   return { what, ...Object.fromEntries(columns.map(name => [name, row[name] ?? null])) }
 }
 
-export const cellsOf = (names: readonly string[], options: BenchOptions, apiUrl: string, load: Load): Cell[] => {
+const cellsOf = (names: readonly string[], options: BenchOptions, apiUrl: string, load: Load): Cell[] => {
   const { batches = [1, 100, 1000], connections } = options
   const cells: Record<string, Cell[]> = {
     bulk: batches.flatMap(batch =>

@@ -22,10 +22,6 @@ export const withCost = async (
   return { ...measured, nodeSeconds, postgresSeconds: postgresAfter - postgres }
 }
 
-/** What a service has in memory now. */
-export const residentMegabytes = async (url: string): Promise<number> =>
-  (await readMetric(url, 'process_resident_memory_bytes')) / 1_000_000
-
 const readMetric = async (url: string, name: string): Promise<number> => {
   const text = await (await fetch(`${url}/metrics`)).text()
   const value = new RegExp(`^${name} (\\S+)`, 'm').exec(text)?.[1]

@@ -1,9 +1,15 @@
-// A process that calls a service over HTTP. Only answers of 200 count: any other fails the task.
+// A process that sends requests to a service. Only responses of 200 count: any other fails the task.
 import { createHmac, randomUUID } from 'node:crypto'
-import { type Call, Connection, prepare } from './http-call.ts'
 import { appSecret, idOf, numberOf } from './notifier-messages.ts'
 import { runTasks } from './processes.ts'
 import { type Measurement, repeat } from './repeat.ts'
+import { type Sender, undici } from './undici.ts'
+
+/** With a body a POST, else a GET. */
+export interface Call {
+  path: string
+  body?: string
+}
 
 export interface LoadTask {
   /** Of the service. */
@@ -21,26 +27,32 @@ export type LoadWork =
   /** Signed updates, each of a message that has not had it yet. So many messages wait for updates: each gets two. */
   | { kind: 'webhooks'; messages: number; updatesPerCall: number }
 
-type Act = (connection: Connection) => Promise<void>
+type Act = (connection: Sender) => Promise<void>
 
-const callInTurn = (url: string, { headers, calls, isKeyed }: Extract<LoadWork, { kind: 'calls' }>): Act => {
-  const prepared = calls.map(call => prepare(url, headers, call))
+const send = async (connection: Sender, { path, body }: Call, headers: Record<string, string>): Promise<void> => {
+  const method = body === undefined ? 'GET' : 'POST'
+  const response = await connection.request({ path, method, headers, body: body ?? null })
+  const text = await response.body.text()
+  if (response.statusCode !== 200) throw new Error(`the response is ${response.statusCode}: ${text.slice(0, 1000)}`)
+}
+
+const callInTurn = ({ headers, calls, isKeyed }: Extract<LoadWork, { kind: 'calls' }>): Act => {
   let turn = 0
   return connection => {
-    const call = prepared[turn++ % prepared.length]
-    if (!call) throw new Error('there is no call to make')
-    return connection.send(call, isKeyed ? `\r\nidempotency-key: ${randomUUID()}` : '')
+    const call = calls[turn++ % calls.length]
+    if (!call) throw new Error('there is no request to send')
+    return send(connection, call, isKeyed ? { ...headers, 'idempotency-key': randomUUID() } : headers)
   }
 }
 
-const postUpdates = (url: string, work: Extract<LoadWork, { kind: 'webhooks' }>): Act => {
+const postUpdates = (work: Extract<LoadWork, { kind: 'webhooks' }>): Act => {
   let next = 0
   return connection => {
     const body = updatesFrom(next, work)
     next += work.updatesPerCall
     const signature = createHmac('sha256', appSecret).update(body).digest('hex')
     const headers = { 'content-type': 'application/json', 'x-hub-signature-256': `sha256=${signature}` }
-    return connection.send(prepare(url, headers, { path: '/webhooks/messaging', body }))
+    return send(connection, { path: '/webhooks/messaging', body }, headers)
   }
 }
 
@@ -59,8 +71,11 @@ const updatesFrom = (first: number, { updatesPerCall, messages }: { updatesPerCa
 }
 
 const runLoad = async ({ url, work, seconds, requestsPerSecond, ...task }: LoadTask): Promise<Measurement> => {
-  const connections = await Promise.all(Array.from({ length: task.connections }, () => Connection.open(url)))
-  const act = work.kind === 'calls' ? callInTurn(url, work) : postUpdates(url, work)
+  const connections = Array.from(
+    { length: task.connections },
+    () => new undici.Client(url, { pipelining: 1, allowH2: false }),
+  )
+  const act = work.kind === 'calls' ? callInTurn(work) : postUpdates(work)
   try {
     return await repeat(
       seconds,
@@ -68,7 +83,7 @@ const runLoad = async ({ url, work, seconds, requestsPerSecond, ...task }: LoadT
       connections.map(connection => () => act(connection)),
     )
   } finally {
-    for (const connection of connections) connection.close()
+    await Promise.all(connections.map(connection => connection.destroy()))
   }
 }
 

@@ -1,10 +1,8 @@
 // A process that sends messages by a bare loop over an undici Pool: bodies made beforehand, nothing stored.
-import { createRequire } from 'node:module'
-import { join } from 'node:path'
-import { root } from '../dev/settings.ts'
 import { accessToken, apiPath, bodyOf } from './notifier-messages.ts'
 import { runTasks } from './processes.ts'
 import { type Measurement, measure } from './repeat.ts'
+import { type Sender, undici } from './undici.ts'
 
 export interface NotifierFloorTask {
   apiUrl: string
@@ -13,17 +11,9 @@ export interface NotifierFloorTask {
   messages: number
 }
 
-interface Pool {
-  request: (options: object) => Promise<{ statusCode: number; body: { text: () => Promise<string> } }>
-}
+const pools = new Map<number, Sender>()
 
-/** The undici of the notifier: the one at the root is another version. */
-const requireAsNotifier = createRequire(join(root, 'services/notifier/package.json'))
-const undici: { Pool: new (origin: string, options: object) => Pool } = requireAsNotifier('undici')
-
-const pools = new Map<number, Pool>()
-
-const poolFor = ({ apiUrl, window }: NotifierFloorTask): Pool => {
+const poolFor = ({ apiUrl, window }: NotifierFloorTask): Sender => {
   const pool = pools.get(window) ?? new undici.Pool(apiUrl, { connections: window, pipelining: 1, allowH2: false })
   pools.set(window, pool)
   return pool

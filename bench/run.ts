@@ -5,14 +5,11 @@ import { runTool } from '../dev/tool.ts'
 import { compareWithCommit } from './against.ts'
 import type { Bench, BenchOptions, TableRow } from './bench.ts'
 import { bulk } from './bulk.ts'
-import { changes } from './changes.ts'
-import { footprint } from './footprint.ts'
 import { growth } from './growth.ts'
 import { notifier } from './notifier.ts'
 import { read } from './read.ts'
-import { printTimelines } from './timeline.ts'
 
-const benches: Record<string, Bench> = { bulk, read, changes, notifier, growth, footprint }
+const benches: Record<string, Bench> = { bulk, read, notifier, growth }
 
 const help = `npm run bench -- [NAME ...] [OPTION ...]     Measures; without a name all of these:
 
@@ -26,7 +23,6 @@ ${Object.entries(benches)
   --connections N,N     only these numbers of connections; notifier: of messages on their way at once
   --million N           growth: how many million orders are filled in (default 20)
   --against COMMIT      bulk, read, notifier: the services beside those of that commit, in turn
-  --timeline            bulk, read, notifier: a second of each in windows of 20 ms: what occupied the cores, what waited
   --profile FOLDER      writes a CPU profile of the service into FOLDER (slows it)
   --json                prints JSON
 
@@ -50,7 +46,7 @@ const readArguments = () => {
   const flag = { type: 'boolean', default: false } as const
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { ...texts, json: flag, timeline: flag, help: flag },
+    options: { ...texts, json: flag, help: flag },
   })
   const unknown = positionals.filter(name => !Object.hasOwn(benches, name))
   if (unknown.length > 0)
@@ -93,9 +89,8 @@ const printTables = (whole: TableRow[]): void => {
 }
 
 await runTool(async cleanUps => {
-  const { names, options, json, against, timeline, help: isHelp } = readArguments()
+  const { names, options, json, against, help: isHelp } = readArguments()
   if (isHelp) return print(help)
-  if (timeline) return printTimelines(names, options, cleanUps)
   if (against !== undefined) {
     const rows = await compareWithCommit(against, names, options, cleanUps)
     return json ? printJson(rows) : printTable(rows, '')
