@@ -62,7 +62,7 @@ export const cloneDatabase = async (t: Teardown, service: Service): Promise<Test
   const server = process.env.TEST_POSTGRES_URL
   if (!server) throw new Error('run tests with `npm test -- FILE`: it starts the Postgres that they use')
   const name = `${testName(service)}_${randomBytes(6).toString('hex')}`
-  const create = `create database ${name} template ${testName(service)} owner ${testName(service)}_owner`
+  const create = `create database ${name} template ${testName(service)} owner ${testName(service)}_owner strategy file_copy`
   await onServer(server, client => client.query(create))
   t.teardown(() => onServer(server, client => client.query(`drop database ${name} with (force)`)))
   return addresses(server, service, name)
