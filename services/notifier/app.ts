@@ -19,8 +19,8 @@ import { conversations } from './conversations/routes.ts'
 import { costs } from './costs/routes.ts'
 import { eventRoutes } from './events/routes.ts'
 import { inbox } from './inbox/routes.ts'
-import { messageRoutes } from './messages/routes.ts'
-import { summaryRoutes } from './messages/summary-routes.ts'
+import { listRoutes } from './messages/list-routes.ts'
+import { sendRoutes } from './messages/send-routes.ts'
 import type { MessagingApi } from './messaging-api/client.ts'
 import { createCounters, registerGauges } from './metrics.ts'
 import type { OrdersClient } from './orders-client/orders-client.ts'
@@ -98,8 +98,8 @@ export const createNotifier = async (options: NotifierOptions) => {
     admitStaff(staff, createStaffReader(options), options.requestsPerMinute)
     const { orders, maxMessagesPerBatch: maxMessages, maxBodyBytes } = options
     const ofMessages = { pool, orders, syncLacking, product: options.api.product, maxMessages, maxBodyBytes }
-    await staff.register(messageRoutes, { ...ofMessages, onQueued })
-    await staff.register(summaryRoutes, { pool })
+    await staff.register(sendRoutes, { ...ofMessages, onQueued })
+    await staff.register(listRoutes, { pool })
     await staff.register(preflightRoutes, ofMessages)
     await staff.register(timelineRoutes, { pool, orders })
     await staff.register(costs, { pool })

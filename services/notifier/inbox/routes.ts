@@ -1,6 +1,6 @@
 import { IdempotentHeaders, idempotencyKeyOf, refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
-import { badText, ErrorList, isBadText, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
+import { badText, isBadText, selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { fingerprint } from '@courier/shared/postgres/idempotency.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -12,8 +12,9 @@ import { Phone, refused } from '../conversations/view.ts'
 import type { Tx } from '../database/tables.ts'
 import { findTyped } from '../messages/about-waybill.ts'
 import { acceptMessages } from '../messages/accept.ts'
+import { batchOf } from '../messages/batch.ts'
 import { listMessages } from '../messages/queries.ts'
-import { OneAccepted, readResult } from '../messages/routes.ts'
+import { OneAccepted, readAccepted } from '../messages/send-routes.ts'
 import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-client.ts'
 import { findInbound, findWrittenNumber, listConversations, markRead } from './queries.ts'
 import * as view from './view.ts'
@@ -129,11 +130,11 @@ export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool
         ...given,
         fingerprint: fingerprint(Buffer.concat([given.fingerprint, Buffer.from(recipient)])),
       }
-      const errors = new ErrorList()
-      const accepted = await acceptMessages(pool, tenant, [message], errors, () => '', key, actor, request.traceparent)
+      const { traceparent } = request
+      const accepted = await acceptMessages(pool, tenant, batchOf(message), { key, by: actor, traceparent })
       const { to, ...others } = accepted.kind === 'refused' ? accepted.errors.errors : {}
       if (to) throw invalid({ ...others, phone: to })
-      const [data] = readResult(accepted, reply)
+      const [data] = readAccepted(accepted, reply)
       onQueued()
       request.log.info({ message_id: data?.id }, 'reply.queued')
       reply.code(202)

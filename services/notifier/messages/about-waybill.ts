@@ -1,14 +1,12 @@
-import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
-import { isUnderWay } from '@courier/shared/contract/order-events.ts'
-import { badText, type ErrorList, isBadText, isBlank, required } from '@courier/shared/errors/field-errors.ts'
-import type { Actor } from '@courier/shared/postgres/audit.ts'
-import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
+import { isUnderWay, type OrderSnapshot } from '@courier/shared/contract/order-events.ts'
+import { badText, isBadText, isBlank, required } from '@courier/shared/errors/field-errors.ts'
 import type pg from 'pg'
 import type { NamedTemplate } from '../channels/sync-templates.ts'
 import { textsOf } from '../messaging-api/message-template.ts'
 import { findOrders } from '../orders-client/find-orders.ts'
 import type { OrdersClient } from '../orders-client/orders-client.ts'
-import { type Acceptance, acceptMessages, findAcceptance, type PathOf } from './accept.ts'
+import { type Acceptance, acceptMessages, findAcceptance, type Origin } from './accept.ts'
+import type { Batch } from './batch.ts'
 import { hasPlaceholder, placeholderError } from './placeholders.ts'
 import type { MessageBody, MessageRequest } from './schema.ts'
 import { fillFrom, toSource } from './source.ts'
@@ -23,51 +21,43 @@ export interface WaybillDependencies {
 }
 
 /**
- * As `acceptMessages`, for messages about a waybill: orders is read for those that omit their recipient or name
- * fields of the order in their texts, before the transaction. A repeated request does not read orders again. While orders
- * is unavailable the errors found so far are returned, if there are any.
+ * Accepts messages about waybills. Before the transaction it reads the orders of those that omit their recipient or name fields of
+ * the order in their texts; a repeated request does not read them again. While orders is unavailable it returns the errors
+ * found so far, if there are any.
  */
 export const acceptBodies = async (
   dependencies: WaybillDependencies,
   tenant: string,
-  bodies: readonly (MessageBody | undefined)[],
-  errors: ErrorList,
-  pathOf: PathOf,
-  key?: IdempotencyKey,
-  by?: Actor,
-  traceparent?: string,
+  bodies: Batch<MessageBody>,
+  origin: Origin = {},
 ): Promise<Acceptance | { kind: 'orders_away' }> => {
   const { pool } = dependencies
-  const mayAsk = bodies.some(body => body && asksOrders(body))
-  const earlier = key && mayAsk ? await findAcceptance(pool, tenant, key) : undefined
+  const mayAsk = bodies.messages.some(body => body && asksOrders(body))
+  const earlier = origin.key && mayAsk ? await findAcceptance(pool, tenant, origin.key) : undefined
   if (earlier) return earlier
-  const requests = await readRequests(dependencies, tenant, bodies, errors, pathOf)
-  if (!requests) return errors.count > 0 ? { kind: 'refused', errors } : { kind: 'orders_away' }
-  return acceptMessages(pool, tenant, requests, errors, pathOf, key, by, traceparent)
+  const requests = await readRequests(dependencies, tenant, bodies)
+  if (requests) return acceptMessages(pool, tenant, requests, origin)
+  return bodies.errors.count > 0 ? { kind: 'refused', errors: bodies.errors } : { kind: 'orders_away' }
 }
 
 /**
- * The messages with what their orders say; undefined while orders is needed and unavailable. One whose order is not known is
- * left as it is, or out where it has no recipient.
+ * Returns the messages with what their orders say; undefined while orders is needed and unavailable. A message whose order is not
+ * known is left as it is, or out if it has no recipient.
  */
 export const readRequests = async (
   { orders, product, syncLacking }: Omit<WaybillDependencies, 'pool'>,
   tenant: string,
-  bodies: readonly (MessageBody | undefined)[],
-  errors: ErrorList,
-  pathOf: PathOf,
-): Promise<(MessageRequest | undefined)[] | undefined> => {
-  checkBodies(bodies, errors, pathOf, product)
-  await syncLacking?.(
-    tenant,
-    bodies.flatMap(body => (body ? toNamed(body) : [])),
-  )
-  const asking = bodies.filter(body => body !== undefined).filter(asksOrders)
-  const waybills = asking.flatMap(({ waybill_number: waybill }) =>
-    isBlank(waybill) || isBadText(waybill as string) ? [] : `${waybill}`,
-  )
+  batch: Batch<MessageBody>,
+): Promise<Batch<MessageRequest> | undefined> => {
+  checkBodies(batch, product)
+  const bodies = batch.messages.filter(body => body !== undefined)
+  await syncLacking?.(tenant, bodies.flatMap(toNamed))
+  const waybills = bodies.filter(asksOrders).flatMap(({ waybill_number: waybill }) => {
+    const isUsable = typeof waybill === 'string' && !isBlank(waybill) && !isBadText(waybill)
+    return isUsable ? waybill : []
+  })
   const found = await findOrders(orders, tenant, waybills)
-  return found && fillBodies(bodies, found, errors, pathOf)
+  return found && { ...batch, messages: fillBodies(batch, found) }
 }
 
 const asksOrders = (body: MessageBody): boolean => needsOrder(body) || isTyped(body.waybill_number ?? '')
@@ -91,39 +81,32 @@ const needsOrder = (body: MessageBody): boolean =>
 
 const needsWaybill = 'The waybill number field is required: a text names a field of its order.'
 
-const checkBodies = (
-  bodies: readonly (MessageBody | undefined)[],
-  errors: ErrorList,
-  pathOf: PathOf,
-  product: string | undefined,
-): void => {
-  for (const [index, body] of bodies.entries()) {
+const checkBodies = ({ messages, errors, pathOf }: Batch<MessageBody>, product: string | undefined): void => {
+  for (const [index, body] of messages.entries()) {
     if (errors.isFull) return
     if (!body) continue
-    const prefix = pathOf(index)
+    const add = (path: string, sentence: string) => errors.add(pathOf(index) + path, sentence)
     for (const { text, path } of textsOf(body.template)) {
       const error = placeholderError(text)
-      if (error) errors.add(`${prefix}template.${path}`, error)
+      if (error) add(`template.${path}`, error)
     }
     const { waybill_number: waybill, messaging_product: given } = body
     if (product !== undefined && !isBlank(given) && given !== product)
-      errors.add(`${prefix}messaging_product`, `The messaging product field must be ${product}.`)
-    if (isBadText(waybill ?? '')) errors.add(`${prefix}waybill_number`, badText('waybill_number'))
+      add('messaging_product', `The messaging product field must be ${product}.`)
+    if (isBadText(waybill ?? '')) add('waybill_number', badText('waybill_number'))
     if (!isBlank(waybill)) continue
-    if (isBlank(body.to)) errors.add(`${prefix}to`, required('to'))
-    else if (needsOrder(body)) errors.add(`${prefix}waybill_number`, needsWaybill)
+    if (isBlank(body.to)) add('to', required('to'))
+    else if (needsOrder(body)) add('waybill_number', needsWaybill)
   }
 }
 
 const unknownWaybill = 'The requested waybill does not exist in the system.'
 
 const fillBodies = (
-  bodies: readonly (MessageBody | undefined)[],
+  { messages, errors, pathOf }: Batch<MessageBody>,
   found: ReadonlyMap<string, OrderSnapshot>,
-  errors: ErrorList,
-  pathOf: PathOf,
 ): (MessageRequest | undefined)[] =>
-  bodies.map((body, index) => {
+  messages.map((body, index) => {
     if (!body) return undefined
     const order = found.get(body.waybill_number ?? '')
     if (order) return fillBody(body, order)
@@ -137,7 +120,7 @@ const fillBody = (body: MessageBody, order: OrderSnapshot): MessageRequest => {
   return {
     ...body,
     waybill_number: order.waybill_number,
-    to: isBlank(body.to) ? order.customer_phone : (body.to as string),
+    to: source.isToCustomer ? order.customer_phone : (body.to as string),
     isUnderWay: isUnderWay(order),
     ...fillFrom(source, order),
     source: needsOrder(body) ? source : undefined,

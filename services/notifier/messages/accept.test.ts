@@ -6,7 +6,7 @@ import { recordInbound, releaseHeld } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { addTenant, createFixture, messageTo, phoneNumberId } from '../test/fixture.ts'
 import { acceptMessages } from './accept.ts'
-import { cancelMessage, resendMessage } from './queries.ts'
+import { cancelMessage, resendMessage } from './change.ts'
 import type { MessageRequest } from './schema.ts'
 
 type Fixture = Awaited<ReturnType<typeof createFixture>>
@@ -23,10 +23,12 @@ const submit = ({ pool }: Fixture, requests: MessageRequest[], key?: ReturnType<
   acceptMessages(
     pool,
     'demo',
-    requests,
-    new ErrorList(),
-    index => (requests.length > 1 ? `messages.${index}.` : ''),
-    key,
+    {
+      messages: requests,
+      errors: new ErrorList(),
+      pathOf: index => (requests.length > 1 ? `messages.${index}.` : ''),
+    },
+    { key },
   )
 
 const validationErrors = async (fixture: Fixture, ...requests: MessageRequest[]) => {

@@ -12,6 +12,7 @@ import { isPlain } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from '../templates/catalogue.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
+import type { Batch } from './batch.ts'
 import { type CheckedMessage, checkMessage, chooseChannel, type SendingContext } from './check.ts'
 import { rememberAllowed } from './hours.ts'
 import { findStatuses, firstStatus, insertMessages, newMessageIds } from './insert.ts'
@@ -23,23 +24,23 @@ export type Acceptance =
   | { kind: 'running' }
   | { kind: 'other_body' }
 
-/** The path prefix for errors of the message at `index`: `messages.<index>.` in a bulk request, else empty. */
-export type PathOf = (index: number) => string
+/** Who sends a batch, and how it is recorded. */
+export interface Origin {
+  readonly key?: IdempotencyKey | undefined
+  /** For the audit. */
+  readonly by?: Actor | undefined
+  readonly traceparent?: string | undefined
+}
 
 /**
- * Queues all messages, or none and returns every error, after the `errors` that are known; undefined stands for a message that
- * has some of these. Committed when it returns. The conversations of the recipients stay locked until then: a message held
- * until the customer writes cannot miss what arrives meanwhile.
+ * Queues all messages, or none and returns every error. Committed when it returns. The conversations of the recipients stay
+ * locked until then: a message held until the customer writes cannot miss what arrives meanwhile.
  */
 export const acceptMessages = (
   pool: pg.Pool,
   tenant: string,
-  requests: readonly (MessageRequest | undefined)[],
-  errors: ErrorList,
-  pathOf: PathOf,
-  key?: IdempotencyKey,
-  by?: Actor,
-  traceparent?: string,
+  batch: Batch<MessageRequest>,
+  { key, by, traceparent }: Origin = {},
 ): Promise<Acceptance> =>
   inTenant<Tables, Acceptance>(
     pool,
@@ -47,8 +48,8 @@ export const acceptMessages = (
     async tx => {
       const earlier = key && (await claimAcceptance(tx, tenant, key))
       if (earlier) return earlier
-      const { checked, context } = await checkRequests(tx, tenant, requests, errors, pathOf)
-      if (errors.count > 0) return { kind: 'refused', errors }
+      const { checked, context } = await checkBatch(tx, tenant, batch)
+      if (batch.errors.count > 0) return { kind: 'refused', errors: batch.errors }
       const messages = checked.filter(message => message !== undefined)
       const ids = newMessageIds(messages.length, context.now)
       const named = messages.map((message, index) => ({ id: ids[index] as string, message, traceparent }))
@@ -73,17 +74,15 @@ const claimAcceptance = async (tx: Tx, tenant: string, key: IdempotencyKey): Pro
 }
 
 /** Checks all messages, until the errors are full; those that have some are undefined. */
-export const checkRequests = async (
+export const checkBatch = async (
   tx: Tx,
   tenant: string,
-  requests: readonly (MessageRequest | undefined)[],
-  errors: ErrorList,
-  pathOf: PathOf,
+  { messages, errors, pathOf }: Batch<MessageRequest>,
   findConversations = lockConversations,
 ): Promise<{ context: SendingContext; checked: (CheckedMessage | undefined)[] }> => {
-  const readable = requests.filter(request => request !== undefined)
+  const readable = messages.filter(request => request !== undefined)
   const context = await readContext(tx, tenant, readable, findConversations)
-  const checked = requests.map((request, index) => {
+  const checked = messages.map((request, index) => {
     const result = request && !errors.isFull ? checkMessage(request, context) : undefined
     if (result?.kind === 'refused') errors.addAll(result.errors, pathOf(index))
     return result?.kind === 'checked' ? result.message : undefined

@@ -1,11 +1,10 @@
 import { UsageError } from '@courier/shared/cli/command-line.ts'
 import { requireTenant } from '@courier/shared/cli/token-commands.ts'
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import { ErrorList, validationErrors } from '@courier/shared/errors/field-errors.ts'
 import { type Actor, operator } from '@courier/shared/postgres/audit.ts'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { acceptBodies, type WaybillDependencies } from './about-waybill.ts'
-import { type Accepted, MessageBody } from './schema.ts'
+import { readOne } from './batch.ts'
+import type { Accepted } from './schema.ts'
 
 /** The options of `notifier send`. */
 export interface SendRequest {
@@ -19,8 +18,6 @@ export interface SendRequest {
   body?: string[]
 }
 
-const check = TypeCompiler.Compile(MessageBody)
-
 /**
  * Queues a message as `POST /api/messages` does. Throws UsageError for an unknown tenant, and when orders is needed and
  * unavailable.
@@ -30,10 +27,10 @@ export const sendMessage = async (
   request: SendRequest,
   by: Actor = operator(),
 ): Promise<{ kind: 'queued'; message: Accepted } | { kind: 'refused'; errors: FieldErrors }> => {
-  const body = bodyOf(request)
-  if (!check.Check(body)) return { kind: 'refused', errors: validationErrors(check, body) }
+  const batch = readOne(toBody(request))
+  if (batch.errors.count > 0) return { kind: 'refused', errors: batch.errors.errors }
   await requireTenant(dependencies.pool, request.tenant)
-  const result = await acceptBodies(dependencies, request.tenant, [body], new ErrorList(), () => '', undefined, by)
+  const result = await acceptBodies(dependencies, request.tenant, batch, { by })
   if (result.kind === 'refused') return { kind: 'refused', errors: result.errors.errors }
   const message = result.kind === 'accepted' ? result.messages[0] : undefined
   if (!message)
@@ -41,7 +38,7 @@ export const sendMessage = async (
   return { kind: 'queued', message }
 }
 
-const bodyOf = ({ to, waybill, channel, template, language, header, body = [] }: SendRequest): unknown => {
+const toBody = ({ to, waybill, channel, template, language, header, body = [] }: SendRequest): unknown => {
   const component = (type: string, texts: readonly string[]) =>
     texts.length > 0 ? [{ type, parameters: texts.map(text => ({ type: 'text', text })) }] : []
   const components = [...component('header', header === undefined ? [] : [header]), ...component('body', body)]

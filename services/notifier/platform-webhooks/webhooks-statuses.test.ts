@@ -1,7 +1,7 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import t from 'tap'
 import { messageStatuses, type Tx } from '../database/tables.ts'
-import { resendMessage } from '../messages/queries.ts'
+import { resendMessage } from '../messages/change.ts'
 import { createFixture, envelope, minutesAgo, status } from '../test/webhooks-fixture.ts'
 import { isForward, reportedStatuses } from './settle.ts'
 

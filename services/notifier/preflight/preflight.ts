@@ -1,4 +1,3 @@
-import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { ErrorList, maxCounted } from '@courier/shared/errors/field-errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { findChannels } from '../channels/queries.ts'
@@ -6,8 +5,9 @@ import { conversationOf } from '../conversations/queries.ts'
 import { findTariffs } from '../costs/queries.ts'
 import type { Tables } from '../database/tables.ts'
 import { readRequests, type WaybillDependencies } from '../messages/about-waybill.ts'
-import { checkRequests, type PathOf } from '../messages/accept.ts'
-import type { ReadMessages } from '../messages/read-messages.ts'
+import { checkBatch } from '../messages/accept.ts'
+import type { Batch } from '../messages/batch.ts'
+import type { MessageBody } from '../messages/schema.ts'
 import { preflightOf } from './check.ts'
 import type { Preflight } from './view.ts'
 
@@ -17,43 +17,31 @@ export type Preflighted =
   | { kind: 'orders_away' }
 
 /**
- * What a send would do with each message; nothing is written. A request whose shape is wrong, or with more errors than are
- * counted, is refused as a send of it.
+ * Says what a send would do with each message; writes nothing. Refuses a batch whose shape is wrong, or with more errors than are
+ * counted, as a send does.
  */
 export const preflight = async (
   dependencies: WaybillDependencies,
   tenant: string,
-  { bodies, errors: ofShape }: ReadMessages,
-  pathOf: PathOf,
+  given: Batch<MessageBody>,
 ): Promise<Preflighted> => {
-  const isMalformed = ofShape.count > 0
-  const errors = isMalformed ? ofShape : new ErrorList(maxCounted)
-  const requests = await readRequests(dependencies, tenant, bodies, errors, pathOf)
+  const isMalformed = given.errors.count > 0
+  const batch = isMalformed ? given : { ...given, errors: new ErrorList(maxCounted) }
+  const { errors, pathOf } = batch
+  const requests = await readRequests(dependencies, tenant, batch)
   if (!requests) return isMalformed ? { kind: 'refused', errors } : { kind: 'orders_away' }
   return inTenant<Tables, Preflighted>(dependencies.pool, tenant, async tx => {
-    const { context, checked } = await checkRequests(tx, tenant, requests, errors, pathOf, conversationOf)
+    const { context, checked } = await checkBatch(tx, tenant, requests, conversationOf)
     if (isMalformed || errors.isFull) return { kind: 'refused', errors }
     const rows = new Map((await findChannels(tx, tenant)).map(row => [row.phone_number_id, row]))
-    const errorsOf = splitErrors(errors.errors, bodies.length, pathOf)
     const known = { ...context, rows, tariffs: await findTariffs(tx, tenant) }
-    const messages = bodies.flatMap((body, index) => {
-      const ofMessage = errorsOf[index] ?? {}
-      const isRefused = Object.keys(ofMessage).length > 0
-      const examined = { request: requests[index], checked: isRefused ? undefined : checked[index], errors: ofMessage }
-      return body ? [preflightOf({ body, ...examined }, known)] : []
+    const byPath = Map.groupBy(Object.entries(errors.errors), ([path]) => /^messages\.\d+\./.exec(path)?.[0] ?? '')
+    const messages = batch.messages.flatMap((body, index) => {
+      const path = pathOf(index)
+      const found = byPath.get(path)?.map(([name, sentences]) => [name.slice(path.length), sentences])
+      const examined = { request: requests.messages[index], checked: found ? undefined : checked[index] }
+      return body ? [preflightOf({ body, ...examined, errors: Object.fromEntries(found ?? []) }, known)] : []
     })
     return { kind: 'examined', messages }
   })
-}
-
-/** The errors of each message, without its path. */
-const splitErrors = (errors: FieldErrors, count: number, pathOf: PathOf): FieldErrors[] => {
-  const places = new Map(Array.from({ length: count }, (_, index) => [pathOf(index), index]))
-  const split = Array.from({ length: count }, (): FieldErrors => ({}))
-  for (const [path, sentences] of Object.entries(errors)) {
-    const prefix = places.has('') ? '' : (/^messages\.\d+\./.exec(path)?.[0] ?? '')
-    const ofMessage = split[places.get(prefix) ?? 0]
-    if (ofMessage) ofMessage[path.slice(prefix.length)] = sentences
-  }
-  return split
 }

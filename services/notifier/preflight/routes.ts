@@ -1,16 +1,14 @@
 import { strictExceptBody } from '@courier/shared/edge/validator.ts'
-import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
-import { ErrorList, listErrors } from '@courier/shared/errors/field-errors.ts'
+import { errorResponses } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { WaybillDependencies } from '../messages/about-waybill.ts'
-import { messagesReader, type ReadMessages } from '../messages/read-messages.ts'
+import { createBatchReader, readOne } from '../messages/batch.ts'
 import { MessageBodies, MessageBody } from '../messages/schema.ts'
+import { refusal } from '../messages/send-routes.ts'
 import { maxMessageBytes } from '../messaging-api/message-template.ts'
-import { ordersUnavailable } from '../orders-client/orders-client.ts'
-import { type Preflighted, preflight } from './preflight.ts'
-import { type Preflight, Preflights } from './view.ts'
+import { preflight } from './preflight.ts'
+import { Preflights } from './view.ts'
 
 export interface PreflightOptions extends WaybillDependencies {
   /** Of one request; 1000 without it. */
@@ -22,7 +20,7 @@ export interface PreflightOptions extends WaybillDependencies {
 /** What a send would do. */
 export const preflightRoutes: FastifyPluginAsyncTypebox<PreflightOptions> = async (app, options) => {
   const { maxMessages = 1000, maxBodyBytes = 5_242_880 } = options
-  const readMessages = messagesReader(maxMessages)
+  const readBatch = createBatchReader(maxMessages)
   app.post(
     '/api/messages/preflight',
     {
@@ -39,32 +37,13 @@ export const preflightRoutes: FastifyPluginAsyncTypebox<PreflightOptions> = asyn
       },
     },
     async ({ body, staff }) => {
-      const isBulk = isList(body)
-      const read = isBulk ? readMessages(body) : readMessage(body)
-      const pathOf = isBulk ? (index: number) => `messages.${index}.` : () => ''
-      return { data: readResult(await preflight(options, staff.tenant, read, pathOf)) }
+      const result = await preflight(options, staff.tenant, isBulk(body) ? readBatch(body) : readOne(body))
+      if (result.kind !== 'examined') throw refusal(result)
+      return { data: result.messages }
     },
   )
 }
 
-/** Whether a body is one of `POST /api/messages/bulk`. */
-const isList = (body: unknown): boolean =>
+/** Returns true for a body of `POST /api/messages/bulk`. */
+const isBulk = (body: unknown): boolean =>
   Array.isArray(body) || (typeof body === 'object' && body !== null && Object.hasOwn(body, 'messages'))
-
-const check = TypeCompiler.Compile(MessageBody)
-
-const readMessage = (body: unknown): ReadMessages =>
-  check.Check(body)
-    ? { bodies: [body], errors: new ErrorList() }
-    : { bodies: [undefined], errors: listErrors(check, body ?? {}) }
-
-const readResult = (result: Preflighted): Preflight[] => {
-  switch (result.kind) {
-    case 'examined':
-      return result.messages
-    case 'refused':
-      throw invalid(result.errors.errors, undefined, result.errors.more)
-    case 'orders_away':
-      throw httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
-  }
-}

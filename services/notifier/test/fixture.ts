@@ -79,7 +79,11 @@ export const createFixture = async (t: Teardown, options: FixtureOptions = {}) =
     await pool.end()
   })
   const accept = async (...requests: MessageRequest[]) => {
-    const result = await acceptMessages(pool, 'demo', requests, new ErrorList(), index => `messages.${index}.`)
+    const result = await acceptMessages(pool, 'demo', {
+      messages: requests,
+      errors: new ErrorList(),
+      pathOf: index => `messages.${index}.`,
+    })
     if (options.isRunning !== false) queue.wake()
     if (result.kind !== 'accepted') throw new Error(JSON.stringify(result))
     return result.messages.map(({ id }) => id)

@@ -1,0 +1,41 @@
+import { ErrorList, listErrors } from '@courier/shared/errors/field-errors.ts'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
+import { MessageBodies, MessageBody } from './schema.ts'
+
+/** The messages of a request. undefined stands for one that has some of the errors. */
+export interface Batch<Message> {
+  readonly messages: readonly (Message | undefined)[]
+  readonly errors: ErrorList
+  /** The path prefix for errors of the message at `index`: `messages.<index>.` in a bulk request, else empty. */
+  readonly pathOf: (index: number) => string
+}
+
+/** A batch of one message. */
+export const batchOf = <Message>(message: Message | undefined, errors = new ErrorList()): Batch<Message> => ({
+  messages: [message],
+  errors,
+  pathOf: () => '',
+})
+
+const listed = (index: number): string => `messages.${index}.`
+
+/** Compiles a reader of bulk requests of up to `maxMessages` messages: it keeps those whose shape is right. */
+export const createBatchReader = (maxMessages: number): ((body: unknown) => Batch<MessageBody>) => {
+  const check = TypeCompiler.Compile(MessageBodies(maxMessages))
+  return body => {
+    if (check.Check(body)) return { messages: body.messages, errors: new ErrorList(), pathOf: listed }
+    const errors = listErrors(check, body ?? {})
+    const messages: unknown = (body as { messages?: unknown } | null)?.messages
+    // Nothing where there may be more errors than were counted.
+    const isReadable = Array.isArray(messages) && messages.length <= maxMessages && !errors.isFull
+    const wrong = new Set([...errors.paths].map(path => /^messages\.\d+\./.exec(`${path}.`)?.[0]))
+    const kept = isReadable ? messages.map((message, index) => (wrong.has(listed(index)) ? undefined : message)) : []
+    return { messages: kept, errors, pathOf: listed }
+  }
+}
+
+const checkOne = TypeCompiler.Compile(MessageBody)
+
+/** Reads a request of one message. */
+export const readOne = (body: unknown): Batch<MessageBody> =>
+  checkOne.Check(body) ? batchOf(body) : batchOf<MessageBody>(undefined, listErrors(checkOne, body ?? {}))

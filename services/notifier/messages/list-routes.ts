@@ -1,0 +1,109 @@
+import type { Staff } from '@courier/shared/access/staff.ts'
+import { createBulkheads, refuseBusy } from '@courier/shared/edge/bulkheads.ts'
+import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { type Static, Type } from '@sinclair/typebox'
+import type pg from 'pg'
+import { normalisePhone } from '../conversations/phone-number.ts'
+import { findCountry } from '../conversations/queries.ts'
+import { findCostsFor } from '../costs/queries.ts'
+import type { Tx } from '../database/tables.ts'
+import { MessagesQuery, messageId } from './filters.ts'
+import { findMessage, findTimelines, hasNoIndex, listMessages, type MessageRow } from './queries.ts'
+import { createMessageSummary, exampleSummary, MessageSummary } from './summary.ts'
+import { exampleMessage, Message, messageView, Page } from './view.ts'
+
+export const ById = Type.Object({ id: Type.String({ ...messageId, must: 'be the id of a message' }) })
+export const OneMessage = Type.Object({ data: Message }, { title: 'OneMessage', examples: [{ data: exampleMessage }] })
+
+const route = { tags: ['messages'], security: [{ token: [] }] }
+
+/** Lists of one tenant by a filter without an index. */
+const maxWaiting = 20
+const busy = 'Too many lists by template, channel or status are waiting. Repeat the request.'
+
+/** Reads messages: lists, one, and how they go. */
+export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+  // A list by a filter without an index reads many rows: one of a tenant at a time leaves the cores to others.
+  const inTurn = createBulkheads({ tenant: 1 }, maxWaiting)
+
+  app.get(
+    '/api/messages',
+    {
+      schema: {
+        ...route,
+        operationId: 'listMessages',
+        summary: 'Messages, newest first',
+        querystring: MessagesQuery.schema,
+        response: { 200: Page, ...errorResponses(400, 401, 422, 429, 503) },
+      },
+    },
+    async ({ staff, query }) => {
+      const { tenant } = staff
+      const list = () => inTenant(pool, tenant, (tx: Tx) => readPage(tx, staff, query))
+      return hasNoIndex(MessagesQuery.read(query)) ? inTurn({ tenant }, list).catch(refuseBusy(busy)) : list()
+    },
+  )
+
+  const summarise = createMessageSummary(pool)
+  app.get(
+    '/api/messages/summary',
+    {
+      schema: {
+        ...route,
+        operationId: 'summariseMessages',
+        summary: 'What waits, what failed, and how many are sent in a minute',
+        description: 'Up to five seconds old.',
+        response: {
+          200: Type.Object({ data: MessageSummary }, { examples: [{ data: exampleSummary }] }),
+          ...errorResponses(400, 401, 429, 503),
+        },
+      },
+    },
+    async request => ({ data: await summarise(request.staff.tenant) }),
+  )
+
+  app.get(
+    '/api/messages/:id',
+    {
+      schema: {
+        ...route,
+        operationId: 'getMessage',
+        summary: 'One message with its timeline',
+        params: ById,
+        response: { 200: OneMessage, ...errorResponses(400, 401, 404, 422, 429, 503) },
+      },
+    },
+    ({ staff, params: { id } }) => inTenant(pool, staff.tenant, (tx: Tx) => readMessage(tx, staff, id)),
+  )
+}
+
+const readPage = async (
+  tx: Tx,
+  staff: Staff,
+  query: Static<typeof MessagesQuery.schema>,
+): Promise<Static<typeof Page>> => {
+  const { tenant } = staff
+  const { limit = '50', cursor } = query
+  const wanted = MessagesQuery.read(query)
+  const to = wanted.to && normalisePhone(wanted.to, await findCountry(tx, tenant))
+  if (wanted.to && !to)
+    throw invalid({ [MessagesQuery.fieldOf(query, 'to')]: ['The to field must be a phone number.'] })
+  const { rows, next } = await listMessages(tx, tenant, { ...wanted, to }, cursor, Number(limit))
+  return { data: await readViews(tx, staff, rows), next_cursor: next }
+}
+
+/** Also in the transaction of a change, so that nothing can fail after its commit. */
+export const readMessage = async (tx: Tx, staff: Staff, id: string): Promise<Static<typeof OneMessage>> => {
+  const row = await findMessage(tx, staff.tenant, id)
+  const [data] = await readViews(tx, staff, row ? [row] : [])
+  if (!data) throw httpError('not_found', 'There is no such message.')
+  return { data }
+}
+
+const readViews = async (tx: Tx, staff: Staff, rows: readonly MessageRow[]): Promise<Static<typeof Message>[]> => {
+  const ids = rows.map(row => row.message_id)
+  const [timelines, costs] = await Promise.all([findTimelines(tx, staff.tenant, ids), findCostsFor(tx, staff, ids)])
+  return rows.map(row => messageView(row, timelines.get(row.message_id), costs.get(row.message_id)))
+}

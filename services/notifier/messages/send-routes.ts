@@ -1,0 +1,173 @@
+import {
+  IdempotentHeaders,
+  idempotencyKeyOf,
+  keyRefused,
+  markReplayed,
+  refusesKeys,
+} from '@courier/shared/edge/idempotency.ts'
+import { strictExceptBody } from '@courier/shared/edge/validator.ts'
+import { errorResponses, type HttpError, httpError, invalid } from '@courier/shared/errors/errors.ts'
+import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { MessageStatus, Tx } from '../database/tables.ts'
+import { maxMessageBytes } from '../messaging-api/message-template.ts'
+import { ordersUnavailable } from '../orders-client/orders-client.ts'
+import { acceptBodies, type WaybillDependencies } from './about-waybill.ts'
+import type { Acceptance } from './accept.ts'
+import { type Batch, batchOf, createBatchReader } from './batch.ts'
+import { cancelMessage, resendMessage } from './change.ts'
+import { fillAgain } from './fill-again.ts'
+import { ById, OneMessage, readMessage } from './list-routes.ts'
+import { Accepted, MessageBodies, MessageBody } from './schema.ts'
+import { exampleMessage } from './view.ts'
+
+export interface SendOptions extends WaybillDependencies {
+  /** Called when there are messages to send. */
+  onQueued: () => void
+  /** Of one bulk request; 1000 without it. */
+  maxMessages?: number | undefined
+  /** Of one bulk request; 5 MiB without it. */
+  maxBodyBytes?: number | undefined
+}
+
+const committed = 'Committed: it will be sent.'
+const exampleAccepted: Accepted = { id: exampleMessage.id, status: 'queued' }
+export const OneAccepted = Type.Object(
+  { message: Type.String(), data: Accepted },
+  {
+    title: 'MessageAccepted',
+    description: committed,
+    examples: [{ message: 'The message is queued.', data: exampleAccepted }],
+  },
+)
+const AllAccepted = Type.Object(
+  { message: Type.String(), data: Type.Array(Accepted) },
+  {
+    title: 'MessagesAccepted',
+    description: committed,
+    examples: [{ message: '1 messages are queued.', data: [exampleAccepted] }],
+  },
+)
+
+const route = { tags: ['messages'], security: [{ token: [] }] }
+
+/** Sends messages, cancels them and sends them again. */
+export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, options) => {
+  const { pool, onQueued, maxMessages = 1000, maxBodyBytes = 5_242_880 } = options
+  const limitOf = (messages: number) => Math.min(maxBodyBytes, messages * maxMessageBytes)
+  const accept = async (request: FastifyRequest, reply: FastifyReply, batch: Batch<MessageBody>, scope: string) => {
+    const { tenant, actor: by } = request.staff
+    const origin = { key: idempotencyKeyOf(request, scope), by, traceparent: request.traceparent }
+    const messages = readAccepted(await acceptBodies(options, tenant, batch, origin), reply)
+    onQueued()
+    request.log.info({ messages: messages.length }, 'messages.queued')
+    reply.code(202)
+    return messages
+  }
+  const post = { ...route, headers: IdempotentHeaders }
+  const failures = errorResponses(400, 401, 409, 413, 415, 422, 429, 503)
+
+  app.post(
+    '/api/messages',
+    {
+      bodyLimit: limitOf(1),
+      schema: {
+        ...post,
+        operationId: 'sendMessage',
+        summary: 'Send a template message',
+        body: MessageBody,
+        response: { 202: OneAccepted, ...failures },
+      },
+    },
+    async (request, reply) => {
+      const [data] = await accept(request, reply, batchOf(request.body), 'messages')
+      return { message: 'The message is queued.', data: data as Accepted }
+    },
+  )
+
+  const readBatch = createBatchReader(maxMessages)
+  app.post(
+    '/api/messages/bulk',
+    {
+      bodyLimit: limitOf(maxMessages),
+      // readBatch checks the body: one response lists every error.
+      validatorCompiler: strictExceptBody,
+      schema: {
+        ...post,
+        operationId: 'sendMessages',
+        summary: `Send up to ${maxMessages} template messages, all or none`,
+        body: MessageBodies(maxMessages),
+        response: { 202: AllAccepted, ...failures },
+      },
+    },
+    async (request, reply) => {
+      const data = await accept(request, reply, readBatch(request.body), 'messages/bulk')
+      return { message: `${data.length} messages are queued.`, data }
+    },
+  )
+
+  const change = {
+    ...route,
+    params: ById,
+    response: { 200: OneMessage, ...errorResponses(400, 401, 404, 413, 415, 422, 429, 503) },
+  }
+
+  app.post(
+    '/api/messages/:id/cancel',
+    {
+      ...refusesKeys,
+      schema: { ...change, operationId: 'cancelMessage', summary: 'Cancel a message before it is sent' },
+    },
+    ({ staff, params: { id } }) =>
+      inTenant(pool, staff.tenant, async (tx: Tx) => {
+        const status = await cancelMessage(tx, staff.tenant, id, staff.actor)
+        if (status && status !== 'cancelled')
+          throw invalid({ status: [`The message is ${status}: only a queued or held one can be cancelled.`] })
+        return readMessage(tx, staff, id)
+      }),
+  )
+
+  app.post(
+    '/api/messages/:id/resend',
+    {
+      ...refusesKeys,
+      schema: { ...change, operationId: 'resendMessage', summary: 'Send a failed or unknown message again' },
+    },
+    async ({ staff, params: { id } }) => {
+      const { tenant, actor } = staff
+      const content = await fillAgain(options, tenant, id)
+      const resent = await inTenant(pool, tenant, async (tx: Tx) => {
+        const status = await resendMessage(tx, tenant, id, actor, content)
+        if (status && status !== 'queued') throw invalid({ status: [whyNotResent(status)] })
+        return readMessage(tx, staff, id)
+      })
+      onQueued()
+      return resent
+    },
+  )
+}
+
+const whyNotResent = (status: MessageStatus): string => {
+  if (status === 'unknown')
+    return 'It was sent less than ten minutes ago and a webhook may still tell what became of it. Send it again after that.'
+  if (status === 'failed')
+    return 'Its text lacks {{tracking_url}}: orders needs PUBLIC_URL. Set it, then send the message again.'
+  return `The message is ${status}: only a failed or unknown one can be sent again.`
+}
+
+/** The messages of an accepted request. Throws the response to any other. */
+export const readAccepted = (acceptance: Acceptance | { kind: 'orders_away' }, reply: FastifyReply): Accepted[] => {
+  if (acceptance.kind === 'running' || acceptance.kind === 'other_body') throw keyRefused(acceptance.kind, 'message')
+  if (acceptance.kind !== 'accepted') throw refusal(acceptance)
+  markReplayed(reply, acceptance.replayed)
+  return acceptance.messages
+}
+
+/** The response to messages that were not accepted. */
+export const refusal = (refused: { kind: 'refused'; errors: ErrorList } | { kind: 'orders_away' }): HttpError =>
+  refused.kind === 'refused'
+    ? invalid(refused.errors.errors, undefined, refused.errors.more)
+    : httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
