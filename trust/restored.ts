@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { startOwnPostgres } from '../dev/own-postgres.ts'
+import { batch, order } from '../services/orders/test/tenant.ts'
+import { chanceOf } from '../test/chance.ts'
 import { eventually, request } from '../test/courier.ts'
 import { type Courier, countByStatus, readArrivals, startCourier } from './courier.ts'
-import { keepBooking, type Load } from './order-requests.ts'
 import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 
 const startServer = async (t: TrustOptions, name: 'orders' | 'notifier') => {
@@ -12,27 +13,38 @@ const startServer = async (t: TrustOptions, name: 'orders' | 'notifier') => {
   return { ...postgres, database: { url: as(name), ownerUrl: as(`${name}_owner`), superuserUrl: as('postgres') } }
 }
 
-/** Merchants create orders and staff cancels some, whether the services are there or not. */
-const keepBusy = ({ merchant, orders, staffToken }: Courier, seed: number, pauseMilliseconds: number): Load => {
-  const load = keepBooking(merchant, { workers: 3, seed, pauseMilliseconds })
+/** Merchants create orders and staff cancels some, whether the services are there or not. `given` lists the waybills of each batch. */
+const keepBusy = ({ orders, merchant, staffToken }: Courier, seed: number, pauseMs: number) => {
+  const given: string[][] = []
   let isOver = false
+  const post = (path: string, token: string, body: object) =>
+    request(`${orders.url}${path}`, { token, body, signal: AbortSignal.timeout(20_000) }).catch(() => undefined)
+  const book = async (worker: number): Promise<void> => {
+    const chance = chanceOf(seed + worker)
+    while (!isOver) {
+      const size = chance() < 0.1 ? 120 : 1 + Math.floor(chance() * 12)
+      const body = batch(Array.from({ length: size }, () => order({ initial_status_key: 'key_2' })))
+      const booked = await post('/api/public/merchant/order/bulk', merchant.token, body)
+      if (booked?.status === 200) given.push(booked.body.data)
+      await delay(pauseMs + chance() * 40)
+    }
+  }
   const cancel = async (): Promise<void> => {
     for (let n = 0; !isOver; ) {
-      const waybills = load.log[n]?.waybills ?? []
-      const body = { waybill_numbers: waybills.slice(0, 2), status_key: 'key_3' }
-      if (waybills.length > 0)
-        await request(`${orders.url}/api/staff/order/status`, { token: staffToken, body }).catch(() => undefined)
-      if (n < load.log.length) n++
+      const waybill_numbers = given[n]?.slice(0, 2)
+      if (waybill_numbers) n++
+      if (waybill_numbers) await post('/api/staff/order/status', staffToken, { waybill_numbers, status_key: 'key_3' })
       else await delay(20)
     }
   }
-  const cancelling = cancel()
+  const working = Promise.all([book(0), book(1), book(2), cancel()])
   const stop = async (): Promise<void> => {
     isOver = true
-    await Promise.all([load.stop(), cancelling])
+    await working
   }
-  return { log: load.log, stop }
+  return { given, stop }
 }
+type Load = ReturnType<typeof keepBusy>
 
 interface Printed {
   tenants: { requeued: unknown[]; lost: { waybill_number: string; status_key: string }[] }[]
@@ -106,7 +118,7 @@ const eventsOf = async (courier: Courier, service: 'orders' | 'notifier', table:
 
 /** No number was given twice; no customer got a message twice; every event has its message, sent or unknown. */
 const check = async (courier: Courier, load: Load, broken: Broken) => {
-  const given = load.log.flatMap(({ waybills }) => waybills)
+  const given = load.given.flat()
   const twice = given.length - new Set(given).size
   broken.require(twice === 0, `${twice} waybill numbers were given twice`)
   const outbox = () => courier.rows('orders', 'select count(*)::int as depth from outbox')
@@ -169,7 +181,7 @@ const run: TrustPromise['run'] = async t => {
     await processMore(courier)
     counts.requeued += both.requeued + (await restoreNotifier(courier, servers, lost, broken))
     counts.restored += 2
-    t.report(`restored ${counts.restored} times, ${load.log.length} requests so far`)
+    t.report(`restored ${counts.restored} times, ${load.given.length} batches so far`)
   }
   await processMore(courier)
   await load.stop()

@@ -1,9 +1,9 @@
 import { readdir } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { median, rounded } from '../bench/figures.ts'
+import { batch, order } from '../services/orders/test/tenant.ts'
 import { eventually, request } from '../test/courier.ts'
 import { type Courier, measure, startCourier, withProbe } from './courier.ts'
-import { type BulkRequest, book } from './order-requests.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
 const roundsPerSecond = 10
@@ -37,29 +37,31 @@ const sample = async (courier: Courier, name: Service): Promise<Sample> => {
   }
 }
 
-/** Books, lists, looks up, is refused and cancels; rules make messages, and webhooks follow. */
-const playRound = async ({ merchant, staffToken, orders }: Courier, name: string): Promise<BulkRequest> => {
-  const booked = await book(merchant, name, 1 + (Number(name.slice(1)) % 4), name)
-  const [waybill] = booked.waybills
+/** Books, lists, looks up, is refused and cancels; rules make messages, and webhooks follow. Returns how many orders it made. */
+const playRound = async ({ merchant, staffToken, orders }: Courier, n: number): Promise<number> => {
+  const [ofMerchant, ofStaff] = [`${orders.url}/api/public/merchant/order`, `${orders.url}/api/staff/order`]
+  const body = batch(Array.from({ length: 1 + (n % 4) }, () => order({ initial_status_key: 'key_2' })))
+  const booked = await request(`${ofMerchant}/bulk`, { token: merchant.token, key: `t${n}`, body })
+  const [waybill] = booked.body.data ?? []
   const responses = await Promise.all([
-    request(`${orders.url}/api/public/merchant/order?page=1`, { token: merchant.token }),
-    request(`${orders.url}/api/staff/order/${waybill}`, { token: staffToken }),
-    request(`${orders.url}/api/public/merchant/order/bulk`, { token: merchant.token, body: { order_data: [{}] } }),
+    request(`${ofMerchant}?page=1`, { token: merchant.token }),
+    request(`${ofStaff}/${waybill}`, { token: staffToken }),
+    request(`${ofMerchant}/bulk`, { token: merchant.token, body: { order_data: [{}] } }),
   ])
-  const body = { waybill_numbers: [waybill], status_key: 'key_3' }
-  responses.push(await request(`${orders.url}/api/staff/order/status`, { token: staffToken, body }))
-  const statuses = responses.map(({ status }) => status).join()
-  if (statuses !== '200,200,422,200') throw new Error(`round ${name} had the statuses ${statuses}`)
-  return booked
+  const move = { waybill_numbers: [waybill], status_key: 'key_3' }
+  responses.push(await request(`${ofStaff}/status`, { token: staffToken, body: move }))
+  const statuses = [booked, ...responses].map(({ status }) => status).join()
+  if (statuses !== '200,200,200,422,200') throw new Error(`round ${n} had the statuses ${statuses}`)
+  return booked.body.data.length
 }
 
 /** Plays rounds for so many seconds. On a busy machine it waits rather than piles up. */
 const createLoad = (courier: Courier, broken: Broken) => {
   const counts = { rounds: 0, orders: 0 }
   const playOne = (): Promise<void> =>
-    playRound(courier, `t${counts.rounds++}`).then(
-      ({ waybills }) => {
-        counts.orders += waybills.length
+    playRound(courier, counts.rounds++).then(
+      orders => {
+        counts.orders += orders
       },
       error => broken.add(String(error)),
     )

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { audit, checks } from './audit.ts'
 import { excerptOf } from './history.ts'
-import { spoilsOfEffects } from './spoils/effects.ts'
-import { spoilsOfMessages } from './spoils/messages.ts'
-import { spoilsOfOrders } from './spoils/orders.ts'
-import { spoilsOfPresses } from './spoils/presses.ts'
-import { any, change, double, find, isKeyed, isUnconfirmed, remove, type Spoils, trueHistory } from './spoils/spoil.ts'
+import { spoilsOfEffects } from './test/effects.ts'
+import { spoilsOfMessages } from './test/messages.ts'
+import { spoilsOfOrders } from './test/orders.ts'
+import { spoilsOfPresses } from './test/presses.ts'
+import { any, change, double, find, isKeyed, isUnconfirmed, remove, type Spoils, trueHistory } from './test/spoil.ts'
 
 /** By the check that has to notice. */
 const spoils: Record<string, Spoils> = {

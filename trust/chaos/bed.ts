@@ -4,25 +4,42 @@ import { startOwnPostgres } from '../../dev/own-postgres.ts'
 import type { ServiceProcess } from '../../dev/service-process.ts'
 import { root } from '../../dev/settings.ts'
 import { startProxy, type TcpProxy } from '../../dev/tcp-proxy.ts'
-import type { TestDatabase } from '../../dev/test-database.ts'
+import { cloneDatabase, type TestDatabase } from '../../dev/test-database.ts'
 import { rules as replies } from '../../services/notifier/test/replies-fixture.ts'
-import { startWebhookReceiver, type WebhookReceiver } from '../../services/orders/test/webhook-receiver.ts'
 import { type Courier, startAnother, startCourier } from '../courier.ts'
 import type { TrustOptions } from '../promise.ts'
-import type { linkNames, processNames, serverNames } from './plan.ts'
+import { type Endpoints, type Reactions, startEndpoints } from './endpoints.ts'
+import type { linkNames, serverNames } from './plan.ts'
 
 type OwnPostgres = Awaited<ReturnType<typeof startOwnPostgres>>
+type Service = 'orders' | 'notifier'
 
-/** Two processes of each service, whose every connection goes through a link that can fail. */
-export interface Bed {
-  readonly courier: Courier
-  readonly processes: Readonly<Record<(typeof processNames)[number], ServiceProcess>>
-  readonly links: Readonly<Record<(typeof linkNames)[number], TcpProxy>>
-  readonly servers: Readonly<Record<(typeof serverNames)[number], OwnPostgres>>
-  readonly endpoint: WebhookReceiver
+export interface BedOptions {
+  /** Services with two processes. */
+  readonly pairs?: readonly Service[]
+  /** Services with a Postgres of their own, which can be killed. */
+  readonly ownPostgres?: readonly Service[]
+  /** The clocks of the processes can go wrong. */
+  readonly hasWrongClocks?: boolean
+  /** Seconds between two messages to a person. */
+  readonly pauseSeconds?: number
+  /** Messages per second. */
+  readonly rate?: number
+  readonly simulator?: Record<string, string>
+  /** The merchant's endpoints, with what each does to a request while it is disturbed. The first is behind a link. */
+  readonly endpoints?: Readonly<Record<string, Reactions>>
+  readonly postgresSettings?: Record<string, string>
 }
 
-export const pauseSeconds = 1
+/** Processes of the services, whose every connection goes through a link that can fail. */
+export interface Bed {
+  readonly courier: Courier
+  readonly processes: Readonly<Record<string, ServiceProcess>>
+  readonly links: Readonly<Record<(typeof linkNames)[number], TcpProxy>>
+  readonly servers: Readonly<Partial<Record<(typeof serverNames)[number], OwnPostgres>>>
+  readonly endpoints: Endpoints
+  readonly pauseSeconds: number
+}
 
 const aboutStatus = (on: string, template: string) => {
   return { on, template, language: 'en_US', body: ['{{customer_name}}', '{{waybill_number}}'] }
@@ -35,8 +52,10 @@ const rules = [
 ]
 
 /** The clocks of the processes go wrong by so many hours, one after the other. */
-const CLOCK_IS_WRONG_BY = '0,3,-2,0.5,-5,0'
-const NODE_OPTIONS = `--import ${pathToFileURL(join(root, 'dev/wrong-clock.ts'))}`
+const wrongClock = {
+  CLOCK_IS_WRONG_BY: '0,3,-2,0.5,-5,0',
+  NODE_OPTIONS: `--import ${pathToFileURL(join(root, 'dev/wrong-clock.ts'))}`,
+}
 
 interface End {
   port: number
@@ -46,25 +65,35 @@ const endAt = (url = 'http://127.0.0.1:1'): End => ({ host: '127.0.0.1', port: N
 const move = (end: End, url: string): void => void Object.assign(end, endAt(url))
 export const addressOf = ({ port }: TcpProxy): string => `http://127.0.0.1:${port}`
 
-export const startBed = async (t: TrustOptions): Promise<Bed> => {
+/** A database, on a Postgres that can be killed if one is wanted. */
+const provideDatabase = async (t: TrustOptions, service: Service, { ownPostgres, postgresSettings }: BedOptions) => {
+  if (!ownPostgres?.includes(service)) return { database: await cloneDatabase(t, service) }
+  const server = await startOwnPostgres(t, service, { max_connections: '120', ...postgresSettings })
+  const as = server.addressAs
+  return { server, database: { url: as(service), ownerUrl: as(`${service}_owner`), superuserUrl: as('postgres') } }
+}
+
+/** The service's roles go through the link, the audit does not. */
+const behind = ({ port }: TcpProxy, { url, ownerUrl, superuserUrl }: TestDatabase): TestDatabase => {
+  const through = (address: string): string => Object.assign(new URL(address), { port: String(port) }).href
+  return { url: through(url), ownerUrl: through(ownerUrl), superuserUrl }
+}
+
+export const startBed = async (t: TrustOptions, options: BedOptions): Promise<Bed> => {
+  const { pairs = [], pauseSeconds = 0 } = options
   const link = async (...ends: readonly End[]): Promise<TcpProxy> => {
     const proxy = await startProxy(...ends)
     t.teardown(proxy.close)
     return proxy
   }
-  // Fast starts: in the short form every second counts.
-  const settings = { max_connections: '120' }
-  const [ordersPostgres, notifierPostgres, endpoint] = await Promise.all([
-    startOwnPostgres(t, 'orders', settings),
-    startOwnPostgres(t, 'notifier', settings),
-    startWebhookReceiver(t),
+  const [ordersData, notifierData, endpoints] = await Promise.all([
+    provideDatabase(t, 'orders', options),
+    provideDatabase(t, 'notifier', options),
+    startEndpoints(t, options.endpoints ?? {}),
   ])
-  // What is not started yet gets its address later: both processes of orders, both of the notifier, and the simulator.
-  const [orders, notifier] = [
-    [endAt(), endAt()],
-    [endAt(), endAt()],
-  ]
-  const api = endAt()
+  // Processes that are not started yet get their addresses later.
+  const ends = (service: Service): End[] => (pairs.includes(service) ? [endAt(), endAt()] : [endAt()])
+  const [orders, notifier, api] = [ends('orders'), ends('notifier'), endAt()]
   const links = {
     'clients-orders': await link(...orders),
     'clients-notifier': await link(...notifier),
@@ -72,18 +101,17 @@ export const startBed = async (t: TrustOptions): Promise<Bed> => {
     'orders-notifier': await link(...notifier),
     'notifier-orders': await link(...orders),
     'notifier-API': await link(api),
-    'orders-Postgres': await link(endAt(ordersPostgres.addressAs('orders'))),
-    'notifier-Postgres': await link(endAt(notifierPostgres.addressAs('notifier'))),
-    'orders-endpoint': await link(endAt(endpoint.url)),
+    'orders-Postgres': await link(endAt(ordersData.database.url)),
+    'notifier-Postgres': await link(endAt(notifierData.database.url)),
+    'orders-endpoint': await link(endAt(endpoints.receivers[0]?.url)),
   }
-  const common = { NODE_OPTIONS, CLOCK_IS_WRONG_BY }
-  let second: Promise<[ServiceProcess, ServiceProcess]> = Promise.reject(new Error('the services were not started'))
-  second.catch(() => undefined)
+  const common = options.hasWrongClocks ? wrongClock : {}
+  const seconds: Promise<ServiceProcess>[] = []
   const courier = await startCourier(t, {
     rules,
-    rate: 200,
-    ordersDatabase: databaseOf('orders', ordersPostgres, links['orders-Postgres']),
-    notifierDatabase: databaseOf('notifier', notifierPostgres, links['notifier-Postgres']),
+    rate: options.rate ?? 1_000,
+    ordersDatabase: behind(links['orders-Postgres'], ordersData.database),
+    notifierDatabase: behind(links['notifier-Postgres'], notifierData.database),
     orders: { ...common, NOTIFIER_URL: addressOf(links['orders-notifier']) },
     notifier: {
       ...common,
@@ -95,33 +123,24 @@ export const startBed = async (t: TrustOptions): Promise<Bed> => {
       WEBHOOK_URL: `${addressOf(links['webhooks-notifier'])}/webhooks/messaging`,
       // It repeats webhooks for six minutes, in the short form for two.
       SIMULATOR_DELAY_FACTOR: t.short ? '0.3' : '1',
+      ...options.simulator,
     },
     onStarted: stack => {
-      second = Promise.all([startAnother(t, stack, 'orders'), startAnother(t, stack, 'notifier')])
-      // Awaited below, whatever fails before.
-      second.catch(() => undefined)
+      seconds.push(...pairs.map(service => startAnother(t, stack, service)))
+      // They are awaited below, whatever fails before.
+      for (const second of seconds) second.catch(() => undefined)
       move(orders[0] as End, stack.orders.url)
       move(notifier[0] as End, stack.notifier.url)
       move(api, stack.simulator.url)
     },
   })
-  const [ordersTwo, notifierTwo] = await second
-  move(orders[1] as End, ordersTwo.url)
-  move(notifier[1] as End, notifierTwo.url)
-  return {
-    courier,
-    processes: {
-      ...{ 'orders-1': courier.orders, 'orders-2': ordersTwo },
-      ...{ 'notifier-1': courier.notifier, 'notifier-2': notifierTwo },
-    },
-    links,
-    servers: { 'Postgres-of-orders': ordersPostgres, 'Postgres-of-notifier': notifierPostgres },
-    endpoint,
+  const started = await Promise.all(seconds)
+  const processes: Record<string, ServiceProcess> = { 'orders-1': courier.orders, 'notifier-1': courier.notifier }
+  for (const [n, service] of pairs.entries()) {
+    const second = started[n] as ServiceProcess
+    processes[`${service}-2`] = second
+    move((service === 'orders' ? orders : notifier)[1] as End, second.url)
   }
-}
-
-/** The service's roles go through the link, the audit does not. */
-const databaseOf = (name: string, { addressAs }: OwnPostgres, { port }: TcpProxy): TestDatabase => {
-  const through = (role: string): string => Object.assign(new URL(addressAs(role)), { port: String(port) }).href
-  return { url: through(name), ownerUrl: through(`${name}_owner`), superuserUrl: addressAs('postgres') }
+  const servers = { 'Postgres-of-orders': ordersData.server, 'Postgres-of-notifier': notifierData.server }
+  return { courier, processes, links, servers: servers as Bed['servers'], endpoints, pauseSeconds }
 }

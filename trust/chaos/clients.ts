@@ -3,44 +3,49 @@ import { chanceOf } from '../../test/chance.ts'
 import type { Bed } from './bed.ts'
 import { agent } from './clients/agent.ts'
 import { clerk } from './clients/clerk.ts'
-import type { Act, Chance, Known } from './clients/client.ts'
+import type { Act, Chance, Client, Common, Crew } from './clients/client.ts'
 import { customer } from './clients/customer.ts'
 import { merchant } from './clients/merchant.ts'
-import type { Evidence, Press } from './evidence.ts'
 import type { Happened } from './faults.ts'
 import type { Recorder } from './record.ts'
 
+const roles = { merchant, clerk, agent, customer }
+
 /** All clients at once, each doing one thing after the other. What they choose follows from the seed and from what they get. */
-export const startClients = (bed: Bed, recorder: Recorder, seed: number, log: Happened[]) => {
-  const known: Known[] = []
-  const presses: Press[] = []
-  const texts: Evidence['texts'] = []
-  const stops: Evidence['stops'] = []
+export const startClients = (bed: Bed, recorder: Recorder, crew: Crew, seed: number, log: Happened[]) => {
+  const common: Common = { bed, recorder, crew, log, known: [], made: { presses: [], texts: [], stops: [] } }
+  const { pauseMs = 170, everyMs } = crew
   let isOver = false
   const keep = async (act: Act, chance: Chance): Promise<void> => {
+    const running: Promise<unknown>[] = []
     for (let n = 0; !isOver; n++) {
-      await act(n)
-      await delay(20 + chance() * 300)
+      if (everyMs === undefined) await act(n)
+      else running.push(act(n))
+      await delay(everyMs ?? pauseMs / 8 + (chance() * pauseMs * 7) / 4)
     }
+    await Promise.all(running)
   }
-  const start = (create: (chance: Chance) => Act, n: number): Promise<void> => {
-    const chance = chanceOf(seed * 100 + n)
-    return keep(create(chance), chance)
-  }
+  let count = 0
+  const start = (role: keyof typeof roles, members = 0): Promise<void>[] =>
+    Array.from({ length: members }, (_, n) => {
+      const chance = chanceOf(seed * 100 + count++)
+      const client: Client = { ...common, who: `${role}${n}`, chance }
+      return keep(roles[role](client), chance)
+    })
   const working = Promise.all([
-    ...[0, 1, 2, 3].map(n => start(chance => merchant({ bed, recorder, who: `merchant${n}`, chance, known }), n)),
-    ...[4, 5].map(n => start(chance => clerk({ bed, recorder, who: `clerk${n}`, chance, known }), n)),
-    ...[6, 7, 8].map(n => start(chance => agent({ bed, recorder, who: `agent${n}`, chance, known }), n)),
-    start(chance => customer(bed, chance, { presses, texts, stops }, log), 9),
+    ...start('merchant', crew.merchants),
+    ...start('clerk', crew.clerks),
+    ...start('agent', crew.agents),
+    ...start('customer', crew.customers),
   ])
-  // Awaited later; until then whoever runs the faults looks for a failure.
+  // It is awaited later; until then whoever runs the faults looks for a failure.
   working.catch(() => undefined)
-  const finish = async (): Promise<void> => {
-    isOver = true
-    await working
-  }
   const stop = (): void => {
     isOver = true
   }
-  return { presses, texts, stops, working, finish, stop }
+  const finish = async (): Promise<void> => {
+    stop()
+    await working
+  }
+  return { ...common.made, working, finish, stop }
 }

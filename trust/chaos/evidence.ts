@@ -1,4 +1,3 @@
-import type { Change } from '../follow-changes.ts'
 import type { Call } from './history.ts'
 
 /** All that the auditor looks at: plain data, so that a test can spoil it. */
@@ -7,30 +6,31 @@ export interface Evidence {
   /** What is stored and carries the name of an intent. */
   readonly effects: Effect[]
   readonly orders: StoredOrder[]
-  /** Of all orders, oldest first. */
+  /** The steps of all orders, oldest first. */
   readonly timeline: Step[]
   readonly edits: { waybill: string }[]
   /** As the follower of the feed read them. */
   readonly changes: Change[]
-  /** As the merchant's endpoint accepted them, in the order of their arrival. */
+  /** As the merchant's endpoints accepted them, in the order of their arrival. */
   readonly received: Received[]
-  readonly webhookSecret: string
+  /** The secrets of the merchant's endpoints, by their names. */
+  readonly endpoints: Record<string, string>
   readonly messages: StoredMessage[]
   /** What the messaging API accepted, in the order of its arrival. */
   readonly wire: Arrival[]
   readonly presses: Press[]
   /** The addresses that people wrote. */
   readonly texts: { person: string; text: string }[]
-  /** What the notifier, in the order in which it stored them, and then orders made of the presses and the texts. */
+  /** Actions that the presses and the texts became: in the notifier, in the order in which it stored them, and then in orders. */
   readonly actions: { id: string; waybill: string; action: string; outcome: string | null }[]
   readonly acted: { id: string; waybill: string; action: string; outcome: string }[]
   /** When the opt-out was stored, in milliseconds since 1970. */
   readonly optOuts: { person: string; at: number }[]
   /** Who wrote STOP, with the id of what they wrote. */
   readonly stops: { person: string; inbound: string }[]
-  /** What still waits at the end, by its name. */
+  /** Counts by name: things that still wait at the end. */
   readonly waiting: Record<string, number>
-  /** What webhooks of the API that it gave up after the last attempt were about: that may be unknown. */
+  /** Webhooks that the API gave up after the last attempt: what they were about may be unknown. */
   readonly givenUp: GivenUp[]
   /** How processes of the services ended. */
   readonly exits: Exit[]
@@ -40,6 +40,13 @@ export interface Evidence {
   readonly pauseSeconds: number
 }
 
+export interface Change {
+  readonly id: string
+  readonly type: string
+  readonly waybill: string
+  readonly status: string
+}
+
 export interface Effect {
   name: string
   part: string
@@ -47,7 +54,7 @@ export interface Effect {
 
 export interface StoredOrder {
   waybill: string
-  /** Of its batch, and its place there. */
+  /** The name of its batch, and its place there. */
   name: string
   part: string
   phone: string
@@ -63,7 +70,10 @@ export interface Step {
 }
 
 export interface Received {
+  endpoint: string
   id: string
+  /** In milliseconds since 1970. */
+  at: number
   waybill: string
   payload: string
   timestamp: string
@@ -75,9 +85,9 @@ export interface StoredMessage {
   waybill: string | null
   person: string
   status: string
-  /** Of a message of a rule: the event. */
+  /** The event, of a message of a rule. */
   event: string | null
-  /** Of a message that asks whether a text is the address: the text. */
+  /** The text, of a message that asks whether that is the address. */
   question: string | null
   /** In milliseconds since 1970. */
   createdAt: number
@@ -104,7 +114,7 @@ export interface Press {
 export interface GivenUp {
   /** In milliseconds since 1970. */
   at: number
-  /** Of the last response; null: there was none. */
+  /** The status of the last response; null: there was none. */
   status: number | null
   /** The message whose status it is, or the id of what a person sent. */
   message: string | null
@@ -114,11 +124,13 @@ export interface GivenUp {
 export interface Exit {
   process: string
   lastedSeconds: number
+  /** How long SIGTERM took; 0 for another end. */
+  stoppedSeconds: number
   /** The signal, if one ended it. */
   status: number | string | null
-  /** What asked for it; null: nothing did. */
+  /** The signal that asked for it; null: nothing did. */
   by: 'SIGKILL' | 'SIGTERM' | 'SIGTERM while it started' | null
-  /** What it printed last. */
+  /** The line that it printed last. */
   line: string
 }
 

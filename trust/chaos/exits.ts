@@ -13,15 +13,18 @@ export const watchExits = (processes: Readonly<Record<string, ServiceProcess>>, 
   const exits: Exit[] = []
   const names = new Map(Object.entries(processes).map(([name, process]) => [process, name]))
   const stopping = new Map<ServiceProcess, Exit['by']>()
+  const signalledAt = new Map<ServiceProcess, number>()
   const watch = async (process: ServiceProcess): Promise<void> => {
     const [started, printed] = [performance.now(), process.lines.length]
     const status = await process.ended()
     const lastedSeconds = (performance.now() - started) / 1000
     const by = stopping.get(process) ?? null
+    const stoppedSeconds = by === 'SIGTERM' ? (performance.now() - (signalledAt.get(process) ?? 0)) / 1000 : 0
     // What it printed last is still to be read.
     await delay(100)
     const name = names.get(process) ?? ''
-    exits.push({ process: name, lastedSeconds, status, by, line: process.lines.slice(printed).at(-1) ?? '' })
+    const line = process.lines.slice(printed).at(-1) ?? ''
+    exits.push({ process: name, lastedSeconds, stoppedSeconds, status, by, line })
     log(`** ${name} ended with ${status}`)
   }
   for (const process of names.keys()) void watch(process)
@@ -37,6 +40,7 @@ export const watchExits = (processes: Readonly<Record<string, ServiceProcess>>, 
       stopping.set(process, (await isServing(process)) ? 'SIGTERM' : 'SIGTERM while it started')
       const end = new AbortController()
       const hung = delay(90_000, 'hung', { signal: end.signal }).catch(() => 'ended')
+      signalledAt.set(process, performance.now())
       const ended = process.stop('SIGTERM')
       const isHung = (await Promise.race([hung, ended])) === 'hung'
       end.abort()

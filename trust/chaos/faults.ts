@@ -4,12 +4,12 @@ import type { TcpProxy, Trouble } from '../../dev/tcp-proxy.ts'
 import type { Trouble as ApiTrouble } from '../../simulator/trouble/trouble.ts'
 import type { Bed } from './bed.ts'
 import { type Exits, watchExits } from './exits.ts'
-import type { Fault } from './plan.ts'
+import type { Fault, Lane } from './plan.ts'
 
 /** Ends the fault. */
 type Heal = () => unknown
 
-const hurtProcess = async (process: ServiceProcess, kind: Fault['kind'], exits: Exits): Promise<Heal> => {
+const hurtProcess = async (process: ServiceProcess, { kind, isAwaited }: Fault, exits: Exits): Promise<Heal> => {
   const signal = (name: NodeJS.Signals): void => {
     // It may have ended: a later fault starts it again.
     if (process.pid !== undefined && process.isRunning) globalThis.process.kill(process.pid, name)
@@ -19,7 +19,11 @@ const hurtProcess = async (process: ServiceProcess, kind: Fault['kind'], exits: 
   // A stop that lasts longer than planned is not judged with a pause in it.
   if (kind === 'pause' && !exits.isStopping(process)) signal('SIGSTOP')
   if (kind === 'clock') signal('SIGWINCH')
-  return kind === 'pause' ? () => signal('SIGCONT') : () => exits.start(process)
+  if (kind === 'pause') return () => signal('SIGCONT')
+  return () => {
+    exits.start(process)
+    return isAwaited && process.ready()
+  }
 }
 
 const hurtLink = async (link: TcpProxy, kind: Fault['kind']): Promise<Heal> => {
@@ -45,14 +49,20 @@ const apiTroubles: Readonly<Record<string, ApiTrouble>> = {
 }
 
 const hurt = async (bed: Bed, fault: Fault, exits: Exits): Promise<Heal> => {
-  if (fault.where in bed.processes)
-    return hurtProcess(bed.processes[fault.where as keyof Bed['processes']], fault.kind, exits)
-  if (fault.where in bed.links) return hurtLink(bed.links[fault.where as keyof Bed['links']], fault.kind)
-  if (fault.where === 'API') {
-    await bed.courier.control('/scripts', { call: 'messages', times: 3, trouble: apiTroubles[fault.kind] })
+  const { where, kind } = fault
+  const process = bed.processes[where]
+  if (process) return hurtProcess(process, fault, exits)
+  if (where in bed.links) return hurtLink(bed.links[where as keyof Bed['links']], kind)
+  if (where === 'endpoints') {
+    bed.endpoints.disturb()
+    return bed.endpoints.calm
+  }
+  if (where === 'API') {
+    await bed.courier.control('/scripts', { call: 'messages', times: 3, trouble: apiTroubles[kind] })
     return () => bed.courier.control('/scripts', undefined, 'DELETE')
   }
-  const server = bed.servers[fault.where as keyof Bed['servers']]
+  const server = bed.servers[where as keyof Bed['servers']]
+  if (!server) throw new Error(`the bed has no ${where}`)
   await server.kill()
   return server.start
 }
@@ -63,23 +73,27 @@ export interface Happened {
 }
 
 /** Does what the plan says, at its times. `stop` ends it early, without mending what is broken. */
-export const runFaults = (bed: Bed, plan: readonly Fault[]) => {
+export const runFaults = (bed: Bed, plan: readonly Lane[]) => {
   const log: Happened[] = []
   const watched = watchExits(bed.processes, text => log.push({ at: Date.now(), text }))
   const end = new AbortController()
   const wait = (milliseconds: number) => delay(milliseconds, undefined, { signal: end.signal })
-  const note = (fault: Fault, what: string) =>
-    log.push({ at: Date.now(), text: `** ${fault.where}: ${fault.kind} ${what}` })
-  const start = performance.now()
+  const note = ({ where, kind }: Fault, what: string) =>
+    log.push({ at: Date.now(), text: `** ${where}: ${kind} ${what}` })
+  let count = 0
   const play = async (fault: Fault): Promise<void> => {
-    await wait(Math.max(0, fault.at + start - performance.now()))
-    note(fault, fault.lasts > 0 ? `for ${fault.lasts} ms` : '')
+    await wait(fault.at)
+    count++
+    note(fault, fault.lasts > 0 ? `for ${Math.round(fault.lasts)} ms` : '')
     const heal = await hurt(bed, fault, watched)
     await wait(fault.lasts)
     await heal()
     note(fault, 'is over')
   }
-  const playing = Promise.allSettled(plan.map(play))
+  const playLane = async (lane: Lane): Promise<void> => {
+    for (const fault of lane) await play(fault)
+  }
+  const playing = Promise.allSettled(plan.map(playLane))
   const done = async (): Promise<void> => {
     const failed = (await playing).find(result => result.status === 'rejected')
     if (failed) throw failed.reason
@@ -88,5 +102,5 @@ export const runFaults = (bed: Bed, plan: readonly Fault[]) => {
     end.abort()
     await playing
   }
-  return { log, exits: watched.exits, done, stop }
+  return { log, exits: watched.exits, count: () => count, done, stop }
 }

@@ -3,20 +3,13 @@ import { chanceOf } from '../../test/chance.ts'
 /** What happens to a process. */
 const toProcesses = ['kill', 'restart', 'pause', 'clock'] as const
 /** What happens to the connections of a link, as in dev/tcp-proxy.ts: `silence` deadens those that are open. */
-const toLinks = [
-  'cut',
-  'silence',
-  'black_hole',
-  'slow',
-  'lost_response',
-  'half_request',
-  'half_response',
-  'reset',
-] as const
+const troubles = ['black_hole', 'slow', 'lost_response', 'half_request', 'half_response', 'reset'] as const
+const toLinks = ['cut', 'silence', ...troubles] as const
 /** What the messaging API does to the next sends (simulator/README.md#scripts). */
 const toApi = ['busy', 'too_many', 'undeliverable', 'token_refused', 'lost', 'cut_off', 'half', 'html'] as const
 
 export const processNames = ['orders-1', 'orders-2', 'notifier-1', 'notifier-2'] as const
+export type ProcessName = (typeof processNames)[number]
 export const serverNames = ['Postgres-of-orders', 'Postgres-of-notifier'] as const
 export const linkNames = [
   ...(['clients-orders', 'clients-notifier', 'webhooks-notifier', 'orders-notifier', 'notifier-orders'] as const),
@@ -24,18 +17,29 @@ export const linkNames = [
 ] as const
 
 export type Target =
-  | { readonly where: (typeof processNames)[number]; readonly kind: (typeof toProcesses)[number] }
+  | { readonly where: ProcessName; readonly kind: (typeof toProcesses)[number] }
   | { readonly where: (typeof linkNames)[number]; readonly kind: (typeof toLinks)[number] }
   | { readonly where: (typeof serverNames)[number]; readonly kind: 'killed' }
   | { readonly where: 'API'; readonly kind: (typeof toApi)[number] }
+  /** The merchant's endpoints react as the profile says. */
+  | { readonly where: 'endpoints'; readonly kind: 'unsteady' }
 
-/** Times in milliseconds, `at` since the beginning. */
-export type Fault = Target & { readonly at: number; readonly lasts: number }
+/** Times are in milliseconds. */
+export type Fault = Target & {
+  /** Counts from the end of the fault before it in its lane, or from the beginning. */
+  readonly at: number
+  readonly lasts: number
+  /** Ends only when the process is ready again. */
+  readonly isAwaited?: boolean
+}
 
-/** As many faults may last at the same time. */
+/** Faults that happen one after the other, beside those of other lanes. */
+export type Lane = Iterable<Fault>
+
+/** As many random faults may last at the same time. */
 const lanes = 4
 
-const pick = <Item>(items: readonly Item[], chance: () => number): Item =>
+export const pick = <Item>(items: readonly Item[], chance: () => number): Item =>
   items[Math.floor(chance() * items.length)] as Item
 
 const pickTarget = (chance: () => number): Target => {
@@ -46,7 +50,7 @@ const pickTarget = (chance: () => number): Target => {
   return { where: 'API', kind: pick(toApi, chance) }
 }
 
-/** In milliseconds. A process may sleep for longer than a claim (10 s), a lease (22 s) and a send (32 s) last. */
+/** A process may sleep for longer than a claim (10 s), a lease (22 s) and a send (32 s) last. */
 const lengthOf = ({ kind }: Target, most: number, chance: () => number): number => {
   if (kind === 'clock' || kind === 'silence') return 0
   return Math.round(chance() * (kind === 'pause' ? 5 * most : most))
@@ -69,4 +73,22 @@ export const planFaults = (seed: number, milliseconds: number, most: number): Fa
     }
   }
   return faults.toSorted((one, other) => one.at - other.at)
+}
+
+/** Kills so many of the processes, with random pauses of up to `most` milliseconds. Some die again before they are ready. */
+export const planKills = (chance: () => number, count: number, most: number, of: readonly ProcessName[]): Fault[] =>
+  Array.from({ length: count }, () => {
+    const target = { where: pick(of, chance), kind: 'kill' } as const
+    return { ...target, at: chance() * most, lasts: 0, isAwaited: chance() < 0.8 }
+  })
+
+/** Troubles of the connections, one after another with a pause as long as each, until it is enough. */
+export function* planTroubles(
+  chance: () => number,
+  where: (typeof linkNames)[number],
+  milliseconds: number,
+  isEnough: () => boolean,
+): Generator<Fault> {
+  const kinds = ['lost_response', 'lost_response', 'half_response', 'half_request', 'reset'] as const
+  while (!isEnough()) yield { where, kind: pick(kinds, chance), at: milliseconds, lasts: milliseconds }
 }

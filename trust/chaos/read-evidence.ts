@@ -1,7 +1,7 @@
 import { readArrivals } from '../courier.ts'
-import { type Item, toChange } from '../follow-changes.ts'
-import { type Bed, pauseSeconds } from './bed.ts'
+import type { Bed } from './bed.ts'
 import type { Effect, Evidence, GivenUp } from './evidence.ts'
+import { type Item, toChange } from './follow-changes.ts'
 
 type Rows = Record<string, unknown>[]
 
@@ -57,7 +57,7 @@ const givenUpOf = ({ at, status, update }: GivenUpView): GivenUp => ({
 
 /** Everything stored, on the wire and received, once all is well. */
 export const readEvidence = async (
-  { courier, endpoint }: Bed,
+  { courier, endpoints, pauseSeconds }: Bed,
   recorded: Pick<Evidence, 'history' | 'presses' | 'texts' | 'stops' | 'waiting' | 'exits' | 'readyAt'>,
   items: readonly Item[],
 ): Promise<Evidence> => {
@@ -90,12 +90,18 @@ export const readEvidence = async (
     edits: edits as never,
     acted: orders.acted as never,
     changes: items.map(toChange),
-    received: endpoint.accepted.map(({ id, waybill, payload, headers }) => ({
-      ...{ id, waybill, payload },
-      timestamp: String(headers['webhook-timestamp']),
-      signature: String(headers['webhook-signature']),
-    })),
-    webhookSecret: endpoint.secret,
+    received: endpoints.names.flatMap((endpoint, n) =>
+      (endpoints.receivers[n]?.accepted ?? []).map(({ id, waybill, at, payload, headers }) => ({
+        endpoint,
+        id,
+        waybill,
+        at: Math.round(performance.timeOrigin + at),
+        payload,
+        timestamp: String(headers['webhook-timestamp']),
+        signature: String(headers['webhook-signature']),
+      })),
+    ),
+    endpoints: Object.fromEntries(endpoints.names.map((name, n) => [name, endpoints.receivers[n]?.secret ?? ''])),
     messages: messages.map(message => ({ ...message, person: digits(message.person) })) as never,
     wire: (data as { biz_opaque_callback_data: string; to: string; accepted_at: string }[])
       .toReversed()

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { phoneNumberId } from '../../services/notifier/test/fixture.ts'
 import { eventually } from '../../test/courier.ts'
-import { endWaits, giveUpSends } from '../pass-time.ts'
+import type { Courier } from '../courier.ts'
 import { addressOf, type Bed } from './bed.ts'
 
 type Counts = Record<string, number>
@@ -42,32 +42,54 @@ const isReady = async ({ processes }: Bed): Promise<boolean> => {
   return (await Promise.all(ready)).every(Boolean)
 }
 
-/** Resumes what waits for people: the merchant's endpoint, and the number. */
-const resume = async ({ courier, links }: Bed, endpointId: string): Promise<void> => {
+/** Resumes what waits for people: the merchant's endpoints, and the number. */
+const resume = async ({ courier, links, endpoints }: Bed): Promise<void> => {
   const send = (url: string, init: RequestInit) =>
     fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) }).catch(() => undefined)
-  const merchant = { authorization: `Bearer ${courier.merchant.token}`, 'x-tenant': 'demo' }
-  const endpoint = `${addressOf(links['clients-orders'])}/api/public/merchant/webhook/${endpointId}`
-  const headers = { ...merchant, 'content-type': 'application/json' }
-  await send(endpoint, { method: 'PATCH', headers, body: '{"state":"enabled"}' })
+  const headers = {
+    authorization: `Bearer ${courier.merchant.token}`,
+    'x-tenant': 'demo',
+    'content-type': 'application/json',
+  }
+  const webhooks = `${addressOf(links['clients-orders'])}/api/public/merchant/webhook`
+  for (const id of endpoints.ids)
+    await send(`${webhooks}/${id}`, { method: 'PATCH', headers, body: '{"state":"enabled"}' })
   const { authorization = '', 'x-tenant': tenant = '' } = courier.staff
   const number = `${addressOf(links['clients-notifier'])}/api/channels/${phoneNumberId}/resume`
   await send(number, { method: 'POST', headers: { authorization, 'x-tenant': tenant } })
 }
 
-/** Moves the times of both queues to now. */
-const passTime = async ({ courier }: Bed): Promise<void> => {
-  // A send lasts 15 s at most; while it is on its way a later message of its waybill would overtake it.
-  await giveUpSends(courier, 16)
+/** A send without a response is given up after 32 s. Moves that time to now for those that began so many seconds ago. */
+const giveUpSends = async ({ rows }: Courier, seconds: number): Promise<void> => {
+  const text = `update messages set due_at = now() where status = 'sending' and status_at < now() - make_interval(secs => $1)`
+  await rows('notifier', text, [seconds])
+}
+
+/**
+ * A later message of a waybill waits 15 minutes at most for an unknown one, and a failed attempt is repeated after up to five hours.
+ * Moves both times to now. What is claimed is due within ten seconds, and stays as it is.
+ */
+const endWaits = async ({ rows }: Courier): Promise<void> => {
+  await rows('notifier', `update messages set due_at = 'infinity' where status = 'unknown' and due_at < 'infinity'`)
+  await rows(
+    'notifier',
+    `update messages set due_at = now() where status = 'queued' and due_at > now() + interval '11 s'`,
+  )
+}
+
+/** Moves the times of both queues to now, but for sends that began less than so many seconds ago. */
+const passTime = async ({ courier }: Bed, sendSeconds: number): Promise<void> => {
+  // While a send is on its way a later message of its waybill would overtake it.
+  await giveUpSends(courier, sendSeconds)
   await endWaits(courier)
-  // Of presses: up to two minutes.
+  // Presses wait up to two minutes.
   await courier.rows(
     'notifier',
     `update customer_actions set due_at = now() where outcome is null and due_at > now() + interval '11 s'`,
   )
 }
 
-/** Until when something is waited for, by performance.now(). */
+/** The end of a wait, by performance.now(). */
 type Until = number
 const secondsLeft = (until: Until): number => Math.max(1, (until - performance.now()) / 1000)
 
@@ -76,8 +98,8 @@ export const becomeReady = async (bed: Bed, until: Until): Promise<void> => {
 }
 
 /** Everything that happened in orders is delivered to the notifier. */
-export const emptyOutbox = async (bed: Bed, endpointId: string, until: Until): Promise<void> => {
-  await resume(bed, endpointId)
+export const emptyOutbox = async (bed: Bed, until: Until): Promise<void> => {
+  await resume(bed)
   const outbox = () => bed.courier.rows('orders', 'select count(*)::int as depth from outbox')
   await eventually('the outbox is empty', outbox, ([row]) => row?.depth === 0, secondsLeft(until))
 }
@@ -85,7 +107,7 @@ export const emptyOutbox = async (bed: Bed, endpointId: string, until: Until): P
 /** Waits until nothing is left to do, moving what is only a matter of time. Returns what waits for ever. */
 export const comeToRest = async (
   bed: Bed,
-  endpointId: string,
+  sendSeconds: number,
   until: Until,
   report: (progress: string) => void,
 ): Promise<Counts> => {
@@ -94,10 +116,10 @@ export const comeToRest = async (
   for (let tries = 1; performance.now() < until && sum(waiting) > 0; tries++) {
     if (tries % 20 === 0) report(`still waiting: ${JSON.stringify(waiting)}`)
     if (tries % 4 === 0) {
-      await resume(bed, endpointId)
-      if (waiting['webhooks of the API'] === 0) await passTime(bed)
+      await resume(bed)
+      if (waiting['webhooks of the API'] === 0) await passTime(bed, sendSeconds)
     }
-    await delay(500)
+    await delay(250)
     waiting = await countWaiting(bed)
   }
   return waiting

@@ -1,38 +1,63 @@
 import { Webhook } from 'standardwebhooks'
-import { findWrongChanges } from '../../follow-changes.ts'
-import type { Check } from '../evidence.ts'
+import type { Check, Evidence, Received } from '../evidence.ts'
 
 /** A reader of the changes gets each once, those of a waybill in their order. */
-export const changesComeOnceInOrder: Check = evidence => findWrongChanges(evidence.changes, evidence)
-
-export const endpointGetsEveryEvent: Check = ({ changes, received }) => {
-  const got = new Set(received.map(({ id }) => id))
-  return changes.filter(({ id }) => !got.has(id)).map(({ id, waybill }) => `the endpoint never got ${id} of ${waybill}`)
+export const changesComeOnceInOrder: Check = ({ changes, timeline, edits }) => {
+  const read = Map.groupBy(changes, ({ waybill }) => waybill)
+  const edited = Map.groupBy(edits, ({ waybill }) => waybill)
+  const steps = Map.groupBy(timeline, ({ waybill }) => waybill)
+  const wrong = [...steps].flatMap(([waybill, all]) => {
+    const wanted = `${all.map(({ status }) => status).join(' ')} and ${edited.get(waybill)?.length ?? 0} edits`
+    const own = read.get(waybill) ?? []
+    const statuses = own.filter(({ type }) => type !== 'order.edited').map(({ status }) => status)
+    const found = `${statuses.join(' ')} and ${own.length - statuses.length} edits`
+    const isBegun = own[0]?.type === 'order.created'
+    return isBegun && found === wanted ? [] : [`the changes of ${waybill} are ${found}, not ${wanted}`]
+  })
+  const strangers = [...read.keys()].filter(waybill => !steps.has(waybill))
+  const twice = [...Map.groupBy(changes, ({ id }) => id)].filter(([, all]) => all.length > 1)
+  return [
+    ...wrong,
+    ...strangers.map(waybill => `the changes have ${waybill}, which is not stored`),
+    ...twice.map(([id]) => `change ${id} was read twice`),
+  ]
 }
 
-/** The first time; what is sent again may come later. */
-export const endpointGetsThemInOrder: Check = ({ received }) => {
-  const first = new Map(received.toReversed().map(event => [event.id, event]))
-  const latest = new Map<string, number>()
-  return received
-    .filter(event => first.get(event.id) === event)
-    .flatMap(({ id, waybill }) => {
-      const position = Number(id.split('.')[1])
-      const before = latest.get(waybill) ?? 0
-      latest.set(waybill, Math.max(before, position))
-      return before < position ? [] : [`the endpoint got ${id} of ${waybill} after position ${before}`]
-    })
-}
+/** What each endpoint accepted, in the order of its arrival. */
+const byEndpoint = ({ endpoints, received }: Evidence): [name: string, received: Received[]][] =>
+  Object.keys(endpoints).map(name => [name, received.filter(({ endpoint }) => endpoint === name)])
 
-/** By the time that the sender wrote: its clock may be wrong. */
-export const signaturesAreRight: Check = ({ received, webhookSecret }) => {
-  const webhook = new Webhook(webhookSecret)
+export const endpointsGetEveryEvent: Check = evidence =>
+  byEndpoint(evidence).flatMap(([name, received]) => {
+    const got = new Set(received.map(({ id }) => id))
+    const lost = evidence.changes.filter(({ id }) => !got.has(id))
+    return lost.map(({ id, waybill }) => `the endpoint ${name} never got ${id} of ${waybill}`)
+  })
+
+/** What comes again may come later. */
+export const endpointsGetThemInOrder: Check = evidence =>
+  byEndpoint(evidence).flatMap(([name, received]) => {
+    const first = new Map(received.toReversed().map(event => [event.id, event]))
+    const latest = new Map<string, number>()
+    return received
+      .filter(event => first.get(event.id) === event)
+      .flatMap(({ id, waybill }) => {
+        const position = Number(id.split('.')[1])
+        const before = latest.get(waybill) ?? 0
+        latest.set(waybill, Math.max(before, position))
+        return before < position ? [] : [`the endpoint ${name} got ${id} of ${waybill} after position ${before}`]
+      })
+  })
+
+/** Signs again by the time that the sender wrote: its clock may be wrong. */
+export const signaturesAreRight: Check = ({ received, endpoints }) => {
+  const signers = new Map(Object.entries(endpoints).map(([name, secret]) => [name, new Webhook(secret)]))
   return received
-    .filter(({ id, payload, timestamp, signature }) => {
-      const right = webhook.sign(id, new Date(Number(timestamp) * 1000), payload)
-      return !signature.split(' ').includes(right)
+    .filter(({ endpoint, id, payload, timestamp, signature }) => {
+      const right = signers.get(endpoint)?.sign(id, new Date(Number(timestamp) * 1000), payload)
+      return !signature.split(' ').includes(right ?? '')
     })
-    .map(({ id, waybill }) => `the endpoint got ${id} of ${waybill} with a wrong signature`)
+    .map(({ endpoint, id, waybill }) => `the endpoint ${endpoint} got ${id} of ${waybill} with a wrong signature`)
 }
 
 export const nothingIsLeftWaiting: Check = ({ waiting }) =>

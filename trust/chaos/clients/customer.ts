@@ -1,28 +1,49 @@
-import type { Bed } from '../bed.ts'
-import type { Evidence } from '../evidence.ts'
-import type { Happened } from '../faults.ts'
-import { type Act, type Chance, leaver, pick } from './client.ts'
+import { readKeyring } from '../../../services/notifier/channels/vault.ts'
+import { sealButton } from '../../../services/notifier/customer-actions/button-token.ts'
+import { phoneNumberId } from '../../../services/notifier/test/fixture.ts'
+import { pick } from '../plan.ts'
+import { type Act, type Client, leaver } from './client.ts'
 
 /** A message that a person got, as the simulator shows it. */
 interface Got {
   readonly id: string
   readonly to: string
   readonly template: { readonly name: string } | null
+  readonly components: readonly object[]
   readonly rendered: { readonly buttons: readonly string[] }
   readonly biz_opaque_callback_data: string
 }
 
+/** No message has a button there: what acts on it was forged. */
+const forgedIndex = 7
+const stranger = '94779999999'
+
 /** People press buttons, write addresses, confirm new ones, or stop. The simulator accepts what they do at once. */
-export const customer = (
-  { courier: { control } }: Bed,
-  chance: Chance,
-  { presses, texts, stops }: Pick<Evidence, 'presses' | 'texts' | 'stops'>,
-  log: Happened[],
-): Act => {
+export const customer = ({ bed: { courier }, who, chance, known, made, log }: Client): Act => {
+  const { control, notifier } = courier
+  const keyring = readKeyring(notifier.environment.CREDENTIALS_KEYS ?? '')
   const note = (text: string) => log.push({ at: Date.now(), text: `a customer ${text}` })
   const write = async (from: string, text: string): Promise<string> => {
     note(`${from} writes ${text}`)
     return (await control('/inbound', { from, text })).id
+  }
+  /** Nothing may come of these: a press of somebody else, an altered payload, one that is too old and one of another tenant. */
+  const forge = async ({ id, to, components, biz_opaque_callback_data: messageId }: Got): Promise<void> => {
+    const button = {
+      messageId,
+      index: forgedIndex,
+      action: 'cancel_order',
+      waybill: pick(known, chance)?.waybill ?? '',
+    }
+    const person = { tenant: 'demo', phoneNumberId, recipient: to }
+    const payload = /"payload":"([^"]+)"/.exec(JSON.stringify(components))?.[1] ?? ''
+    const payloads = [
+      payload.replace(/.(.{8})$/, letter => (letter.startsWith('A') ? 'B' : 'A') + letter.slice(1)),
+      sealButton(keyring, person, button, new Date(Date.now() - 8 * 86_400_000)),
+      sealButton(keyring, { ...person, tenant: 'rival' }, button, new Date()),
+    ]
+    await control('/presses', { message_id: id, index: 1, from: stranger })
+    for (const payload of payloads) await control('/inbound', { from: to, button: { text: 'Cancel it', payload } })
   }
   return async n => {
     const { data }: { data: Got[] } = await control('/messages?limit=200')
@@ -31,18 +52,19 @@ export const customer = (
     const confirms = chance() < 0.3
     const got = pick(confirms ? questions.slice(0, 3) : offers, chance)
     if (!got) return
+    if (!confirms && chance() < 0.1) await forge(got)
     const [index, message] = [confirms ? 0 : Math.floor(chance() * 4), got.biz_opaque_callback_data]
     const copies = 1 + Math.floor(chance() * 3)
     const { id } = await control('/presses', { message_id: got.id, index, copies })
-    presses.push({ message, index, inbound: id, copies })
+    made.presses.push({ message, index, inbound: id, copies })
     note(`presses ${message} ${index}`)
     if (index === 2 && chance() < 0.7) {
-      const text = `${n} New Road`
-      texts.push({ person: got.to, text })
+      const text = `${n} Road of ${who}`
+      made.texts.push({ person: got.to, text })
       await write(got.to, text)
     }
     if (chance() > 0.05) return
     const person = leaver(1, chance)
-    stops.push({ person, inbound: await write(person, 'STOP') })
+    made.stops.push({ person, inbound: await write(person, 'STOP') })
   }
 }

@@ -51,13 +51,13 @@ export const spoilsOfOrders: Record<keyof typeof orders | keyof typeof feed, Spo
     'a change comes twice': ({ changes }) => double(changes, any),
     'two changes of an order are swapped': ({ changes }) => swap(changes, ...twoOf(changes, ({ waybill }) => waybill)),
   },
-  endpointGetsEveryEvent: {
+  endpointsGetEveryEvent: {
     'an event is lost': ({ changes, received }) => {
       const { id } = changes[0] as { id: string }
       for (const event of received.filter(event => event.id === id)) received.splice(received.indexOf(event), 1)
     },
   },
-  endpointGetsThemInOrder: {
+  endpointsGetThemInOrder: {
     'two events of an order are swapped': ({ received }) =>
       swap(received, ...twoOf(received, ({ waybill }) => waybill)),
   },

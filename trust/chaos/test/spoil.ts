@@ -6,7 +6,7 @@ import type { Call } from '../history.ts'
 export type Spoils = Record<string, (evidence: Evidence) => unknown>
 
 /** A part of what a run of `npm run trust -- chaos` recorded: a line for each kind of evidence. */
-const lines = readFileSync(new URL('../true-history.jsonl', import.meta.url), 'utf8')
+const lines = readFileSync(new URL('./true-history.jsonl', import.meta.url), 'utf8')
   .trim()
   .split('\n')
 export const trueHistory = () => Object.fromEntries(lines.map(line => JSON.parse(line))) as Evidence

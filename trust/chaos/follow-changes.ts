@@ -1,0 +1,52 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { request } from '../../test/courier.ts'
+import type { Change } from './evidence.ts'
+
+export interface Item {
+  readonly id: string
+  readonly type: string
+  readonly waybill_number: string
+  readonly status: { readonly key: string }
+}
+
+interface Merchant {
+  readonly url: string
+  readonly token: string
+}
+
+/** Reads the merchant's changes, whatever happens to the service, until it is stopped and has read them all, within so many seconds. */
+export const followChanges = ({ url, token }: Merchant) => {
+  const items: Item[] = []
+  let isOver = false
+  let endsAt = Number.POSITIVE_INFINITY
+  const read = async (cursor: string, wait: number) => {
+    const query = new URLSearchParams({ limit: '97', wait: String(wait), ...(cursor && { cursor }) })
+    const options = { token, signal: AbortSignal.timeout(20_000) }
+    const response = await request(`${url}/api/public/merchant/order/changes?${query}`, options).catch(() => undefined)
+    return response?.status === 200 ? response.body : undefined
+  }
+  const work = async (): Promise<void> => {
+    for (let cursor = ''; ; ) {
+      const isLast = isOver
+      const page = await read(cursor, isLast ? 0 : 1)
+      if (page) items.push(...page.data)
+      else await delay(50)
+      cursor = page?.next_cursor ?? cursor
+      if (isLast && page && !page.has_more) return
+      if (performance.now() > endsAt) throw new Error(`the changes could not be read to the end: ${items.length} were`)
+    }
+  }
+  const working = work()
+  working.catch(() => undefined)
+  return async (seconds = 120): Promise<readonly Item[]> => {
+    isOver = true
+    endsAt = performance.now() + seconds * 1000
+    await working
+    return items
+  }
+}
+
+export const toChange = ({ id, type, waybill_number: waybill, status }: Item): Change => ({
+  ...{ id, type, waybill },
+  status: status.key,
+})

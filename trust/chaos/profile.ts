@@ -1,0 +1,146 @@
+import { writeFile } from 'node:fs/promises'
+import { percentile, rounded } from '../../bench/figures.ts'
+import { teardownOf } from '../../dev/tool.ts'
+import { chanceOf } from '../../test/chance.ts'
+import type { Measured, TrustOptions } from '../promise.ts'
+import { audit } from './audit.ts'
+import { addressOf, type Bed, type BedOptions, startBed } from './bed.ts'
+import type { Crew } from './clients/client.ts'
+import { startClients } from './clients.ts'
+import type { Evidence } from './evidence.ts'
+import { type Happened, runFaults } from './faults.ts'
+import { followChanges } from './follow-changes.ts'
+import { type Call, excerptOf, intentsOf } from './history.ts'
+import type { Lane } from './plan.ts'
+import { readEvidence } from './read-evidence.ts'
+import { createRecorder, type Recorder } from './record.ts'
+import { becomeReady, comeToRest, emptyOutbox } from './recover.ts'
+
+/** What happens on the bed: who works, what fails, and what more than the audit's checks must hold. */
+export interface Profile {
+  /** The promise, as the command line names it. */
+  readonly name: string
+  readonly bed: BedOptions
+  readonly crew: Crew
+  readonly plan: (chance: () => number, history: readonly Call[]) => readonly Lane[]
+  /** Clients work at least that long, and until the last fault is over. */
+  readonly seconds: number
+  /** A send that has no response so long after the last fault never gets one. */
+  readonly sendSeconds?: number
+  /** The calls that must be done, at least: else there was too little to lose. */
+  readonly least: number
+  /** Adds sentences about this promise alone, and returns what was measured of it. */
+  readonly judge?: (played: Played, t: TrustOptions) => Measured
+}
+
+export interface Played {
+  readonly evidence: Evidence
+  readonly happened: readonly Happened[]
+  readonly faults: number
+  readonly recoverySeconds: number
+}
+
+/** The time for all recovery after the last fault: with the start and the audit it fits into the ten minutes of a test. */
+const maxRecoverySeconds = 480
+
+/** The merchant registers its endpoints; the first is behind a link. */
+const registerEndpoints = async ({ courier, endpoints, links }: Bed, { call }: Recorder): Promise<void> => {
+  const headers = { authorization: `Bearer ${courier.merchant.token}`, 'x-tenant': 'demo' }
+  const url = `${addressOf(links['clients-orders'])}/api/public/merchant/webhook`
+  for (const [n, receiver] of endpoints.receivers.entries()) {
+    const body = { url: n === 0 ? receiver.url.replace(/:\d+/, `:${links['orders-endpoint'].port}`) : receiver.url }
+    const about = { who: 'merchant0', what: 'register a webhook', name: `webhook-${n}`, parts: [] }
+    const { data } = await call({ ...about, url, headers, body })
+    const { id, secret } = data as { id: string; secret: string }
+    receiver.secret = secret
+    endpoints.ids.push(id)
+  }
+}
+
+/** Plays one history: clients and faults, then recovery. Returns everything that is to be known of it. */
+const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Played> => {
+  const bed = await startBed(t, profile.bed)
+  const recorder = createRecorder()
+  await registerEndpoints(bed, recorder)
+  const merchant = { url: addressOf(bed.links['clients-orders']), token: bed.courier.merchant.token }
+  const finishFollowing = followChanges(merchant)
+  const plan = profile.plan(chanceOf(seed), recorder.history)
+  const startedAt = performance.now()
+  const faults = runFaults(bed, plan)
+  const clients = startClients(bed, recorder, profile.crew, seed, faults.log)
+  // This runs first of all: nothing is started again after it.
+  t.teardown(() => {
+    clients.stop()
+    recorder.giveUpIn(0)
+    return faults.stop()
+  })
+  await Promise.race([Promise.all([faults.done(), wait(startedAt + profile.seconds * 1000)]), clients.working])
+  t.report(`seed ${seed}: nothing fails any more after ${faults.count()} faults`)
+  bed.endpoints.calm()
+  const healedAt = performance.now()
+  const until = healedAt + maxRecoverySeconds * 1000
+  const finishing = clients.finish()
+  finishing.catch(() => undefined)
+  await becomeReady(bed, until)
+  const readyAt = Date.now()
+  recorder.giveUpIn(120)
+  await bed.courier.rows('notifier', 'update channels set rate = greatest(rate, 1000)')
+  await emptyOutbox(bed, until)
+  const recoverySeconds = (performance.now() - healedAt) / 1000
+  await finishing
+  const waiting = await comeToRest(bed, profile.sendSeconds ?? 16, until, t.report)
+  const items = await finishFollowing(Math.max(10, (until - performance.now()) / 1000))
+  t.report(`served again after ${rounded(recoverySeconds, 1)} s, and everything has come to rest`)
+  const { presses, texts, stops } = clients
+  const recorded = { history: recorder.history, presses, texts, stops, waiting, exits: faults.exits, readyAt }
+  const evidence = await readEvidence(bed, recorded, items)
+  return { evidence, happened: faults.log, faults: faults.count(), recoverySeconds }
+}
+
+const wait = async (until: number): Promise<void> => {
+  while (performance.now() < until) await new Promise(resolve => setTimeout(resolve, 50))
+}
+
+/** Plays the profile with each seed and audits it. `TRUST_RECORD=FILE` keeps the evidence of the last one. */
+export const playProfile = async (t: TrustOptions, profile: Profile, seeds = [t.seed]): Promise<Measured> => {
+  const all: Played[] = []
+  const measured: Measured = {}
+  for (const seed of seeds) {
+    const cleanUps = new AsyncDisposableStack()
+    t.teardown(() => cleanUps.disposeAsync())
+    const played = await play({ ...t, ...teardownOf(cleanUps) }, profile, seed)
+    if (process.env.TRUST_RECORD) await writeFile(process.env.TRUST_RECORD, JSON.stringify(played.evidence))
+    const words = [profile.name, ...(t.short ? ['--short'] : []), '--seed', seed]
+    const again = `npm run trust -- ${words.join(' ')}${t.minutes ? ` --minutes ${t.minutes}` : ''}`
+    for (const { check, sentence } of audit(played.evidence))
+      t.broken.add(
+        `${check}: ${sentence}\n${excerptOf(sentence, played.evidence.history, played.happened)}\n    again: ${again}`,
+      )
+    Object.assign(measured, profile.judge?.(played, t))
+    all.push(played)
+    await cleanUps.disposeAsync()
+  }
+  const common = measure(all)
+  t.broken.require(Number(common.done) >= profile.least, `there was too little to lose: ${common.done} intents done`)
+  return { ...common, ...measured, violations: t.broken.count }
+}
+
+export const milliseconds = ({ sentAt, respondedAt }: Call): number => respondedAt - sentAt
+
+const measure = (all: readonly Played[]): Measured => {
+  const history = all.flatMap(({ evidence }) => evidence.history)
+  const intents = all.flatMap(({ evidence }) => intentsOf(evidence.history))
+  const count = (list: (played: Played) => readonly unknown[]) => all.reduce((sum, one) => sum + list(one).length, 0)
+  const countEndings = (ending: string) => intents.filter(intent => intent.ending === ending).length
+  return {
+    faults: all.reduce((sum, { faults }) => sum + faults, 0),
+    calls: history.length,
+    done: countEndings('done'),
+    refused: countEndings('refused'),
+    'in doubt': countEndings('in doubt'),
+    orders: count(({ evidence }) => evidence.orders),
+    messages: count(({ evidence }) => evidence.wire),
+    'p99 ms': rounded(percentile(history.filter(({ status }) => status > 0).map(milliseconds), 0.99)),
+    'recovery s': rounded(Math.max(...all.map(({ recoverySeconds }) => recoverySeconds)), 1),
+  }
+}
