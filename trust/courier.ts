@@ -2,12 +2,18 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
+import { createPool } from '@courier/shared/postgres/database.ts'
 import { onServer } from '../dev/databases.ts'
 import { addressOf, freePort } from '../dev/ports.ts'
-import { type Environment, runAdmin, ServiceProcess } from '../dev/service-process.ts'
+import { type Environment, ServiceProcess } from '../dev/service-process.ts'
 import { root } from '../dev/settings.ts'
 import type { Teardown } from '../dev/test-database.ts'
-import { messageTo } from '../services/notifier/test/fixture.ts'
+import * as notifierTokens from '../services/notifier/access/token-commands.ts'
+import { readKeyring } from '../services/notifier/channels/vault.ts'
+import { applyFile } from '../services/notifier/provisioning/apply.ts'
+import { checkFile } from '../services/notifier/provisioning/check-file.ts'
+import * as ordersTokens from '../services/orders/access/token-commands.ts'
+import { applyTenant } from '../services/orders/provisioning/apply.ts'
 import { tenantFile } from '../services/orders/test/tenant.ts'
 import { type Stack, type StackOptions, startStack } from '../test/stack.ts'
 import type { TrustOptions } from './promise.ts'
@@ -52,25 +58,42 @@ export const startCourier = async (t: TrustOptions, options: CourierOptions = {}
     notifier: { LOG_LEVEL: 'error', ...unlimited, RECIPIENT_PAUSE_SECONDS: '0', ...options.notifier },
     simulator: { LOG_LEVEL: 'error', ...simulator },
   })
-  const notifierFile = JSON.parse(await readFile(join(root, 'examples/demo-notifier.json'), 'utf8'))
-  notifierFile.channels[0].messages_per_second = options.rate ?? 1000
-  if (options.rules) notifierFile.rules = options.rules
-  const createToken = async (service: Service, ...holder: string[]): Promise<string> =>
-    ((await stack.admin(service, 'token', 'create', '--tenant', 'demo', ...holder)) as { token: string }).token
-  const provide = async (service: Service, file: object): Promise<string> => {
-    await runAdmin(service, ['apply', '-'], { env: stack[service].environment, input: JSON.stringify(file) })
-    return createToken(service, '--staff', 'Ruwan')
-  }
-  const [staffToken, token] = await Promise.all([provide('orders', tenantFile()), provide('notifier', notifierFile)])
+  const { staffToken, merchantToken } = await provideOrders(stack)
+  const token = await provideNotifier(stack, options)
   return {
     ...stack,
-    merchant: { url: stack.orders.url, token: await createToken('orders', '--merchant', 'shop@example.com') },
+    merchant: { url: stack.orders.url, token: merchantToken },
     staffToken,
     staff: { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' },
     rows: (service, text, values = []) =>
       onServer(stack.databases[service].superuserUrl, async client => (await client.query(text, values)).rows),
     control: (path, body, method) => control(stack.simulator.url, path, body, method),
   }
+}
+
+/** Applies the file of demo. Without the operator's commands, whose processes would take seconds. */
+const provideOrders = async ({ databases }: Stack) => {
+  const pool = createPool({ url: databases.orders.url, name: 'trust', connections: 1 })
+  await applyTenant(pool, tenantFile(), false)
+  const createToken = (holder: object) => ordersTokens.createTokenFor(pool, { tenant: 'demo', ...holder })
+  const { token: staffToken } = await createToken({ staff: 'Ruwan' })
+  const { token: merchantToken } = await createToken({ merchant: 'shop@example.com' })
+  await pool.end()
+  return { staffToken, merchantToken }
+}
+
+/** Applies the file of demo with what the options say. Returns the token of a member of staff. */
+const provideNotifier = async ({ databases, notifier }: Stack, { rate, rules }: CourierOptions): Promise<string> => {
+  const pool = createPool({ url: databases.notifier.url, name: 'trust', connections: 1 })
+  const file = JSON.parse(await readFile(join(root, 'examples/demo-notifier.json'), 'utf8'))
+  file.channels[0].messages_per_second = rate ?? 1000
+  if (rules) file.rules = rules
+  const checked = checkFile(file, notifier.environment)
+  if (checked.kind === 'refused') throw new Error(JSON.stringify(checked.errors))
+  await applyFile(pool, readKeyring(notifier.environment.CREDENTIALS_KEYS ?? ''), checked.file, false)
+  const { token } = await notifierTokens.createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
+  await pool.end()
+  return token
 }
 
 export const control = async (
@@ -124,21 +147,6 @@ export const startAnother = async (
   process.start()
   await process.ready()
   return process
-}
-
-/** Queues so many messages, each to another recipient, a thousand with each request. Returns their ids. */
-export const queueMessages = async ({ notifier, staff }: Courier, count: number): Promise<string[]> => {
-  const ids: string[] = []
-  while (ids.length < count) {
-    const size = Math.min(1000, count - ids.length)
-    const messages = Array.from({ length: size }, (_, n) => messageTo(`+9477${1_000_000 + ids.length + n}`))
-    const init = { method: 'POST', headers: staff, body: JSON.stringify({ messages }) }
-    const response = await fetch(`${notifier.url}/api/messages/bulk`, init)
-    const body = (await response.json()) as { data: { id: string }[] }
-    if (response.status !== 202) throw new Error(`messages were refused: ${response.status} ${JSON.stringify(body)}`)
-    ids.push(...body.data.map(({ id }) => id))
-  }
-  return ids
 }
 
 /** How many messages have which status. */
