@@ -119,7 +119,7 @@ const letOwnersPass = async (target: Target, broken: Broken): Promise<void> => {
 }
 
 export const promise: TrustPromise = {
-  promise: 'A request without the right token is refused, and nobody sees or changes what is another’s',
+  promise: "A request without the right token is refused, and nobody sees or changes another's data",
   limit: 'every operation x every wrong client: refused, 0 rows of others',
   run: async options => {
     const { broken } = options

@@ -48,7 +48,7 @@ const requirePaths = ({ name, service, statuses }: Observed, expected: number[],
 }
 
 export const promise: TrustPromise = {
-  promise: 'No name, phone, address, token, PIN or secret shows where it is not meant to be',
+  promise: 'No name, phone, address, token, PIN or secret appears where it is not meant to be',
   limit: 'every path and its failures: 0 in logs, error responses, metrics and other columns',
   run: async options => {
     const { broken } = options

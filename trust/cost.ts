@@ -150,8 +150,8 @@ const search = async (target: Target, { short, report, broken }: TrustOptions): 
 }
 
 export const promise: TrustPromise = {
-  promise: 'No client stalls the others: every input costs little, and who sends slowly is cut off',
-  limit: `every text of every operation x classic attacks up to its limits: loop blocked at most ${maxMs} ms longer than by harmless text, linear, no 5xx; others' p99 beside 10 such clients, and beside 500 slow sockets, below ${maxRatio} x or within ${slackMs} ms; slow sockets closed within ${maxOpenSeconds} s`,
+  promise: 'No client stalls the others: every input costs little, and slow senders are cut off',
+  limit: `attacks in every text up to its limits: event loop blocked at most ${maxMs} ms longer than by harmless text, linear, no 5xx; p99 of others beside 10 such clients or 500 slow sockets below ${maxRatio} x or within ${slackMs} ms; slow sockets closed in ${maxOpenSeconds} s`,
   run: async options => {
     const found: Search[] = []
     const beside = {}

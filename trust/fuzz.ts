@@ -71,8 +71,8 @@ const show = (request: DrawnRequest | undefined): string =>
   JSON.stringify({ ...request, body: request?.body?.toString().slice(0, 500) }).replace(/Bearer [^"]+/, 'Bearer …')
 
 export const promise: TrustPromise = {
-  promise: 'No input makes a response of 5xx, and every response is as documented',
-  limit: '50,000 inputs to every documented operation: 0 responses of 5xx, 0 that the document does not have',
+  promise: 'No input causes a 5xx response, and every response is as documented',
+  limit: '50,000 inputs to every documented operation: 0 deviations',
   run: async options => {
     const { short, seed, report, broken } = options
     const targets = Object.values(await startTargets(options))

@@ -207,8 +207,8 @@ const run: TrustPromise['run'] = async t => {
 
 export const promise: TrustPromise = {
   promise:
-    'A message leaves only within its hours, by the clock of Postgres: over changes of clocks, with processes whose own clocks are wrong, and when processes are killed',
+    'Messages leave only within their hours by the clock of Postgres: over clock changes, with wrong process clocks, and through kills',
   limit:
-    'clocks wrong by up to half a year that change while running, kill -9, hours around this minute and both changes of clocks: 0 messages outside of their hours',
+    'clocks wrong by up to half a year, kill -9, hours around this minute and both clock changes: 0 messages outside their hours',
   run,
 }

@@ -28,7 +28,7 @@ const play = async (name: string, create: CreateModel, seed: number, options: Tr
 const seedOf = ({ seed, short }: TrustOptions): number => (seed === sameSeed && !short ? randomInt(2 ** 31) : seed)
 
 export const promise: TrustPromise = {
-  promise: 'Whatever happens in whatever order, the services do what small models of these promises do',
+  promise: 'In any order of events the services do what small models of their promises do',
   limit: '500 random histories of each model, or as many as four minutes allow: 0 differences',
   run: async options => {
     const seed = seedOf(options)

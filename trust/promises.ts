@@ -1,11 +1,9 @@
 import type { TrustPromise } from './promise.ts'
 
-/** In the order of docs/promises.md. */
+/** The promises in the order of docs/promises.md: of failures, of any order of events, of input, of access. */
 export const promiseNames = [
-  ...['killed', 'repeated-requests', 'restarts', 'notifier-away', 'webhooks', 'presses', 'hours', 'restored', 'chaos'],
-  ...['models'],
-  ...['soak', 'fuzz', 'signatures', 'cost'],
-  ...['access', 'row-security', 'roles', 'canaries'],
+  ...['killed', 'repeated-requests', 'restarts', 'notifier-away', 'webhooks', 'presses', 'chaos', 'hours', 'restored'],
+  ...['models', 'soak', 'fuzz', 'signatures', 'cost', 'access', 'row-security', 'roles', 'canaries'],
 ]
 
 export const loadPromise = async (name: string): Promise<TrustPromise> => (await import(`./${name}.ts`)).promise

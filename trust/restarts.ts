@@ -1,6 +1,6 @@
 import { rounded } from '../bench/figures.ts'
 import type { Fault } from './chaos/plan.ts'
-import { playProfile } from './chaos/profile.ts'
+import { hasDone, playProfile } from './chaos/profile.ts'
 import type { TrustPromise } from './promise.ts'
 
 const maxStopSeconds = 10
@@ -11,7 +11,8 @@ export const promise: TrustPromise = {
   run: t =>
     playProfile(t, {
       name: 'restarts',
-      bed: { pairs: ['orders'] },
+      bed: { pairs: ['orders'], isWithoutMessages: true },
+      leftOut: ['eventsMakeTheirMessagesOnce'],
       crew: { merchants: 8, clerks: 2, pauseMs: t.short ? 60 : 30 },
       // The link from the clients is a load balancer: it gives a refused connection to the other process.
       plan: () => [
@@ -19,8 +20,7 @@ export const promise: TrustPromise = {
           return { where: n % 2 ? 'orders-2' : 'orders-1', kind: 'restart', at: 500, lasts: 0, isAwaited: true }
         }),
       ],
-      seconds: t.short ? 3 : 30,
-      least: t.short ? 30 : 2_000,
+      isEnough: hasDone(t.short ? 50 : 5_000),
       judge: ({ evidence: { history, exits } }, { broken }) => {
         const failed = history.filter(({ ending, status }) => ending === 'in doubt' || status === 0 || status >= 500)
         for (const { what, name, status, code } of failed)

@@ -190,7 +190,7 @@ const run: TrustPromise['run'] = async t => {
 
 export const promise: TrustPromise = {
   promise:
-    'After an older backup of either database is restored no waybill number is given twice, no message is sent twice, and no event is lost silently',
+    'After an older backup of either database is restored, no waybill number is given twice, no message is sent twice, and no event is lost silently',
   limit:
     'physical backups under load, both services killed, x10: 0 numbers or messages twice, each event delivered or listed',
   run,

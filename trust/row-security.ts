@@ -141,7 +141,7 @@ const tryService = async (t: TrustOptions, service: 'orders' | 'notifier', broke
 }
 
 export const promise: TrustPromise = {
-  promise: 'With its tenant filter taken out, a query still shows no row of another tenant',
+  promise: 'A query without its tenant filter still shows no row of another tenant',
   limit: 'every table of both databases: 0 rows of others read, changed or added',
   run: async options => {
     const { broken } = options

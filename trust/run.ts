@@ -4,6 +4,7 @@ import { print, printJson, printTable } from '@courier/shared/cli/command-line.t
 import { makeTemplates } from '../dev/test-database.ts'
 import { startTestPostgres } from '../dev/test-postgres.ts'
 import { runTool, teardownOf } from '../dev/tool.ts'
+import { record } from './page.ts'
 import { Broken, describe, seed, type TrustOptions } from './promise.ts'
 import { loadPromise, promiseNames } from './promises.ts'
 
@@ -14,6 +15,7 @@ ${(await Promise.all(promiseNames.map(async name => `  ${name.padEnd(17)}${(awai
   --short     in short, some seconds each
   --seed N    other random inputs than those of every run
   --minutes M how long each history of chaos lasts; 3.3 without it
+  --record    writes the figures of a full run into docs/promises.md
   --json      prints JSON
 
 Everything runs on an embedded Postgres of its own, gone afterwards. docs/promises.md has the limits. Status 1: a promise was not kept.`
@@ -23,8 +25,9 @@ const readArguments = () => {
   const flag = { type: 'boolean', default: false } as const
   const { values, positionals } = parseArgs({
     allowPositionals: true,
-    options: { short: flag, seed: text, minutes: text, json: flag, help: flag },
+    options: { short: flag, seed: text, minutes: text, json: flag, record: flag, help: flag },
   })
+  if (values.short && values.record) throw new Error('--record is for full runs, not for --short')
   const unknown = positionals.filter(name => !promiseNames.includes(name))
   if (unknown.length > 0) throw new Error(`there is no promise ${unknown}; there are: ${promiseNames.join(', ')}`)
   const chance = Number(values.seed ?? seed)
@@ -68,10 +71,11 @@ const runAll = async (chosen: readonly string[], form: Form, cleanUps: AsyncDisp
 }
 
 await runTool(async cleanUps => {
-  const { chosen, short, seed, minutes, json, help: isHelp } = readArguments()
+  const { chosen, short, seed, minutes, json, record: isRecorded, help: isHelp } = readArguments()
   if (isHelp) return print(await help())
   const rows = await runAll(chosen, { short, seed, minutes }, cleanUps)
   if (json) printJson(rows)
   else printTable(rows, 'There is nothing to show.')
+  if (isRecorded) await record(rows.filter(({ ok }) => ok === 'yes'))
   if (rows.some(({ ok }) => ok === 'NO')) process.exitCode = 1
 })

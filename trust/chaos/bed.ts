@@ -6,7 +6,7 @@ import { root } from '../../dev/settings.ts'
 import { startProxy, type TcpProxy } from '../../dev/tcp-proxy.ts'
 import { cloneDatabase, type TestDatabase } from '../../dev/test-database.ts'
 import { rules as replies } from '../../services/notifier/test/replies-fixture.ts'
-import { type Courier, startAnother, startCourier } from '../courier.ts'
+import { type Courier, nowhere, startAnother, startCourier } from '../courier.ts'
 import type { TrustOptions } from '../promise.ts'
 import { type Endpoints, type Reactions, startEndpoints } from './endpoints.ts'
 import type { linkNames, serverNames } from './plan.ts'
@@ -28,6 +28,8 @@ export interface BedOptions {
   readonly simulator?: Record<string, string>
   /** The merchant's endpoints, with what each does to a request while it is disturbed. The first is behind a link. */
   readonly endpoints?: Readonly<Record<string, Reactions>>
+  /** Orders delivers no event to the notifier: there are no messages. */
+  readonly isWithoutMessages?: boolean
   readonly postgresSettings?: Record<string, string>
 }
 
@@ -39,6 +41,7 @@ export interface Bed {
   readonly servers: Readonly<Partial<Record<(typeof serverNames)[number], OwnPostgres>>>
   readonly endpoints: Endpoints
   readonly pauseSeconds: number
+  readonly hasMessages: boolean
 }
 
 const aboutStatus = (on: string, template: string) => {
@@ -112,7 +115,7 @@ export const startBed = async (t: TrustOptions, options: BedOptions): Promise<Be
     rate: options.rate ?? 1_000,
     ordersDatabase: behind(links['orders-Postgres'], ordersData.database),
     notifierDatabase: behind(links['notifier-Postgres'], notifierData.database),
-    orders: { ...common, NOTIFIER_URL: addressOf(links['orders-notifier']) },
+    orders: { ...common, NOTIFIER_URL: options.isWithoutMessages ? nowhere : addressOf(links['orders-notifier']) },
     notifier: {
       ...common,
       ORDERS_URL: addressOf(links['notifier-orders']),
@@ -142,5 +145,6 @@ export const startBed = async (t: TrustOptions, options: BedOptions): Promise<Be
     move((service === 'orders' ? orders : notifier)[1] as End, second.url)
   }
   const servers = { 'Postgres-of-orders': ordersData.server, 'Postgres-of-notifier': notifierData.server }
-  return { courier, processes, links, servers: servers as Bed['servers'], endpoints, pauseSeconds }
+  const hasMessages = !options.isWithoutMessages
+  return { courier, processes, links, servers: servers as Bed['servers'], endpoints, pauseSeconds, hasMessages }
 }

@@ -75,10 +75,10 @@ export const planFaults = (seed: number, milliseconds: number, most: number): Fa
   return faults.toSorted((one, other) => one.at - other.at)
 }
 
-/** Kills so many of the processes, with random pauses of up to `most` milliseconds. Some die again before they are ready. */
+/** Kills the processes in turn, so often in all, with random pauses of up to `most` milliseconds. Some die again before they are ready. */
 export const planKills = (chance: () => number, count: number, most: number, of: readonly ProcessName[]): Fault[] =>
-  Array.from({ length: count }, () => {
-    const target = { where: pick(of, chance), kind: 'kill' } as const
+  Array.from({ length: count }, (_, n) => {
+    const target = { where: of[n % of.length] as ProcessName, kind: 'kill' } as const
     return { ...target, at: chance() * most, lasts: 0, isAwaited: chance() < 0.8 }
   })
 

@@ -51,7 +51,7 @@ export const createRecorder = () => {
 
   /** Repeats the call until it gets a final response; without a key only while its responses say that nothing was changed. */
   const insist = async (wanted: Wanted): Promise<Call> => {
-    for (let pause = 200; ; pause = Math.min(2_000, pause * 1.5)) {
+    for (let pause = 200; ; pause = Math.min(1_000, pause * 1.5)) {
       const made = await call(wanted)
       const mayRepeat = wanted.key !== undefined || made.ending === 'refused'
       if (isSettled(made) || !mayRepeat || Date.now() > givesUpAt) return made

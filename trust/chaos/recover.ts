@@ -7,8 +7,9 @@ import { addressOf, type Bed } from './bed.ts'
 type Counts = Record<string, number>
 
 /** What waits in orders. An endpoint that failed is tried again at once when its merchant says that it is mended. */
+const inOutbox = 'events in the outbox'
 const waitingInOrders = `select
-  (select count(*)::int from outbox) as "events in the outbox",
+  (select count(*)::int from outbox) as "${inOutbox}",
   (select count(*)::int from new_changes) as "changes without a place in their feed",
   (select count(*)::int from webhook_endpoints e join feeds f using (tenant_id, merchant_id)
     where e.position < f.last_position) as "endpoints behind their feed",
@@ -19,14 +20,15 @@ const waitingInNotifier = `select
   (select count(*)::int from customer_actions where outcome is null) as "presses to deliver"`
 
 /** Everything that has to happen by itself, and has not. */
-const countWaiting = async ({ courier }: Bed): Promise<Counts> => {
+const countWaiting = async ({ courier, hasMessages }: Bed): Promise<Counts> => {
   const [[orders], [notifier], { webhooks }] = await Promise.all([
     courier.rows('orders', waitingInOrders),
     courier.rows('notifier', waitingInNotifier),
     courier.control(''),
   ])
   const hooks = webhooks.waiting + webhooks.under_way + webhooks.to_retry
-  return { ...(orders as Counts), ...(notifier as Counts), 'webhooks of the API': hooks }
+  const all = { ...(orders as Counts), ...(notifier as Counts), 'webhooks of the API': hooks }
+  return hasMessages ? all : { ...all, [inOutbox]: 0 }
 }
 
 /** No response to a request of this file is waited for longer. */
@@ -100,6 +102,7 @@ export const becomeReady = async (bed: Bed, until: Until): Promise<void> => {
 /** Everything that happened in orders is delivered to the notifier. */
 export const emptyOutbox = async (bed: Bed, until: Until): Promise<void> => {
   await resume(bed)
+  if (!bed.hasMessages) return
   const outbox = () => bed.courier.rows('orders', 'select count(*)::int as depth from outbox')
   await eventually('the outbox is empty', outbox, ([row]) => row?.depth === 0, secondsLeft(until))
 }

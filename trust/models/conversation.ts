@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { messageTo } from '../../services/notifier/test/fixture.ts'
 import { inbound } from '../../services/notifier/test/webhooks-fixture.ts'
-import { type CreateModel, expectSame, type Step, stepWith, times } from './history.ts'
+import { type CreateModel, expectSame, stepsOf, stepWith, times } from './history.ts'
 import { fates, runningNotifier } from './running-notifier.ts'
 
 interface Message {
@@ -53,80 +53,74 @@ export const conversation: CreateModel = async t => {
   const { call, control, rows, post, webhook, settle } = await runningNotifier(t)
   let histories = 0
 
-  const sends = fc.record({ holds: fc.boolean(), isBusy: fc.boolean() }).map(
-    ({ holds, isBusy }): Step<State> => ({
-      text: ({ messages }) =>
-        `staff sends M${messages.length + 1}${holds ? ', which may wait' : ''}${isBusy ? ', and the API is busy' : ''}`,
-      run: async state => {
-        const { recipient } = state
-        const expected = accepted(state, holds)
-        const body = { ...messageTo(recipient), hold_until_open: holds }
-        const preview = await call('POST', '/api/messages/preflight', body)
-        expectSame('preview', preview.body.data[0].status, expected)
-        if (isBusy && expected === 'queued')
-          control.script({ recipient, trouble: fates.busy as (typeof fates)[string] })
-        const response = await call('POST', '/api/messages', body)
-        expectSame('status', response.status, expected === 'refused' ? 422 : 202)
-        if (expected === 'refused') return expected
-        const name = `M${state.messages.length + 1}`
-        const status = expected === 'held' || isBusy ? expected : 'accepted'
-        const attempts = expected === 'queued' && isBusy ? 1 : 0
-        state.messages.push({ name, id: response.body.data.id, holds, status, attempts })
-        await settle(state.messages)
-        return status
-      },
-    }),
+  const sends = stepsOf(
+    fc.record({ holds: fc.boolean(), isBusy: fc.boolean() }),
+    ({ holds, isBusy }, { messages }: State) =>
+      `staff sends M${messages.length + 1}${holds ? ', which may wait' : ''}${isBusy ? ', and the API is busy' : ''}`,
+    async (state, { holds, isBusy }) => {
+      const { recipient } = state
+      const expected = accepted(state, holds)
+      const body = { ...messageTo(recipient), hold_until_open: holds }
+      const preview = await call('POST', '/api/messages/preflight', body)
+      expectSame('preview', preview.body.data[0].status, expected)
+      if (isBusy && expected === 'queued') control.script({ recipient, trouble: fates.busy as (typeof fates)[string] })
+      const response = await call('POST', '/api/messages', body)
+      expectSame('status', response.status, expected === 'refused' ? 422 : 202)
+      if (expected === 'refused') return expected
+      const name = `M${state.messages.length + 1}`
+      const status = expected === 'held' || isBusy ? expected : 'accepted'
+      const attempts = expected === 'queued' && isBusy ? 1 : 0
+      state.messages.push({ name, id: response.body.data.id, holds, status, attempts })
+      await settle(state.messages)
+      return status
+    },
   )
 
   /** `isLate`: its webhook comes after that of a newer one. */
-  const writes = fc
-    .record({ word: fc.constantFrom(...(Object.keys(words) as (keyof typeof words)[])), isLate: fc.boolean() })
-    .map(
-      ({ word, isLate }): Step<State> => ({
-        text: () => `customer writes "${word}"${isLate ? ', and it comes late' : ''}`,
-        run: async state => {
-          state.now += 10
-          const at = isLate ? state.now - 15 : state.now
-          const from = { from: state.recipient, timestamp: String(at), text: { body: word } }
-          await post(webhook({ messages: [inbound(from)] }))
-          state.wroteAt = Math.max(state.wroteAt, at)
-          if (words[word] === 'out') state.outAt = Math.max(state.outAt, at)
-          if (words[word] === 'in') state.inAt = Math.max(state.inAt, at)
-          if (isOpen(state) && !isOut(state))
-            for (const message of state.messages) if (message.status === 'held') message.status = 'accepted'
-          await settle(state.messages)
-          return isOut(state) ? 'opted out' : 'not opted out'
-        },
-      }),
-    )
-
-  const records = fc.constantFrom('out', 'in').map(
-    (which): Step<State> => ({
-      text: () => `staff opts the customer ${which}`,
-      run: async state => {
-        const { status } = await call('POST', `/api/conversations/${state.recipient}/opt-${which}`, { reason: 'phone' })
-        state.now += 10
-        const column = `opted_${which}_at`
-        // To the clock of this history.
-        const set = `update conversations set ${column} = to_timestamp($2) where recipient = $1`
-        await rows(set, [state.recipient, state.now])
-        if (which === 'out') state.outAt = state.now
-        else state.inAt = state.now
-        return status
-      },
-    }),
+  const writes = stepsOf(
+    fc.record({ word: fc.constantFrom(...(Object.keys(words) as (keyof typeof words)[])), isLate: fc.boolean() }),
+    ({ word, isLate }) => `customer writes "${word}"${isLate ? ', and it comes late' : ''}`,
+    async (state: State, { word, isLate }) => {
+      state.now += 10
+      const at = isLate ? state.now - 15 : state.now
+      const from = { from: state.recipient, timestamp: String(at), text: { body: word } }
+      await post(webhook({ messages: [inbound(from)] }))
+      state.wroteAt = Math.max(state.wroteAt, at)
+      if (words[word] === 'out') state.outAt = Math.max(state.outAt, at)
+      if (words[word] === 'in') state.inAt = Math.max(state.inAt, at)
+      if (isOpen(state) && !isOut(state))
+        for (const message of state.messages) if (message.status === 'held') message.status = 'accepted'
+      await settle(state.messages)
+      return isOut(state) ? 'opted out' : 'not opted out'
+    },
   )
 
-  const closes = fc.constant<Step<State>>({
-    isPossible: isOpen,
-    text: () => '25 hours pass',
-    run: async state => {
-      const set = `update conversations set last_inbound_at = last_inbound_at - interval '25 hours' where recipient = $1`
+  const records = stepsOf(
+    fc.constantFrom('out', 'in'),
+    which => `staff opts the customer ${which}`,
+    async (state: State, which) => {
+      const { status } = await call('POST', `/api/conversations/${state.recipient}/opt-${which}`, { reason: 'phone' })
+      state.now += 10
+      // The opt-out is moved to the clock of this history.
+      const set = `update conversations set opted_${which}_at = to_timestamp($2) where recipient = $1`
+      await rows(set, [state.recipient, state.now])
+      if (which === 'out') state.outAt = state.now
+      else state.inAt = state.now
+      return status
+    },
+  )
+
+  const closes = stepsOf(
+    fc.constant(25),
+    hours => `${hours} hours pass`,
+    async (state: State, hours) => {
+      const set = `update conversations set last_inbound_at = last_inbound_at - interval '${hours} hours' where recipient = $1`
       await rows(set, [state.recipient])
-      state.wroteAt -= 90_000
+      state.wroteAt -= hours * 3_600
       return 'closed'
     },
-  })
+    isOpen,
+  )
 
   const waitsNoMore = fc.nat(1_000).map(
     stepWith(

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { ordersFixture } from '../../services/orders/test/orders-fixture.ts'
 import { batch, order as parcel } from '../../services/orders/test/tenant.ts'
-import { type CreateModel, expectSame, type Step } from './history.ts'
+import { type CreateModel, expectSame, type Step, stepsOf } from './history.ts'
 
 const merchants = ['shop', 'books'] as const
 type Merchant = (typeof merchants)[number]
@@ -49,25 +49,20 @@ export const idempotency: CreateModel = async t => {
   }
   const isReplayed = (headers: Record<string, unknown>): boolean => headers['idempotency-replayed'] === 'true'
 
-  const books = booking.map(
-    (wanted): Step<State> => ({
-      text: () => nameOf(wanted),
-      run: async state => {
-        const known = state.keys.get(slotOf(wanted))
-        const { status, headers, body } = await send(state, wanted)
-        const isRefused = known ? known.body !== wanted.body : wanted.body === 'wrong'
-        expectSame('status', status, isRefused ? 422 : 200)
-        expectSame('replayed', isReplayed(headers), known !== undefined && !isRefused)
-        // Its shape is looked at before the key.
-        const isReused = isRefused && wanted.body !== 'wrong'
-        if (isReused) expectSame('code', body.code, 'idempotency_key_reused')
-        if (isRefused) return status
-        if (known) expectSame('waybills', body.data, known.waybills)
-        else remember(state, wanted, body.data)
-        return `${body.data}${known ? ' again' : ''}`
-      },
-    }),
-  )
+  const books = stepsOf(booking, nameOf, async (state: State, wanted) => {
+    const known = state.keys.get(slotOf(wanted))
+    const { status, headers, body } = await send(state, wanted)
+    const isRefused = known ? known.body !== wanted.body : wanted.body === 'wrong'
+    expectSame('status', status, isRefused ? 422 : 200)
+    expectSame('replayed', isReplayed(headers), known !== undefined && !isRefused)
+    // The service checks the shape of a body before its key.
+    const isReused = isRefused && wanted.body !== 'wrong'
+    if (isReused) expectSame('code', body.code, 'idempotency_key_reused')
+    if (isRefused) return status
+    if (known) expectSame('waybills', body.data, known.waybills)
+    else remember(state, wanted, body.data)
+    return `${body.data}${known ? ' again' : ''}`
+  })
 
   const remember = (state: State, wanted: Booking, waybills: string[]): void => {
     state.keys.set(slotOf(wanted), { body: wanted.body, waybills })
@@ -103,27 +98,25 @@ export const idempotency: CreateModel = async t => {
       }
     })
 
-  const expires = fc
-    .record({ slot: fc.nat(10), interval: fc.constantFrom('24 hours 1 second', '23 hours 58 minutes') })
-    .map(
-      ({ slot, interval }): Step<State> => ({
-        isPossible: ({ keys }) => keys.size > 0,
-        text: ({ keys }) => `${[...keys.keys()][slot % keys.size]} is ${interval} old`,
-        run: async state => {
-          const name = [...state.keys.keys()][slot % state.keys.size] as string
-          const [merchant, request, key] = name.split(' ') as [Merchant, string, string]
-          const aged = await rows(
-            `update idempotency_keys set created_at = now() - $1::interval
-           where idempotency_key = $2 and scope = (select 'merchant ' || merchant_id || ' order/' || $3 from merchants
-             where tenant_id = 'demo' and email = $4) returning 1`,
-            [interval, `${state.history} ${key}`, request, `${merchant}@example.com`],
-          )
-          expectSame('keys of that name', aged.length, 1)
-          if (interval.startsWith('24')) state.keys.delete(name)
-          return 'so it is'
-        },
-      }),
-    )
+  const slotAt = ({ keys }: State, slot: number): string => [...keys.keys()][slot % keys.size] as string
+  const expires = stepsOf(
+    fc.record({ slot: fc.nat(10), interval: fc.constantFrom('24 hours 1 second', '23 hours 58 minutes') }),
+    ({ slot, interval }, state: State) => `${slotAt(state, slot)} is ${interval} old`,
+    async (state, { slot, interval }) => {
+      const name = slotAt(state, slot)
+      const [merchant, request, key] = name.split(' ') as [Merchant, string, string]
+      const aged = await rows(
+        `update idempotency_keys set created_at = now() - $1::interval
+         where idempotency_key = $2 and scope = (select 'merchant ' || merchant_id || ' order/' || $3 from merchants
+           where tenant_id = 'demo' and email = $4) returning 1`,
+        [interval, `${state.history} ${key}`, request, `${merchant}@example.com`],
+      )
+      expectSame('keys of that name', aged.length, 1)
+      if (interval.startsWith('24')) state.keys.delete(name)
+      return 'so it is'
+    },
+    ({ keys }) => keys.size > 0,
+  )
 
   return {
     settings: fc.constant('two merchants'),

@@ -78,6 +78,26 @@ export const ordersAndNotifierAgree: Check = ({ actions, acted }) => {
   ]
 }
 
+/** The outcomes that make a message, by the rules of trust/chaos/bed.ts. */
+const outcomesWithRules = [
+  ...['confirm_order.done', 'cancel_order.refused', 'change_address.asked', 'change_address.done'],
+  ...['change_address.refused', 'call_me.requested', 'call_me.declined'],
+]
+
+/** Each outcome makes its message, and one. */
+export const outcomesMakeTheirMessagesOnce: Check = ({ actions, messages }) => {
+  const due = actions.map(({ waybill, action, outcome }) => ({ waybill, event: `${action}.${outcome}` }))
+  const count = (all: readonly { waybill: string | null; event: string | null }[]): Map<string, number> => {
+    const counted = all.filter(({ event }) => outcomesWithRules.includes(event ?? ''))
+    const groups = Map.groupBy(counted, ({ waybill, event }) => `${event} of ${waybill}`)
+    return new Map([...groups].map(([name, same]) => [name, same.length]))
+  }
+  const [wanted, made] = [count(due), count(messages)]
+  return [...new Set([...wanted.keys(), ...made.keys()])]
+    .filter(name => wanted.get(name) !== made.get(name))
+    .map(name => `${name} came ${wanted.get(name) ?? 0} times and made ${made.get(name) ?? 0} messages`)
+}
+
 const moveOf: Readonly<Record<string, string>> = { confirm_order: 'key_2', cancel_order: 'key_3' }
 
 /** What a customer did is one step of the timeline, and every such step is what a customer did. */

@@ -7,12 +7,13 @@ import { type Act, anyone, bearer, type Client, type Known, requester, toKnown }
 export const merchant = (client: Client): Act => {
   const { bed, crew, who, chance, known } = client
   const { onlyBooks = false, batch: most = 6 } = crew
+  const large = crew.batch ?? 60
   const address = `${addressOf(bed.links['clients-orders'])}/api/public/merchant/order`
   const { call, insist } = requester(client, address, bearer(bed.courier.merchant.token))
   const own: Known[] = []
   const book = async (n: number) => {
     const name = `${who}-book-${n}`
-    const size = chance() < 0.05 ? 60 : 1 + Math.floor(chance() * most)
+    const size = chance() < 0.05 ? large : 1 + Math.floor(chance() * most)
     const asked = Array.from({ length: size }, (_, part) => ({ phone: `+${anyone(client)}`, cod: n * 100 + part }))
     const initial_status_key = chance() < 0.4 ? 'key_1' : 'key_2'
     const isWrong = !onlyBooks && chance() < 0.06

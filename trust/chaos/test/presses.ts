@@ -48,6 +48,11 @@ export const spoilsOfPresses: Record<keyof typeof presses | keyof typeof process
     'the outcome is another one': ({ actions }) => change(actions, any, { outcome: null }),
     'orders acts on what nobody pressed': ({ acted }) => double(acted, any, { id: 'msg_1 1' }),
   },
+  outcomesMakeTheirMessagesOnce: {
+    'an outcome makes two messages': ({ messages }) =>
+      double(messages, ({ event }) => event === 'call_me.requested', { id: 'msg_1' }),
+    'an outcome makes no message': ({ messages }) => remove(messages, ({ event }) => event === 'change_address.asked'),
+  },
   customersStepsAreTheirs: {
     'an order is cancelled twice by one press': ({ timeline }) => double(timeline, ({ by }) => by === 'customer'),
     'what a customer did is not in the timeline': ({ timeline }) => remove(timeline, ({ by }) => by === 'customer'),

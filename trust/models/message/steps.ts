@@ -4,7 +4,7 @@ import type { Tx } from '../../../services/notifier/database/tables.ts'
 import { sweep } from '../../../services/notifier/sending/sweep.ts'
 import { messageTo } from '../../../services/notifier/test/fixture.ts'
 import { status as statusUpdate } from '../../../services/notifier/test/webhooks-fixture.ts'
-import { type CreateModel, expectSame, type Step, stepWith, times } from '../history.ts'
+import { type CreateModel, expectSame, stepsOf, stepWith, times } from '../history.ts'
 import { fates, runningNotifier } from '../running-notifier.ts'
 import {
   accept,
@@ -29,29 +29,27 @@ export const message: CreateModel = async t => {
     await notifier.settle(state.messages)
   }
 
-  const accepts = fc
-    .record({
-      waybill: fc.constantFrom('W1', 'W2', null),
-      next: fc.option(fc.constantFrom(...Object.keys(fates)), { freq: 3 }),
-    })
-    .map(
-      ({ waybill, next }): Step<State> => ({
-        text: ({ messages }) =>
-          `staff sends M${messages.length + 1} about ${waybill ?? 'nothing'}${next ? `; the next send will be ${next}` : ''}`,
-        run: async state => {
-          if (next) {
-            control.script({ recipient: state.recipient, trouble: fates[next] as (typeof fates)[string] })
-            state.fates.push(next)
-          }
-          const about = waybill && { waybill_number: `${state.recipient}-${waybill}` }
-          const { status, body } = await call('POST', '/api/messages', { ...messageTo(state.recipient), ...about })
-          expectSame('status', status, 202)
-          accept(state, body.data.id, waybill)
-          await settle(state)
-          return state.messages.at(-1)?.status ?? ''
-        },
-      }),
-    )
+  const sends = fc.record({
+    waybill: fc.constantFrom('W1', 'W2', null),
+    next: fc.option(fc.constantFrom(...Object.keys(fates)), { freq: 3 }),
+  })
+  const accepts = stepsOf(
+    sends,
+    ({ waybill, next }, { messages }: State) =>
+      `staff sends M${messages.length + 1} about ${waybill ?? 'nothing'}${next ? `; the next send will be ${next}` : ''}`,
+    async (state, { waybill, next }) => {
+      if (next) {
+        control.script({ recipient: state.recipient, trouble: fates[next] as (typeof fates)[string] })
+        state.fates.push(next)
+      }
+      const about = waybill && { waybill_number: `${state.recipient}-${waybill}` }
+      const { status, body } = await call('POST', '/api/messages', { ...messageTo(state.recipient), ...about })
+      expectSame('status', status, 202)
+      accept(state, body.data.id, waybill)
+      await settle(state)
+      return state.messages.at(-1)?.status ?? ''
+    },
+  )
 
   /** Something that happens to one of some messages. */
   const happens = (

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { batch, order as parcel } from '../../../services/orders/test/tenant.ts'
-import { type CreateModel, expectSame, pick, type Step, stepWith, times } from '../history.ts'
+import { type CreateModel, expectSame, pick, type Step, stepsOf, stepWith, times } from '../history.ts'
 import {
   book,
   buttons,
@@ -44,30 +44,29 @@ export const order: CreateModel = async t => {
     waybill: fc.constantFrom('none', 'none', 'own', 'ahead', 'taken'),
     which: number,
   })
-  const books = booking.map(
-    ({ count, initial, waybill, which }): Step<State> => ({
-      text: () => `merchant books ${count} as ${initial}, the first with ${waybill} waybill`,
-      run: async state => {
-        const { orders, order_no } = state
-        const first = choose(state, waybill, which)
-        const parcels = Array.from({ length: count }, (_, index) =>
-          parcel({ order_no, initial_status_key: initial, ...(index === 0 && first && { waybill_number: first }) }),
-        )
-        const { status, body } = await asMerchant(state, 'POST', '/order/bulk', batch(parcels))
-        const isTaken = orders.some(order => order.waybill === first)
-        const lacks = state.tenant === 'manual' && (first === undefined || count > 1)
-        // A number that another history took.
-        const isGone = waybill === 'ahead' && status === 422 && /already been taken/.test(JSON.stringify(body.errors))
-        expectSame(`status (${JSON.stringify(body)})`, status, isTaken || lacks || isGone ? 422 : 200)
-        if (status !== 200) return status
-        if (first) expectSame('the waybill given', body.data[0], first)
-        for (const waybill of body.data as string[]) {
-          expectSame('is a new waybill', orders.find(order => order.waybill === waybill)?.waybill, undefined)
-          book(state, waybill, initial)
-        }
-        return body.data.join(', ')
-      },
-    }),
+  const books = stepsOf(
+    booking,
+    ({ count, initial, waybill }) => `merchant books ${count} as ${initial}, the first with ${waybill} waybill`,
+    async (state: State, { count, initial, waybill, which }) => {
+      const { orders, order_no } = state
+      const first = choose(state, waybill, which)
+      const parcels = Array.from({ length: count }, (_, index) =>
+        parcel({ order_no, initial_status_key: initial, ...(index === 0 && first && { waybill_number: first }) }),
+      )
+      const { status, body } = await asMerchant(state, 'POST', '/order/bulk', batch(parcels))
+      const isTaken = orders.some(order => order.waybill === first)
+      const lacks = state.tenant === 'manual' && (first === undefined || count > 1)
+      // Another history took the number.
+      const isGone = waybill === 'ahead' && status === 422 && /already been taken/.test(JSON.stringify(body.errors))
+      expectSame(`status (${JSON.stringify(body)})`, status, isTaken || lacks || isGone ? 422 : 200)
+      if (status !== 200) return status
+      if (first) expectSame('the waybill given', body.data[0], first)
+      for (const waybill of body.data as string[]) {
+        expectSame('is a new waybill', orders.find(order => order.waybill === waybill)?.waybill, undefined)
+        book(state, waybill, initial)
+      }
+      return body.data.join(', ')
+    },
   )
 
   /** Orders are moved together or not at all. */

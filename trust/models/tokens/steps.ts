@@ -15,7 +15,7 @@ import {
   deactivateMerchant,
 } from '../../../services/orders/provisioning/merchant-commands.ts'
 import { ordersFixture } from '../../../services/orders/test/orders-fixture.ts'
-import { type CreateModel, expectSame, type Step, stepWith, times } from '../history.ts'
+import { type CreateModel, expectSame, stepsOf, stepWith, times } from '../history.ts'
 import { type Account, add, endLogins, people, remember, roles, type State, statusOf, type Token } from './model.ts'
 
 const passwords = ['first-password', 'other-password'] as const
@@ -55,30 +55,29 @@ export const tokens: CreateModel = async t => {
     if (!token.recent.has(status)) expectSame(`status of ${token.name}`, status, statusOf(state, token))
     return status
   }
-  const logsIn = fc.record({ who: person, password: fc.constantFrom(0, 1) }).map(
-    ({ who, password }): Step<State> => ({
-      text: ({ accounts }) => `${who} logs in with ${accounts[who].password === password ? 'the' : 'another'} password`,
-      run: async state => {
-        const { email, isActive, password: its } = state.accounts[who]
-        const path = who === 'merchant' ? '/api/public/merchant/login' : '/api/staff/login'
-        const { status, body } = await request('POST', path, { email, password: passwords[password] }, { token: '' })
-        expectSame('status', status, isActive && its === password ? 200 : 422)
-        if (status !== 200) return status
-        if (who === 'staff') expectSame('role', body.staff.role, state.role)
-        return add(state, who, body.token)
-      },
-    }),
+  const logsIn = stepsOf(
+    fc.record({ who: person, password: fc.constantFrom(0, 1) }),
+    ({ who, password }, { accounts }: State) =>
+      `${who} logs in with ${accounts[who].password === password ? 'the' : 'another'} password`,
+    async (state, { who, password }) => {
+      const { email, isActive, password: its } = state.accounts[who]
+      const path = who === 'merchant' ? '/api/public/merchant/login' : '/api/staff/login'
+      const { status, body } = await request('POST', path, { email, password: passwords[password] }, { token: '' })
+      expectSame('status', status, isActive && its === password ? 200 : 422)
+      if (status !== 200) return status
+      if (who === 'staff') expectSame('role', body.staff.role, state.role)
+      return add(state, who, body.token)
+    },
   )
-  const isCreated = person.map(
-    (who): Step<State> => ({
-      isPossible: ({ accounts }) => who === 'staff' || accounts.merchant.isActive,
-      text: () => `operator creates a token for ${who}`,
-      run: async state => {
-        const holder = who === 'staff' ? { staff: 'Portal' } : { merchant: state.accounts.merchant.email }
-        const { id, token } = await createTokenFor(pool, { tenant, ...holder })
-        return add(state, who, token, id)
-      },
-    }),
+  const isCreated = stepsOf(
+    person,
+    who => `operator creates a token for ${who}`,
+    async (state: State, who) => {
+      const holder = who === 'staff' ? { staff: 'Portal' } : { merchant: state.accounts.merchant.email }
+      const { id, token } = await createTokenFor(pool, { tenant, ...holder })
+      return add(state, who, token, id)
+    },
+    ({ accounts }, who) => who === 'staff' || accounts.merchant.isActive,
   )
   const withToken = (
     text: (token: Token) => string,
@@ -106,48 +105,45 @@ export const tokens: CreateModel = async t => {
       return status
     },
   )
-  const changesPassword = person.map(
-    (who): Step<State> => ({
-      text: () => `operator gives ${who} another password`,
-      run: async state => {
-        const account = state.accounts[who]
-        account.password = 1 - account.password
-        remember(state)
-        const [{ email }, password] = [account, passwords[account.password] ?? '']
-        if (who === 'staff') await changeStaffPassword(pool, { tenant, email }, password)
-        else await applied(email, () => changePassword(pool, { tenant, email }, password))
-        endLogins(state, who)
-        return 'done'
-      },
-    }),
+  const changesPassword = stepsOf(
+    person,
+    who => `operator gives ${who} another password`,
+    async (state: State, who) => {
+      const account = state.accounts[who]
+      account.password = 1 - account.password
+      remember(state)
+      const [{ email }, password] = [account, passwords[account.password] ?? '']
+      if (who === 'staff') await changeStaffPassword(pool, { tenant, email }, password)
+      else await applied(email, () => changePassword(pool, { tenant, email }, password))
+      endLogins(state, who)
+      return 'done'
+    },
   )
-  const switches = person.map(
-    (who): Step<State> => ({
-      text: ({ accounts }) => `operator ${accounts[who].isActive ? 'deactivates' : 'brings back'} ${who}`,
-      run: async state => {
-        const account = state.accounts[who]
-        const { email, isActive } = account
-        remember(state)
-        if (who === 'merchant')
-          await (isActive ? applied(email, () => deactivateMerchant(pool, { tenant, email })) : activate(account))
-        else if (isActive) await deactivateStaff(pool, { tenant, email })
-        else await addStaff(pool, { tenant, email, name: email, role: state.role }, passwords[account.password] ?? '')
-        if (who === 'staff' && isActive) endLogins(state, who)
-        account.isActive = !isActive
-        return 'done'
-      },
-    }),
+  const switches = stepsOf(
+    person,
+    (who, { accounts }: State) => `operator ${accounts[who].isActive ? 'deactivates' : 'brings back'} ${who}`,
+    async (state, who) => {
+      const account = state.accounts[who]
+      const { email, isActive } = account
+      remember(state)
+      if (who === 'merchant')
+        await (isActive ? applied(email, () => deactivateMerchant(pool, { tenant, email })) : activate(account))
+      else if (isActive) await deactivateStaff(pool, { tenant, email })
+      else await addStaff(pool, { tenant, email, name: email, role: state.role }, passwords[account.password] ?? '')
+      if (who === 'staff' && isActive) endLogins(state, who)
+      account.isActive = !isActive
+      return 'done'
+    },
   )
-  const changesRole = fc.constantFrom(...roles).map(
-    (role): Step<State> => ({
-      text: () => `operator makes staff ${role}`,
-      run: async state => {
-        remember(state)
-        await changeRole(pool, { tenant, email: state.accounts.staff.email, role })
-        state.role = role
-        return 'done'
-      },
-    }),
+  const changesRole = stepsOf(
+    fc.constantFrom(...roles),
+    role => `operator makes staff ${role}`,
+    async (state: State, role) => {
+      remember(state)
+      await changeRole(pool, { tenant, email: state.accounts.staff.email, role })
+      state.role = role
+      return 'done'
+    },
   )
   const uses = withToken(({ of, name }) => `${of} uses ${name}`, use)
   /** What processes remember ends. */
@@ -155,13 +151,14 @@ export const tokens: CreateModel = async t => {
     await pass(5_000)
     for (const token of tokens) token.recent.clear()
   }
-  const passes = fc.constant<Step<State>>({
-    text: () => 'five seconds pass',
-    run: async state => {
+  const passes = stepsOf(
+    fc.constant(5_000),
+    () => 'five seconds pass',
+    async (state: State) => {
       await forget(state)
       return 'done'
     },
-  })
+  )
 
   return {
     settings: fc.constant('a merchant and a member of staff, a viewer'),
