@@ -6,12 +6,12 @@ import pg from 'pg'
 import { root } from '../dev/settings.ts'
 import type { Stack } from '../test/stack.ts'
 import type { TrustOptions } from './promise.ts'
-
-type Headers = Record<string, string>
+import { createSender, type Headers } from './sender.ts'
 
 /** A running service of the stack, of which every error response and everything that commands print is kept for the search. */
 export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'notifier') => {
   const service = stack[name]
+  const request = createSender(service.url)
   const superuser = new pg.Client({ connectionString: stack.databases[name].superuserUrl })
   superuser.on('error', () => {})
   await superuser.connect()
@@ -21,17 +21,16 @@ export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'n
   const printed: string[] = []
   /** How many responses had each status. */
   const statuses = new Map<number, number>()
-  const own: Headers = { 'x-tenant': 'demo' }
+  const own: Record<string, string> = { 'x-tenant': 'demo' }
 
   /** Sends a request as the holder of the token that was created last. Returns the body of the response. */
   const send = async (method: string, path: string, body?: unknown, headers: Headers = {}): Promise<string> => {
     const payload = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
     const json = payload === undefined ? {} : { 'content-type': 'application/json' }
-    const init = { method, headers: { ...own, ...json, ...headers }, ...(payload !== undefined && { body: payload }) }
-    const response = await fetch(service.url + path, init)
-    const text = await response.text()
-    statuses.set(response.status, (statuses.get(response.status) ?? 0) + 1)
-    if (response.status >= 400) errorResponses.push(JSON.stringify([...response.headers]), text)
+    const all = { ...own, ...json, ...headers }
+    const { status, text, headers: shown } = await request({ method, path, headers: all, body: payload })
+    statuses.set(status, (statuses.get(status) ?? 0) + 1)
+    if (status >= 400) errorResponses.push(JSON.stringify(shown), text)
     return text
   }
 

@@ -16,6 +16,7 @@ export interface Call {
   readonly respondedAt: number
   /** 0: no response. */
   readonly status: number
+  /** The code of the error, or why there was no response. */
   readonly code: string | null
   readonly hasRetryAfter: boolean
   readonly ending: Ending

@@ -36,7 +36,8 @@ export const createRecorder = () => {
       .then(async response => ({ response, body: (await response.json()) as { code?: string; data?: unknown } }))
       .catch(error => ({ error }))
     const response = 'response' in result ? result.response : undefined
-    const [status, code] = [response?.status ?? 0, ('body' in result && result.body.code) || null]
+    const failure: string | null = 'error' in result ? (result.error.cause?.code ?? result.error.name) : null
+    const [status, code] = [response?.status ?? 0, ('body' in result && result.body.code) || failure]
     // The connection was refused: nothing was sent.
     const isUnsent = 'error' in result && result.error.cause?.syscall === 'connect'
     const made: Call = {
