@@ -19,7 +19,6 @@ import { staffLoginRoutes, staffSessionRoutes } from './access/staff-routes.ts'
 import { staffTokenRoutes } from './access/staff-tokens.ts'
 import { createTokenReader } from './access/tokens.ts'
 import { api } from './api.ts'
-import { createFindAlike } from './booking/alike.ts'
 import { createBatchWriter } from './booking/batch-writer.ts'
 import { createFindHabits } from './booking/habits.ts'
 import { quoteRoutes } from './booking/quote-routes.ts'
@@ -91,7 +90,6 @@ const createDependencies = ({ pool, tracer, login, catalogueBytes }: OrdersOptio
       catalogues,
       numbers: createWaybillNumbers(pool),
       writeBatch: createBatchWriter(pool, tracer),
-      findAlike: createFindAlike(pool),
       findHabits: createFindHabits(pool),
     },
   }

@@ -1,83 +1,67 @@
-import { readInTenant } from '@courier/shared/postgres/database.ts'
-import { batchRequests, countWithin } from '@courier/shared/postgres/request-batcher.ts'
-import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
 import { cancelledKey } from '../statuses/statuses.ts'
-import { type Alike, arrayLiteral } from './batch-rows.ts'
+import { arrayLiteral } from './batch-rows.ts'
+import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 
-/** What makes two orders of a merchant look alike. */
-export interface Likeness {
+/** The waybills of the newest orders of the last 24 hours that an order looks like. */
+export interface Alike {
+  readonly sameParcel: string | null
+  readonly sameOrderNo: string | null
+}
+
+export type FoundAlike = ReadonlyMap<PricedOrder, Alike>
+
+/** Checked orders of one merchant. */
+export interface Comparable {
   readonly merchantId: string
-  readonly phone: string
-  readonly cod: number
-  readonly cityId: number
-  readonly orderNo: string | undefined
+  readonly batch: CheckedBatch
 }
 
-/** For each order the newest alike of the last 24 hours that was not cancelled. */
-export type FindAlike = (tenant: string, orders: readonly Likeness[]) => Promise<readonly Alike[]>
-
-const ordersPerStatement = 1_000
-const lanes = 2
-
-/** Requests of a tenant that come at once share a statement. */
-export const createFindAlike = (pool: pg.Pool): FindAlike =>
-  batchRequests<readonly Likeness[], readonly Alike[]>({
-    run: async (tenant, requests) => {
-      const found = await readInTenant<Alike & pg.QueryResultRow>(pool, tenant, finding(tenant, requests.flat()))
-      let start = 0
-      return requests.map(({ length }) => {
-        start += length
-        return found.slice(start - length, start)
-      })
-    },
-    take: waiting => countWithin(waiting, ordersPerStatement, ({ length }) => length),
-    lanes: () => lanes,
-  })
-
-const finding = (tenant: string, orders: readonly Likeness[]): pg.QueryConfig => {
+/** Finds what the orders of the batches look like; those that are like none are left out. Cancelled orders do not count. */
+export const findAlike = async (tx: Tx, tenant: string, batches: readonly Comparable[]): Promise<FoundAlike> => {
+  const orders = batches.flatMap(({ batch }) => batch.orders)
+  if (orders.length === 0) return new Map()
   const columns = [
-    orders.map(({ merchantId }) => merchantId),
-    orders.map(({ phone }) => phone),
-    orders.map(({ cod }) => cod),
-    orders.map(({ cityId }) => cityId),
-    orders.map(({ orderNo }) => orderNo),
+    batches.flatMap(({ merchantId, batch }) => batch.orders.map(() => merchantId)),
+    orders.map(({ order }) => order.customerPhone),
+    orders.map(({ order }) => order.cod),
+    orders.map(({ destination }) => destination.id),
+    orders.map(({ order }) => order.orderNo),
   ]
-  return { name: 'find_alike', text: findingText, values: [tenant, ...columns.map(arrayLiteral), cancelledKey] }
+  const { rows } = await tx.client.query({ ...findAlikeSql, values: [tenant, ...columns.map(arrayLiteral)] })
+  return new Map(rows.map(({ place, ...alike }) => [orders[place - 1] as PricedOrder, alike as Alike]))
 }
 
-/**
- * As phone_key of the table. Compute it in a materialized CTE: under row-level security no index serves a condition that calls
- * a function.
- */
-export const phoneKeyOf = (column: string): string => `right(translate(${column}, ' +-().', ''), 9)`
-
-/** Of a phone or an order number only the newest orders are read, however many there are. */
-const newest = (tenant: string, condition: string): string => `
+/** Reads only the newest orders of a phone or an order number, however many there are. */
+const newest = (condition: string): string => `
   select * from orders
-  where tenant_id = ${tenant} and ${condition} and created_at > now() - interval '24 hours'
+  where tenant_id = $1 and ${condition} and created_at > now() - interval '24 hours'
   order by created_at desc limit 20`
 
-/** The columns of Alike, of `alikeJoins`. */
-export const alikeColumns = 'same_parcel.waybill_number as "sameParcel", same_order_no.waybill_number as "sameOrderNo"'
-
-/** What is looked up for each row of `wanted`. Joined: Citus takes no subquery of another table as a column. */
-export const alikeJoins = (tenant: string, cancelled: string): string => `
-    left join lateral (
-      select waybill_number from (${newest(tenant, 'phone_key = wanted.phone_key')}) recent
-      where recent.merchant_id = wanted.merchant_id and recent.cod = wanted.cod
-        and recent.destination_city_id = wanted.city_id and recent.status_key <> ${cancelled}
-      order by created_at desc limit 1
-    ) same_parcel on true
-    left join lateral (
-      select waybill_number from (${newest(tenant, 'order_no = wanted.order_no')}) recent
-      where recent.merchant_id = wanted.merchant_id and recent.status_key <> ${cancelled}
-      order by created_at desc limit 1
-    ) same_order_no on true`
-
-const findingText = `
+/**
+ * `wanted` computes phone_key as the table does. It is materialized: under row-level security no index serves a condition
+ * that calls a function. Joined: Citus takes no subquery of another table as a column.
+ */
+const findAlikeSql = {
+  name: 'find_alike',
+  text: `
   with wanted as materialized (
-    select *, ${phoneKeyOf('phone')} as phone_key
+    select *, right(translate(phone, ' +-().', ''), 9) as phone_key
     from unnest($2::bigint[], $3::text[], $4::integer[], $5::integer[], $6::text[]) with ordinality
       as wanted (merchant_id, phone, cod, city_id, order_no, place)
   )
-  select ${alikeColumns} from wanted ${alikeJoins('$1', '$7')} order by place`
+  select place::integer, same_parcel.waybill_number as "sameParcel", same_order_no.waybill_number as "sameOrderNo"
+  from wanted
+    left join lateral (
+      select waybill_number from (${newest('phone_key = wanted.phone_key')}) recent
+      where recent.merchant_id = wanted.merchant_id and recent.cod = wanted.cod
+        and recent.destination_city_id = wanted.city_id and recent.status_key <> '${cancelledKey}'
+      order by created_at desc limit 1
+    ) same_parcel on true
+    left join lateral (
+      select waybill_number from (${newest('order_no = wanted.order_no')}) recent
+      where recent.merchant_id = wanted.merchant_id and recent.status_key <> '${cancelledKey}'
+      order by created_at desc limit 1
+    ) same_order_no on true
+  where same_parcel.waybill_number is not null or same_order_no.waybill_number is not null`,
+}

@@ -1,22 +1,20 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import type { ErrorList } from '@courier/shared/errors/field-errors.ts'
 import { type IdempotencyKey, lockNumber } from '@courier/shared/postgres/idempotency.ts'
+import type { Check } from '../catalogue/catalogue.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
-
-/** The waybills of earlier orders that an order looks like. */
-export interface Alike {
-  readonly sameParcel: string | null
-  readonly sameOrderNo: string | null
-}
 
 /** A batch to write: its waybills in the order of its orders. */
 export interface NewBatch {
+  /** Of the catalogue that it was checked against. */
+  readonly version: string
   readonly merchantId: string
   readonly batch: CheckedBatch
   readonly waybills: readonly string[]
-  /** By path; stored with the key. */
-  readonly warnings: FieldErrors
-  /** All warnings, by the earlier orders that the batch's orders look like, if these are to be looked for. */
-  readonly warningsOf?: ((alike: readonly (Alike | undefined)[]) => FieldErrors) | undefined
+  /** Similar orders are added to them if `duplicates` is `warn`. */
+  readonly warnings: ErrorList
+  /** What becomes of orders that are like earlier ones; `off`: they are not looked for. */
+  readonly duplicates: Check
   /** Stored with the waybills in the same transaction. */
   readonly key?: IdempotencyKey | undefined
   /** Stored with its events. */
@@ -125,7 +123,7 @@ export const keyParameters = (tenant: string, batches: readonly NewBatch[]): Nam
     key_fingerprints: arrayLiteral(keys.map(({ fingerprint }) => `\\x${fingerprint.toString('hex')}`)),
     // Arrays of different lengths: Postgres nests them only as text.
     key_results: arrayLiteral(keys.map(({ waybills }) => arrayLiteral(waybills))),
-    key_warnings: arrayLiteral(keys.map(({ warnings }) => storedWarnings(warnings))),
+    key_warnings: arrayLiteral(keys.map(({ warnings }) => storedWarnings(warnings.errors))),
     key_locks: arrayLiteral(keys.map(key => lockNumber(tenant, key))),
   }
 }

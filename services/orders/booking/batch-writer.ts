@@ -1,23 +1,28 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
-import { CommitInDoubt, inTenant, isUnavailable } from '@courier/shared/postgres/database.ts'
+import { inTenant, isLost } from '@courier/shared/postgres/database.ts'
 import { batchRequests, countWithin } from '@courier/shared/postgres/request-batcher.ts'
 import { inSpans, type Tracer } from '@courier/shared/traces.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import type { Alike, NewBatch } from './batch-rows.ts'
+import { findAlike } from './alike.ts'
+import type { NewBatch } from './batch-rows.ts'
 import { insertBatches, storeWarnings } from './insert-batch.ts'
+import { addAlike } from './warnings.ts'
 
-/**
- * Writes a batch that was checked against `version` of the tenant's catalogue. Returns its warnings: it is committed.
- * undefined: nothing was written, because the version has changed, a waybill or the key exists, or, unless `alone`, another batch of the same
- * statement could not be written. Rejects when Postgres is unavailable or its response was lost.
- */
-export type WriteBatch = (
-  tenant: string,
-  version: string,
-  batch: NewBatch,
-  alone: boolean,
-) => Promise<FieldErrors | undefined>
+/** All but `written` wrote nothing. */
+export type Written =
+  /** The batch is committed. */
+  | { kind: 'written'; warnings: FieldErrors }
+  /** The catalogue's version has changed. */
+  | { kind: 'stale' }
+  /** A waybill or the key exists or is in use, or an order is like an earlier one and must not be. */
+  | { kind: 'taken' }
+
+/** Writes a checked batch. Rejects when Postgres is unavailable or its response was lost. */
+export type WriteBatch = (tenant: string, batch: NewBatch) => Promise<Written>
+
+/** Another batch of the same statement may be what is stale or taken. */
+type WrittenTogether = Written | { kind: 'retry_alone' }
 
 /** In orders. Larger batches gain nothing from group commit. */
 const maxSmallBatch = 100
@@ -30,74 +35,63 @@ const lanes = 4
 /** While more orders wait, two statements run: Postgres writes on both cores, and still many orders at once. */
 const manyOrders = 200
 
-interface Pending {
-  readonly version: string
-  readonly batch: NewBatch
-}
-
 /** Group commit: small batches of a tenant that arrive while others are written share the next statement. */
 export const createBatchWriter = (pool: pg.Pool, tracer?: Tracer): WriteBatch => {
-  const writeGrouped = batchRequests<Pending, FieldErrors | undefined>({
-    run: async (tenant, pending) => {
-      const batches = pending.map(({ batch }) => batch)
-      const warnings = await writeAll(pool, tenant, pending[0]?.version ?? '', batches)
-      return batches.map((_, index) => warnings?.[index])
-    },
+  const writeGrouped = batchRequests<NewBatch, WrittenTogether>({
+    run: (tenant, batches) => writeTogether(pool, tenant, batches),
     take: groupSize,
     lanes: lanesFor,
     patience: { milliseconds: patienceMilliseconds, lanes },
   })
-  const write: WriteBatch = async (tenant, version, batch, alone) =>
-    alone || batch.waybills.length > maxSmallBatch
-      ? (await writeAll(pool, tenant, version, [batch]))?.[0]
-      : writeGrouped(tenant, { version, batch })
-  return (tenant, version, batch, alone) =>
-    inSpans(tracer, 'batch.write', 'internal', [batch], ([traced = batch]) => write(tenant, version, traced, alone))
+  const write: WriteBatch = async (tenant, batch) => {
+    const isSmall = batch.waybills.length <= maxSmallBatch
+    const written = isSmall ? await writeGrouped(tenant, batch) : undefined
+    if (written && written.kind !== 'retry_alone') return written
+    const [alone] = await writeTogether(pool, tenant, [batch])
+    return alone as Written
+  }
+  return (tenant, batch) =>
+    inSpans(tracer, 'batch.write', 'internal', [batch], ([traced = batch]) => write(tenant, traced))
 }
 
-/** The warnings of each batch. */
-const writeAll = async (
+/** Writes all batches in one transaction, or none. A batch alone is never to be retried alone. */
+const writeTogether = async (
   pool: pg.Pool,
   tenant: string,
-  version: string,
   batches: readonly NewBatch[],
-): Promise<readonly FieldErrors[] | undefined> => {
+): Promise<readonly WrittenTogether[]> => {
+  const taken = batches.map(() => ({ kind: batches.length > 1 ? 'retry_alone' : 'taken' }) as const)
   try {
-    return await inTenant(
-      pool,
-      tenant,
-      async (tx: Tx) => {
-        const alike = await insertBatches(tx, tenant, version, batches)
-        const warnings = alike && batches.map(batch => warningsOf(batch, alike))
-        if (alike?.size) await storeNewWarnings(tx, tenant, batches, warnings ?? [])
-        return warnings
-      },
-      { keeps: written => written !== undefined, isPlannedOnce: true },
-    )
+    return await inTenant(pool, tenant, async (tx: Tx) => (await write(tx, tenant, batches)) ?? taken, {
+      keeps: ([first]) => first?.kind === 'written',
+      isPlannedOnce: true,
+    })
   } catch (error) {
-    if (error instanceof CommitInDoubt || isUnavailable(error)) throw error
-    // One batch can fail the statement for all: the caller retries each alone.
-    if (batches.length > 1 || isCollision(error as DatabaseError)) return undefined
+    if (!isLost(error) && (batches.length > 1 || isCollision(error as DatabaseError))) return taken
     throw error
   }
 }
 
-const warningsOf = (batch: NewBatch, alike: ReadonlyMap<string, Alike>): FieldErrors => {
-  const found = batch.warningsOf && alike.size > 0 ? batch.waybills.map(waybill => alike.get(waybill)) : []
-  return found.some(Boolean) ? (batch.warningsOf?.(found) ?? {}) : batch.warnings
-}
-
-/** A repeated request gets the same response. */
-const storeNewWarnings = async (
-  tx: Tx,
-  tenant: string,
-  batches: readonly NewBatch[],
-  found: readonly FieldErrors[],
-): Promise<void> => {
-  for (const [index, { key, warnings }] of batches.entries()) {
-    const all = found[index]
-    if (key && all && all !== warnings) await storeWarnings(tx, tenant, key, all)
+/** Looks for similar orders, then writes, in one round trip. undefined: a waybill, a key or an order is taken. */
+const write = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Promise<Written[] | undefined> => {
+  const [alike, { is_current, is_free }] = await Promise.all([
+    findAlike(
+      tx,
+      tenant,
+      batches.filter(({ duplicates }) => duplicates !== 'off'),
+    ),
+    insertBatches(tx, tenant, batches),
+  ])
+  if (!is_current) return batches.map(() => ({ kind: 'stale' }))
+  const repeating = batches.filter(({ batch }) => batch.orders.some(order => alike.has(order)))
+  if (!is_free || repeating.some(({ duplicates }) => duplicates === 'refuse')) return undefined
+  const written = batches.map(({ warnings, batch: { orders } }) => addAlike(warnings, orders, alike))
+  for (const batch of repeating) {
+    // A repeated request gets the same response.
+    const all = written[batches.indexOf(batch)]
+    if (batch.key && all) await storeWarnings(tx, tenant, batch.key, all)
   }
+  return written.map(warnings => ({ kind: 'written', warnings }))
 }
 
 interface DatabaseError {
@@ -109,13 +103,13 @@ interface DatabaseError {
 const isCollision = ({ code, table }: DatabaseError): boolean =>
   code === '40P01' || (code === '23505' && /^(orders|idempotency_keys)(_\d+)?$/.test(String(table)))
 
-const lanesFor = (waiting: readonly Pending[]): number => {
+const lanesFor = (waiting: readonly NewBatch[]): number => {
   if (waiting.length >= crowdSize) return lanes
-  return countWithin(waiting, manyOrders, ({ batch }) => batch.waybills.length) < waiting.length ? 2 : 1
+  return countWithin(waiting, manyOrders, ({ waybills }) => waybills.length) < waiting.length ? 2 : 1
 }
 
 /** How many of the first batches fit one statement: all must have the same version. */
-const groupSize = (waiting: readonly Pending[]): number =>
-  countWithin(waiting, maxGroupOrders, ({ version, batch }) =>
-    version === waiting[0]?.version ? batch.waybills.length : Number.POSITIVE_INFINITY,
+const groupSize = (waiting: readonly NewBatch[]): number =>
+  countWithin(waiting, maxGroupOrders, ({ version, waybills }) =>
+    version === waiting[0]?.version ? waybills.length : Number.POSITIVE_INFINITY,
   )

@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import { plainCatalogue } from '../test/plain-catalogue.ts'
-import { checkBatch, checkRest } from './check-batch.ts'
+import { checkBatch } from './check-batch.ts'
 import type { Batch, Order } from './read-batch.ts'
 
 const orderOf = (more: Partial<Order> = {}): Order => ({
@@ -105,8 +105,8 @@ t.test('what is readable of a batch is checked beside the errors of its shape', 
     origin: { cityId: '1500' },
     orders: [undefined, orderOf({ waybill: 'X', destination: { cityId: '3000' } })],
   }
-  const refusal = checkRest(rest, errors, plainCatalogue(), 'shoes')
-  t.equal(refusal.kind, 'refused')
+  const refusal = checkBatch(rest, plainCatalogue(), 'shoes', errors)
+  if (refusal.kind !== 'refused') return t.fail(refusal.kind)
   t.match(refusal.errors.errors, {
     'order_data.0.cod': ['The cod field is required.'],
     'rate_card.destination_city_id': [/Kotte to Jaffna.* of order_data\.1\.$/],

@@ -2,9 +2,8 @@ import { ErrorList, required, selectedInvalid } from '@courier/shared/errors/fie
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { City } from '../catalogue/cities.ts'
 import { Findings, type Refusal } from '../catalogue/findings.ts'
-import { findPrices } from '../catalogue/price-parcels.ts'
+import { findPrices, type ParcelPaths } from '../catalogue/price-parcels.ts'
 import { charge, type Rate } from '../catalogue/rate-card.ts'
-import { batchPaths } from './batch-paths.ts'
 import type { Batch, Order, ReadableBatch } from './read-batch.ts'
 
 /** An order that may be created: its destination is known and it has a price. */
@@ -23,42 +22,34 @@ export interface CheckedBatch {
 
 export type Verdict = { kind: 'accepted'; batch: CheckedBatch } | Refusal
 
+/** Those of a bulk body. */
+export const batchPaths: ParcelPaths = { origin: 'general_data.', destination: index => `order_data.${index}.` }
+
 /**
  * Finds every error of a batch except existing waybills (docs/merchants/contract.md#errors), or its cities and prices.
+ * `errors` has those of its shape: what is readable of the batch is checked beside them.
  * Pure: the verdict holds for that version of the catalogue.
  */
-export const checkBatch = (batch: Batch, catalogue: Catalogue, merchantId: string): Verdict => {
-  const findings = new Findings(catalogue.cities, new ErrorList())
-  const { origin, destinations, rates } = examine(batch, catalogue, merchantId, findings)
-  if (findings.list.count > 0 || !origin) return findings.refusal()
-  const orders = batch.orders.map((order, index) => ({
+export const checkBatch = (
+  batch: Batch | ReadableBatch,
+  catalogue: Catalogue,
+  merchantId: string,
+  errors = new ErrorList(),
+): Verdict => {
+  const findings = new Findings(catalogue.cities, errors)
+  const { businessId = '' } = batch
+  if (batch.businessId !== undefined && catalogue.merchantOfBusiness.get(businessId) !== merchantId)
+    errors.add('general_data.merchant_business_id', selectedInvalid('merchant_business_id'))
+  const parcels = { origin: batch.origin, destinations: batch.orders.map(order => order?.destination) }
+  const { origin, destinations, rates } = findPrices(parcels, catalogue, merchantId, findings, batchPaths)
+  checkWaybills(batch.orders, catalogue, errors)
+  if (errors.count > 0 || !origin) return findings.refusal()
+  const orders = (batch as Batch).orders.map((order, index) => ({
     order: catalogue.secondaryPhone ? order : { ...order, customerSecondaryPhone: undefined },
     destination: destinations[index] as City,
     charge: charge(rates[index] as Rate, order.weightKg),
   }))
-  return { kind: 'accepted', batch: { businessId: batch.businessId, origin, orders } }
-}
-
-/** Adds the errors of those parts of a batch whose shape is right to the `errors` of its shape. */
-export const checkRest = (
-  rest: ReadableBatch,
-  errors: ErrorList,
-  catalogue: Catalogue,
-  merchantId: string,
-): Refusal => {
-  const findings = new Findings(catalogue.cities, errors)
-  examine(rest, catalogue, merchantId, findings)
-  return findings.refusal()
-}
-
-const examine = (batch: ReadableBatch, catalogue: Catalogue, merchantId: string, findings: Findings) => {
-  const { businessId, orders } = batch
-  if (businessId !== undefined && catalogue.merchantOfBusiness.get(businessId) !== merchantId)
-    findings.list.add('general_data.merchant_business_id', selectedInvalid('merchant_business_id'))
-  const destinations = orders.map(order => order?.destination)
-  const found = findPrices({ origin: batch.origin, destinations }, catalogue, merchantId, findings, batchPaths)
-  checkWaybills(orders, catalogue, findings.list)
-  return found
+  return { kind: 'accepted', batch: { businessId, origin, orders } }
 }
 
 const checkWaybills = (orders: readonly (Order | undefined)[], { waybills }: Catalogue, errors: ErrorList): void => {

@@ -9,7 +9,7 @@ import { rateOf } from '../catalogue/place-schema.ts'
 import { type FoundPrices, findPrices } from '../catalogue/price-parcels.ts'
 import { charge } from '../catalogue/rate-card.ts'
 import type { RateGaps } from '../rate-gaps/recorder.ts'
-import { batchPaths } from './batch-paths.ts'
+import { batchPaths } from './check-batch.ts'
 import { Quotes, quoteBody, quoteReader } from './quote.ts'
 
 export interface QuotingOptions {

@@ -4,10 +4,9 @@ import { validator } from '@courier/shared/edge/validator.ts'
 import { errorResponses, type FieldErrors, httpError, invalid } from '@courier/shared/errors/errors.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TSchema, Type } from '@sinclair/typebox'
-import type { FastifyReply } from 'fastify'
-import type { Refusal } from '../catalogue/findings.ts'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { RateGaps } from '../rate-gaps/recorder.ts'
-import { type Booked, type BookingDependencies, bookOrders, type Quotation, quoteOrders, refuseOrders } from './book.ts'
+import { type Booked, type BookingDependencies, bookOrders, type Quotation, quoteOrders } from './book.ts'
 import { batchReader } from './read-batch.ts'
 import { bulkBody, Created, createdMessage, maxOrderBytes, Quoted, quotedMessage } from './schema.ts'
 
@@ -30,10 +29,7 @@ const BulkQuery = Type.Object({
 })
 
 /** The requests that create orders. */
-export const bookingRoutes: FastifyPluginAsyncTypebox<BookingOptions> = async (
-  app,
-  { maxOrdersPerBatch, maxBodyBytes, ...options },
-) => {
+export const bookingRoutes: FastifyPluginAsyncTypebox<BookingOptions> = async (app, options) => {
   // batchReader checks the body: it adds rules that a schema cannot express.
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
   acceptJson(app)
@@ -42,7 +38,7 @@ export const bookingRoutes: FastifyPluginAsyncTypebox<BookingOptions> = async (
     {
       name: 'order/bulk',
       operationId: 'createOrders',
-      maxOrders: maxOrdersPerBatch,
+      maxOrders: options.maxOrdersPerBatch,
       summary: 'Create orders in bulk',
       description: 'Creates every order of the batch, or none and lists every error.',
     },
@@ -55,7 +51,7 @@ export const bookingRoutes: FastifyPluginAsyncTypebox<BookingOptions> = async (
     },
   ]
   for (const operation of operations) {
-    const bodyLimit = Math.min(maxBodyBytes, operation.maxOrders * maxOrderBytes)
+    const bodyLimit = Math.min(options.maxBodyBytes, operation.maxOrders * maxOrderBytes)
     addOperation(app, { ...operation, bodyLimit }, options)
   }
 }
@@ -72,8 +68,9 @@ interface Operation {
 const addOperation = (
   app: Parameters<FastifyPluginAsyncTypebox>[0],
   { name, operationId, maxOrders, bodyLimit, summary, description }: Operation,
-  { dependencies, gaps, onBooked }: Pick<BookingOptions, 'dependencies' | 'gaps' | 'onBooked'>,
+  options: BookingOptions,
 ): void => {
+  const { dependencies } = options
   const readBatch = batchReader(maxOrders)
   app.post(
     `/${name}`,
@@ -96,23 +93,14 @@ const addOperation = (
       serializerCompiler: () => JSON.stringify,
     },
     async (request, reply) => {
-      const merchant = request.merchant
+      const { merchant, traceparent } = request
       const read = readBatch(request.body, request.rawBody)
       if (read.kind === 'malformed') throw httpError('malformed_request', read.message)
-      const counted = <Result extends { kind: string }>(result: Result | Refusal): Result | Refusal => {
-        if ('missingRates' in result) gaps.record(merchant, result.missingRates)
-        return result
-      }
-      if (read.kind === 'refused') throw refused(counted(await refuseOrders(dependencies, merchant, read)))
-      const { batch } = read
-      if (isTrue(request.query.dry_run)) return quoted(counted(await quoteOrders(dependencies, { ...merchant, batch })))
+      const respond = responder(request, reply, options)
+      if (read.kind === 'refused' || isTrue(request.query.dry_run))
+        return respond(await quoteOrders(dependencies, { ...merchant, ...read }))
       const key = idempotencyKeyOf(request, `merchant ${merchant.merchantId} ${name}`)
-      const result = await bookOrders(dependencies, { ...merchant, batch, key, traceparent: request.traceparent })
-      if (result.kind === 'booked' && !result.replayed) {
-        onBooked(merchant.tenant, result.waybills.length)
-        request.log.info({ orders: result.waybills.length }, 'batch.booked')
-      }
-      return created(counted(result), reply)
+      return respond(await bookOrders(dependencies, { ...merchant, batch: read.batch, key, traceparent }))
     },
   )
 }
@@ -120,39 +108,39 @@ const addOperation = (
 /** A bare `?dry_run` is true too. */
 const isTrue = (flag: string | undefined): boolean => flag !== undefined && flag !== 'false' && flag !== '0'
 
-const refused = ({ errors, suggestions }: Refusal) => invalid(errors.errors, suggestions, errors.more)
-
-const created = (result: Booked, reply: FastifyReply): Static<typeof Created> => {
-  switch (result.kind) {
-    case 'booked':
-      markReplayed(reply, result.replayed)
-      return { message: createdMessage, data: [...result.waybills], ...shown(result.warnings) }
-    case 'refused':
-      throw refused(result)
-    case 'running':
-    case 'other_body':
-      throw keyRefused(result.kind, 'batch')
-    case 'busy':
-      throw busy()
+const responder =
+  ({ merchant, log }: FastifyRequest, reply: FastifyReply, { gaps, onBooked }: BookingOptions) =>
+  (result: Booked | Quotation): Static<typeof Created | typeof Quoted> => {
+    switch (result.kind) {
+      case 'booked':
+        markReplayed(reply, result.replayed)
+        if (!result.replayed) {
+          onBooked(merchant.tenant, result.waybills.length)
+          log.info({ orders: result.waybills.length }, 'batch.booked')
+        }
+        return { message: createdMessage, data: [...result.waybills], ...shown(result.warnings) }
+      case 'quoted':
+        return { message: quotedMessage, data: quoteEach(result), ...shown(result.warnings) }
+      case 'refused':
+        gaps.record(merchant, result.missingRates)
+        throw invalid(result.errors.errors, result.suggestions, result.errors.more)
+      case 'running':
+      case 'other_body':
+        throw keyRefused(result.kind, 'batch')
+      case 'busy':
+        throw httpError('unavailable', keptChanging, { retryAfterSeconds: 1 })
+    }
   }
-}
+
+const keptChanging = 'The catalogue or waybills kept changing. Nothing was changed; repeat the request.'
 
 const shown = (warnings: FieldErrors) => (Object.keys(warnings).length > 0 ? { warnings } : {})
 
-const busy = () =>
-  httpError('unavailable', 'The catalogue or waybills kept changing. Nothing was changed; repeat the request.', {
-    retryAfterSeconds: 1,
-  })
-
-const quoted = (result: Quotation): Static<typeof Quoted> => {
-  if (result.kind === 'refused') throw refused(result)
-  if (result.kind === 'busy') throw busy()
-  const data = result.batch.orders.map(({ order, destination, charge }) => ({
+const quoteEach = ({ batch, currency }: Extract<Quotation, { kind: 'quoted' }>) =>
+  batch.orders.map(({ order, destination, charge }) => ({
     order_no: order.orderNo ?? null,
     destination_city: destination.name,
     destination_state: destination.state.name,
     delivery_charge: charge / 100,
-    currency: result.currency,
+    currency,
   }))
-  return { message: quotedMessage, data, ...shown(result.warnings) }
-}

@@ -4,7 +4,7 @@ import type pg from 'pg'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tx } from '../database/tables.ts'
-import { findExisting } from './insert-batch.ts'
+import { findExisting } from './conflicts.ts'
 import type { Order } from './read-batch.ts'
 
 export interface WaybillNumbers {
@@ -63,7 +63,7 @@ export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
       }
     },
     release: (tenant, format, waybills) => {
-      stockOf(tenant, format).spare.push(...waybills)
+      stockOf(tenant, format).spare.unshift(...waybills)
     },
   }
 }

@@ -1,0 +1,138 @@
+import type { FieldErrors } from '@courier/shared/errors/errors.ts'
+import { ErrorList } from '@courier/shared/errors/field-errors.ts'
+import type { Catalogue, Check } from '../catalogue/catalogue.ts'
+import type { FoundAlike } from './alike.ts'
+import type { CheckedBatch, PricedOrder } from './check-batch.ts'
+import type { Habits } from './habits.ts'
+import { isUsualPhone, phoneProblem } from './phone-check.ts'
+
+/** What looks wrong in a legal batch, by what the tenant makes of it. */
+export interface Suspicions {
+  readonly warnings: ErrorList
+  readonly errors: ErrorList
+}
+
+/** In larger batches similar orders are looked for only where the tenant's file asks, and in dry runs. */
+const maxLookedUp = 100
+
+/** What becomes of similar orders of earlier batches. */
+export const duplicatesOf = ({ checks: { duplicate } }: Catalogue, orders: number): Check =>
+  duplicate ?? (orders <= maxLookedUp ? 'warn' : 'off')
+
+/** `alike` is what is known of earlier orders yet. */
+export const suspect = (
+  { orders }: CheckedBatch,
+  { country, checks }: Catalogue,
+  habits: Habits | undefined,
+  alike?: FoundAlike,
+): Suspicions => {
+  const suspicions = { warnings: new ErrorList(), errors: new ErrorList() }
+  const listFor = (check: Check | null): ErrorList | undefined =>
+    check === 'off' ? undefined : check === 'refuse' ? suspicions.errors : suspicions.warnings
+  const [phones, duplicates, unusual] = [checks.phone, checks.duplicate, checks.unusual].map(listFor)
+  if (phones) suspectPhones(orders, country, phones)
+  if (duplicates) suspectRepeats(orders, duplicates)
+  if (duplicates && alike) suspectAlike(orders, alike, duplicates)
+  if (unusual && habits) suspectUnusual(orders, habits, unusual)
+  return suspicions
+}
+
+/** Adds warnings of earlier orders that were found later. `warnings` stay as they are: the batch may be written again. */
+export const addAlike = (warnings: ErrorList, orders: readonly PricedOrder[], alike: FoundAlike): FieldErrors => {
+  if (alike.size === 0) return warnings.errors
+  const list = new ErrorList()
+  list.addAll(warnings.errors, '')
+  suspectAlike(orders, alike, list)
+  return list.errors
+}
+
+/** Unusual spellings of a batch that are looked into: reading one takes as long as checking the rest of its order. */
+const maxUnusualPhones = 200
+
+const suspectPhones = (orders: readonly PricedOrder[], country: string, list: ErrorList): void => {
+  let unusual = 0
+  for (const [index, { order }] of orders.entries()) {
+    if (isUsualPhone(order.customerPhone, country)) continue
+    if (++unusual > maxUnusualPhones) return
+    const problem = phoneProblem(order.customerPhone, country)
+    if (problem) list.add(`order_data.${index}.customer_phone`, problem)
+  }
+}
+
+/** Orders of one batch: a sentence for each group, at the second of it. Different numbers say that the orders differ. */
+const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void => {
+  if (orders.length < 2) return
+  const all = [...orders.keys()]
+  for (const samePhone of findRepeats(all, index => orders[index]?.order.customerPhone).values())
+    for (const [first, second, ...more] of findRepeats(samePhone, index => parcelOf(orders[index])).values())
+      list.add(
+        `order_data.${second}`,
+        `The order looks like order_data.${first}${andMore(more)}: same phone, COD and city.`,
+      )
+  for (const [number, [first, second, ...more]] of findRepeats(all, index => orders[index]?.order.orderNo))
+    list.add(
+      `order_data.${second}.order_no`,
+      `The order no ${number} is that of order_data.${first}${andMore(more)}, too.`,
+    )
+}
+
+const parcelOf = (priced: PricedOrder | undefined): string =>
+  `${priced?.order.cod} ${priced?.destination.id} ${priced?.order.orderNo ?? ''}`
+
+/** Groups the indexes that have a key in common with an earlier one, with that one, by key. Makes no list for a single one. */
+const findRepeats = (
+  indexes: readonly number[],
+  keyOf: (index: number) => string | undefined,
+): Map<string, number[]> => {
+  const first = new Map<string, number>()
+  const repeats = new Map<string, number[]>()
+  for (const index of indexes) {
+    const key = keyOf(index)
+    if (key === undefined) continue
+    const earlier = first.get(key)
+    if (earlier === undefined) first.set(key, index)
+    else if (repeats.has(key)) repeats.get(key)?.push(index)
+    else repeats.set(key, [earlier, index])
+  }
+  return repeats
+}
+
+const andMore = ({ length }: readonly number[]): string => (length > 0 ? ` and ${length} more of the batch` : '')
+
+const suspectAlike = (orders: readonly PricedOrder[], alike: FoundAlike, list: ErrorList): void => {
+  for (const [index, priced] of orders.entries()) {
+    const { sameParcel, sameOrderNo } = alike.get(priced) ?? { sameParcel: null, sameOrderNo: null }
+    const path = `order_data.${index}`
+    if (sameParcel !== null)
+      list.add(path, `The order looks like ${sameParcel} of the last 24 hours: same phone, COD and city.`)
+    if (sameOrderNo !== null)
+      list.add(
+        `${path}.order_no`,
+        `The order no ${priced.order.orderNo} is that of ${sameOrderNo} of the last 24 hours, too.`,
+      )
+  }
+}
+
+/** Money to be collected in a city, or for a weight, that the merchant never had: a digit or a row may have slipped. */
+const suspectUnusual = (
+  orders: readonly PricedOrder[],
+  { cityIds, maxWeightKg, ...habits }: Habits,
+  list: ErrorList,
+) => {
+  const newCities = new Set<number>()
+  for (const [index, { order, destination }] of orders.entries()) {
+    if (order.cod === 0) continue
+    if (!cityIds.has(destination.id) && !newCities.has(destination.id)) {
+      newCities.add(destination.id)
+      list.add(
+        `order_data.${index}`,
+        `None of your last ${habits.orders} orders went to ${destination.name} in ${destination.state.name}: check the city before COD is collected there.`,
+      )
+    }
+    if (order.weightKg > maxWeightKg)
+      list.add(
+        `order_data.${index}.weight`,
+        `None of your last ${habits.orders} orders weighed more than ${maxWeightKg} kg: check the weight.`,
+      )
+  }
+}
