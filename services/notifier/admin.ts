@@ -135,9 +135,7 @@ program
   .description('seal every credential with the newest of CREDENTIALS_KEYS')
   .option('--json', 'print JSON', false)
   .action(async ({ json }) => {
-    const result = await withKeyring((pool, keyring) =>
-      rotateKeys(pool, keyring, ({ rotated, total }) => process.stderr.write(`${rotated} of ${total}\n`)),
-    )
+    const result = await withKeyring((pool, keyring) => rotateKeys(pool, keyring))
     if (json) printJson(result)
     else print(`${result.rotated} credentials were sealed with the newest key.`)
     if (result.unopened.length === 0) return

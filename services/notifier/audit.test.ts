@@ -81,7 +81,7 @@ t.test('a message that staff sends again, and keys that are rotated, are kept', 
   await call('POST', `/api/messages/${id}/resend`)
   const fresh = readKeyring(`fresh:${randomBytes(32).toString('base64')}`)
   const both = { ...keyring, newest: 'fresh', keys: new Map([...fresh.keys, ...keyring.keys]) }
-  await rotateKeys(pool, both, () => {}, { kind: 'operator', name: 'kamala' })
+  await rotateKeys(pool, both, { kind: 'operator', name: 'kamala' })
   t.match((await entries()).slice(1), [
     { actor: 'Ruwan', action: 'message.resent', object_id: id },
     { actor_kind: 'operator', actor: 'kamala', action: 'keys.rotated', object_id: `${phoneNumberId} access_token` },

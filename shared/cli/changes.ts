@@ -24,6 +24,19 @@ export const printApplied = (what: string, result: Applied, options: { dryRun: b
   process.exitCode = 1
 }
 
+/** Compares what was there with what is wanted, both by id. */
+export const compare = (
+  kind: string,
+  before: ReadonlyMap<string, string>,
+  after: ReadonlyMap<string, string>,
+): Change[] => [
+  ...[...after].flatMap(([id, text]): Change[] => {
+    if (before.get(id) === text) return []
+    return [{ kind, id, change: before.has(id) ? 'changed' : 'added' }]
+  }),
+  ...[...before.keys()].filter(id => !after.has(id)).map((id): Change => ({ kind, id, change: 'removed' })),
+]
+
 const maxLines = 20
 
 /** Prints what `apply` changed or, in a dry run, would change: counts, then each change unless there are too many. */

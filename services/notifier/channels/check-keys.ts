@@ -7,7 +7,7 @@ import type { Tx } from '../database/tables.ts'
 import { open } from './vault.ts'
 
 /** A key id whose sealed secrets CREDENTIALS_KEYS cannot open, all or some. */
-export interface UnopenedKey {
+interface UnopenedKey {
   readonly key_id: string
   /** Wrong: it opens none of them. Damaged: it opens others. */
   readonly problem: 'missing' | 'wrong' | 'damaged'
@@ -61,9 +61,7 @@ export const refuseWrongNewest = (keys: readonly UnopenedKey[], { newest }: Keyr
 
 const repeatMilliseconds = 5_000
 
-export type KeyCheck = ReturnType<typeof createKeyCheck>
-
-/** Whether the keys open what is stored: asked before the first message, repeated while they do not, logged when it changes. */
+/** Checks that the keys open what is stored: before the first message, repeatedly while they do not; logs a change. */
 export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) => {
   let known: UnopenedKey[] | undefined
   let checkedAt = 0

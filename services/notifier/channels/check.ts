@@ -4,38 +4,20 @@ import { inTenant, isLost, lockTenant } from '@courier/shared/postgres/database.
 import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
-import type { PhoneNumber, TokenInfo } from '../messaging-api/account-responses.ts'
-import type { ChannelDependencies } from './dependencies.ts'
+import { PhoneNumber, TokenInfo } from '../messaging-api/account-responses.ts'
 import { judge } from './health.ts'
 import { own } from './prove.ts'
-import { findChannel, resumeChannel } from './queries.ts'
-import { newestToken, promoteToken } from './secrets.ts'
+import { findChannel, resumeChannel, updateChannel } from './queries.ts'
+import { type ChannelDependencies, newestToken, promoteToken } from './secrets.ts'
 import { keptByAnother, noWebhooks, showChannels, unproven } from './view.ts'
-
-const Word = Type.Union([Type.String(), Type.Null()])
 
 export const Checked = Type.Object(
   {
     ok: Type.Boolean({ description: 'Whether the channel can send.' }),
     problems: Type.Array(Type.String(), { description: 'What keeps it from sending, each with its remedy.' }),
     warnings: Type.Array(Type.String(), { description: 'What may keep it from sending later.' }),
-    number: Type.Union([
-      Type.Object({
-        display_phone_number: Word,
-        verified_name: Word,
-        status: Word,
-        quality_rating: Word,
-        code_verification_status: Word,
-        name_status: Word,
-        throughput: Word,
-        can_send_message: Word,
-      }),
-      Type.Null(),
-    ]),
-    token: Type.Union([
-      Type.Object({ is_valid: Type.Boolean(), app_id: Word, expires_at: Word, scopes: Type.Array(Type.String()) }),
-      Type.Null(),
-    ]),
+    number: Type.Union([PhoneNumber, Type.Null()]),
+    token: Type.Union([TokenInfo, Type.Null()]),
   },
   { title: 'ChannelCheck' },
 )
@@ -95,8 +77,8 @@ export const checkChannel = async (
   const checked = {
     ok,
     ...health,
-    number: isRead ? showNumber(number.value) : null,
-    token: token.kind === 'received' ? showToken(token.value) : null,
+    number: isRead ? number.value : null,
+    token: token.kind === 'received' ? token.value : null,
   }
   return { checked, isResumed }
 }
@@ -109,7 +91,7 @@ const withoutToken: Checked = {
   token: null,
 }
 
-/** True when the channel was paused. `worked` is the new access token of a rotation, if it was checked. */
+/** Returns true if the channel was paused. `worked` is the new access token of a rotation, if it was checked. */
 const markHealthy = async (
   { pool, keyring, tokens }: ChannelDependencies,
   tenant: string,
@@ -121,12 +103,7 @@ const markHealthy = async (
     // Before rows are locked: docs/contributors/decisions.md#order-of-locks.
     if (worked !== undefined) await lockTenant(tx, tenant)
     const channel = await findChannel(tx, tenant, phoneNumberId)
-    await tx
-      .updateTable('channels')
-      .set({ checked_at: sql<Date>`now()` })
-      .where('tenant_id', '=', tenant)
-      .where('phone_number_id', '=', phoneNumberId)
-      .execute()
+    await updateChannel(tx, tenant, phoneNumberId, { checked_at: sql<Date>`now()` })
     await audit(tx, tenant, by, 'channel.checked', phoneNumberId)
     const isPaused = channel?.state === 'paused'
     if (isPaused) await resumeChannel(tx, tenant, phoneNumberId, by)
@@ -144,21 +121,3 @@ const unlessLost = (error: unknown): never => {
     retryAfterSeconds: 1,
   })
 }
-
-const showNumber = (number: PhoneNumber): Checked['number'] => ({
-  display_phone_number: number.displayPhoneNumber,
-  verified_name: number.verifiedName,
-  status: number.status,
-  quality_rating: number.qualityRating,
-  code_verification_status: number.codeVerificationStatus,
-  name_status: number.nameStatus,
-  throughput: number.throughput,
-  can_send_message: number.canSendMessage,
-})
-
-const showToken = ({ isValid, appId, expiresAt, scopes }: TokenInfo): Checked['token'] => ({
-  is_valid: isValid,
-  app_id: appId,
-  expires_at: expiresAt?.toISOString() ?? null,
-  scopes: [...scopes],
-})

@@ -1,4 +1,4 @@
-import { Type } from '@sinclair/typebox'
+import { type Static, Type } from '@sinclair/typebox'
 
 export const PhoneNumberId = Type.String({ maxLength: 32, pattern: '^[0-9]{1,32}$', must: 'be 1 to 32 digits' })
 
@@ -29,3 +29,38 @@ export const Secret = Type.String({
 export const VerifyToken = Type.String({ minLength: 1, maxLength: 512, must: 'be a text of 1 to 512 characters' })
 
 export const Pin = Type.String({ maxLength: 6, pattern: '^[0-9]{6}$', must: 'be six digits' })
+
+/** Omitted fields keep their values. */
+export const ChannelBody = Type.Object(
+  {
+    name: Type.Optional(Name),
+    plan: Type.Optional(Plan),
+    default: Type.Optional(Type.Boolean()),
+    access_token: Type.Optional(Secret),
+    app_secret: Type.Optional(Secret),
+    verify_token: Type.Optional(VerifyToken),
+    waba_id: Type.Optional(Type.Union([WabaId, Type.Null()], { must: WabaId.must })),
+    pin: Type.Optional(Pin),
+    messages_per_second: Type.Optional(MessagesPerSecond),
+  },
+  {
+    title: 'ChannelChange',
+    description:
+      'A new channel needs access_token: it is on plan paid, has its number as name, and receives no webhooks until it has app_secret and verify_token.',
+    additionalProperties: false,
+    examples: [
+      {
+        name: 'Demo Couriers',
+        plan: 'paid',
+        default: true,
+        access_token: 'demo-access-token',
+        app_secret: 'demo-app-secret',
+        verify_token: 'demo-verify-token',
+        waba_id: '102290129340398',
+      },
+    ],
+  },
+)
+
+/** A channel to create or change; secrets are in the clear. */
+export type ChannelChange = Readonly<Static<typeof ChannelBody>> & { readonly phone_number_id: string }

@@ -3,12 +3,12 @@ import { classify, nameScope, type Scope, scopeName } from '../messaging-api/cla
 import type { Failed, Received } from '../messaging-api/responses.ts'
 
 /** The API's responses about a number and its token. */
-export interface Findings {
+interface Findings {
   readonly number: Received<PhoneNumber> | Failed
   readonly token: Received<TokenInfo> | Failed
 }
 
-export interface Health {
+interface Health {
   /** What keeps the channel from sending, each with its remedy. Empty: the channel is healthy. */
   readonly problems: string[]
   /** What may keep it from sending later. */
@@ -20,7 +20,7 @@ export const holdsScope = ({ scopes }: TokenInfo, scope: Scope): boolean =>
   scopes.some(name => name.endsWith(`_business_${scope}`))
 
 const mayOnlySend = (token: TokenInfo): boolean =>
-  token.isValid && holdsScope(token, 'messaging') && !holdsScope(token, 'management')
+  token.is_valid && holdsScope(token, 'messaging') && !holdsScope(token, 'management')
 
 /** Judges a channel (docs/contributors/messaging-api.md#numbers-and-tokens). Pure. */
 export const judge = ({ number, token }: Findings, wabaId: string | null, now: Date): Health => {
@@ -42,14 +42,14 @@ const failureOf = (failed: Failed): string => {
 }
 
 const judgeNumber = (number: PhoneNumber, problems: string[], warnings: string[]): void => {
-  const { status, canSendMessage, healthProblems, qualityRating } = number
-  const reported = healthProblems.length > 0 ? ` The API says: ${healthProblems.join(' ')}` : ''
+  const { status, can_send_message, health_problems, quality_rating } = number
+  const reported = health_problems.length > 0 ? ` The API says: ${health_problems.join(' ')}` : ''
   if (status !== null && status !== 'CONNECTED')
     problems.push(`The number is ${status}, and only a CONNECTED one can send: register it, or look in the manager.`)
-  if (canSendMessage === 'BLOCKED')
+  if (can_send_message === 'BLOCKED')
     problems.push(`The number may not send: clear it up in the business suite.${reported}`)
-  if (canSendMessage === 'LIMITED') warnings.push(`The number may send with limits.${reported}`)
-  if (qualityRating === 'RED') warnings.push('The quality of the number is RED: send less, and only what is wanted.')
+  if (can_send_message === 'LIMITED') warnings.push(`The number may send with limits.${reported}`)
+  if (quality_rating === 'RED') warnings.push('The quality of the number is RED: send less, and only what is wanted.')
 }
 
 const judgeToken = (
@@ -59,11 +59,10 @@ const judgeToken = (
   problems: string[],
   warnings: string[],
 ): void => {
-  const { isValid, expiresAt, granularScopes } = token
+  const { is_valid: isValid, expires_at: end, accounts } = token
   if (!isValid) problems.push('The access token is expired, invalid or revoked: store a new one.')
-  if (expiresAt && expiresAt <= now) problems.push(`The access token expired at ${expiresAt.toISOString()}.`)
-  else if (expiresAt)
-    warnings.push(`The access token expires at ${expiresAt.toISOString()}: store one that never does before then.`)
+  if (end && end <= now.toISOString()) problems.push(`The access token expired at ${end}.`)
+  else if (end) warnings.push(`The access token expires at ${end}: store one that never does before then.`)
   if (isValid && !holdsScope(token, 'messaging'))
     problems.push(
       `The access token lacks the scope ${scopeName('messaging')}: generate one with both scopes of the setup.`,
@@ -72,7 +71,6 @@ const judgeToken = (
     warnings.push(
       `The access token lacks the scope ${scopeName('management')}: it sends, but can neither sync templates nor read the number.`,
     )
-  const accounts = granularScopes.flatMap(({ targetIds }) => targetIds ?? [])
   if (wabaId !== null && accounts.length > 0 && !accounts.includes(wabaId))
     problems.push(`The access token is not for account ${wabaId}: correct waba_id, or assign the account to its user.`)
   if (wabaId === null)

@@ -9,6 +9,7 @@ import { classify } from '../messaging-api/classify.ts'
 import type { MessagingApi } from '../messaging-api/client.ts'
 import type { Refused } from '../messaging-api/responses.ts'
 import { holdsScope } from './health.ts'
+import { updateChannel } from './queries.ts'
 import { findSecrets } from './secrets.ts'
 
 export interface Prover {
@@ -16,10 +17,6 @@ export interface Prover {
   readonly keyring: Keyring
   readonly api: MessagingApi
 }
-
-/** Proves a number by a read: the API accepts one of the tenant's access tokens for it. Any other response changes nothing. */
-export const proveChannel = async (prover: Prover, tenant: string, phoneNumberId: string): Promise<boolean> =>
-  (await judgeTokens(prover, tenant, phoneNumberId)) === 'accepted' && own(prover, tenant, phoneNumberId)
 
 /**
  * Gives a number, whose webhooks then go to no other tenant, to one whose token the API has just accepted for it: for a read or for a
@@ -38,9 +35,8 @@ export const own = async (prover: Prover, tenant: string, phoneNumberId: string)
 
 /** Judges a tenant's access tokens for a number by the API. Refused: none of them may use it. */
 const judgeTokens = async ({ pool, keyring, api }: Prover, tenant: string, phoneNumberId: string) => {
-  const secrets = await inTenant(pool, tenant, (tx: Tx) =>
-    findSecrets(tx, keyring, tenant, phoneNumberId, 'access_token'),
-  ).catch((error: unknown) => {
+  const ref = { tenant, phoneNumberId, kind: 'access_token' } as const
+  const secrets = await inTenant(pool, tenant, (tx: Tx) => findSecrets(tx, keyring, ref)).catch(error => {
     if (error instanceof VaultError) return undefined
     throw error
   })
@@ -59,7 +55,7 @@ const isDenied = async (api: MessagingApi, accessToken: string, refused: Refused
   if (what !== 'pause_channel' || pauseSeconds !== null) return false
   const token = await api.debugToken({ accessToken })
   if (token.kind !== 'received') return token.kind === 'refused' && token.code === 190
-  return !token.value.isValid || holdsScope(token.value, 'management')
+  return !token.value.is_valid || holdsScope(token.value, 'management')
 }
 
 const findOwner = (pool: pg.Pool, phoneNumberId: string): Promise<string | undefined> =>
@@ -73,26 +69,19 @@ const findOwner = (pool: pg.Pool, phoneNumberId: string): Promise<string | undef
     return row?.tenant_id
   })
 
-/** False when the channel is gone, or its owner is no longer who it was. */
+/** Returns false when the channel is gone, or its owner is no longer who it was. */
 const handOver = (pool: pg.Pool, tenant: string, phoneNumberId: string, owner: string | undefined): Promise<boolean> =>
   inAllTenants(pool, async (tx: Tx) => {
-    const set = (of: string, provenAt: Date | null | ReturnType<typeof now>) =>
-      tx
-        .updateTable('channels')
-        .set({ proven_at: provenAt, proof_due_at: now(), proof_tries: 0 })
-        .where('tenant_id', '=', of)
-        .where('phone_number_id', '=', phoneNumberId)
-        .executeTakeFirst()
+    const now = sql<Date>`now()`
+    const pending = { proof_due_at: now, proof_tries: 0 }
     if (owner !== undefined) {
       await sql`select from channels where phone_number_id = ${phoneNumberId} order by tenant_id for no key update`.execute(
         tx,
       )
-      await set(owner, null)
+      await updateChannel(tx, owner, phoneNumberId, { ...pending, proven_at: null })
     }
-    return (await set(tenant, now())).numUpdatedRows > 0n
+    return updateChannel(tx, tenant, phoneNumberId, { ...pending, proven_at: now })
   })
-
-const now = () => sql<Date>`now()`
 
 const channelsAtOnce = 8
 const longestPauseSeconds = 300
@@ -104,13 +93,14 @@ const longestPauseSeconds = 300
 export const proveDue = async (prover: Prover, logger: Logger): Promise<void> => {
   const due = await inAllTenants(prover.pool, (tx: Tx) => claimDue(tx))
   const proofs = due.map(async ({ tenant_id: tenant, phone_number_id }) => {
-    const isProven = await proveChannel(prover, tenant, phone_number_id)
+    const isAccepted = (await judgeTokens(prover, tenant, phone_number_id)) === 'accepted'
+    const isProven = isAccepted && (await own(prover, tenant, phone_number_id))
     logger[isProven ? 'info' : 'warn']({ tenant, phone_number_id }, isProven ? 'channel.proven' : 'channel.unproven')
   })
   for (const proof of await Promise.allSettled(proofs)) if (proof.status === 'rejected') throw proof.reason
 }
 
-/** Concurrent processes claim different ones. */
+/** Claims due channels; concurrent processes claim different ones. */
 const claimDue = async (tx: Tx) => {
   const { rows } = await sql<{ tenant_id: string; phone_number_id: string }>`
     update channels c set proof_tries = c.proof_tries + 1,

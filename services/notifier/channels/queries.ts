@@ -1,5 +1,5 @@
 import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
-import { type Selectable, sql } from 'kysely'
+import { type Selectable, sql, type UpdateObject } from 'kysely'
 import type { Tables, Tx } from '../database/tables.ts'
 
 /** A number that messages may be sent from. */
@@ -12,21 +12,13 @@ export interface SendingChannel {
 }
 
 /** The numbers of a tenant, as messages are checked against them. */
-export const findSendingChannels = async (tx: Tx, tenant: string): Promise<SendingChannel[]> => {
-  const rows = await tx
+export const findSendingChannels = (tx: Tx, tenant: string): Promise<SendingChannel[]> =>
+  tx
     .selectFrom('channels')
-    .select(['phone_number_id', 'name', 'plan', 'is_default', 'waba_id'])
+    .select(['phone_number_id as phoneNumberId', 'name', 'plan', 'is_default as isDefault', 'waba_id as wabaId'])
     .where('tenant_id', '=', tenant)
     .orderBy('phone_number_id')
     .execute()
-  return rows.map(row => ({
-    phoneNumberId: row.phone_number_id,
-    name: row.name,
-    plan: row.plan,
-    isDefault: row.is_default,
-    wabaId: row.waba_id,
-  }))
-}
 
 export type ChannelRow = Selectable<Tables['channels']>
 
@@ -41,40 +33,46 @@ export const findChannel = async (tx: Tx, tenant: string, phoneNumberId: string)
         .executeTakeFirst()
     : undefined
 
-export const findChannels = (tx: Tx, tenant: string) =>
+export const findChannels = (tx: Tx, tenant: string): Promise<ChannelRow[]> =>
   tx.selectFrom('channels').selectAll().where('tenant_id', '=', tenant).orderBy('phone_number_id').execute()
+
+type Changes = UpdateObject<Tables, 'channels'>
+
+/** Changes the tenant's channel of that id; the caller may narrow the query further. */
+const changeOne = (tx: Tx, tenant: string, phoneNumberId: string, changes: Changes) =>
+  tx
+    .updateTable('channels')
+    .set(changes)
+    .where('tenant_id', '=', tenant)
+    .where('phone_number_id', '=', phoneNumberId)
+    .returning('phone_number_id')
+
+/** Returns false if the tenant has no such channel. */
+export const updateChannel = async (
+  tx: Tx,
+  tenant: string,
+  phoneNumberId: string,
+  changes: Changes,
+): Promise<boolean> => (await changeOne(tx, tenant, phoneNumberId, changes).execute()).length > 0
 
 /** Stops a number's sending; its messages stay queued. A pause that is there already keeps its reason. */
 export const pauseChannel = (tx: Tx, tenant: string, phoneNumberId: string, code: number | null, reason: string) =>
-  tx
-    .updateTable('channels')
-    .set({ state: 'paused', paused_code: code, paused_reason: reason })
-    .where('tenant_id', '=', tenant)
-    .where('phone_number_id', '=', phoneNumberId)
+  changeOne(tx, tenant, phoneNumberId, { state: 'paused', paused_code: code, paused_reason: reason })
     .where('state', '=', 'active')
-    .returning('phone_number_id')
     .execute()
 
 /** Lets a number send again: lifts its pause, and its rest. */
-export const resumeChannel = async (tx: Tx, tenant: string, phoneNumberId: string, by: Actor) => {
-  const resumed = await tx
-    .updateTable('channels')
-    .set({ state: 'active', paused_code: null, paused_reason: null, not_before: null })
-    .where('tenant_id', '=', tenant)
-    .where('phone_number_id', '=', phoneNumberId)
-    .returning('phone_number_id')
-    .execute()
-  if (resumed.length > 0) await audit(tx, tenant, by, 'channel.resumed', phoneNumberId)
+export const resumeChannel = async (tx: Tx, tenant: string, phoneNumberId: string, by: Actor): Promise<void> => {
+  const resumed = { state: 'active', paused_code: null, paused_reason: null, not_before: null } as const
+  if (await updateChannel(tx, tenant, phoneNumberId, resumed))
+    await audit(tx, tenant, by, 'channel.resumed', phoneNumberId)
 }
 
 /** No send of the number before that time. */
 export const restChannel = (tx: Tx, tenant: string, phoneNumberId: string, seconds: number) =>
-  tx
-    .updateTable('channels')
-    .set({ not_before: sql<Date>`greatest(not_before, now() + make_interval(secs => ${seconds}))` })
-    .where('tenant_id', '=', tenant)
-    .where('phone_number_id', '=', phoneNumberId)
-    .execute()
+  updateChannel(tx, tenant, phoneNumberId, {
+    not_before: sql<Date>`greatest(not_before, now() + make_interval(secs => ${seconds}))`,
+  })
 
 /** Lowers the number's rate and pauses it briefly (130429); the rate recovers by itself. */
 export const slowChannel = (
@@ -83,15 +81,11 @@ export const slowChannel = (
   phoneNumberId: string,
   { slowedRate, restSeconds }: { slowedRate: number; restSeconds: number },
 ) =>
-  tx
-    .updateTable('channels')
-    .set({
-      slowed_rate: slowedRate,
-      slowed_at: sql<Date>`now()`,
-      not_before: sql<Date>`now() + make_interval(secs => ${restSeconds})`,
-    })
-    .where('tenant_id', '=', tenant)
-    .where('phone_number_id', '=', phoneNumberId)
+  changeOne(tx, tenant, phoneNumberId, {
+    slowed_rate: slowedRate,
+    slowed_at: sql<Date>`now()`,
+    not_before: sql<Date>`now() + make_interval(secs => ${restSeconds})`,
+  })
     // A burst of refusals slows it once: messages sent before the pause began add no information.
     .where(({ eb, or }) => or([eb('not_before', 'is', null), eb('not_before', '<=', sql<Date>`now()`)]))
     .execute()

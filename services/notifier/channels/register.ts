@@ -5,10 +5,9 @@ import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import { classify, nameScope } from '../messaging-api/classify.ts'
 import type { Registration } from '../messaging-api/client.ts'
-import type { Failed, Refused } from '../messaging-api/responses.ts'
-import type { ChannelDependencies } from './dependencies.ts'
-import { findChannel } from './queries.ts'
-import { type NewestToken, newestToken, promoteToken, storeSecret } from './secrets.ts'
+import type { Failed } from '../messaging-api/responses.ts'
+import { findChannel, updateChannel } from './queries.ts'
+import { type ChannelDependencies, type NewestToken, newestToken, promoteToken, storeSecret } from './secrets.ts'
 import { type Channel, readChannel } from './view.ts'
 
 /** The API's own limit (docs/contributors/messaging-api.md#register): the eleventh request blocks the number for another 72 hours. */
@@ -72,12 +71,7 @@ const storeRegistration = async (
   by: Actor,
 ): Promise<Channel> => {
   await lockTenant(tx, tenant)
-  await tx
-    .updateTable('channels')
-    .set({ registered_at: sql<Date>`now()` })
-    .where('tenant_id', '=', tenant)
-    .where('phone_number_id', '=', phoneNumberId)
-    .execute()
+  await updateChannel(tx, tenant, phoneNumberId, { registered_at: sql<Date>`now()` })
   if (worked !== undefined) await promoteToken(tx, keyring, tenant, phoneNumberId, worked)
   await storeSecret(tx, keyring, { tenant, phoneNumberId, kind: 'pin' }, pin)
   await audit(tx, tenant, by, 'channel.registered', phoneNumberId)
@@ -129,18 +123,16 @@ const failure = (failed: Failed): RegistrationResult => {
       kind: 'unavailable',
       reason: `The messaging API could not be reached (${failed.reason}): the number was not registered. The try counts towards 10 in 72 hours.`,
     }
-  if (failed.kind === 'refused' && (failed.code !== null || failed.status < 500)) return refused(sentenceOf(failed))
+  if (failed.kind === 'refused' && (failed.code !== null || failed.status < 500)) {
+    const cause = classify(failed)
+    const name = failed.code === null ? `HTTP ${failed.status}` : `code ${failed.code}`
+    // The client has removed the token, the PIN and the certificate from the API's own text.
+    const said = failed.details && ` The API says: ${failed.details}`
+    return refused(`${name}: ${nameScope(cause, 'management')} ${cause.advice}${said}`)
+  }
   const cause = failed.kind === 'refused' ? `HTTP ${failed.status}` : failed.reason
   return {
     kind: 'unknown',
     reason: `It is not known whether the number was registered (${cause}). Run the check of the channel before you repeat the call: each counts towards 10 in 72 hours.`,
   }
-}
-
-/** The client has removed the token, the PIN and the certificate from the API's own text. */
-const sentenceOf = (refused: Refused): string => {
-  const cause = classify(refused)
-  const name = refused.code === null ? `HTTP ${refused.status}` : `code ${refused.code}`
-  const said = refused.details && ` The API says: ${refused.details}`
-  return `${name}: ${nameScope(cause, 'management')} ${cause.advice}${said}`
 }

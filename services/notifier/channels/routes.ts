@@ -7,22 +7,22 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { Tx } from '../database/tables.ts'
 import { Checked, checkChannel, exampleCheck } from './check.ts'
-import type { ChannelDependencies } from './dependencies.ts'
-import { PhoneNumberId, Pin } from './fields.ts'
-import { ChannelBody, maxChannelBytes, putChannel } from './put.ts'
+import { ChannelBody, PhoneNumberId, Pin } from './fields.ts'
+import { putChannel } from './put.ts'
 import { findChannels, resumeChannel } from './queries.ts'
 import { type RegistrationResult, registerNumber } from './register.ts'
+import type { ChannelDependencies } from './secrets.ts'
 import { Channel, exampleChannel, noWebhooks, readChannel, showChannels } from './view.ts'
 
-export interface ChannelsOptions extends ChannelDependencies {
+interface ChannelsOptions extends ChannelDependencies {
   /** Called when a channel may send, again or for the first time. */
   readonly onResumed: () => void
   /** Rejects while no secret may be stored. */
   readonly beforeSealing: () => Promise<void>
 }
 
-const tags = ['channels']
-const security = [{ token: [] }]
+const route = { tags: ['channels'], security: [{ token: [] }] }
+const failures = errorResponses(400, 401, 413, 415, 429, 503)
 const Changed = Type.Object(
   {
     message: Type.String(),
@@ -47,6 +47,8 @@ const channelFilters = {
 }
 const ChannelsQuery = listQuery({}, channelFilters)
 
+/** Enough for every secret with every character escaped. */
+const maxChannelBytes = 16_384
 const maxCertificateLength = 10_000
 const maxRegistrationBytes = 6 * maxCertificateLength + 512
 
@@ -65,16 +67,14 @@ const RegistrationBody = Type.Object(
 /** The numbers that messages are sent from, and their credentials: secrets go in, and never come out. */
 export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, options) => {
   const { pool, onResumed, beforeSealing } = options
-  const failures = (...statuses: number[]) => errorResponses(400, 401, ...statuses, 413, 415, 429, 503)
 
   app.get(
     '/api/channels',
     {
       schema: {
-        tags,
+        ...route,
         operationId: 'listChannels',
         summary: 'List the channels',
-        security,
         querystring: ChannelsQuery.schema,
         response: { 200: Channels, ...errorResponses(400, 401, 422, 429, 503) },
       },
@@ -92,22 +92,21 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
     {
       bodyLimit: maxChannelBytes,
       schema: {
-        tags,
+        ...route,
         operationId: 'putChannel',
         summary: 'Create a channel or change it',
         description:
           'A new one sends at once. Its number is proven, so that no other tenant gets its webhooks, once the API accepts its access token for a read or a message.',
-        security,
         params: Type.Object({ phone_number_id: PhoneNumberId }),
         body: ChannelBody,
-        response: { 200: Changed, ...failures(422) },
+        response: { 200: Changed, ...failures, ...errorResponses(422) },
       },
     },
     async request => {
       const { tenant, actor } = request.staff
       const { phone_number_id: id } = request.params
       await beforeSealing()
-      const result = await putChannel(options, tenant, id, request.body, actor)
+      const result = await putChannel(options, tenant, { ...request.body, phone_number_id: id }, actor)
       if (result.kind === 'refused') throw invalid(result.errors)
       const { isNew, changed, channel: data } = result
       request.log.info({ phone_number_id: id, changed }, isNew ? 'channel.created' : 'channel.changed')
@@ -126,14 +125,13 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
       bodyLimit: maxRegistrationBytes,
       ...refusesKeys,
       schema: {
-        tags,
+        ...route,
         operationId: 'registerChannel',
         summary: 'Register the number',
         description: 'One request to the messaging API, never repeated: it allows ten in 72 hours.',
-        security,
         params,
         body: RegistrationBody,
-        response: { 200: Changed, ...failures(404, 422) },
+        response: { 200: Changed, ...failures, ...errorResponses(404, 422) },
       },
     },
     async request => {
@@ -155,13 +153,16 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
     {
       ...refusesKeys,
       schema: {
-        tags,
+        ...route,
         operationId: 'checkChannel',
         summary: 'Check number and token with the messaging API',
         description: 'When nothing is wrong, a new token replaces the old one, and a paused channel is resumed.',
-        security,
         params,
-        response: { 200: Type.Object({ data: Checked }, { examples: [{ data: exampleCheck }] }), ...failures(404) },
+        response: {
+          200: Type.Object({ data: Checked }, { examples: [{ data: exampleCheck }] }),
+          ...failures,
+          ...errorResponses(404),
+        },
       },
     },
     async request => {
@@ -182,33 +183,30 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
     {
       ...refusesKeys,
       schema: {
-        tags,
+        ...route,
         operationId: 'resumeChannel',
         summary: 'Lift a pause',
-        security,
         params,
-        response: { 200: Changed, ...failures(404) },
+        response: { 200: Changed, ...failures, ...errorResponses(404) },
       },
     },
     async request => {
       const { tenant, actor } = request.staff
       const { phone_number_id: id } = request.params
-      const { before, data } = await inTenant(pool, tenant, async (tx: Tx) => {
-        const before = await show(tx, tenant, id)
+      const before = await inTenant(pool, tenant, async (tx: Tx) => {
+        const before = await readChannel(tx, tenant, id)
         await resumeChannel(tx, tenant, id, actor)
-        return { before, data: await show(tx, tenant, id) }
+        return before
       })
+      if (!before) throw noSuchChannel()
       if (before.state === 'paused') request.log.info({ phone_number_id: id }, 'channel.resumed')
       onResumed()
-      return { message: 'Channel Resumed Successfully', data }
+      return {
+        message: 'Channel Resumed Successfully',
+        data: { ...before, state: 'active' as const, paused_reason: null },
+      }
     },
   )
-}
-
-const show = async (tx: Tx, tenant: string, id: string): Promise<Channel> => {
-  const channel = await readChannel(tx, tenant, id)
-  if (!channel) throw noSuchChannel()
-  return channel
 }
 
 const noSuchChannel = (): HttpError => httpError('not_found', 'There is no such channel.')

@@ -3,23 +3,9 @@ import type { Change } from '@courier/shared/cli/changes.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
-import { type ChannelRow, findChannel } from './queries.ts'
+import type { ChannelChange } from './fields.ts'
+import { type ChannelRow, findChannel, updateChannel } from './queries.ts'
 import { storeSecret } from './secrets.ts'
-import type { SecretKind } from './vault.ts'
-
-/** The fields of a channel to set; what is left out stays as it is. Secrets are in the clear. */
-export interface ChannelChange {
-  readonly phoneNumberId: string
-  readonly name?: string | undefined
-  readonly plan?: 'free' | 'paid' | undefined
-  readonly isDefault?: boolean | undefined
-  readonly wabaId?: string | null | undefined
-  readonly messagesPerSecond?: number | undefined
-  readonly verifyToken?: string | undefined
-  readonly accessToken?: string | undefined
-  readonly appSecret?: string | undefined
-  readonly pin?: string | undefined
-}
 
 export const defaultMessagesPerSecond = 80
 
@@ -33,7 +19,7 @@ export const storeChannels = async (
   tenant: string,
   wanted: readonly ChannelChange[],
 ): Promise<Change[]> => {
-  const paid = wanted.filter(({ plan }) => plan === 'paid').map(({ phoneNumberId }) => phoneNumberId)
+  const paid = wanted.filter(({ plan }) => plan === 'paid').map(({ phone_number_id }) => phone_number_id)
   if (paid.length > 0) await releaseAllHeld(tx, tenant, paid)
   await sql`select from channels where tenant_id = ${tenant} order by phone_number_id for no key update`.execute(tx)
   const changes: Change[] = []
@@ -41,62 +27,42 @@ export const storeChannels = async (
   return changes
 }
 
-/**
- * Creates the channel or changes it. A new one needs an access token;
- * without app secret and verify token it sends, and has no webhooks.
- */
+/** A new channel needs an access token; without app secret and verify token it sends, and has no webhooks. */
 const storeChannel = async (tx: Tx, keyring: Keyring, tenant: string, wanted: ChannelChange): Promise<Change[]> => {
-  const { phoneNumberId } = wanted
-  const current = await findChannel(tx, tenant, phoneNumberId)
-  const demoted = wanted.isDefault ? await demoteOthers(tx, tenant, phoneNumberId) : []
-  if (current)
-    return [
-      ...demoted,
-      ...(await change(tx, tenant, wanted, current)),
-      ...(await storeSecrets(tx, keyring, tenant, wanted)),
-    ]
-  if (wanted.accessToken === undefined) throw new Error(`channel ${phoneNumberId} has no access token`)
-  await insert(tx, tenant, wanted)
-  await storeSecrets(tx, keyring, tenant, wanted)
-  return [...demoted, { kind: 'channel', id: phoneNumberId, change: 'added' }]
+  const { phone_number_id: id } = wanted
+  const current = await findChannel(tx, tenant, id)
+  const demoted = wanted.default ? await demoteOthers(tx, tenant, id) : []
+  if (!current) await insert(tx, tenant, wanted)
+  const changed = current && (await change(tx, tenant, wanted, current)) ? [changeOf(id, 'changed')] : []
+  const secrets = await storeSecrets(tx, keyring, tenant, wanted)
+  return [...demoted, ...(current ? [...changed, ...secrets] : [changeOf(id, 'added')])]
 }
 
-const insert = (tx: Tx, tenant: string, wanted: ChannelChange) =>
-  tx
-    .insertInto('channels')
-    .values({
-      tenant_id: tenant,
-      phone_number_id: wanted.phoneNumberId,
-      name: wanted.name ?? wanted.phoneNumberId,
-      plan: wanted.plan ?? 'paid',
-      is_default: wanted.isDefault ?? false,
-      waba_id: wanted.wabaId ?? null,
-      // No token has an empty hash.
-      verify_token_hash: wanted.verifyToken === undefined ? Buffer.alloc(0) : hashOf(wanted.verifyToken),
-      rate: wanted.messagesPerSecond ?? defaultMessagesPerSecond,
-    })
-    .execute()
+const changeOf = (id: string, change: Change['change']): Change => ({ kind: 'channel', id, change })
 
-const change = async (tx: Tx, tenant: string, wanted: ChannelChange, current: ChannelRow): Promise<Change[]> => {
-  const columns = {
-    name: wanted.name,
-    plan: wanted.plan,
-    is_default: wanted.isDefault,
-    waba_id: wanted.wabaId,
-    rate: wanted.messagesPerSecond,
-    verify_token_hash: wanted.verifyToken === undefined ? undefined : hashOf(wanted.verifyToken),
-  }
-  const differing = Object.entries(columns).filter(
-    ([column, value]) => value !== undefined && !isSame(value, current[column as keyof typeof columns]),
-  )
-  if (differing.length === 0) return []
-  await tx
-    .updateTable('channels')
-    .set(Object.fromEntries(differing))
-    .where('tenant_id', '=', tenant)
-    .where('phone_number_id', '=', wanted.phoneNumberId)
+const insert = (tx: Tx, tenant: string, wanted: ChannelChange) => {
+  const { phone_number_id, name = phone_number_id, plan = 'paid', waba_id = null, verify_token } = wanted
+  if (wanted.access_token === undefined) throw new Error(`channel ${phone_number_id} has no access token`)
+  // No token has an empty hash.
+  const verify_token_hash = verify_token === undefined ? Buffer.alloc(0) : hash(verify_token)
+  const rate = wanted.messages_per_second ?? defaultMessagesPerSecond
+  const is_default = wanted.default ?? false
+  return tx
+    .insertInto('channels')
+    .values({ tenant_id: tenant, phone_number_id, name, plan, waba_id, verify_token_hash, rate, is_default })
     .execute()
-  return [{ kind: 'channel', id: wanted.phoneNumberId, change: 'changed' }]
+}
+
+/** Returns false if nothing differs. */
+const change = async (tx: Tx, tenant: string, wanted: ChannelChange, current: ChannelRow): Promise<boolean> => {
+  const { name, plan, waba_id, default: is_default, messages_per_second: rate, verify_token } = wanted
+  const differing = Object.entries({ name, plan, is_default, waba_id, rate }).filter(
+    ([column, value]) => value !== undefined && value !== current[column as keyof ChannelRow],
+  )
+  const tokenHash = verify_token === undefined ? current.verify_token_hash : hash(verify_token)
+  if (!tokenHash.equals(current.verify_token_hash)) differing.push(['verify_token_hash', tokenHash as never])
+  if (differing.length === 0) return false
+  return updateChannel(tx, tenant, wanted.phone_number_id, Object.fromEntries(differing))
 }
 
 /** Messages held for a conversation need none once a free number is paid. */
@@ -115,10 +81,8 @@ const releaseAllHeld = (tx: Tx, tenant: string, phoneNumberIds: readonly string[
     insert into message_events (tenant_id, message_id, status, detail)
     select tenant_id, message_id, 'queued', 'the channel is paid now' from released`.execute(tx)
 
-const isSame = (a: unknown, b: unknown): boolean => (Buffer.isBuffer(a) && Buffer.isBuffer(b) ? a.equals(b) : a === b)
-
 /** As `isVerifyToken` compares it. */
-const hashOf = (verifyToken: string): Buffer => createHash('sha256').update(verifyToken).digest()
+const hash = (verifyToken: string): Buffer => createHash('sha256').update(verifyToken).digest()
 
 /** A tenant has one default channel at most. */
 const demoteOthers = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Change[]> => {
@@ -130,33 +94,20 @@ const demoteOthers = async (tx: Tx, tenant: string, phoneNumberId: string): Prom
     .where('is_default', '=', true)
     .returning('phone_number_id')
     .execute()
-  return rows.map(row => ({ kind: 'channel', id: row.phone_number_id, change: 'changed' }))
+  return rows.map(({ phone_number_id }) => changeOf(phone_number_id, 'changed'))
 }
 
-/** A new token may prove what the old one did not. */
-const proveSoon = (tx: Tx, tenant: string, phoneNumberId: string) =>
-  tx
-    .updateTable('channels')
-    .set({ proof_due_at: sql<Date>`now()`, proof_tries: 0 })
-    .where('tenant_id', '=', tenant)
-    .where('phone_number_id', '=', phoneNumberId)
-    .where('proven_at', 'is', null)
-    .execute()
-
 const storeSecrets = async (tx: Tx, keyring: Keyring, tenant: string, wanted: ChannelChange): Promise<Change[]> => {
-  const { phoneNumberId } = wanted
-  const secrets: [SecretKind, string | undefined][] = [
-    ['access_token', wanted.accessToken],
-    ['app_secret', wanted.appSecret],
-    ['pin', wanted.pin],
-  ]
+  const { phone_number_id: id } = wanted
   const changes: Change[] = []
-  for (const [kind, text] of secrets) {
+  for (const kind of ['access_token', 'app_secret', 'pin'] as const) {
+    const text = wanted[kind]
     if (text === undefined) continue
-    const stored = await storeSecret(tx, keyring, { tenant, phoneNumberId, kind }, text)
+    const stored = await storeSecret(tx, keyring, { tenant, phoneNumberId: id, kind }, text)
     if (stored === 'unchanged') continue
-    if (kind === 'access_token') await proveSoon(tx, tenant, phoneNumberId)
-    changes.push({ kind: kind.replace('_', ' '), id: phoneNumberId, change: stored })
+    // A new token may prove what the old one did not.
+    if (kind === 'access_token') await updateChannel(tx, tenant, id, { proof_due_at: sql<Date>`now()`, proof_tries: 0 })
+    changes.push({ kind: kind.replace('_', ' '), id, change: stored })
   }
   return changes
 }

@@ -41,20 +41,20 @@ t.test('the health of a number is requested and read', async t => {
     servedVersion: null,
     value: {
       id: '106540352242922',
-      displayPhoneNumber: '+94 77 000 0100',
-      verifiedName: 'Demo Couriers',
-      qualityRating: 'GREEN',
-      codeVerificationStatus: 'VERIFIED',
-      nameStatus: 'APPROVED',
+      display_phone_number: '+94 77 000 0100',
+      verified_name: 'Demo Couriers',
+      quality_rating: 'GREEN',
+      code_verification_status: 'VERIFIED',
+      name_status: 'APPROVED',
       status: 'CONNECTED',
       throughput: 'STANDARD',
-      canSendMessage: 'LIMITED',
-      healthProblems: ['PHONE_NUMBER: Name is pending', 'WABA: No payment method'],
+      can_send_message: 'LIMITED',
+      health_problems: ['PHONE_NUMBER: Name is pending', 'WABA: No payment method'],
     },
   })
   t.match(arrived[0]?.line, /^GET \/v17\.0\/106540352242922\?fields=id,display_phone_number,.*,health_status HTTP/)
   t.equal(arrived[0]?.headers.get('authorization'), 'Bearer EAAG-secret-token')
-  t.match(await api.phoneNumber(credentials, '7'), { kind: 'received', value: { status: null, healthProblems: [] } })
+  t.match(await api.phoneNumber(credentials, '7'), { kind: 'received', value: { status: null, health_problems: [] } })
 })
 
 t.test('a token is looked up with itself', async t => {
@@ -78,19 +78,16 @@ t.test('a token is looked up with itself', async t => {
   t.same(await api.debugToken(credentials), {
     ...common,
     value: {
-      isValid: true,
-      appId: '138483919580948',
-      expiresAt: null,
+      is_valid: true,
+      app_id: '138483919580948',
+      expires_at: null,
       scopes: data.scopes,
-      granularScopes: [
-        { scope: 'whatsapp_business_management', targetIds: ['102290129340398'] },
-        { scope: 'whatsapp_business_messaging', targetIds: null },
-      ],
+      accounts: ['102290129340398'],
     },
   })
   t.equal(arrived[0]?.line, 'GET /debug_token?input_token=EAAG-secret-token HTTP/1.1')
   t.match(await api.debugToken(credentials), {
-    value: { isValid: false, expiresAt: new Date('2025-11-21T10:00:00Z'), scopes: [], granularScopes: [] },
+    value: { is_valid: false, expires_at: '2025-11-21T10:00:00.000Z', scopes: [], accounts: [] },
   })
   t.match(await api.debugToken(credentials), { kind: 'no_response' })
 })
@@ -114,24 +111,7 @@ t.test('the catalogue is read page by page by the cursor, and never by the addre
       respond(socket, 200, JSON.stringify(pages[index]), { 'facebook-api-version': 'v22.0' }),
   })
   const got = await clientOf(t, url).templates(credentials, '102290129340398')
-  const components = entry('').components
-  const common = {
-    language: 'en_US',
-    status: 'APPROVED',
-    category: 'UTILITY',
-    parameterFormat: 'POSITIONAL',
-    components,
-  }
-  t.same(got, {
-    kind: 'received',
-    servedVersion: 'v22.0',
-    value: [
-      { ...common, id: '1387372356726668', name: 'one' },
-      { ...common, id: '1387372356726668', name: 'two', language: 'en_GB', status: 'PAUSED' },
-      { ...common, id: '99', name: 'three', parameterFormat: 'NAMED', components: [] },
-      { ...common, id: '1387372356726668', name: 'four' },
-    ],
-  })
+  t.same(got, { kind: 'received', servedVersion: 'v22.0', value: pages.flatMap(({ data }) => data) })
   const path =
     '/v17.0/102290129340398/message_templates?fields=id,name,language,status,category,parameter_format,components&limit=25'
   t.same(

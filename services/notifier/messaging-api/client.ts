@@ -1,6 +1,5 @@
 import { type Client, Pool } from 'undici'
 import {
-  type CatalogueTemplate,
   collectTemplates,
   type PhoneNumber,
   phoneNumberFields,
@@ -69,8 +68,8 @@ export interface MessagingApi {
   phoneNumber(credentials: Credentials, phoneNumberId: string): Promise<Received<PhoneNumber> | Failed>
   /** What the token of `credentials` itself may do. */
   debugToken(credentials: Credentials): Promise<Received<TokenInfo> | Failed>
-  /** All templates of an account, or the failure of the first page that failed. */
-  templates(credentials: Credentials, wabaId: string): Promise<Received<CatalogueTemplate[]> | Failed>
+  /** All templates of an account as the API writes them, or the failure of the first page that failed. */
+  templates(credentials: Credentials, wabaId: string): Promise<Received<unknown[]> | Failed>
   /** Ends the requests in flight, as their deadline does; later ones are `not_written`. */
   giveUp(): void
   /** Waits for requests in flight; later ones are `not_written`. */

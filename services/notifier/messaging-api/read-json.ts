@@ -1,16 +1,21 @@
+export type Json = Record<string, unknown>
+
 /** The parsed JSON, or undefined when it is none. Never throws. */
-export const parse = (bytes: Buffer): unknown => {
+export const parse = (text: string): unknown => {
   try {
-    return JSON.parse(bytes.toString('utf8'))
+    return JSON.parse(text)
   } catch {
     return undefined
   }
 }
 
-// Responses are read field by field: missing or mistyped fields are skipped, unknown ones ignored.
+// Responses and webhooks are read field by field: missing or mistyped fields are skipped, unknown ones ignored.
 
-export const record = (value: unknown): Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : {}
+export const isRecord = (value: unknown): value is Json =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The object, or an empty one for anything else. */
+export const record = (value: unknown): Json => (isRecord(value) ? value : {})
 
 export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 

@@ -64,7 +64,7 @@ export const readResponse = <Value>(
 ): Received<Value> | Failed => {
   if (exchanged.kind !== 'response') return { kind: exchanged.kind, reason: exchanged.reason }
   const { status, headers, brokenBy } = exchanged
-  const body = parse(exchanged.body)
+  const body = parse(exchanged.body.toString('utf8'))
   const error = record(record(body).error)
   const servedVersion = text(headers['facebook-api-version'], /^v\d{1,3}\.\d{1,3}$/) ?? null
   if (Object.keys(error).length > 0 || status >= 300) {

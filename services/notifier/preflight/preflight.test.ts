@@ -60,7 +60,7 @@ const prepare = async (t: Test, sendBetween: [string, string] = [clock(-2), cloc
   )
   const built = await build(t, undefined, client, { wabaId: 'waba' })
   const { pool, rows, call } = built
-  await syncTemplates(pool, 'demo', { wabaId: 'waba' }, async () => ({ kind: 'page', templates: catalogue }))
+  await syncTemplates(pool, 'demo', 'waba', async () => ({ kind: 'received', value: catalogue, servedVersion: null }))
   await rows(`insert into channels (tenant_id, phone_number_id, name, plan, waba_id, is_default, verify_token_hash, proven_at, rate, state, paused_reason)
     values ('demo', '200', 'Free', 'free', 'waba', false, '', now(), 1000, 'active', null),
       ('demo', '300', 'Paused', 'paid', null, false, '', now(), 1000, 'paused', 'The token is refused.')`)

@@ -8,8 +8,7 @@ import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type pg from 'pg'
-import { PhoneNumberId } from '../channels/fields.ts'
-import { ChannelBody } from '../channels/put.ts'
+import { ChannelBody, PhoneNumberId } from '../channels/fields.ts'
 import { findChannel } from '../channels/queries.ts'
 import { storeChannels } from '../channels/store.ts'
 import { noWebhooks } from '../channels/view.ts'
@@ -23,7 +22,7 @@ export interface ChannelRequest {
   default?: boolean
 }
 
-export interface ChannelSecrets {
+interface ChannelSecrets {
   accessToken: string
   appSecret?: string | undefined
   verifyToken?: string | undefined
@@ -41,29 +40,20 @@ export const addChannel = async (
   by: Actor = operator(),
 ): Promise<Applied> => {
   await requireTenant(pool, tenant)
-  const body = Object.fromEntries(
-    Object.entries({
-      name,
-      plan,
-      access_token: secrets.accessToken,
-      app_secret: secrets.appSecret,
-      verify_token: secrets.verifyToken,
-    }).filter(([, value]) => value !== undefined),
-  )
+  const { accessToken: access_token, appSecret: app_secret, verifyToken: verify_token } = secrets
+  const given = Object.entries({ name, plan, access_token, app_secret, verify_token, default: isDefault })
+  const body: Record<string, unknown> = Object.fromEntries(given.filter(([, value]) => value !== undefined))
   const errors: FieldErrors = checkNumber.Check(number)
     ? {}
     : { number: [`The number field must ${PhoneNumberId.must}.`] }
-  if (!check.Check(body)) Object.assign(errors, validationErrors(check, body))
+  if (!check.Check(body)) return { kind: 'refused', errors: { ...errors, ...validationErrors(check, body) } }
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
   return inTenant(pool, tenant, async (tx: Tx): Promise<Applied> => {
     await lockTenant(tx, tenant)
     if (await findChannel(tx, tenant, number))
       throw new UsageError(`the tenant ${tenant} has the channel ${number} already`)
-    const changes = await storeChannels(tx, keyring, tenant, [
-      { ...secrets, phoneNumberId: number, name, plan: body.plan as 'free' | 'paid' | undefined, isDefault },
-    ])
+    const changes = await storeChannels(tx, keyring, tenant, [{ ...body, phone_number_id: number }])
     await audit(tx, tenant, by, 'channel.created', number)
-    const isDeaf = secrets.appSecret === undefined || secrets.verifyToken === undefined
-    return { kind: 'applied', changes, warnings: isDeaf ? [noWebhooks] : [] }
+    return { kind: 'applied', changes, warnings: app_secret && verify_token ? [] : [noWebhooks] }
   })
 }

@@ -1,4 +1,4 @@
-import type { Change } from '@courier/shared/cli/changes.ts'
+import { type Change, compare } from '@courier/shared/cli/changes.ts'
 import { sql } from 'kysely'
 import { setMarketingPaused } from '../costs/budget.ts'
 import type { Tariff } from '../costs/price.ts'
@@ -13,15 +13,8 @@ export const applyTariffs = async (
   wanted: readonly Tariff[] | undefined,
 ): Promise<Change[]> => {
   if (!wanted) return []
-  const [before, after] = [pricesOf((await findTariffs(tx, tenant)).tariffs), pricesOf(wanted)]
-  const change = (id: string, what: Change['change']): Change => ({ kind: 'tariff', id, change: what })
-  const changes = [
-    ...[...after].flatMap(([id, price]) => {
-      if (!before.has(id)) return [change(id, 'added')]
-      return before.get(id) === price ? [] : [change(id, 'changed')]
-    }),
-    ...[...before.keys()].filter(id => !after.has(id)).map(id => change(id, 'removed')),
-  ]
+  const { tariffs } = await findTariffs(tx, tenant)
+  const changes = compare('tariff', pricesOf(tariffs), pricesOf(wanted))
   if (changes.length > 0) await replaceTariffs(tx, tenant, wanted)
   return changes
 }

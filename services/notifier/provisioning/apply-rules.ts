@@ -1,4 +1,4 @@
-import type { Applied, Change } from '@courier/shared/cli/changes.ts'
+import { type Applied, compare } from '@courier/shared/cli/changes.ts'
 import { findSendingChannels } from '../channels/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { findRules } from '../events/queries.ts'
@@ -17,8 +17,7 @@ export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[]
     ),
   )
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  const current = await findRules(tx, tenant)
-  const changes = compare(current, wanted)
+  const changes = compare('rule', placesOf(await findRules(tx, tenant)), placesOf(wanted))
   if (changes.length > 0) await replaceRules(tx, tenant, wanted)
   return { kind: 'applied', changes, warnings: await warnOfRules(tx, tenant, wanted) }
 }
@@ -27,19 +26,8 @@ const nameOf = ({ event, template, language, text }: Rule): string =>
   `${event}: ${text === null ? `${template} ${language}` : 'text'}`
 
 /** A rule is the same while event, template and language are; one that moved to another place has changed. */
-const compare = (current: readonly Rule[], wanted: readonly Rule[]): Change[] => {
-  const places = (rules: readonly Rule[]) =>
-    new Map(rules.map((rule, place) => [nameOf(rule), JSON.stringify([place, rule])]))
-  const [before, after] = [places(current), places(wanted)]
-  const change = (id: string, what: Change['change']): Change => ({ kind: 'rule', id, change: what })
-  return [
-    ...[...after].flatMap(([id, rule]) => {
-      if (!before.has(id)) return [change(id, 'added')]
-      return before.get(id) === rule ? [] : [change(id, 'changed')]
-    }),
-    ...[...before.keys()].filter(id => !after.has(id)).map(id => change(id, 'removed')),
-  ]
-}
+const placesOf = (rules: readonly Rule[]) =>
+  new Map(rules.map((rule, place) => [nameOf(rule), JSON.stringify([place, rule])]))
 
 const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Promise<void> => {
   await tx.deleteFrom('rules').where('tenant_id', '=', tenant).execute()
@@ -47,17 +35,17 @@ const replaceRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Pro
   await tx
     .insertInto('rules')
     .values(
-      rules.map(({ event, text, template, language, header, body, components, phoneNumberId, ...rule }, position) => ({
+      rules.map((rule, position) => ({
         tenant_id: tenant,
         position,
-        event,
-        text,
-        template,
-        language,
-        header: [...header],
-        body: [...body],
-        components: JSON.stringify(components),
-        phone_number_id: phoneNumberId,
+        event: rule.event,
+        text: rule.text,
+        template: rule.template,
+        language: rule.language,
+        header: [...rule.header],
+        body: [...rule.body],
+        components: JSON.stringify(rule.components),
+        phone_number_id: rule.phoneNumberId,
         holds_until_open: rule.holdsUntilOpen,
         send_between: rule.sendBetween && [...rule.sendBetween],
         supersedes: [...rule.supersedes],

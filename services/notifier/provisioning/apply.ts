@@ -2,11 +2,11 @@ import type { Applied, Change } from '@courier/shared/cli/changes.ts'
 import { type Actor, audit, operator } from '@courier/shared/postgres/audit.ts'
 import { inTenant, lockTenant } from '@courier/shared/postgres/database.ts'
 import type { Keyring } from '@courier/shared/vault.ts'
-import { type Selectable, sql } from 'kysely'
+import { sql } from 'kysely'
 import type pg from 'pg'
 import { storeChannels } from '../channels/store.ts'
 import { findTariffs } from '../costs/queries.ts'
-import type { Tables, Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 import { applyBudget, applyTariffs } from './apply-costs.ts'
 import { applyRules } from './apply-rules.ts'
 import type { TenantConfig } from './check-file.ts'
@@ -75,8 +75,9 @@ const applySettings = async (tx: Tx, tenant: TenantConfig['tenant']): Promise<Ch
     time_zone: tenant.time_zone ?? current?.time_zone ?? null,
     currency: tenant.currency ?? null,
   }
-  const isSame = current && JSON.stringify(pick(current)) === JSON.stringify(pick(wanted))
-  if (isSame) return []
+  const stored: Record<string, unknown> = current ?? {}
+  const isSame = ([column, value]: [string, unknown]) => JSON.stringify(value) === JSON.stringify(stored[column])
+  if (Object.entries(wanted).every(isSame)) return []
   await tx
     .insertInto('tenants')
     .values({ tenant_id: tenant.id, ...wanted })
@@ -84,16 +85,3 @@ const applySettings = async (tx: Tx, tenant: TenantConfig['tenant']): Promise<Ch
     .execute()
   return [{ kind: 'tenant', id: tenant.id, change: current ? 'changed' : 'added' }]
 }
-
-type Settings = Omit<Selectable<Tables['tenants']>, 'tenant_id' | 'in_doubt_before'>
-
-const pick = (settings: Settings) => [
-  settings.country,
-  settings.stop_words,
-  settings.start_words,
-  settings.resends_unknown,
-  settings.opt_out_exempt,
-  settings.send_between,
-  settings.time_zone,
-  settings.currency,
-]

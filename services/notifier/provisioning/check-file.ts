@@ -1,15 +1,15 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, label, validationErrors } from '@courier/shared/errors/field-errors.ts'
+import { isDate } from '@courier/shared/http/dates.ts'
 import type { TString } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { isSupportedCountry } from 'libphonenumber-js'
-import { Pin, Secret, VerifyToken } from '../channels/fields.ts'
-import { type ChannelChange, defaultMessagesPerSecond } from '../channels/store.ts'
-import type { Tariff } from '../costs/price.ts'
+import { type ChannelChange, Pin, Secret, VerifyToken } from '../channels/fields.ts'
+import { defaultMessagesPerSecond } from '../channels/store.ts'
+import { anyCountry, type Tariff } from '../costs/price.ts'
 import type { Rule } from '../events/rules.ts'
 import { isTimeZone } from '../messages/hours.ts'
 import { checkHours, checkRules, toRule } from './check-rules.ts'
-import { checkTariffs, toTariff } from './check-tariffs.ts'
 import { NotifierFile } from './notifier-file.ts'
 
 /** A file whose secrets are in the clear, wherever they stood. */
@@ -44,13 +44,11 @@ export const checkFile = (value: unknown, environment: Environment): CheckedFile
   checkHours(value.tenant.send_between, 'tenant', add)
   checkChannels(value, add)
   checkRules(value, add)
-  checkTariffs(value, add)
-  const channels = value.channels.map((channel, index) =>
-    toChannelChange(channel, `channels.${index}`, environment, add),
-  )
+  const tariffs = value.tariffs?.map(({ country = anyCountry, ...tariff }) => ({ ...tariff, country }))
+  checkTariffs(tariffs ?? [], add)
+  const channels = value.channels.map((channel, index) => readSecrets(channel, `channels.${index}`, environment, add))
   if (Object.keys(errors).length > 0) return { kind: 'refused', errors }
-  const { tenant, rules, tariffs } = value
-  return { kind: 'accepted', file: { tenant, channels, rules: rules?.map(toRule), tariffs: tariffs?.map(toTariff) } }
+  return { kind: 'accepted', file: { tenant: value.tenant, channels, rules: value.rules?.map(toRule), tariffs } }
 }
 
 const checkTexts = (value: unknown, path: string, add: Add): void => {
@@ -67,33 +65,44 @@ const checkChannels = ({ channels }: NotifierFile, add: Add): void => {
     add('channels', 'A tenant has one default channel at most.')
 }
 
-type Given = string | { env: string }
+/** Adds the errors of tariffs that their schema does not show. */
+const checkTariffs = (tariffs: readonly Tariff[], add: Add): void => {
+  const latest = new Map<string, string>()
+  for (const [index, { category, country, from }] of tariffs.entries()) {
+    const path = `tariffs.${index}`
+    if (!isDate(from)) add(`${path}.from`, `There is no day ${from}.`)
+    if (country !== anyCountry && !isSupportedCountry(country))
+      add(`${path}.country`, `There are no phone numbers of a country ${country}.`)
+    const name = `${category} ${country}`
+    const before = latest.get(name)
+    if (before === from) add(path, `The tariff ${name} from ${from} is there twice.`)
+    else if (before && before > from)
+      add(`${path}.from`, `Tariffs ${name} must be in the order of their days: ${before} is before.`)
+    latest.set(name, from)
+  }
+}
 
-const toChannelChange = (
+const secretSchemas = { access_token: Secret, app_secret: Secret, verify_token: VerifyToken, pin: Pin }
+const compiled = new Map(Object.values(secretSchemas).map(schema => [schema, TypeCompiler.Compile(schema)]))
+
+/** The channel with its secrets in the clear; what it leaves out gets its default. */
+const readSecrets = (
   channel: NotifierFile['channels'][number],
   path: string,
   environment: Environment,
   add: Add,
 ): ChannelChange => {
-  const read = (field: string, given: Given, schema: TString): string =>
-    typeof given === 'string' ? given : fromEnvironment(`${path}.${field}`, given.env, schema, environment, add)
-  return {
-    phoneNumberId: channel.phone_number_id,
-    name: channel.name,
-    plan: channel.plan,
-    isDefault: channel.default ?? false,
-    wabaId: channel.waba_id ?? null,
-    messagesPerSecond: channel.messages_per_second ?? defaultMessagesPerSecond,
-    accessToken: read('access_token', channel.access_token, Secret),
-    appSecret: read('app_secret', channel.app_secret, Secret),
-    verifyToken: read('verify_token', channel.verify_token, VerifyToken),
-    pin: channel.pin === undefined ? undefined : read('pin', channel.pin, Pin),
+  const { access_token, app_secret, verify_token, pin, ...others } = channel
+  const secrets: Record<string, string> = {}
+  for (const [field, given] of Object.entries({ access_token, app_secret, verify_token, pin })) {
+    const schema = secretSchemas[field as keyof typeof secretSchemas]
+    if (typeof given === 'string') secrets[field] = given
+    else if (given) secrets[field] = readVariable(`${path}.${field}`, given.env, schema, environment, add)
   }
+  return { default: false, waba_id: null, messages_per_second: defaultMessagesPerSecond, ...others, ...secrets }
 }
 
-const compiled = new Map([Secret, VerifyToken, Pin].map(schema => [schema, TypeCompiler.Compile(schema)]))
-
-const fromEnvironment = (path: string, name: string, schema: TString, environment: Environment, add: Add): string => {
+const readVariable = (path: string, name: string, schema: TString, environment: Environment, add: Add): string => {
   const value = environment[name]
   if (!value) add(path, `The ${label(path)} is in the environment variable ${name}, which is not set.`)
   else if (!compiled.get(schema)?.Check(value) || isBadText(value))

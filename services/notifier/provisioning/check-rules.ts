@@ -31,7 +31,7 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
   }
 }
 
-/** What belongs to a template. */
+/** Fields that belong to a template. */
 const partsOfTemplate = [
   ...(['language', 'header', 'body', 'named_body', 'buttons'] as const),
   ...(['header_image', 'header_video', 'header_document', 'header_location'] as const),
@@ -47,13 +47,13 @@ const checkContent = (rule: GivenRule, path: string, add: Add): void => {
       if (rule[field] !== undefined) add(`${path}.${field}`, 'A rule with a text has no template.')
 }
 
-/** `path` has the hours. */
+/** Adds the error of the hours at `path`. */
 export const checkHours = (between: string[] | undefined, path: string, add: Add): void => {
   if (between && (between[0] === between[1] || between[0] === '24:00'))
     add(`${path}.send_between`, 'The send between field must be two different times; only the end may be 24:00.')
 }
 
-/** In every text of the rule, however deep. */
+/** Checks every text of the rule, however deep. */
 const checkPlaceholders = (value: unknown, path: string, add: Add): void => {
   if (typeof value === 'string') {
     const error = placeholderError(value)
@@ -82,7 +82,7 @@ export const toRule = (rule: GivenRule): Rule => ({
   pausedReason: null,
 })
 
-/** The headers of a rule that are no texts. */
+/** Returns the headers of a rule that are no texts. */
 const mediaOf = ({ header_image, header_video, header_document, header_location }: GivenRule): Parameter[] => [
   ...(header_image ? [{ type: 'image' as const, image: { link: header_image } }] : []),
   ...(header_video ? [{ type: 'video' as const, video: { link: header_video } }] : []),
@@ -90,7 +90,7 @@ const mediaOf = ({ header_image, header_video, header_document, header_location 
   ...(header_location ? [{ type: 'location' as const, location: header_location }] : []),
 ]
 
-/** What of a rule's template is neither a text header nor a body without names. */
+/** Returns the parts of a rule's template but a text header and a body without names. */
 const componentsOf = (rule: GivenRule): Component[] => {
   const media = mediaOf(rule)
   const body = Object.entries(rule.named_body ?? {}).map(([parameter_name, text]) => ({
@@ -106,15 +106,13 @@ const componentsOf = (rule: GivenRule): Component[] => {
 }
 
 const buttonOf = ({ index, url, payload, action, code }: NonNullable<GivenRule['buttons']>[number]): Component => {
-  if (action !== undefined) {
-    const parameters: Parameter[] = [{ type: 'payload', payload: action }]
-    return { type: 'button', sub_type: 'quick_reply', index: String(index), parameters, action }
-  }
+  const tapped = payload ?? action
   const [sub_type, parameter]: [ButtonKind, Parameter] =
     url !== undefined
       ? ['url', { type: 'text', text: url }]
-      : payload !== undefined
-        ? ['quick_reply', { type: 'payload', payload }]
+      : tapped !== undefined
+        ? ['quick_reply', { type: 'payload', payload: tapped }]
         : ['copy_code', { type: 'coupon_code', coupon_code: code ?? '' }]
-  return { type: 'button', sub_type, index: String(index), parameters: [parameter] }
+  const button: Component = { type: 'button', sub_type, index: String(index), parameters: [parameter] }
+  return action === undefined ? button : { ...button, action }
 }

@@ -1,4 +1,5 @@
 import { type ButtonKind, buttonKinds } from '../messaging-api/message-template.ts'
+import { isRecord, type Json, list } from '../messaging-api/read-json.ts'
 
 /** Those that are documented (docs/contributors/messaging-api.md#templates). */
 export const templateStatuses: readonly string[] = [
@@ -64,16 +65,12 @@ export interface Anatomy {
 export const headerKinds = ['image', 'video', 'document', 'location'] as const
 export type HeaderKind = (typeof headerKinds)[number]
 
-export type Json = Record<string, unknown>
-export const isObject = (value: unknown): value is Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 export const capitals = (value: unknown): string | undefined =>
   typeof value === 'string' ? value.toUpperCase() : undefined
 
 /** A template of the API's list; undefined when the entry is none. */
 export const readTemplate = (value: unknown): ListedTemplate | undefined => {
-  if (!isObject(value)) return undefined
+  if (!isRecord(value)) return undefined
   const { name, language } = value
   const status = capitals(value.status)
   if (typeof name !== 'string' || !/^[a-z0-9_]{1,512}$/.test(name)) return undefined
@@ -107,7 +104,7 @@ export const readTemplateId = (value: unknown): string | undefined => {
 
 /** The parameters of a send of the template. */
 export const anatomyOf = ({ components, parameterFormat }: ListedTemplate): Anatomy => {
-  const known = components.filter(isObject)
+  const known = components.filter(isRecord)
   const textOf = (type: string): string =>
     known
       .filter(component => capitals(component.type) === type)
@@ -119,7 +116,7 @@ export const anatomyOf = ({ components, parameterFormat }: ListedTemplate): Anat
     headerKind: headerKinds.find(kind => kind.toUpperCase() === capitals(header?.format)),
     header: variables(textOf('HEADER'), parameterFormat),
     body: variables(textOf('BODY'), parameterFormat),
-    buttons: list(buttons?.buttons).filter(isObject).map(readButton),
+    buttons: list(buttons?.buttons).filter(isRecord).map(readButton),
     blockReason: known.map(blockReasonOf).find(blockReason => blockReason !== undefined),
   }
 }
@@ -151,7 +148,7 @@ const blockReasonOf = (component: Json): string | undefined => {
     }
     case 'BUTTONS':
       return list(component.buttons)
-        .filter(isObject)
+        .filter(isRecord)
         .map(({ type }) => capitals(type) ?? '')
         .filter(kind => unsendableButtons.includes(kind))
         .map(kind => `a button of the kind ${describe(kind)}`)[0]

@@ -1,8 +1,9 @@
 import type { Component, MessageTemplate, Parameter } from '../messaging-api/message-template.ts'
-import { type CatalogueTemplate, capitals, headerKinds, isObject, type Json, list, variable } from './catalogue.ts'
+import { isRecord, type Json, list } from '../messaging-api/read-json.ts'
+import { type CatalogueTemplate, capitals, headerKinds, variable } from './catalogue.ts'
 
 /** A message as its recipient reads it. A variable without a parameter stays as it is. */
-export interface RenderedMessage {
+interface RenderedMessage {
   readonly header: string | null
   readonly media: { kind: string; link: string | null; name: string | null } | null
   readonly body: string | null
@@ -15,7 +16,7 @@ const maxLength = 4096
 
 /** The template's texts with the parameters of a message filled in. */
 export const render = (template: CatalogueTemplate, { components }: MessageTemplate): RenderedMessage => {
-  const listed = template.components.filter(isObject)
+  const listed = template.components.filter(isRecord)
   const partOf = (type: string) => listed.find(part => capitals(part.type) === type)
   const given = (type: string) => components.find(component => component.type === type)?.parameters ?? []
   const { parameterFormat } = template
@@ -28,7 +29,7 @@ export const render = (template: CatalogueTemplate, { components }: MessageTempl
     body: textOf(partOf('BODY'), 'body'),
     footer: textOf(partOf('FOOTER'), 'footer'),
     buttons: list(buttons?.buttons)
-      .filter(isObject)
+      .filter(isRecord)
       .map((button, index) => buttonOf(button, givenAt(components, index)[0])),
   }
 }

@@ -211,20 +211,8 @@ const readCursor = (cursor: string | undefined): TemplateKey => {
 }
 
 const synced = (result: SyncResult): Static<typeof Counts> => {
-  switch (result.kind) {
-    case 'synced': {
-      const { kind, ...data } = result
-      return { message: 'Templates Synced Successfully', data }
-    }
-    case 'unknown_channel':
-      throw invalid({ channel: [result.reason] })
-    case 'no_account':
-      throw invalid({ channel: ['The channel has no waba_id: set it, it names the account that owns the templates.'] })
-    case 'refused':
-      throw invalid({ channel: [`The messaging API refused to list the templates: ${result.code}, ${result.details}`] })
-    case 'failed':
-      throw httpError('unavailable', `The templates could not be read: ${result.reason}`, {
-        retryAfterSeconds: 5,
-      })
-  }
+  if (result.kind === 'refused') throw invalid({ channel: [result.reason] })
+  if (result.kind === 'failed') throw httpError('unavailable', result.reason, { retryAfterSeconds: 5 })
+  const { kind, ...data } = result
+  return { message: 'Templates Synced Successfully', data }
 }

@@ -2,9 +2,10 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import t from 'tap'
 import type { Tx } from '../database/tables.ts'
+import type { Failed, Refused } from '../messaging-api/responses.ts'
 import { createFixture } from '../test/webhooks-fixture.ts'
 import { findTemplates, holdTemplate } from './queries.ts'
-import { type CataloguePage, syncTemplates } from './sync.ts'
+import { syncTemplates } from './sync.ts'
 
 const listed = (name: string, fields: Record<string, unknown> = {}) => ({
   id: '1387372356726668',
@@ -17,19 +18,15 @@ const listed = (name: string, fields: Record<string, unknown> = {}) => ({
   ...fields,
 })
 
-const channel = { wabaId: 'waba-demo' }
-/** Reads a list by pages of two. */
-const pagesOf =
-  (templates: unknown[]) =>
-  async (after = '0'): Promise<CataloguePage> => {
-    const next = Number(after) + 2
-    return {
-      kind: 'page',
-      templates: templates.slice(Number(after), next),
-      ...(next < templates.length && { after: `${next}` }),
-    }
-  }
-const sync = (pool: pg.Pool, templates: unknown[]) => syncTemplates(pool, 'demo', channel, pagesOf(templates))
+/** A list as the API gives it. */
+const listing = (templates: unknown[]) => async () => ({
+  ...{ kind: 'received' as const, value: templates, servedVersion: null },
+})
+const refusal = (code: number | null): Refused => ({
+  ...{ kind: 'refused', status: 400, code, subcode: null, details: 'no', isTransient: false },
+  ...{ retryAfterSeconds: null, servedVersion: null },
+})
+const sync = (pool: pg.Pool, templates: unknown[]) => syncTemplates(pool, 'demo', 'waba-demo', listing(templates))
 const hold = (pool: pg.Pool, name: string, language = 'en_US') =>
   inTenant(pool, 'demo', (tx: Tx) => holdTemplate(tx, 'demo', '101', name, language, 132015))
 const find = (pool: pg.Pool, names: string[], tenant = 'demo') =>
@@ -52,8 +49,8 @@ t.test("a sync replaces the catalogue by the account's list and returns what cha
 t.test('an account without templates empties the catalogue of that account alone', async t => {
   const { pool, rows } = await createFixture(t)
   await sync(pool, [listed('a')])
-  await syncTemplates(pool, 'rival', { wabaId: 'waba-demo' }, pagesOf([listed('a')]))
-  await syncTemplates(pool, 'demo', { wabaId: 'waba-other' }, pagesOf([listed('a')]))
+  await syncTemplates(pool, 'rival', 'waba-demo', listing([listed('a')]))
+  await syncTemplates(pool, 'demo', 'waba-other', listing([listed('a')]))
   t.match(await sync(pool, []), { kind: 'synced', templates: 0, removed: 1 })
   t.same(await rows('select tenant_id, waba_id from templates order by 1'), [
     { tenant_id: 'demo', waba_id: 'waba-other' },
@@ -71,34 +68,26 @@ t.test('texts that Postgres refuses are stored without what it refuses', async t
 t.test('a list that cannot be read to its end changes nothing', async t => {
   const { pool, rows } = await createFixture(t)
   await sync(pool, [listed('a')])
-  const page: CataloguePage = { kind: 'page', templates: [listed('b')], after: 'more' }
-  const endings: CataloguePage[] = [
-    { kind: 'refused', code: 200, details: 'no access' },
-    { kind: 'failed', reason: 'no answer' },
-  ]
-  for (const ending of endings)
-    t.same(await syncTemplates(pool, 'demo', channel, async after => (after ? ending : page)), ending)
-  t.match(await syncTemplates(pool, 'demo', channel, async () => page), { kind: 'failed', reason: /earlier page/ })
-  let calls = 0
-  const endless = async (): Promise<CataloguePage> => ({ ...page, after: `${++calls}` })
-  t.match(await syncTemplates(pool, 'demo', channel, endless), { kind: 'failed', reason: /100 pages/ })
-  t.equal(calls, 100)
-  t.same(await syncTemplates(pool, 'demo', { wabaId: null }, endless), { kind: 'no_account' })
+  const read = (failed: Failed) => syncTemplates(pool, 'demo', 'waba-demo', async () => failed)
+  t.match(await read(refusal(200)), { kind: 'refused', reason: /200, .* whatsapp_business_management/ })
+  t.match(await read(refusal(null)), { kind: 'failed', reason: /HTTP 400/ })
+  t.match(await read({ kind: 'no_response', reason: 'no answer' }), { kind: 'failed', reason: /no answer/ })
   t.same(await rows('select name from templates'), [{ name: 'a' }])
 })
 
 t.test('a cursor that became invalid begins the list again, once', async t => {
   const { pool } = await createFixture(t)
-  const badCursor: CataloguePage = { kind: 'refused', code: 131059, details: 'bad cursor' }
+  const badCursor = refusal(131059)
   let lists = 0
-  const readPage = async (after?: string): Promise<CataloguePage> => {
-    if (after === undefined) lists++
-    if (after === undefined) return { kind: 'page', templates: [listed('a')], after: '1' }
-    return lists === 1 ? badCursor : { kind: 'page', templates: [listed('b')] }
+  const second = async () => (++lists === 1 ? badCursor : listing([listed('a'), listed('b')])())
+  t.match(await syncTemplates(pool, 'demo', 'waba-demo', second), { kind: 'synced', templates: 2 })
+  lists = 0
+  const never = async () => {
+    lists++
+    return badCursor
   }
-  t.match(await syncTemplates(pool, 'demo', channel, readPage), { kind: 'synced', templates: 2 })
-  const never = async (after?: string) => (after === undefined ? readPage() : badCursor)
-  t.same(await syncTemplates(pool, 'demo', channel, never), badCursor)
+  t.match(await syncTemplates(pool, 'demo', 'waba-demo', never), { kind: 'refused' })
+  t.equal(lists, 2)
 })
 
 t.test('the hold of a template ends when a sync finds it approved', async t => {
@@ -116,9 +105,9 @@ t.test('the hold of a template ends when a sync finds it approved', async t => {
 t.test('a hold that begins while the list is read stays', async t => {
   const { pool } = await createFixture(t)
   await sync(pool, [listed('a')])
-  await syncTemplates(pool, 'demo', channel, async () => {
+  await syncTemplates(pool, 'demo', 'waba-demo', async () => {
     await hold(pool, 'a')
-    return { kind: 'page', templates: [listed('a')] }
+    return listing([listed('a')])()
   })
   t.match(await find(pool, ['a']), [{ heldAt: Date }])
 })
@@ -200,14 +189,13 @@ t.test('staff starts a sync and reads its result', async t => {
   const asked: unknown[] = []
   const responses = [
     { kind: 'synced', templates: 3, added: 1, changed: 1, removed: 0, skipped: 0 },
-    { kind: 'refused', code: 200, details: 'no access' },
+    { kind: 'refused', reason: '200, no access' },
     { kind: 'failed', reason: 'no answer' },
-    { kind: 'no_account' },
-    { kind: 'unknown_channel', reason: 'The selected channel is invalid.' },
+    { kind: 'refused', reason: 'The selected channel is invalid.' },
   ] as const
   const syncChannel = async (...words: unknown[]) => {
     asked.push(words)
-    return responses[asked.length - 1] ?? responses[4]
+    return responses[asked.length - 1] ?? responses[3]
   }
   const { app } = await createFixture(t, { syncChannel })
   const post = (payload?: Record<string, unknown>) =>
@@ -226,14 +214,12 @@ t.test('staff starts a sync and reads its result', async t => {
   const failed = await post({ channel: null })
   t.equal(failed.statusCode, 503)
   t.equal(failed.headers['retry-after'], '5')
-  t.match((await post({})).json().errors, { channel: [/waba_id/] })
   t.match((await post({ channel: 'x' })).json().errors, { channel: ['The selected channel is invalid.'] })
   t.equal((await post({ channel: 7 })).statusCode, 422)
   const by = { kind: 'staff', name: 'Ruwan' }
   t.same(asked, [
     ['demo', undefined, by],
     ['demo', '101', by],
-    ['demo', undefined, by],
     ['demo', undefined, by],
     ['demo', 'x', by],
   ])

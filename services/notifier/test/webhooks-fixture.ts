@@ -60,7 +60,7 @@ export const createFixture = async (
     await staff.register(conversations, { pool })
     await staff.register(templates, {
       pool,
-      syncChannel: async () => ({ kind: 'unknown_channel', reason: '' }),
+      syncChannel: async () => ({ kind: 'refused', reason: '' }),
       ...options,
     })
   })
