@@ -1,6 +1,7 @@
+import { integer, type Json } from '../messaging-api/read-json.ts'
 import { isLanguage, normaliseLanguage } from '../templates/catalogue.ts'
 import type { CategoryReport } from '../templates/category-changes.ts'
-import { integer, type Json, text } from './json.ts'
+import { text } from './json.ts'
 import { word } from './pricing.ts'
 
 /** The platform changed the category of a template, or will. */

@@ -1,6 +1,5 @@
 import { isCostlyJson } from '@courier/shared/edge/json-body.ts'
-
-export type Json = Record<string, unknown>
+import { parse } from '../messaging-api/read-json.ts'
 
 /** Only ever a key: inside of a text its quotes would have backslashes. */
 const templateId = /("message_template_id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8})([0-9]{1,20})(?=[ \t\r\n]{0,8}[,}])/g
@@ -9,30 +8,14 @@ const templateId = /("message_template_id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8})([0-9]{1
 const maxValues = 80_000
 
 /** A JSON document, or undefined. Numbers that name templates become text: they are near 2^53. */
-export const parseJson = (bytes: Buffer): unknown => {
-  if (isCostlyJson(bytes, maxValues)) return undefined
-  try {
-    return JSON.parse(bytes.toString('utf8').replace(templateId, '$1"$2"'))
-  } catch {
-    return undefined
-  }
-}
-
-/** The object, or an empty one for anything else. */
-export const object = (value: unknown): Json =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Json) : {}
-
-export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
+export const parseJson = (bytes: Buffer): unknown =>
+  isCostlyJson(bytes, maxValues) ? undefined : parse(bytes.toString('utf8').replace(templateId, '$1"$2"'))
 
 /** Text that Postgres can store, at most `maxLength` long; undefined for anything else. */
-export const text = (value: unknown, maxLength: number): string | undefined =>
-  typeof value === 'string' &&
-  value !== '' &&
-  value.length <= maxLength &&
-  !value.includes('\0') &&
-  value.isWellFormed()
-    ? value
-    : undefined
+export const text = (value: unknown, maxLength: number): string | undefined => {
+  if (typeof value !== 'string' || value === '' || value.length > maxLength) return undefined
+  return value.includes('\0') || !value.isWellFormed() ? undefined : value
+}
 
 /** An id, which some senders write as a number. */
 export const id = (value: unknown): string | undefined =>
@@ -43,9 +26,4 @@ export const time = (value: unknown, now: Date): Date => {
   const seconds = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
   const isPast = typeof seconds === 'number' && seconds > 0 && seconds * 1000 <= now.getTime()
   return isPast ? new Date(Math.floor(seconds) * 1000) : now
-}
-
-export const integer = (value: unknown): number | undefined => {
-  const number = typeof value === 'string' && /^\d{1,10}$/.test(value) ? Number(value) : value
-  return typeof number === 'number' && Number.isInteger(number) && Math.abs(number) <= 2147483647 ? number : undefined
 }

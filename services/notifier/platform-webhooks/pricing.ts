@@ -1,5 +1,6 @@
 import { normaliseCategory } from '../costs/price.ts'
-import { type Json, text } from './json.ts'
+import type { Json } from '../messaging-api/read-json.ts'
+import { text } from './json.ts'
 
 /** What the platform bills a message as (docs/contributors/messaging-api.md#pricing). */
 export interface Pricing {
