@@ -5,7 +5,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { KeyCheck } from './channels/check-keys.ts'
 import { proveDue } from './channels/prove.ts'
-import type { createTokenKeeper } from './channels/secrets.ts'
+import type { TokenKeeper } from './channels/secrets.ts'
 import { checkBudgets } from './costs/budget.ts'
 import { deliverActions } from './events/deliver-actions.ts'
 import { createNotifierHousekeeping } from './housekeeping.ts'
@@ -23,7 +23,7 @@ export interface WorkerOptions {
   readonly keyring: Keyring
   readonly api: MessagingApi
   readonly orders: OrdersClient
-  readonly tokens: ReturnType<typeof createTokenKeeper>
+  readonly tokens: TokenKeeper
   readonly keys: KeyCheck
   /** How many messages may be in flight at once. */
   readonly window: number

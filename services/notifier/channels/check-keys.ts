@@ -61,6 +61,8 @@ export const refuseWrongNewest = (keys: readonly UnopenedKey[], { newest }: Keyr
 
 const repeatMilliseconds = 5_000
 
+export type KeyCheck = ReturnType<typeof createKeyCheck>
+
 /** Checks that the keys open what is stored: before the first message, repeatedly while they do not; logs a change. */
 export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) => {
   let known: UnopenedKey[] | undefined

@@ -20,16 +20,17 @@ export interface InboundMessage {
 /** Stores each message once. The people's conversations must be locked: the same message never comes twice at a time. */
 export const insertInbound = async (tx: Tx, messages: readonly InboundMessage[]): Promise<void> => {
   if (messages.length === 0) return
-  const rows = messages.map(({ person, id, type, text, mediaId, at, isHandled }) => ({
-    ...{ tenant: person.tenant, number: person.phoneNumberId, recipient: personOf(person.recipient) },
-    ...{ id, type, text, media: mediaId, at, is_handled: isHandled },
+  const rows = messages.map(({ person, ...message }) => ({
+    ...message,
+    ...person,
+    recipient: personOf(person.recipient),
   }))
   await sql`
     insert into inbound_messages
       (tenant_id, phone_number_id, inbound_id, recipient, type, text, media_id, happened_at, read_at)
-    select tenant, number, id, recipient, type, text, media, at, case when is_handled then now() end
-    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (tenant text, number text, id text, recipient text,
-      type text, text text, media text, at timestamptz, is_handled boolean)
+    select tenant, "phoneNumberId", id, recipient, type, text, "mediaId", at, case when "isHandled" then now() end
+    from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb) as given (tenant text, "phoneNumberId" text, id text,
+      recipient text, type text, text text, "mediaId" text, at timestamptz, "isHandled" boolean)
     on conflict do nothing`.execute(tx)
 }
 
@@ -41,13 +42,13 @@ export interface InboundRow {
   readonly text: string | null
   readonly media_id: string | null
   readonly at: Date
-  readonly is_unread: boolean
+  readonly unread: boolean
   /** Where the next page begins after it. */
   readonly cursor: string
 }
 
 const columns = sql`m.inbound_id as id, m.phone_number_id as number, m.recipient, m.type, m.text, m.media_id,
-  m.happened_at as at, m.read_at is null as is_unread,
+  m.happened_at as at, m.read_at is null as unread,
   floor(extract(epoch from m.happened_at) * 1000)::bigint || '.' || m.position as cursor`
 
 /** Milliseconds and position, as `cursor` has them. */
@@ -59,17 +60,19 @@ const isBefore = (cursor: string | undefined) => {
   return sql`(m.happened_at, m.position) < (to_timestamp(${milliseconds}::float8 / 1000), ${position}::bigint)`
 }
 
+const isWrittenBy = ({ tenant, phoneNumberId, recipient }: Person) => sql`m.tenant_id = ${tenant}
+  and m.recipient = ${personOf(recipient)} and m.phone_number_id = ${phoneNumberId}`
+
 /** One person's messages to one of the numbers, newest first. */
 export const findInbound = async (
   tx: Tx,
-  { tenant, phoneNumberId, recipient }: Person,
+  person: Person,
   cursor: string | undefined,
   limit: number,
 ): Promise<InboundRow[]> => {
   const { rows } = await sql<InboundRow>`
     select ${columns} from inbound_messages m
-    where m.tenant_id = ${tenant} and m.recipient = ${personOf(recipient)} and m.phone_number_id = ${phoneNumberId}
-      and ${isBefore(cursor)}
+    where ${isWrittenBy(person)} and ${isBefore(cursor)}
     order by m.happened_at desc, m.position desc limit ${limit}`.execute(tx)
   return rows
 }
@@ -90,36 +93,35 @@ export const findInboundAbout = async (
   return rows
 }
 
-export interface ConversationFilter {
-  readonly channel?: string | undefined
-  /** Only conversations with unread messages. */
-  readonly isUnread: boolean
+/** A conversation, with its newest message; of unread ones, the newest that is unread. */
+export type ConversationRow = InboundRow & {
+  readonly lastInboundAt: Date
+  readonly unreadMessages: number
+  readonly now: Date
 }
 
-/** A conversation, with its newest message; of unread ones, the newest that is unread. */
-export type ConversationRow = InboundRow & { readonly lastInboundAt: Date; readonly unread: number; readonly now: Date }
-
-/** Orders conversations by their newest message, newest first. */
+/** Orders conversations, or only those with unread messages, by their newest message, newest first. */
 export const listConversations = async (
   tx: Tx,
   tenant: string,
-  { channel, isUnread }: ConversationFilter,
+  { channel, isUnread }: { readonly channel: string | undefined; readonly isUnread: boolean },
   cursor: string | undefined,
   limit: number,
 ): Promise<ConversationRow[]> => {
-  const ofPerson = sql`other.tenant_id = m.tenant_id and other.recipient = m.recipient
+  const isSamePerson = sql`other.tenant_id = m.tenant_id and other.recipient = m.recipient
     and other.phone_number_id = m.phone_number_id`
   const { rows } = await sql<ConversationRow>`
     select page.*, c.last_inbound_at as "lastInboundAt", now() as now
     from (
       select ${columns}, m.position, (
-        select count(*)::integer from inbound_messages other where ${ofPerson} and other.read_at is null) as unread
+        select count(*)::integer from inbound_messages other where ${isSamePerson} and other.read_at is null
+      ) as "unreadMessages"
       from inbound_messages m
       where m.tenant_id = ${tenant} and ${isBefore(cursor)}
         and ${channel === undefined ? sql`true` : sql`m.phone_number_id = ${channel}`}
         and ${isUnread ? sql`m.read_at is null` : sql`true`}
         and not exists (
-          select from inbound_messages other where ${ofPerson}
+          select from inbound_messages other where ${isSamePerson}
             and (other.happened_at, other.position) > (m.happened_at, m.position)
             and ${isUnread ? sql`other.read_at is null` : sql`true`})
       order by m.happened_at desc, m.position desc limit ${limit}
@@ -130,24 +132,19 @@ export const listConversations = async (
 }
 
 /** Marks a person's messages as read, up to that one. Returns how many are unread; undefined when there is no such message. */
-export const markRead = async (
-  tx: Tx,
-  { tenant, phoneNumberId, recipient }: Person,
-  upTo: string,
-): Promise<number | undefined> => {
-  const ofPerson = sql`m.tenant_id = ${tenant} and m.recipient = ${personOf(recipient)}
-    and m.phone_number_id = ${phoneNumberId}`
-  const last = await sql`
-    select from inbound_messages m where ${ofPerson} and m.inbound_id = ${upTo}`.execute(tx)
-  if (last.rows.length === 0) return undefined
-  await sql`
-    update inbound_messages m set read_at = now()
-    from (select happened_at, position from inbound_messages m where ${ofPerson} and m.inbound_id = ${upTo}) last
-    where ${ofPerson} and m.read_at is null and (m.happened_at, m.position) <= (last.happened_at, last.position)`.execute(
-    tx,
-  )
+export const markRead = async (tx: Tx, person: Person, upTo: string): Promise<number | undefined> => {
   const { rows } = await sql<{ unread: number }>`
-    select count(*)::integer as unread from inbound_messages m where ${ofPerson} and m.read_at is null`.execute(tx)
+    with last as (
+      select happened_at, position from inbound_messages m where ${isWrittenBy(person)} and m.inbound_id = ${upTo}
+    ), done as (
+      update inbound_messages m set read_at = now() from last
+      where ${isWrittenBy(person)} and m.read_at is null
+        and (m.happened_at, m.position) <= (last.happened_at, last.position)
+      returning 1
+    )
+    select (
+      select count(*) from inbound_messages m where ${isWrittenBy(person)} and m.read_at is null
+    )::integer - (select count(*) from done)::integer as unread from last`.execute(tx)
   return rows[0]?.unread
 }
 
@@ -159,19 +156,9 @@ export const findWrittenNumber = async (
   wanted: string | undefined,
 ): Promise<string | undefined> => {
   if (wanted !== undefined) return findNumber(tx, tenant, wanted)
-  const last = await tx
-    .selectFrom('conversations')
-    .innerJoin('channels', join =>
-      join
-        .onRef('channels.tenant_id', '=', 'conversations.tenant_id')
-        .onRef('channels.phone_number_id', '=', 'conversations.phone_number_id'),
-    )
-    .select('conversations.phone_number_id')
-    .where('conversations.tenant_id', '=', tenant)
-    .where('recipient', '=', personOf(recipient))
-    .where('last_inbound_at', 'is not', null)
-    .orderBy('last_inbound_at', 'desc')
-    .limit(1)
-    .executeTakeFirst()
-  return last?.phone_number_id ?? findNumber(tx, tenant, undefined)
+  const { rows } = await sql<{ number: string }>`
+    select phone_number_id as number from conversations join channels using (tenant_id, phone_number_id)
+    where tenant_id = ${tenant} and recipient = ${personOf(recipient)} and last_inbound_at is not null
+    order by last_inbound_at desc limit 1`.execute(tx)
+  return rows[0]?.number ?? findNumber(tx, tenant, undefined)
 }

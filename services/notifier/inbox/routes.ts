@@ -52,7 +52,7 @@ export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool
       )
       const shown = rows.slice(0, Number(limit))
       const next = rows.length > shown.length ? (shown.at(-1)?.cursor ?? null) : null
-      return { data: shown.map(view.conversationRowView), next_cursor: next }
+      return { data: shown.map(view.showConversation), next_cursor: next }
     },
   )
 
@@ -123,13 +123,11 @@ export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool
         to: recipient,
         channel: phoneNumberId,
         template: { text },
-        ...(waybill_number && { waybill_number }),
+        waybill_number: waybill_number || undefined,
       }
       const given = idempotencyKeyOf(request, 'conversations/reply')
-      const key = given && {
-        ...given,
-        fingerprint: fingerprint(Buffer.concat([given.fingerprint, Buffer.from(recipient)])),
-      }
+      const bytes = given && Buffer.concat([given.fingerprint, Buffer.from(recipient)])
+      const key = bytes && { ...given, fingerprint: fingerprint(bytes) }
       const { traceparent } = request
       const accepted = await acceptMessages(pool, tenant, batchOf(message), { key, by: actor, traceparent })
       const { to, ...others } = accepted.kind === 'refused' ? accepted.errors.errors : {}
@@ -167,16 +165,16 @@ const readThread = async (
   while (data.length < limit) {
     const [ours, theirs] = [sent[0], written[0]]
     if (ours && (!theirs || ours.created_at >= theirs.at)) {
-      data.push(view.outboundView(ours))
+      data.push(view.showOutbound(ours))
       lastSent = sent.shift()?.message_id
     } else if (theirs) {
-      data.push(view.inboundView(theirs))
+      data.push(view.showInbound(theirs))
       lastWritten = written.shift()?.cursor
     } else break
   }
   return {
     data,
-    conversation: view.windowView(recipient, phoneNumberId, conversation?.lastInboundAt ?? null, now),
+    conversation: view.showWindow(recipient, phoneNumberId, conversation?.lastInboundAt ?? null, now),
     next_cursor: sent.length + written.length > 0 ? `${lastSent ?? ''}~${lastWritten ?? ''}` : null,
   }
 }

@@ -59,7 +59,6 @@ export const ReplyBody = Type.Object(
   { title: 'Reply', additionalProperties: false, examples: [{ text: 'It arrives tomorrow.' }] },
 )
 
-/** A message of a conversation. */
 const ThreadMessage = Type.Object(
   {
     id: Type.String(),
@@ -67,13 +66,13 @@ const ThreadMessage = Type.Object(
     at,
     type: Type.String({ description: 'text, button, location, image, …; of ours text or template.' }),
     text: Type.Union([Type.String(), Type.Null()], {
-      description: 'Of a button its label, of a location the place, of a file its caption or name.',
+      description: 'The label of a button, the place of a location, the caption or name of a file.',
     }),
-    media_id: Type.Union([Type.String(), Type.Null()], { description: 'By which the platform has the file.' }),
+    media_id: Type.Union([Type.String(), Type.Null()], { description: 'The id by which the platform has the file.' }),
     unread: Type.Boolean(),
     template: orNull,
     status: Type.Union([...messageStatuses.map(status => Type.Literal(status)), Type.Null()], {
-      description: 'Of ours alone.',
+      description: 'Set for our messages alone.',
     }),
     error: orNull,
     waybill_number: orNull,
@@ -82,9 +81,17 @@ const ThreadMessage = Type.Object(
 )
 
 const exampleMessage: Static<typeof ThreadMessage> = {
-  ...{ id: 'wamid.HBgLOTQ3NzAwMDAxMDE', direction: 'in', at: '2026-02-19T19:06:23.000Z', type: 'text' },
-  ...{ text: 'Where is my parcel?', media_id: null, unread: true },
-  ...{ template: null, status: null, error: null, waybill_number: null },
+  id: 'wamid.HBgLOTQ3NzAwMDAxMDE',
+  direction: 'in',
+  at: '2026-02-19T19:06:23.000Z',
+  type: 'text',
+  text: 'Where is my parcel?',
+  media_id: null,
+  unread: true,
+  template: null,
+  status: null,
+  error: null,
+  waybill_number: null,
 }
 
 const window = {
@@ -94,7 +101,10 @@ const window = {
   expires_at: Type.Union([at, Type.Null()], { description: '24 hours after the person last wrote.' }),
 }
 const exampleWindow = {
-  ...{ phone: '94770000101', channel: '106540352242922', open: true, expires_at: '2026-02-20T19:06:23.000Z' },
+  phone: '94770000101',
+  channel: '106540352242922',
+  open: true,
+  expires_at: '2026-02-20T19:06:23.000Z',
 }
 
 export const ConversationPage = Type.Object(
@@ -130,29 +140,29 @@ export const ReadDone = Type.Object(
   { title: 'ConversationRead', examples: [{ data: { unread: 0 } }] },
 )
 
-export const windowView = (phone: string, channel: string, lastInboundAt: Date | null, now: Date) => ({
-  ...{ phone, channel, open: isOpen(lastInboundAt, now) },
+export const showWindow = (phone: string, channel: string, lastInboundAt: Date | null, now: Date) => ({
+  phone,
+  channel,
+  open: isOpen(lastInboundAt, now),
   expires_at: expiresAt(lastInboundAt)?.toISOString() ?? null,
 })
 
-export const inboundView = ({ id, at, type, text, media_id, is_unread }: InboundRow): Static<typeof ThreadMessage> => ({
-  ...{ id, direction: 'in', at: at.toISOString(), type, text, media_id, unread: is_unread },
-  ...{ template: null, status: null, error: null, waybill_number: null },
-})
+export const showInbound = ({ id, at, type, text, media_id, unread }: InboundRow): Static<typeof ThreadMessage> => {
+  const ofOurs = { template: null, status: null, error: null, waybill_number: null }
+  return { id, direction: 'in', at: at.toISOString(), type, text, media_id, unread, ...ofOurs }
+}
 
-export const outboundView = (row: MessageRow): Static<typeof ThreadMessage> => {
+export const showOutbound = (row: MessageRow): Static<typeof ThreadMessage> => {
   const { message_id: id, template, status, error_meaning: error, waybill_number } = row
   const content = isPlain(template)
     ? { type: 'text', text: template.text, template: null }
     : { type: 'template', text: null, template: template.name }
-  return {
-    ...{ id, direction: 'out', at: row.created_at.toISOString(), ...content, media_id: null, unread: false },
-    ...{ status, error, waybill_number },
-  }
+  const ofAll = { id, direction: 'out' as const, at: row.created_at.toISOString(), media_id: null, unread: false }
+  return { ...ofAll, ...content, status, error, waybill_number }
 }
 
-export const conversationRowView = (row: ConversationRow) => ({
-  ...windowView(row.recipient, row.number, row.lastInboundAt, row.now),
-  unread: row.unread,
-  last_message: inboundView(row),
+export const showConversation = (row: ConversationRow) => ({
+  ...showWindow(row.recipient, row.number, row.lastInboundAt, row.now),
+  unread: row.unreadMessages,
+  last_message: showInbound(row),
 })

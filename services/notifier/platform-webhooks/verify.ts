@@ -41,9 +41,9 @@ export const createSignerFinder = (pool: pg.Pool, appSecretsOf: AppSecretsOf): F
   return async (named, isSignedWith, isPaused) => {
     if (named.length === 0) return { kind: 'refused', reason: 'names_no_number' }
     const ids = isPaused ? named.filter(id => signedLately.has(id)) : named
-    const kept = ids.flatMap(id => remembered.get(id) ?? [undefined])
-    if (kept.every(claimant => claimant !== undefined)) {
-      const found = judge([...new Set(kept)], isSignedWith, isPaused)
+    const kept = ids.map(id => remembered.get(id))
+    if (kept.every(claimants => claimants !== undefined)) {
+      const found = judge([...new Set(kept.flat())], isSignedWith, isPaused)
       if (found.kind === 'signed' || isPaused) return found
     }
     const claimants = await findClaimants(pool, ids, appSecretsOf)

@@ -1,6 +1,6 @@
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { badText, isBadText, label, validationErrors } from '@courier/shared/errors/field-errors.ts'
-import { isDate } from '@courier/shared/http/dates.ts'
+import { isDate } from '@courier/shared/lists/dates.ts'
 import type { TString } from '@sinclair/typebox'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { isSupportedCountry } from 'libphonenumber-js'
