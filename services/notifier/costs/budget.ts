@@ -1,4 +1,5 @@
 import { findTenantIds, inTenant } from '@courier/shared/postgres/database.ts'
+import { type Static, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import type { Logger } from 'pino'
@@ -6,24 +7,28 @@ import type { Tx } from '../database/tables.ts'
 import { applyAnnounced, logCategory } from '../templates/category-changes.ts'
 import { reportCosts } from './report.ts'
 
-/** A tenant's budget as last checked. */
-export interface Budget {
-  readonly monthly: string
-  readonly warn_at_percent: number
-  /** In the month of `month`; null: not yet checked. */
-  readonly spent: string | null
-  readonly month: string | null
-  readonly warned_at: Date | null
-  readonly paused_at: Date | null
-}
+const textOrNull = Type.Union([Type.String(), Type.Null()])
 
-/** undefined: the tenant has none. */
-export const findBudget = async (tx: Tx, tenant: string): Promise<Budget | undefined> => {
-  const { rows } = await sql<Budget>`
-    select trim_scale(monthly)::text as monthly, warn_at_percent, spent::text as spent, to_char(month, 'YYYY-MM') as month,
-      warned_at, paused_at
-    from budgets where tenant_id = ${tenant}`.execute(tx)
-  return rows[0]
+/** A tenant's budget as last checked; `spent` in the month of `month`, null before the first check. */
+export const Budget = Type.Object({
+  monthly: Type.String(),
+  warn_at_percent: Type.Integer(),
+  month: textOrNull,
+  spent: textOrNull,
+  warned_at: textOrNull,
+  marketing_paused: Type.Boolean(),
+})
+
+const columns = sql`trim_scale(monthly)::text as monthly, warn_at_percent, to_char(month, 'YYYY-MM') as month,
+  spent::text as spent, to_char(warned_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as warned_at,
+  paused_at is not null as marketing_paused`
+
+/** Returns null if the tenant has none. */
+export const findBudget = async (tx: Tx, tenant: string): Promise<Static<typeof Budget> | null> => {
+  const { rows } = await sql<Static<typeof Budget>>`select ${columns} from budgets where tenant_id = ${tenant}`.execute(
+    tx,
+  )
+  return rows[0] ?? null
 }
 
 /** Makes the tenant's marketing templates wait, or no longer. */
@@ -40,7 +45,11 @@ export const setMarketingPaused = async (tx: Tx, tenant: string, isPaused: boole
 const intervalSeconds = 60
 
 /** What the check of a budget found out just now. */
-interface Checked extends Budget {
+interface Checked {
+  readonly monthly: string
+  readonly spent: string
+  readonly month: string
+  readonly is_paused: boolean
   readonly warns: boolean
   readonly pauses: boolean
   readonly resumes: boolean
@@ -68,12 +77,12 @@ const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined>
     update budgets b set month = ${month}::date, spent = ${total.amount}::numeric,
       ${since('warned_at', sql`b.monthly * b.warn_at_percent / 100`)}, ${since('paused_at', sql`b.monthly`)}
     where tenant_id = ${tenant}
-    returning trim_scale(new.monthly)::text as monthly, new.warn_at_percent, new.spent::text as spent,
-      to_char(new.month, 'YYYY-MM') as month, new.warned_at, new.paused_at,
+    returning trim_scale(new.monthly)::text as monthly, new.spent::text as spent,
+      to_char(new.month, 'YYYY-MM') as month, new.paused_at is not null as is_paused,
       new.warned_at is distinct from old.warned_at and new.warned_at is not null as warns,
       new.paused_at is distinct from old.paused_at and new.paused_at is not null as pauses,
       new.paused_at is null and old.paused_at is not null as resumes`.execute(tx)
-  await setMarketingPaused(tx, tenant, Boolean(rows[0]?.paused_at))
+  await setMarketingPaused(tx, tenant, rows[0]?.is_paused === true)
   return rows[0]
 }
 

@@ -1,3 +1,4 @@
+import { type Static, Type } from '@sinclair/typebox'
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import { tariffJoin } from './queries.ts'
@@ -12,40 +13,33 @@ export interface Period {
   readonly timeZone: string
 }
 
+const maxGroups = 1000
+const maxUnpriced = 100
+
+const textOrNull = Type.Union([Type.String(), Type.Null()])
 /** messages = paid + free + unknown. */
-export interface CostSums {
-  readonly messages: number
-  readonly paid: number
-  readonly free: number
-  /** Without a tariff; not in the amount. */
-  readonly unknown: number
-  /** An exact decimal. */
-  readonly amount: string
+const sums = {
+  messages: Type.Integer({ description: 'Delivered messages with pricing.' }),
+  paid: Type.Integer(),
+  free: Type.Integer(),
+  unknown: Type.Integer({ description: 'Messages whose price no tariff says: they are not in the amount.' }),
+  amount: Type.String({ description: 'An exact decimal.' }),
 }
 
-export interface GroupedCosts extends CostSums {
-  /** null: of group merchant, sent by staff; of group template, a text. */
-  readonly group: string | null
-}
-
-/** Messages that no tariff prices. */
-export interface Unpriced {
-  readonly category: string
-  readonly country: string | null
-  readonly messages: number
-}
-
-export interface CostReport {
-  /** Days in their order; else those with most messages first, `maxGroups` at most. */
-  readonly groups: GroupedCosts[]
-  /** Of all groups. */
-  readonly total: CostSums
-  /** Those with most messages first, `maxUnpriced` at most. */
-  readonly unpriced: Unpriced[]
-}
-
-export const maxGroups = 1000
-export const maxUnpriced = 100
+export const CostReport = Type.Object({
+  data: Type.Array(
+    Type.Object({
+      group: Type.Union([Type.String(), Type.Null()], { description: 'Null: sent by staff; without a template.' }),
+      ...sums,
+    }),
+    { description: `Days in their order; else most messages first, ${maxGroups} at most.` },
+  ),
+  total: Type.Object(sums, { description: 'The sums of all groups.' }),
+  without_tariff: Type.Array(Type.Object({ category: Type.String(), country: textOrNull, messages: Type.Integer() }), {
+    description: `What the unknown ones are, most messages first, ${maxUnpriced} at most.`,
+  }),
+})
+export type CostReport = Static<typeof CostReport>
 
 /** Sums what the messages of a period cost. They are counted first, within days of one tariff, and then priced. */
 export const reportCosts = async (tx: Tx, tenant: string, period: Period, group: CostGroup): Promise<CostReport> => {
@@ -66,7 +60,7 @@ export const reportCosts = async (tx: Tx, tenant: string, period: Period, group:
     ), priced as (
       select counted.*, tariff.price from counted ${tariffJoin('counted', sql`counted.first`)}
     )`
-  const sums = sql`
+  const sumColumns = sql`
     coalesce(sum(messages), 0)::int as messages,
     coalesce(sum(messages) filter (where price is not null), 0)::int as paid,
     coalesce(sum(messages) filter (where is_free), 0)::int as free,
@@ -77,12 +71,12 @@ export const reportCosts = async (tx: Tx, tenant: string, period: Period, group:
   await sql`set local enable_sort = off`.execute(tx)
   const { rows } = await sql<CostReport>`${priced}
     select
-      (select to_json(total) from (select ${sums} from priced) total) as total,
+      (select to_json(total) from (select ${sumColumns} from priced) total) as total,
       (select coalesce(json_agg(g), '[]') from (
-        select "group", ${sums} from priced group by "group" order by ${order} limit ${maxGroups}) g) as groups,
+        select "group", ${sumColumns} from priced group by "group" order by ${order} limit ${maxGroups}) g) as data,
       (select coalesce(json_agg(u), '[]') from (
         select category, country, sum(messages)::int as messages from priced where price is null and not is_free
-        group by 1, 2 order by 3 desc, 1, 2 limit ${maxUnpriced}) u) as unpriced`.execute(tx)
+        group by 1, 2 order by 3 desc, 1, 2 limit ${maxUnpriced}) u) as without_tariff`.execute(tx)
   return rows[0] as CostReport
 }
 

@@ -5,9 +5,9 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import { type Budget, findBudget } from './budget.ts'
+import { Budget, findBudget } from './budget.ts'
 import { findTariffs, findToday } from './queries.ts'
-import { costGroups, maxGroups, maxUnpriced, type Period, reportCosts } from './report.ts'
+import { CostReport, costGroups, type Period, reportCosts } from './report.ts'
 
 const Day = (description: string) =>
   Type.String({ maxLength: 10, pattern: '^2\\d{3}-\\d\\d-\\d\\d$', description, must: 'be a date such as 2026-01-31' })
@@ -23,46 +23,16 @@ const CostsQuery = Type.Object({
   ),
 })
 
-const orNull = Type.Union([Type.String(), Type.Null()])
-const Sums = {
-  messages: Type.Integer({ description: 'Delivered messages with pricing.' }),
-  paid: Type.Integer(),
-  free: Type.Integer(),
-  unknown: Type.Integer({ description: 'Of these no tariff says the price: they are not in the amount.' }),
-  amount: Type.String({ description: 'An exact decimal.' }),
-}
-
 const Costs = Type.Object(
   {
     from: Type.String(),
     to: Type.String(),
     time_zone: Type.String(),
-    currency: orNull,
-    data: Type.Array(
-      Type.Object({
-        group: Type.Union([Type.String(), Type.Null()], { description: 'Null: sent by staff; without a template.' }),
-        ...Sums,
-      }),
-      { description: `Days in their order; else most messages first, ${maxGroups} at most.` },
-    ),
-    total: Type.Object(Sums, { description: 'Of all groups.' }),
-    without_tariff: Type.Array(Type.Object({ category: Type.String(), country: orNull, messages: Type.Integer() }), {
-      description: `What the unknown ones are, most messages first, ${maxUnpriced} at most.`,
+    currency: Type.Union([Type.String(), Type.Null()]),
+    ...CostReport.properties,
+    budget: Type.Union([Budget, Type.Null()], {
+      description: "The current month's, as summed within the last minute; null: the tenant has none.",
     }),
-    budget: Type.Union(
-      [
-        Type.Object({
-          monthly: Type.String(),
-          warn_at_percent: Type.Integer(),
-          month: orNull,
-          spent: orNull,
-          warned_at: orNull,
-          marketing_paused: Type.Boolean(),
-        }),
-        Type.Null(),
-      ],
-      { description: 'Of the current month, as summed within the last minute; null: the tenant has none.' },
-    ),
   },
   {
     title: 'Costs',
@@ -113,10 +83,9 @@ const readCosts = async (
 ): Promise<Static<typeof Costs>> => {
   const { currency, timeZone } = await findTariffs(tx, tenant)
   const period = readPeriod(query, await findToday(tx, timeZone), timeZone)
-  const { groups, total, unpriced } = await reportCosts(tx, tenant, period, group)
+  const report = await reportCosts(tx, tenant, period, group)
   const { from, to } = period
-  const budget = budgetView(await findBudget(tx, tenant))
-  return { from, to, time_zone: timeZone, currency, data: groups, total, without_tariff: unpriced, budget }
+  return { from, to, time_zone: timeZone, currency, ...report, budget: await findBudget(tx, tenant) }
 }
 
 const maxDays = 366
@@ -132,15 +101,3 @@ const readPeriod = (query: { from?: string; to?: string }, today: string, timeZo
     throw invalid({ to: [`The to field must be at most ${maxDays} days from from.`] })
   return { from, to, timeZone }
 }
-
-const budgetView = (budget: Budget | undefined): Static<typeof Costs>['budget'] =>
-  budget
-    ? {
-        monthly: budget.monthly,
-        warn_at_percent: budget.warn_at_percent,
-        month: budget.month,
-        spent: budget.spent,
-        warned_at: budget.warned_at?.toISOString() ?? null,
-        marketing_paused: budget.paused_at !== null,
-      }
-    : null

@@ -123,7 +123,7 @@ export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool
         to: recipient,
         channel: phoneNumberId,
         template: { text },
-        waybill_number: waybill_number || undefined,
+        waybill_number: waybill_number || null,
       }
       const given = idempotencyKeyOf(request, 'conversations/reply')
       const bytes = given && Buffer.concat([given.fingerprint, Buffer.from(recipient)])

@@ -84,14 +84,23 @@ export const createMessagingApi = (options: MessagingApiOptions): MessagingApi =
 
   return {
     product,
-    send: (credentials, phoneNumberId, message) =>
-      send(call, credentials, `${pathTo(phoneNumberId)}/messages`, message, product),
-    register: (credentials, phoneNumberId, { pin, certificate }) =>
-      register(call, credentials, `${pathTo(phoneNumberId)}/register`, {
-        messaging_product: product,
-        pin,
-        certificate,
-      }),
+    send: async ({ accessToken }, phoneNumberId, message) => {
+      const { template, traceparent, withinMilliseconds } = message
+      const path = `${pathTo(phoneNumberId)}/messages`
+      const body = messageBody(message, product)
+      const texts = isPlain(template) ? [template] : textsOf(template)
+      const carried = [body.to, ...texts.map(({ text }) => text)]
+      const common = { accessToken, path, traceparent, withinMilliseconds, body, carried }
+      const response = await call({ ...common, read: readAcceptance })
+      if (response.kind !== 'received') return response
+      return { kind: 'accepted', ...response.value, servedVersion: response.servedVersion }
+    },
+    register: async ({ accessToken }, phoneNumberId, { pin, certificate }) => {
+      const path = `${pathTo(phoneNumberId)}/register`
+      const body = { messaging_product: product, pin, certificate }
+      const response = await call({ accessToken, path, body, read: readSuccess, carried: [pin, certificate] })
+      return response.kind === 'received' ? { kind: 'registered', servedVersion: response.servedVersion } : response
+    },
     phoneNumber: ({ accessToken }, phoneNumberId) =>
       call({ accessToken, path: `${pathTo(phoneNumberId)}?fields=${phoneNumberFields}`, read: readPhoneNumber }),
     debugToken: ({ accessToken }) => {
@@ -125,40 +134,6 @@ const contentOf = (content: Content) => {
   if (isPlain(content)) return { type: 'text', text: { preview_url: false, body: content.text } }
   const { name, language, components } = content
   return { type: 'template', template: { name, language: { code: language.code }, components } }
-}
-
-const send = async (
-  call: Caller,
-  { accessToken }: Credentials,
-  path: string,
-  message: OutboundMessage,
-  product: string,
-): Promise<Accepted | Failed> => {
-  const { template, traceparent, withinMilliseconds } = message
-  const body = messageBody(message, product)
-  const texts = isPlain(template) ? [template] : textsOf(template)
-  const carried = [body.to, ...texts.map(({ text }) => text)]
-  const response = await call({
-    accessToken,
-    path,
-    traceparent,
-    withinMilliseconds,
-    body,
-    read: readAcceptance,
-    carried,
-  })
-  if (response.kind !== 'received') return response
-  return { kind: 'accepted', ...response.value, servedVersion: response.servedVersion }
-}
-
-const register = async (
-  call: Caller,
-  { accessToken }: Credentials,
-  path: string,
-  body: Registration & { readonly messaging_product: string },
-): Promise<Registered | Failed> => {
-  const response = await call({ accessToken, path, body, read: readSuccess, carried: [body.pin, body.certificate] })
-  return response.kind === 'received' ? { kind: 'registered', servedVersion: response.servedVersion } : response
 }
 
 interface Call<Value> {

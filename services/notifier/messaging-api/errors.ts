@@ -39,10 +39,7 @@ const line = (
   errorClass: ErrorClass,
   meaning: string,
   advice: string,
-  more: Pick<
-    ErrorEntry,
-    'lastCode' | 'subcode' | 'delay' | 'maxRetries' | 'slows' | 'holdsNumber' | 'pauseSeconds'
-  > = {},
+  more: Partial<ErrorEntry> = {},
 ): ErrorEntry => ({ code, class: errorClass, meaning, advice, ...more })
 
 const wait = 'Nothing to do: it is tried again by itself.'
@@ -57,10 +54,19 @@ const support = 'Send it again; if it stays, report it to the support of the API
 const recipient = 'Reach this person in another way.'
 const number = 'Check that the phone number id is right and its account is assigned to the system user.'
 const registerAgain = 'Register the number again after the wait; every call counts towards 10 in 72 hours.'
+const register = 'Register the number, then resume the channel.'
+const verify = 'Verify the number in the manager, then register it.'
+const deregister = 'Deregister the number, then register it again.'
+const less = 'Send less and only what is wanted.'
+const lessMarketing = 'Send this person no marketing messages.'
+const later = 'Send it once more after a day, or not at all.'
+const askAgain = 'Ask the person to send it again.'
 const marketing = 'Send an approved utility template by the ordinary call.'
 
 const usage = { delay: 'usage_header', holdsNumber: true } as const
+const perRecipient = { delay: 'powers_of_four', slows: 'recipient' } as const
 const hours24 = { pauseSeconds: 86_400 } as const
+const hours72 = { delay: 259_200 } as const
 
 /** A failure with this code opts the person out of marketing messages. */
 export const marketingStopped = 131050
@@ -99,45 +105,16 @@ export const errorTable: readonly ErrorEntry[] = [
   line(131031, 'pause_channel', 'The account is locked, or the PIN was wrong.', account),
   line(131037, 'pause_channel', 'The display name of the number is not approved.', account),
   line(131042, 'pause_channel', 'There is a problem with the payment method.', account),
-  line(
-    131045,
-    'pause_channel',
-    'The number is not registered properly.',
-    'Register the number, then resume the channel.',
-  ),
+  line(131045, 'pause_channel', 'The number is not registered properly.', register),
   line(131047, 'permanent', 'The 24 hours since the last message of the person are over.', 'Send a template instead.'),
-  line(
-    131048,
-    'pause_channel',
-    'Too many people blocked or reported the number.',
-    'Send less and only what is wanted.',
-    hours24,
-  ),
-  line(
-    131049,
-    'permanent',
-    'The person gets enough marketing messages.',
-    'Send it once more after a day, or not at all.',
-  ),
-  line(
-    marketingStopped,
-    'permanent',
-    'The person wants no marketing messages from us.',
-    'Send this person no marketing messages.',
-  ),
+  line(131048, 'pause_channel', 'Too many people blocked or reported the number.', less, hours24),
+  line(131049, 'permanent', 'The person gets enough marketing messages.', later),
+  line(marketingStopped, 'permanent', 'The person wants no marketing messages from us.', lessMarketing),
   line(131051, 'permanent', 'This type of message is not supported.', request),
-  line(
-    131052,
-    'permanent',
-    'The media of an inbound message could not be fetched.',
-    'Ask the person to send it again.',
-  ),
+  line(131052, 'permanent', 'The media of an inbound message could not be fetched.', askAgain),
   line(131053, 'permanent', 'Our media could not be fetched.', 'Check that the link works, then send it again.'),
   line(131055, 'permanent', 'The call is not allowed for this message.', marketing),
-  line(131056, 'delay', 'Too many messages to this person in a short time.', wait, {
-    delay: 'powers_of_four',
-    slows: 'recipient',
-  }),
+  line(131056, 'delay', 'Too many messages to this person in a short time.', wait, perRecipient),
   line(131057, 'delay', 'The account is in maintenance for about a minute.', wait, { delay: 60, holdsNumber: true }),
   line(131059, 'retry', 'The cursor of a list has become invalid.', 'Start the sync again from the first page.'),
   line(131062, 'permanent', 'This message needs a phone number as its recipient.', request),
@@ -153,27 +130,15 @@ export const errorTable: readonly ErrorEntry[] = [
   line(132018, 'permanent', 'A parameter is not allowed: a line break, a tab or too many blanks.', request),
   line(132068, 'hold_template', 'The flow of the template is blocked.', template),
   line(132069, 'delay', 'The flow of the template is throttled.', template, { delay: 3_600 }),
-  line(
-    133000,
-    'permanent',
-    'An earlier deregistration is not complete.',
-    'Deregister the number, then register it again.',
-  ),
+  line(133000, 'permanent', 'An earlier deregistration is not complete.', deregister),
   line(133004, 'retry', 'The registration server is down for a moment.', registerAgain, { maxRetries: 3 }),
   line(133005, 'permanent', 'The PIN is wrong.', 'Find out or reset the PIN of the number before the next try.'),
-  line(
-    133006,
-    'permanent',
-    'The number has to be verified again.',
-    'Verify the number in the manager, then register it.',
-  ),
+  line(133006, 'permanent', 'The number has to be verified again.', verify),
   line(133008, 'delay', 'The PIN was wrong too often.', registerAgain, { delay: 'named_in_details' }),
   line(133009, 'delay', 'The PIN was entered too fast.', registerAgain, { delay: 'named_in_details' }),
-  line(133010, 'pause_channel', 'The number is not registered.', 'Register the number, then resume the channel.'),
+  line(133010, 'pause_channel', 'The number is not registered.', register),
   line(133015, 'delay', 'The number was deleted a moment ago.', registerAgain, { delay: 300 }),
-  line(133016, 'delay', 'The number was registered or deregistered 10 times in 72 hours.', registerAgain, {
-    delay: 259_200,
-  }),
+  line(133016, 'delay', 'The number was registered or deregistered 10 times in 72 hours.', registerAgain, hours72),
   line(134011, 'pause_channel', 'The terms for payments are not accepted.', account),
   line(134100, 'permanent', 'Only marketing messages may go by this call.', marketing),
   line(134101, 'delay', 'The template is still being copied for this call.', wait, { delay: 600 }),
