@@ -54,13 +54,13 @@ export const originsOf = (document: unknown): string[] => {
  */
 export const scanOrigins = (bytes: Buffer): string[] => {
   const body = bytes.toString('latin1')
-  const numbers = scanIds(body, 'phone_number_id')
-  return numbers.length > 0 ? numbers : scanIds(body, 'id')
+  const numbers = scanIds(body, /"phone_number_id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}"?([\w.-]{1,64})/g)
+  return numbers.length > 0 ? numbers : scanIds(body, /"id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8}"?([\w.-]{1,64})/g)
 }
 
-const scanIds = (body: string, key: string): string[] => {
-  const matches = body.matchAll(new RegExp(`"${key}"\\s{0,8}:\\s{0,8}"?([\\w.-]{1,64})`, 'g'))
-  return [...new Set(matches.take(2_000).map(([, id = '']) => id))].slice(0, 32)
+const scanIds = (body: string, pattern: RegExp): string[] => {
+  const ids = body.matchAll(pattern).map(([, id = '']) => id)
+  return [...new Set(ids.take(2_000))].slice(0, 32)
 }
 
 /** The updates of a webhook that we know (docs/contributors/messaging-api.md#webhooks); the rest is left out. Never throws. */
