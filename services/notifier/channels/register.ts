@@ -16,11 +16,9 @@ const windowHours = 72
 
 export type RegistrationResult =
   | { kind: 'registered'; channel: Channel }
-  /** The API registered the number, but `error` kept us from storing it. */
-  | { kind: 'not_stored'; error: unknown }
   | { kind: 'unknown_channel' }
-  /** The number was not registered; `unavailable`: the API was not reached, `unknown`: the outcome is not known. */
-  | { kind: 'refused' | 'unavailable' | 'unknown'; reason: string }
+  /** `unavailable`: the API was not reached; `unknown`: the outcome is not known, or `error` kept us from storing it. */
+  | { kind: 'refused' | 'unavailable' | 'unknown'; reason: string; error?: unknown }
 
 /**
  * Registers a number (docs/merchants/contract.md#register) in one counted request, never repeated; the eleventh within 72 hours is
@@ -48,9 +46,12 @@ export const registerNumber = async (
     tokens.forget(tenant, phoneNumberId)
     return { kind: 'registered', channel }
   } catch (error) {
-    return { kind: 'not_stored', error }
+    return { kind: 'unknown', reason: notStored, error }
   }
 }
+
+const notStored =
+  'The messaging API registered the number, but whether this is stored is not known. Do not repeat the call: run the check of the channel, and store the pin with a change of the channel.'
 
 const unlessInDoubt = (error: unknown): RegistrationResult => {
   if (!(error instanceof CommitInDoubt)) throw error

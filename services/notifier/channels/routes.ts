@@ -10,7 +10,7 @@ import { Checked, checkChannel, exampleCheck } from './check.ts'
 import { ChannelBody, PhoneNumberId, Pin } from './fields.ts'
 import { putChannel } from './put.ts'
 import { findChannels, resumeChannel } from './queries.ts'
-import { type RegistrationResult, registerNumber } from './register.ts'
+import { registerNumber } from './register.ts'
 import type { ChannelDependencies } from './secrets.ts'
 import { Channel, exampleChannel, noWebhooks, readChannel, showChannels } from './view.ts'
 
@@ -140,9 +140,13 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
       const { pin, certificate } = request.body
       await beforeSealing()
       const result = await registerNumber(options, tenant, id, { pin, certificate }, actor)
-      if (result.kind === 'not_stored')
-        request.log.error({ phone_number_id: id, err: result.error }, 'channel.registration_not_stored')
-      if (result.kind !== 'registered') throw registrationError(result)
+      if (result.kind === 'unknown_channel') throw noSuchChannel()
+      if (result.kind === 'refused') throw invalid({ registration: [result.reason] })
+      if (result.kind !== 'registered') {
+        const { error: err, kind, reason } = result
+        if (err) request.log.error({ phone_number_id: id, err }, 'channel.registration_not_stored')
+        throw httpError(kind === 'unavailable' ? kind : 'outcome_unknown', reason)
+      }
       request.log.info({ phone_number_id: id }, 'channel.registered')
       return { message: 'Channel Registered Successfully', data: result.channel }
     },
@@ -210,21 +214,3 @@ export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, 
 }
 
 const noSuchChannel = (): HttpError => httpError('not_found', 'There is no such channel.')
-
-const notStored =
-  'The messaging API registered the number, but whether this is stored is not known. Do not repeat the call: run the check of the channel, and store the pin with a change of the channel.'
-
-const registrationError = (result: Exclude<RegistrationResult, { kind: 'registered' }>): HttpError => {
-  switch (result.kind) {
-    case 'unknown_channel':
-      return noSuchChannel()
-    case 'refused':
-      return invalid({ registration: [result.reason] })
-    case 'unavailable':
-      return httpError('unavailable', result.reason)
-    case 'unknown':
-      return httpError('outcome_unknown', result.reason)
-    case 'not_stored':
-      return httpError('outcome_unknown', notStored)
-  }
-}

@@ -114,18 +114,9 @@ const byRecipient = (
   rows: readonly (Conversation & { recipient: string })[],
   recipients: readonly string[],
 ): Map<string, Conversation> => {
-  const known = new Map(
-    rows.map(({ recipient, lastInboundAt, optedOutAt, marketingOutAt }) => [
-      recipient,
-      { lastInboundAt, optedOutAt, marketingOutAt },
-    ]),
-  )
-  return new Map(
-    recipients.flatMap(recipient => {
-      const conversation = known.get(personOf(recipient))
-      return conversation ? [[recipient, conversation] as const] : []
-    }),
-  )
+  const known = new Map(rows.map(({ recipient, ...conversation }) => [recipient, conversation]))
+  const given = recipients.map(recipient => [recipient, known.get(personOf(recipient))] as const)
+  return new Map(given.flatMap(([recipient, conversation]) => (conversation ? [[recipient, conversation]] : [])))
 }
 
 /** Each tenant's keywords. */

@@ -6,11 +6,11 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
+import { findPerson } from './find-person.ts'
 import type { Keyword } from './keywords.ts'
 import { findOptOuts } from './opt-outs.ts'
-import { normalisePhone } from './phone-number.ts'
-import { conversationOf, findCountry, findNumber, findNumbers, findSettings, recordInbound } from './queries.ts'
-import { Conversation, conversationView, OptOutBody, Phone, refused } from './view.ts'
+import { conversationOf, findNumbers, findSettings, type Person, recordInbound } from './queries.ts'
+import { Conversation, conversationView, OptOutBody, Phone } from './view.ts'
 
 export interface ConversationsOptions {
   pool: pg.Pool
@@ -39,7 +39,9 @@ export const conversations: FastifyPluginAsyncTypebox<ConversationsOptions> = as
       },
     },
     async ({ staff, params, query }) =>
-      inTenant(pool, staff.tenant, (tx: Tx) => readConversation(tx, staff.tenant, params.phone, query.channel)),
+      inTenant(pool, staff.tenant, async (tx: Tx) =>
+        readConversation(tx, await findPerson(tx, staff.tenant, params.phone, query.channel)),
+      ),
   )
 
   const record = (path: 'opt-out' | 'opt-in', operationId: string, summary: string, keyword: Keyword) =>
@@ -62,15 +64,14 @@ export const conversations: FastifyPluginAsyncTypebox<ConversationsOptions> = as
       async ({ staff: { tenant, actor }, params: { phone }, body: { channel, scope = 'all', reason } }) => {
         if (isBadText(reason)) throw invalid({ reason: [badText('reason')] })
         return inTenant(pool, tenant, async (tx: Tx) => {
-          const [country, numbers] = [await findCountry(tx, tenant), await findNumbers(tx, tenant, channel)]
-          const recipient = normalisePhone(phone, country)
-          if (recipient === undefined || numbers.length === 0) throw refused(channel, numbers[0], recipient)
-          const wish = { tenant, recipient, at: null, keyword, scope, by: actor, reason }
+          const [first, ...others] = await findNumbers(tx, tenant, channel)
+          const person = await findPerson(tx, tenant, phone, channel, async () => first)
+          const wish = { ...person, at: null, keyword, scope, by: actor, reason }
           await recordInbound(
             tx,
-            numbers.map(phoneNumberId => ({ ...wish, phoneNumberId })),
+            [person.phoneNumberId, ...others].map(phoneNumberId => ({ ...wish, phoneNumberId })),
           )
-          return readConversation(tx, tenant, phone, channel ?? numbers[0])
+          return readConversation(tx, person)
         })
       },
     )
@@ -80,16 +81,9 @@ export const conversations: FastifyPluginAsyncTypebox<ConversationsOptions> = as
 
 const readConversation = async (
   tx: Tx,
-  tenant: string,
-  phone: string,
-  wanted: string | undefined,
+  { tenant, phoneNumberId, recipient }: Person,
 ): Promise<Static<typeof Conversation>> => {
-  const [{ country, now }, phoneNumberId] = await Promise.all([
-    findSettings(tx, tenant),
-    findNumber(tx, tenant, wanted),
-  ])
-  const recipient = normalisePhone(phone, country)
-  if (phoneNumberId === undefined || recipient === undefined) throw refused(wanted, phoneNumberId, recipient)
+  const { now } = await findSettings(tx, tenant)
   const known = (await conversationOf(tx, tenant, phoneNumberId, [recipient])).get(recipient)
   return conversationView(known, await findOptOuts(tx, tenant, phoneNumberId, recipient), now)
 }

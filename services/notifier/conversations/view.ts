@@ -1,9 +1,8 @@
-import { type FieldErrors, invalid } from '@courier/shared/errors/errors.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { type Conversation as ConversationState, expiresAt, isOpen } from './conversation.ts'
 import { type findOptOuts, optOutScopes } from './opt-outs.ts'
 
-const noPhone = 'The phone field must be a phone number, such as +94770000101.'
+export const noPhone = 'The phone field must be a phone number, such as +94770000101.'
 
 export const Phone = Type.Object({
   phone: Type.String({ maxLength: 40, sentence: noPhone, description: 'Phone number, in any usual spelling.' }),
@@ -95,18 +94,4 @@ export const conversationView = (
       })),
     },
   }
-}
-
-export const refused = (
-  wanted: string | undefined,
-  phoneNumberId: string | undefined,
-  recipient: string | undefined,
-) => {
-  const errors: FieldErrors = {
-    ...(phoneNumberId === undefined && {
-      channel: [wanted ? 'The selected channel is invalid.' : 'Name a channel: there is no default one.'],
-    }),
-    ...(recipient === undefined && { phone: [noPhone] }),
-  }
-  return invalid(errors)
 }

@@ -152,8 +152,8 @@ export const markRead = async (tx: Tx, person: Person, upTo: string): Promise<nu
 export const findWrittenNumber = async (
   tx: Tx,
   tenant: string,
-  recipient: string,
   wanted: string | undefined,
+  recipient: string,
 ): Promise<string | undefined> => {
   if (wanted !== undefined) return findNumber(tx, tenant, wanted)
   const { rows } = await sql<{ number: string }>`

@@ -6,9 +6,9 @@ import { fingerprint } from '@courier/shared/postgres/idempotency.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type pg from 'pg'
-import { normalisePhone } from '../conversations/phone-number.ts'
+import { findPerson } from '../conversations/find-person.ts'
 import { conversationOf, findSettings, type Person } from '../conversations/queries.ts'
-import { Phone, refused } from '../conversations/view.ts'
+import { Phone } from '../conversations/view.ts'
 import type { Tx } from '../database/tables.ts'
 import { findTyped } from '../messages/about-waybill.ts'
 import { acceptMessages } from '../messages/accept.ts'
@@ -70,7 +70,7 @@ export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool
     },
     async ({ staff: { tenant }, params: { phone }, query: { channel, limit = '50', cursor } }) =>
       inTenant(pool, tenant, async (tx: Tx) =>
-        readThread(tx, await findPerson(tx, tenant, phone, channel), cursor, Number(limit)),
+        readThread(tx, await findWriter(tx, tenant, phone, channel), cursor, Number(limit)),
       ),
   )
 
@@ -90,7 +90,7 @@ export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool
     async ({ staff: { tenant }, params: { phone }, body: { up_to, channel } }) =>
       inTenant(pool, tenant, async (tx: Tx) => {
         if (isBadText(up_to)) throw invalid({ up_to: [badText('up_to')] })
-        const unread = await markRead(tx, await findPerson(tx, tenant, phone, channel), up_to)
+        const unread = await markRead(tx, await findWriter(tx, tenant, phone, channel), up_to)
         if (unread === undefined) throw invalid({ up_to: [selectedInvalid('up_to')] })
         return { data: { unread } }
       }),
@@ -117,7 +117,7 @@ export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool
       if (isBadText(text)) throw invalid({ text: [badText('text')] })
       const waybill_number = await findTyped(orders, tenant, typed)
       if (waybill_number === undefined) throw httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })
-      const find = (tx: Tx) => findPerson(tx, tenant, request.params.phone, channel)
+      const find = (tx: Tx) => findWriter(tx, tenant, request.params.phone, channel)
       const { recipient, phoneNumberId } = await inTenant(pool, tenant, find)
       const message = {
         to: recipient,
@@ -141,12 +141,9 @@ export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool
   )
 }
 
-const findPerson = async (tx: Tx, tenant: string, phone: string, channel: string | undefined): Promise<Person> => {
-  const recipient = normalisePhone(phone, (await findSettings(tx, tenant)).country)
-  const phoneNumberId = await findWrittenNumber(tx, tenant, recipient ?? '', channel)
-  if (recipient === undefined || phoneNumberId === undefined) throw refused(channel, phoneNumberId, recipient)
-  return { tenant, phoneNumberId, recipient }
-}
+/** Without a channel finds the number to which the person wrote last. */
+const findWriter = (tx: Tx, tenant: string, phone: string, channel: string | undefined): Promise<Person> =>
+  findPerson(tx, tenant, phone, channel, findWrittenNumber)
 
 /** A cursor has the last message of each side that was shown. */
 const readThread = async (

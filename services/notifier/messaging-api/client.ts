@@ -1,11 +1,9 @@
 import { type Client, Pool } from 'undici'
 import {
   collectTemplates,
-  type PhoneNumber,
   phoneNumberFields,
   readPhoneNumber,
   readTokenInfo,
-  type TokenInfo,
 } from './account-responses.ts'
 import { Exchange, TracedClient } from './exchange.ts'
 import { type Content, isPlain, textsOf } from './message-template.ts'
@@ -39,7 +37,7 @@ export interface MessagingApiOptions {
   readonly product: string
 }
 
-export interface Credentials {
+interface Credentials {
   readonly accessToken: string
 }
 
@@ -59,32 +57,22 @@ export interface Registration {
   readonly certificate: string
 }
 
-export interface MessagingApi {
-  readonly product: string
-  /** docs/merchants/contract.md#send. */
-  send(credentials: Credentials, phoneNumberId: string, message: OutboundMessage): Promise<Accepted | Failed>
-  /** docs/merchants/contract.md#register. Each request counts towards 10 in 72 hours, even a refused one. */
-  register(credentials: Credentials, phoneNumberId: string, registration: Registration): Promise<Registered | Failed>
-  phoneNumber(credentials: Credentials, phoneNumberId: string): Promise<Received<PhoneNumber> | Failed>
-  /** What the token of `credentials` itself may do. */
-  debugToken(credentials: Credentials): Promise<Received<TokenInfo> | Failed>
-  /** All templates of an account as the API writes them, or the failure of the first page that failed. */
-  templates(credentials: Credentials, wabaId: string): Promise<Received<unknown[]> | Failed>
-  /** Ends the requests in flight, as their deadline does; later ones are `not_written`. */
-  giveUp(): void
-  /** Waits for requests in flight; later ones are `not_written`. */
-  close(): Promise<void>
-}
+export type MessagingApi = ReturnType<typeof createMessagingApi>
 
 /** The external messaging API. No method rejects and no request is repeated: each resolves with a value that says what happened. */
-export const createMessagingApi = (options: MessagingApiOptions): MessagingApi => {
+export const createMessagingApi = (options: MessagingApiOptions) => {
   const { version, product } = options
   const { call, giveUp, close } = createCaller(options)
   const pathTo = (id: string): string => `/${version}/${encodeURIComponent(id.toWellFormed())}`
 
   return {
     product,
-    send: async ({ accessToken }, phoneNumberId, message) => {
+    /** docs/merchants/contract.md#send. */
+    send: async (
+      { accessToken }: Credentials,
+      phoneNumberId: string,
+      message: OutboundMessage,
+    ): Promise<Accepted | Failed> => {
       const { template, traceparent, withinMilliseconds } = message
       const path = `${pathTo(phoneNumberId)}/messages`
       const body = messageBody(message, product)
@@ -95,23 +83,32 @@ export const createMessagingApi = (options: MessagingApiOptions): MessagingApi =
       if (response.kind !== 'received') return response
       return { kind: 'accepted', ...response.value, servedVersion: response.servedVersion }
     },
-    register: async ({ accessToken }, phoneNumberId, { pin, certificate }) => {
+    /** docs/merchants/contract.md#register. Each request counts towards 10 in 72 hours, even a refused one. */
+    register: async (
+      { accessToken }: Credentials,
+      phoneNumberId: string,
+      { pin, certificate }: Registration,
+    ): Promise<Registered | Failed> => {
       const path = `${pathTo(phoneNumberId)}/register`
       const body = { messaging_product: product, pin, certificate }
       const response = await call({ accessToken, path, body, read: readSuccess, carried: [pin, certificate] })
       return response.kind === 'received' ? { kind: 'registered', servedVersion: response.servedVersion } : response
     },
-    phoneNumber: ({ accessToken }, phoneNumberId) =>
+    phoneNumber: ({ accessToken }: Credentials, phoneNumberId: string) =>
       call({ accessToken, path: `${pathTo(phoneNumberId)}?fields=${phoneNumberFields}`, read: readPhoneNumber }),
-    debugToken: ({ accessToken }) => {
+    /** What the token of the credentials itself may do. */
+    debugToken: ({ accessToken }: Credentials) => {
       const path = `/debug_token?input_token=${encodeURIComponent(accessToken.toWellFormed())}`
       return call({ accessToken, path, read: readTokenInfo })
     },
-    templates: ({ accessToken }, wabaId) =>
+    /** All templates of an account as the API writes them, or the failure of the first page that failed. */
+    templates: ({ accessToken }: Credentials, wabaId: string) =>
       collectTemplates((query, read) =>
         call({ accessToken, path: `${pathTo(wabaId)}/message_templates?${query}`, read }),
       ),
+    /** Ends the requests in flight, as their deadline does; later ones are `not_written`. */
     giveUp,
+    /** Waits for requests in flight; later ones are `not_written`. */
     close,
   }
 }

@@ -14,29 +14,12 @@ import { type CategoryChange, reportCategories } from '../templates/category-cha
 import { reportTemplates } from '../templates/queries.ts'
 import type { Said } from './ask-addresses.ts'
 import { createPlanner, lockMessages } from './message-queries.ts'
-import { type Pressed, recordPresses } from './presses.ts'
+import { recordPresses } from './presses.ts'
 import { type ReportedFailure, settleMessages, type TracedStatus } from './settle-messages.ts'
 import { SignedFacts, type SignedWebhook } from './signed-facts.ts'
 
 /** The effect of a transaction, in facts. */
-export interface Applied extends Pressed {
-  readonly statuses: number
-  /** Statuses that changed a message. */
-  readonly moved: number
-  /** Statuses of messages that are not ours. */
-  readonly unmatched: number
-  readonly inbound: number
-  /** Marketing messages stopped or resumed. */
-  readonly preferences: number
-  /** Messages that were held until a person wrote. */
-  readonly released: number
-  /** Template events that changed the catalogue. */
-  readonly templates: number
-  /** Events of approved templates: the catalogues of their accounts are due. */
-  readonly approved: number
-  /** Facts about numbers and accounts that are not ours, or that another secret should have signed. */
-  readonly foreign: number
-}
+export type Applied = Awaited<ReturnType<typeof apply>>
 
 export interface ApplyOptions {
   /** Opens the payloads of buttons with actions; without it they are as other payloads. */
@@ -113,19 +96,13 @@ const applyTogether = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], 
 const deadlockDetected = '40P01'
 
 /** Every transaction locks in this order: docs/contributors/decisions.md#order-of-locks. */
-const apply = async (tx: Tx, own: SignedFacts, total: number, options: Options): Promise<Applied> => {
+const apply = async (tx: Tx, own: SignedFacts, total: number, options: Options) => {
   options.plan(tx, own.inbound.length + own.preferences.length === 0)
   const said = await findSaid(tx, own)
   const { writers, now } = await openConversations(tx, said, own)
   await insertInbound(tx, said.map(readableOf))
-  const locked =
-    own.statuses.length + writers.length > 0
-      ? await lockMessages(
-          tx,
-          own.statuses.map(({ reference }) => reference),
-          writers,
-        )
-      : []
+  const references = own.statuses.map(({ reference }) => reference)
+  const locked = references.length + writers.length > 0 ? await lockMessages(tx, references, writers) : []
   const { moved, unmatched, failures, traced } = await settleMessages(tx, locked, own.statuses, options.tracer)
   const released = await releaseHeld(tx, writers)
   if (failures.length > 0) await options.onFailures?.(tx, failures)
@@ -136,14 +113,21 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, options: Options):
   for (const status of traced) options.onTraced?.(status)
   return {
     statuses: own.statuses.length,
+    /** Statuses that changed a message. */
     moved,
+    /** Statuses of messages that are not ours. */
     unmatched,
     inbound: own.inbound.length,
+    /** Marketing messages stopped or resumed. */
     preferences: own.preferences.length,
+    /** Messages that were held until a person wrote. */
     released,
+    /** Template events that changed the catalogue. */
     templates: templates + categories.length,
+    /** Events of approved templates: the catalogues of their accounts are due. */
     approved: own.templates.filter(({ status }) => status === 'APPROVED').length,
     ...pressed,
+    /** Facts about numbers and accounts that are not ours, or that another secret should have signed. */
     foreign: total - own.count,
   }
 }

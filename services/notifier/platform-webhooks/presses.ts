@@ -4,26 +4,16 @@ import { confirmAddresses, insertPresses, type Press, renewPresses } from '../cu
 import type { Tx } from '../database/tables.ts'
 import { askAddresses, confirmAddress, type Said } from './ask-addresses.ts'
 
-/** What presses of buttons with actions came to; those without effect by their reason. */
-export interface Pressed {
-  readonly pressed: number
-  readonly press_unreadable: number
-  readonly press_expired: number
-  readonly press_repeated: number
-  /** Texts and places that may be addresses. */
-  readonly addresses: number
-}
-
 /**
  * Stores what people ask for by buttons, and asks whether what they write after that is the address. Their conversations must be
- * locked, and what they said be stored.
+ * locked, and what they said be stored. Counts the presses, those without effect by their reason, and what may be an address.
  */
 export const recordPresses = async (
   tx: Tx,
   keyring: Keyring | undefined,
   said: readonly Said[],
   now: Date | undefined,
-): Promise<Pressed> => {
+) => {
   const counts = { opened: 0, unreadable: 0, expired: 0 }
   const presses: Press[] = []
   for (const { person, fact } of said) {

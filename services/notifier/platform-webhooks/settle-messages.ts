@@ -31,28 +31,21 @@ export interface ReportedFailure {
   readonly language: string | null
 }
 
-export interface Settled {
-  /** Reports that changed a message. */
-  readonly moved: number
-  /** Reports on messages that are not ours. */
-  readonly unmatched: number
-  readonly failures: ReportedFailure[]
-  /** Messages of a trace that got another status. */
-  readonly traced: TracedStatus[]
-}
-
 export interface TracedStatus {
   readonly message: LockedMessage
   readonly status: ReportedStatus
 }
 
-/** Moves locked messages on as far as the reports lead, each with its place in the timeline. */
+/**
+ * Moves locked messages on as far as the reports lead, each with its place in the timeline. Counts the reports that changed a message
+ * and those on messages that are not ours; returns the failures, and the messages of a trace that got another status.
+ */
 export const settleMessages = async (
   tx: Tx,
   locked: readonly LockedMessage[],
   sightings: readonly Sighting[],
   tracer?: Tracer,
-): Promise<Settled> => {
+) => {
   const { matched, unmatched } = match(locked, sightings)
   const reported = [...matched.keys()]
   const again = reported.filter(mayLeaveAgain)

@@ -2,12 +2,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import type { ListedTemplate } from './catalogue.ts'
 
-export interface CatalogueCounts {
-  readonly templates: number
-  readonly added: number
-  readonly changed: number
-  readonly removed: number
-}
+export type CatalogueCounts = Awaited<ReturnType<typeof replaceCatalogue>>
 
 /**
  * Makes the catalogue of an account what the API listed at `readAt`. Later reports of webhooks stay; the hold of a
@@ -19,14 +14,14 @@ export const replaceCatalogue = async (
   wabaId: string,
   templates: readonly ListedTemplate[],
   readAt: Date,
-): Promise<CatalogueCounts> => {
+) => {
   await lockCatalogue(tx, tenant, wabaId)
   const { rows } = await sql<{ is_new: boolean; is_changed: boolean }>`
     insert into templates as t (tenant_id, waba_id, name, language, template_id, status, status_at, category,
       parameter_format, components)
-    select ${tenant}, ${wabaId}, name, language, template_id, status, ${readAt}, category, parameter_format, components
-    from jsonb_to_recordset(${storable(templates.map(toRow))}::jsonb) as given (name text, language text,
-      template_id text, status text, category text, parameter_format text, components jsonb)
+    select ${tenant}, ${wabaId}, name, language, "templateId", status, ${readAt}, category, "parameterFormat", components
+    from jsonb_to_recordset(${storable(templates)}::jsonb) as given (name text, language text,
+      "templateId" text, status text, category text, "parameterFormat" text, components jsonb)
     order by name collate "C", language collate "C"
     on conflict (tenant_id, waba_id, name, language) do update set
       template_id = excluded.template_id,
@@ -68,16 +63,6 @@ const lockCatalogue = async (tx: Tx, tenant: string, wabaId: string): Promise<vo
     .forUpdate()
     .execute()
 }
-
-const toRow = (template: ListedTemplate) => ({
-  name: template.name,
-  language: template.language,
-  template_id: template.templateId,
-  status: template.status,
-  category: template.category,
-  parameter_format: template.parameterFormat,
-  components: template.components,
-})
 
 /** JSON without what jsonb rejects: null characters and lone surrogates. */
 const storable = (value: unknown): string =>
