@@ -1,10 +1,5 @@
 import { type Client, Pool } from 'undici'
-import {
-  collectTemplates,
-  phoneNumberFields,
-  readPhoneNumber,
-  readTokenInfo,
-} from './account-responses.ts'
+import { collectTemplates, phoneNumberFields, readPhoneNumber, readTokenInfo } from './account-responses.ts'
 import { Exchange, TracedClient } from './exchange.ts'
 import { type Content, isPlain, textsOf } from './message-template.ts'
 import {
