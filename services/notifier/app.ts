@@ -12,24 +12,24 @@ import type { SessionLimits } from './access/sessions.ts'
 import { createStaffReader } from './access/staff-tokens.ts'
 import { api } from './api.ts'
 import { createKeyCheck } from './channels/check-keys.ts'
-import { channels } from './channels/routes.ts'
+import { channelRoutes } from './channels/routes.ts'
 import { appSecretsOf, createTokenKeeper } from './channels/secrets.ts'
 import { createCatalogueSyncs, createSyncChannel } from './channels/sync-templates.ts'
-import { conversations } from './conversations/routes.ts'
-import { costs } from './costs/routes.ts'
+import { conversationRoutes } from './conversations/routes.ts'
+import { costRoutes } from './costs/routes.ts'
 import { eventRoutes } from './events/routes.ts'
-import { inbox } from './inbox/routes.ts'
+import { inboxRoutes } from './inbox/routes.ts'
 import { listRoutes } from './messages/list-routes.ts'
 import { sendRoutes } from './messages/send-routes.ts'
 import type { MessagingApi } from './messaging-api/client.ts'
 import { createCounters, registerGauges } from './metrics.ts'
 import type { OrdersClient } from './orders-client/orders-client.ts'
-import { webhooks } from './platform-webhooks/routes.ts'
+import { webhookRoutes } from './platform-webhooks/routes.ts'
 import { logTraced, reactToFailures } from './platform-webhooks/settle-messages.ts'
-import { portal } from './portal/routes.ts'
+import { portalRoutes } from './portal/routes.ts'
 import { preflightRoutes } from './preflight/routes.ts'
 import { logCategory } from './templates/category-changes.ts'
-import { templates } from './templates/routes.ts'
+import { templateRoutes } from './templates/routes.ts'
 import { timelineRoutes } from './timeline/routes.ts'
 import { createWorkers } from './workers.ts'
 
@@ -74,7 +74,7 @@ export const createNotifier = async (options: NotifierOptions) => {
   const workers = createWorkers({ ...options, tokens, keys, counters, syncDue })
   const onQueued = () => workers.queue.wake()
 
-  await app.register(webhooks, {
+  await app.register(webhookRoutes, {
     pool,
     keyring,
     appSecretsOf: (...of) => appSecretsOf(keyring)(...of).catch(keys.refuse),
@@ -90,7 +90,7 @@ export const createNotifier = async (options: NotifierOptions) => {
   })
   const { serviceToken } = options
   await app.register(eventRoutes, { pool, serviceToken, tracer, onQueued, onProcessed: counters.countEvents })
-  await app.register(portal, { ordersUrl: options.ordersPublicUrl })
+  await app.register(portalRoutes, { ordersUrl: options.ordersPublicUrl })
 
   const registerStaffRoutes = async (staff: FastifyInstance): Promise<void> => {
     acceptJson(staff)
@@ -102,12 +102,12 @@ export const createNotifier = async (options: NotifierOptions) => {
     await staff.register(listRoutes, { pool })
     await staff.register(preflightRoutes, ofMessages)
     await staff.register(timelineRoutes, { pool, orders })
-    await staff.register(costs, { pool })
+    await staff.register(costRoutes, { pool })
     const beforeSealing = keys.refuseWrongNewest
-    await staff.register(channels, { pool, keyring, api: options.api, tokens, beforeSealing, onResumed: onQueued })
-    await staff.register(templates, { pool, syncChannel })
-    await staff.register(conversations, { pool })
-    await staff.register(inbox, { pool, orders, onQueued })
+    await staff.register(channelRoutes, { pool, keyring, api: options.api, tokens, beforeSealing, onResumed: onQueued })
+    await staff.register(templateRoutes, { pool, syncChannel })
+    await staff.register(conversationRoutes, { pool })
+    await staff.register(inboxRoutes, { pool, orders, onQueued })
   }
   await app.register(registerStaffRoutes)
   return { app, workers }

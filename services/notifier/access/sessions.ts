@@ -15,11 +15,11 @@ export interface StaffToken {
 }
 
 export interface SessionLimits {
-  /** How long a token counts as confirmed, from before its look-up. */
+  /** A token counts as confirmed for this long, from before its look-up. */
   readonly confirmedMilliseconds: number
-  /** How long after that look-up it is still admitted while orders does not respond. */
+  /** It is admitted for this long after that look-up while orders does not respond. */
   readonly unconfirmedMilliseconds: number
-  /** How long after a look-up without a response those who are still admitted do not wait for the next one. */
+  /** For this long after a look-up without a response, those who are still admitted do not wait for the next one. */
   readonly pauseMilliseconds: number
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number
@@ -42,7 +42,7 @@ export interface SessionOptions {
 interface Session {
   readonly staff: StaffToken
   readonly confirmedAt: number
-  /** By our monotonic clock: that of orders may be another. */
+  /** A time of our monotonic clock: that of orders may be another. */
   readonly endsAt: number
 }
 

@@ -103,7 +103,7 @@ export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) 
     /** Before secrets are sealed. */
     refuseWrongNewest: async (): Promise<void> => refuseWrongNewest(await current(), keyring),
     doubt,
-    /** What the vault could not open is 503 to the caller; other errors stay as they are. */
+    /** Turns what the vault could not open into 503; other errors stay as they are. */
     refuse: (error: unknown): never => {
       if (!(error instanceof VaultError)) throw error
       doubt()

@@ -9,9 +9,9 @@ interface Findings {
 }
 
 interface Health {
-  /** What keeps the channel from sending, each with its remedy. Empty: the channel is healthy. */
+  /** Each keeps the channel from sending, and names its remedy; none: the channel is healthy. */
   readonly problems: string[]
-  /** What may keep it from sending later. */
+  /** Each may keep it from sending later. */
   readonly warnings: string[]
 }
 

@@ -65,7 +65,7 @@ const RegistrationBody = Type.Object(
 )
 
 /** The numbers that messages are sent from, and their credentials: secrets go in, and never come out. */
-export const channels: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, options) => {
+export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, options) => {
   const { pool, onResumed, beforeSealing } = options
 
   app.get(

@@ -81,7 +81,7 @@ const releaseAllHeld = (tx: Tx, tenant: string, phoneNumberIds: readonly string[
     insert into message_events (tenant_id, message_id, status, detail)
     select tenant_id, message_id, 'queued', 'the channel is paid now' from released`.execute(tx)
 
-/** As `isVerifyToken` compares it. */
+/** Hashes a verify token as `isVerifyToken` does. */
 const hash = (verifyToken: string): Buffer => createHash('sha256').update(verifyToken).digest()
 
 /** A tenant has one default channel at most. */

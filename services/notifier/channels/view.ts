@@ -72,7 +72,7 @@ export const unproven =
 export const keptByAnother =
   'Another company has proven the number and gets its webhooks until the API refuses its access token: delivery and the messages of customers stay unknown.'
 
-/** Why a channel that sends may seem to do nothing. */
+/** Explains why a channel that sends may seem to do nothing. */
 export const noWebhooks =
   'The channel receives no webhooks until it has app_secret and verify_token: it sends, but delivery and the messages of customers stay unknown.'
 

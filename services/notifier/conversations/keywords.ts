@@ -33,7 +33,7 @@ export const keywordsOf = (stopWords: readonly string[], startWords: readonly st
   start: (startWords.join() === 'START' ? defaultStartWords : startWords).map(phraseOf),
 })
 
-/** In UTF-16 units and in words: what is longer says more than a keyword. */
+/** Limits in UTF-16 units and in words: a longer text says more than a keyword. */
 const maxLength = 100
 const maxWords = 6
 
@@ -41,7 +41,7 @@ const messageWords = new Set(
   `message messages msg msgs sms texts whatsapp notification notifications alerts updates spam
   පණිවිඩ පණිවිඩය පනිවිඩ මැසේජ් செய்தி செய்திகள் செய்திகளை குறுஞ்செய்தி குறுஞ்செய்திகள் மெசேஜ்`.match(/\S+/g),
 )
-/** What may stand around a keyword of a sentence that asks for nothing else. */
+/** Words that may stand around the keyword of a sentence that asks for nothing else. */
 const anywhere = messageWords.union(
   new Set(
     `please pls plz kindly thanks thank thx now hi hello dear sir madam

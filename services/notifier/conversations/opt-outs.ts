@@ -2,7 +2,7 @@ import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 
-/** What a person opts out of: every message, or marketing messages alone. */
+/** A person opts out of every message, or of marketing messages alone. */
 export const optOutScopes = ['all', 'marketing'] as const
 export type OptOutScope = (typeof optOutScopes)[number]
 

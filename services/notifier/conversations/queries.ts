@@ -91,7 +91,7 @@ export const conversationOf = async (
 }
 
 /**
- * As `conversationOf`, for a message that may be held until the conversation opens: no person can write before the
+ * Does as `conversationOf`, for a message that may be held until the conversation opens: no person can write before the
  * transaction ends, else the message could be held just after what it waits for.
  */
 export const lockConversations = async (

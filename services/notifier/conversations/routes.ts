@@ -20,7 +20,7 @@ const tags = ['conversations']
 const security = [{ token: [] }]
 
 /** The conversation of a person with one of the tenant's numbers. */
-export const conversations: FastifyPluginAsyncTypebox<ConversationsOptions> = async (app, { pool }) => {
+export const conversationRoutes: FastifyPluginAsyncTypebox<ConversationsOptions> = async (app, { pool }) => {
   app.get(
     '/api/conversations/:phone',
     {

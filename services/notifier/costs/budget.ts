@@ -44,7 +44,7 @@ export const setMarketingPaused = async (tx: Tx, tenant: string, isPaused: boole
 
 const intervalSeconds = 60
 
-/** What the check of a budget found out just now. */
+/** The result of a check of a budget. */
 interface Checked {
   readonly monthly: string
   readonly spent: string

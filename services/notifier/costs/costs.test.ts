@@ -13,7 +13,7 @@ import { change, createFixture, envelope, minutesAgo, seconds, status } from '..
 import { anyCountry, chooseTariff, dayOf, priceOf, type Tariff, type TenantTariffs } from './price.ts'
 import { findCosts, findTariffs, tariffJoin } from './queries.ts'
 import { type CostGroup, reportCosts } from './report.ts'
-import { costs } from './routes.ts'
+import { costRoutes } from './routes.ts'
 
 const tariff = (category: string, country: string, from: string, price: string): Tariff => ({
   category,
@@ -40,7 +40,7 @@ await app.register(async staff => {
     const actor = { kind: 'staff' as const, name: 'Ruwan' }
     request.staff = { tenant: String(request.headers['x-tenant']), name: '', roles: ['admin'], tokenId: '', actor }
   })
-  await staff.register(costs, { pool })
+  await staff.register(costRoutes, { pool })
 })
 
 let last = 0

@@ -11,7 +11,7 @@ export const pricedCategories = [
 /** Any country without a tariff of its own. */
 export const anyCountry = '*'
 
-/** What a delivered message of a category to a country costs from a day on. */
+/** The price of a delivered message of a category to a country from a day on. */
 export interface Tariff {
   readonly category: string
   /** ISO 3166 code, or `*`. */
@@ -33,12 +33,12 @@ export interface TenantTariffs {
 
 /** A message that is or would be sent. */
 export interface PricedMessage {
-  /** Of its template, in any letter case. undefined or null: not known. */
+  /** Its template's, in any letter case; undefined or null: not known. */
   readonly category: string | null | undefined
-  /** Of its recipient: `countryOf` of conversations/phone-number.ts. */
+  /** Its recipient's: `countryOf` of conversations/phone-number.ts. */
   readonly country: string | undefined
   readonly at: Date
-  /** Whether the recipient wrote to the number within 24 hours (`isOpen` of conversations/conversation.ts). */
+  /** True if the recipient wrote to the number within 24 hours (`isOpen` of conversations/conversation.ts). */
   readonly isWindowOpen: boolean
 }
 
@@ -52,7 +52,7 @@ export interface Price {
 }
 
 /**
- * What a message costs when it is delivered, by the tenant's tariffs (docs/staff/costs.md). Pure. A utility template within an open
+ * Prices a message that is delivered by the tenant's tariffs (docs/staff/costs.md). Pure. A utility template within an open
  * window is free; marketing and authentication templates are not. Without a tariff for it the amount is null, never 0.
  */
 export const priceOf = (

@@ -37,7 +37,7 @@ export const tariffJoin = (rows: string, day: RawBuilder<unknown>): RawBuilder<u
     ) tariff on not ${of('is_free')}`
 }
 
-/** What a message cost so far. */
+/** The cost of a message so far. */
 export interface Cost {
   /** An exact decimal; null: no tariff says. */
   readonly amount: string | null

@@ -59,7 +59,7 @@ const Costs = Type.Object(
 )
 
 /** What messages cost (docs/staff/costs.md). */
-export const costs: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+export const costRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   app.get(
     '/api/costs',
     {

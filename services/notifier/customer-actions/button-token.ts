@@ -6,12 +6,12 @@ import { type Component, type Content, isPlain } from '../messaging-api/message-
 /** The payload of a button with an action begins with it, and no other payload does. */
 export const tokenPrefix = 'courier.'
 
-/** Of a button, from when its message was written. */
+/** A button lives for this long from when its message was written. */
 const lifeSeconds = 7 * 86_400
 /** The platform repeats webhooks that long (docs/contributors/messaging-api.md#delivery). */
 const redeliverySeconds = 7 * 86_400
 
-/** What a token stands for. */
+/** The action that a token stands for. */
 export interface ActionButton {
   readonly messageId: string
   readonly index: number

@@ -59,7 +59,7 @@ export const renewPresses = async (tx: Tx, presses: readonly Press[]): Promise<v
   )
 }
 
-/** What a person wrote, or the place that they shared. */
+/** A text that a person wrote, or the place that they shared. */
 export interface Written {
   readonly person: Person
   readonly text: string
@@ -69,10 +69,10 @@ export interface Written {
   readonly questionId: string
 }
 
-/** How long a text may be an address, from when orders asked for it on; and how long the address may be confirmed. */
+/** A text may be an address for this long after orders asked for it; for as long the address may be confirmed. */
 export const addressMinutes = 60
 
-/** For the timeline; with it from the start an address is not delivered. */
+/** The timeline shows these details; an address that has the first one is not delivered. */
 const addressTooLong = 'The address has more than 500 characters.'
 const confirmedLate = 'It was confirmed more than an hour after it was written.'
 
@@ -165,7 +165,7 @@ export interface WaitingAction {
   readonly waybill: string
   readonly action: string
   readonly address: string | null
-  /** Why we refuse it, whatever orders says. */
+  /** The reason why we refuse it, whatever orders says. */
   readonly detail: string | null
   readonly happenedAt: Date
 }

@@ -7,9 +7,9 @@ import type { Tx } from '../database/tables.ts'
 export interface InboundMessage {
   readonly person: Person
   readonly id: string
-  /** As the API names it, such as text, button or image. */
+  /** The API's name, such as text, button or image. */
   readonly type: string
-  /** What staff read: a text, the label of a button, a place, a caption, the name of a file. */
+  /** Staff reads it: a text, the label of a button, a place, a caption, the name of a file. */
   readonly text: string | undefined
   readonly mediaId: string | undefined
   readonly at: Date
@@ -43,7 +43,7 @@ export interface InboundRow {
   readonly media_id: string | null
   readonly at: Date
   readonly unread: boolean
-  /** Where the next page begins after it. */
+  /** The next page begins after it. */
   readonly cursor: string
 }
 
@@ -77,7 +77,7 @@ export const findInbound = async (
   return rows
 }
 
-/** What the recipients of a waybill's messages, and the people of these phones, wrote since then; newest first. */
+/** Finds what the recipients of a waybill's messages and the people of these phones wrote since then, newest first. */
 export const findInboundAbout = async (
   tx: Tx,
   tenant: string,

@@ -30,8 +30,8 @@ const route = { tags: ['conversations'], security: [{ token: [] }] }
 const failures = errorResponses(400, 401, 422, 429, 503)
 const changeFailures = { ...failures, ...errorResponses(409, 413, 415) }
 
-/** What customers write, and what staff reply. */
-export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool, orders, onQueued }) => {
+/** Lists what customers write, and takes replies of staff. */
+export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool, orders, onQueued }) => {
   app.get(
     '/api/conversations',
     {
@@ -99,7 +99,7 @@ export const inbox: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool
   app.post(
     '/api/conversations/:phone/reply',
     {
-      // For a text whose characters are all escaped.
+      // Admits a text whose characters are all escaped.
       bodyLimit: 32_768,
       schema: {
         ...route,

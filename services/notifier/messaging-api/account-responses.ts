@@ -48,7 +48,7 @@ const problemsOf = ({ entity_type, errors, additional_info }: Record<string, unk
   return problems.flatMap(problem => words(problem) ?? []).map(problem => `${words(entity_type) ?? 'API'}: ${problem}`)
 }
 
-/** What a token may do, and until when (docs/contributors/messaging-api.md#numbers-and-tokens); without expires_at it never ends. */
+/** The rights and the end of a token (docs/contributors/messaging-api.md#numbers-and-tokens); without expires_at it never ends. */
 export const TokenInfo = Type.Object({
   is_valid: Type.Boolean(),
   app_id: Word,

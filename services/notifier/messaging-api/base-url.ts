@@ -1,7 +1,7 @@
 import { isIPv4 } from 'node:net'
 
 /**
- * Why `url` is not allowed for the messaging API; undefined when it is. Tokens travel with every request, so plain http
+ * Returns why `url` is not allowed for the messaging API; undefined when it is. Tokens travel with every request, so plain http
  * is for loopback and the hosts named here (those of docker compose) only. The sentence does not repeat the URL.
  */
 export const baseUrlProblem = (url: string, allowPlainHttpHosts: readonly string[] = []): string | undefined => {

@@ -32,7 +32,7 @@ export interface Classification {
   readonly mayHaveBeenSent: boolean
 }
 
-/** How to handle a failure of a message after `retries` retries. Pure. */
+/** Says how to handle a failure of a message after `retries` retries. Pure. */
 export const classify = (failure: Failure, retries = 0): Classification => {
   const { code, subcode } = failure
   const entry = code === null ? undefined : findError(code, subcode)

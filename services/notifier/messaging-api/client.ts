@@ -19,11 +19,11 @@ export interface MessagingApiOptions {
   readonly connections?: number
   // undici looks at these three every half a second, and not before a whole one is over.
   readonly connectMilliseconds?: number
-  /** From the request to the head of its response. */
+  /** Limits the time from the request to the head of its response. */
   readonly headersMilliseconds?: number
   /** Between two chunks of a response. */
   readonly bodyMilliseconds?: number
-  /** For the whole request, including the wait for a connection; exact to the millisecond. */
+  /** Limits the whole request, including the wait for a connection; exact to the millisecond. */
   readonly requestMilliseconds?: number
   readonly maxResponseBytes?: number
   /** v17.0 */
@@ -43,7 +43,7 @@ export interface OutboundMessage {
   /** At most 512 characters; status webhooks bring it back. */
   readonly callbackData: string
   readonly traceparent?: string | null | undefined
-  /** Where that is less than `requestMilliseconds`. */
+  /** Replaces a longer `requestMilliseconds`. */
   readonly withinMilliseconds?: number
 }
 
@@ -91,7 +91,7 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
     },
     phoneNumber: ({ accessToken }: Credentials, phoneNumberId: string) =>
       call({ accessToken, path: `${pathTo(phoneNumberId)}?fields=${phoneNumberFields}`, read: readPhoneNumber }),
-    /** What the token of the credentials itself may do. */
+    /** Reads the rights of the token of the credentials itself. */
     debugToken: ({ accessToken }: Credentials) => {
       const path = `/debug_token?input_token=${encodeURIComponent(accessToken.toWellFormed())}`
       return call({ accessToken, path, read: readTokenInfo })

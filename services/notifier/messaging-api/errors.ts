@@ -1,5 +1,5 @@
 /**
- * What the queue does with a failed message: send it again later by its own schedule; send it again only after a delay;
+ * The queue does this with a failed message: send it again later by its own schedule; send it again only after a delay;
  * give it up; give it up and hold its template; pause its channel and keep it, with all others, until the channel resumes.
  */
 export const errorClasses = ['retry', 'delay', 'permanent', 'hold_template', 'pause_channel'] as const
@@ -22,7 +22,7 @@ export interface ErrorEntry {
   readonly meaning: string
   /** The remedy, for an operator. */
   readonly advice: string
-  /** Of class `delay`. */
+  /** Set for class `delay`. */
   readonly delay?: Delay
   /** Permanent after this many retries. */
   readonly maxRetries?: number

@@ -9,7 +9,7 @@ export type Exchanged =
       readonly status: number
       readonly headers: IncomingHttpHeaders
       readonly body: Buffer
-      /** Why the body is not whole; null when it is. */
+      /** The reason why the body is not whole; null when it is. */
       readonly brokenBy: string | null
     }
   | { readonly kind: 'not_written' | 'no_response'; readonly reason: string }

@@ -5,7 +5,7 @@ const maxParameters = 100
 /** Header, body and buttons. */
 const maxComponents = 12
 
-/** Of a message whose texts are all as long as they may be, every character escaped. */
+/** The size of a message whose texts are all as long as they may be, every character escaped. */
 export const maxMessageBytes = (2 * maxParameters + 1) * (6 * maxParameterLength + 512)
 
 export const ParameterText = Type.String({
@@ -146,7 +146,7 @@ export type MessageTemplate = Omit<Static<typeof MessageTemplate>, 'components'>
 /** Sent while a conversation is open (docs/contributors/messaging-api.md#conversations). */
 export interface PlainText {
   readonly text: string
-  /** What a press asks for; in its place stands a token once the message is sent. */
+  /** A press asks for this action; in its place stands a token once the message is sent. */
   readonly button?: { readonly title: string; readonly action: string } | undefined
 }
 
@@ -157,7 +157,7 @@ export const PlainTextBody = Type.String({
   must: `be a text of 1 to ${maxParameterLength} characters`,
 })
 
-/** What a message is. */
+/** The content of a message. */
 export type Content = MessageTemplate | PlainText
 
 export const isPlain = (content: Content): content is PlainText => 'text' in content
@@ -167,9 +167,9 @@ export interface ParameterPart {
   readonly text: string
   /** Such as `image.link`. */
   readonly field: string
-  /** Of its field, once it is filled. */
+  /** The limit of its field, once it is filled. */
   readonly maxLength: number
-  /** What is put into an address is encoded. */
+  /** Values that are put into an address are encoded. */
   readonly isAddress: boolean
 }
 

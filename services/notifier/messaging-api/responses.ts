@@ -31,7 +31,7 @@ export interface Refused {
   /** null: the response was not the API's own (HTML, empty, truncated). */
   readonly code: number | null
   readonly subcode: number | null
-  /** In the API's words, without texts of the request. */
+  /** The API's words, without texts of the request. */
   readonly details: string
   readonly isTransient: boolean
   readonly retryAfterSeconds: number | null
@@ -132,7 +132,7 @@ const longestSeconds = 72 * 3600
  */
 export const retryAfterSeconds = (headers: IncomingHttpHeaders, now: Date): number | null => {
   const usage = headers['x-business-use-case-usage']
-  // By the clock that wrote it, where the response shows that.
+  // A date counts by the clock that wrote it, where the response shows that.
   const since = Date.parse(headers.date ?? '') || now.getTime()
   const wait = Math.max(named(headers['retry-after'], since), regained(Array.isArray(usage) ? usage[0] : usage))
   return wait > 0 ? Math.min(Math.ceil(wait), longestSeconds) : null

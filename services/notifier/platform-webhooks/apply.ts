@@ -66,8 +66,8 @@ const countFacts = (webhooks: readonly SignedWebhook[]): number =>
   webhooks.reduce((sum, { facts }) => sum + facts.length, 0)
 
 /**
- * When a shared transaction fails, each webhook is applied alone: the error of one is not the others'. Not after a commit in
- * doubt: that none was applied would be said of one that was.
+ * When a shared transaction fails, each webhook is applied alone: the error of one is not the others'. A commit in
+ * doubt fails all of them: one that was applied must not be reported as lost.
  */
 const applyGroup = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: Options): Promise<Outcome[]> => {
   const [outcome] = await Promise.allSettled([applyTogether(pool, webhooks, options)])
@@ -132,7 +132,7 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, options: Options) 
   }
 }
 
-/** What people wrote, with the keyword that it is. */
+/** Returns what people wrote, each with its keyword. */
 const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
   if (inbound.length === 0) return []
   const keywords = await findKeywords(tx, [...new Set(inbound.map(({ person }) => person.tenant))])

@@ -12,7 +12,7 @@ export interface Said {
   readonly keyword: Wish | undefined
 }
 
-/** What the button of the question does. */
+/** The action of the question's button. */
 export const confirmAddress = 'confirm_written_address'
 
 /** Follows the language of the message whose button was pressed; other languages get English. */

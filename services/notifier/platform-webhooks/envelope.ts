@@ -137,10 +137,10 @@ const readInbound = (phoneNumberId: string, value: Json, now: Date) => {
     from,
     messageId,
     at: time(value.timestamp, now),
-    /** As the API names it, such as text or image. */
+    /** The API's name, such as text or image. */
     type,
     text: text(record(value.text).body, 5000),
-    /** What staff read of anything else: a place, the label of a button, a caption, the name of a file. */
+    /** Staff reads it of anything else: a place, the label of a button, a caption, the name of a file. */
     label: location ?? text(label, 1024),
     /** The id by which the API has its file. */
     mediaId: id(content.id),

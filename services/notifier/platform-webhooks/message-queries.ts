@@ -41,7 +41,7 @@ export const lockMessages = async (
   const spelt = people.flatMap(person => spellingsOf(person.recipient).map(recipient => ({ ...person, recipient })))
   const { rows } = await tx.client.query({
     name: people.length > 0 ? 'lock_messages_and_held' : 'lock_messages',
-    text: people.length > 0 ? lock(`${reported} union ${held}`) : lock(reported),
+    text: people.length > 0 ? lockSql(`${reportedSql} union ${heldSql}`) : lockSql(reportedSql),
     values: [
       references.map(r => r.tenant),
       references.map(r => r.phoneNumberId),
@@ -79,7 +79,7 @@ export const createPlanner = () => {
   }
 }
 
-const lock = (wanted: string): string => `
+const lockSql = (wanted: string): string => `
   with wanted as (${wanted})
   select m.tenant_id as tenant, m.message_id as "messageId", m.phone_number_id as "phoneNumberId", m.status,
     m.provider_message_id as "providerMessageId",
@@ -90,7 +90,7 @@ const lock = (wanted: string): string => `
   for update of m`
 
 // Lateral with a limit: keys first, then their rows, whatever Postgres thinks of the sizes.
-const reported = `
+const reportedSql = `
   select message.* from unnest($1::text[], $2::text[], $3::text[], $4::text[])
     as reported (tenant_id, phone_number_id, message_id, provider_message_id)
   cross join lateral (
@@ -104,7 +104,7 @@ const reported = `
     limit 1
   ) message`
 
-const held = `
+const heldSql = `
   select message.* from unnest($5::text[], $6::text[], $7::text[]) as person (tenant_id, phone_number_id, recipient)
   cross join lateral (
     select m.tenant_id, m.message_id from messages m
@@ -150,7 +150,7 @@ export interface PricedReport {
   readonly report: Report & { readonly pricing: Pricing }
 }
 
-const storePrices = `priced as (
+const pricesSql = `priced as (
         insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, type,
           country, template, merchant)
         select * from unnest($12::text[], $13::text[], $14::text[], $15::timestamptz[], $16::text[], $17::boolean[],
@@ -183,7 +183,7 @@ export const writeSettlements = async (
   await tx.client.query({
     name: prices.length > 0 ? 'write_settlements_and_prices' : 'write_settlements',
     text: `
-      with ${prices.length > 0 ? storePrices : ''}logged as (
+      with ${prices.length > 0 ? pricesSql : ''}logged as (
         insert into message_events (tenant_id, message_id, status, happened_at, detail)
         select * from unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::text[])
       )

@@ -2,9 +2,9 @@ import { normaliseCategory } from '../costs/price.ts'
 import type { Json } from '../messaging-api/read-json.ts'
 import { text } from './json.ts'
 
-/** What the platform bills a message as (docs/contributors/messaging-api.md#pricing). */
+/** The platform's pricing of a message (docs/contributors/messaging-api.md#pricing). */
 export interface Pricing {
-  /** In lower case. */
+  /** A word in lower case. */
   readonly category: string
   /** undefined: before July 2025. */
   readonly type: string | undefined

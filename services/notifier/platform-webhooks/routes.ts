@@ -24,7 +24,7 @@ export interface WebhooksOptions extends ApplyOptions {
   onActions?: (() => void) | undefined
   /** Called when the catalogue of an account is to be read. */
   onApproved?: (() => void) | undefined
-  /** How many requests of an unknown network address are verified per minute; unlimited without it. */
+  /** Limits the requests of an unknown network address that are verified per minute; unlimited without it. */
   strangersPerMinute?: number | undefined
   /** Called with the number of facts of each kind. */
   onFact?: ((kind: keyof Applied | 'refused', count: number) => void) | undefined
@@ -72,7 +72,7 @@ const exampleWebhook = {
 const Processed = Type.Object({}, { description: 'Committed.', examples: [{}] })
 
 /** The webhooks of the messaging API (docs/contributors/messaging-api.md#webhooks). */
-export const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, options) => {
+export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, options) => {
   const findSigners = createSignerFinder(options.pool, options.appSecretsOf)
   const apply = createApplier(options.pool, options)
   const clock = createClock(options.pool)
@@ -150,7 +150,7 @@ const report = (
   if (applied.approved > 0) onApproved?.()
 }
 
-/** Why a verification cannot be ours; a secret is in none of the reasons. */
+/** Says why a verification cannot be ours; no reason contains a secret. */
 const queryProblem = (mode: unknown, token: unknown, challenge: unknown): string | undefined => {
   if (mode !== 'subscribe') return 'mode_not_subscribe'
   if (typeof token !== 'string') return 'no_verify_token'

@@ -10,7 +10,7 @@ export const maxBodyBytes = 3 * 1024 * 1024
 const smallBytes = 64 * 1024
 /** Larger bodies in a minute: of all unknown addresses together, of a known one that forges. Rightly signed ones do not count. */
 const maxLarge = 20
-/** How long an address is known for a good signature. */
+/** A good signature makes an address known for this long. */
 const knownMilliseconds = 3_600_000
 
 /**
@@ -60,7 +60,7 @@ export const createSenders = (strangersPerMinute: number) => {
   }
 }
 
-/** So is one that does not say how long it is. */
+/** Counts a request that does not say how long it is as large. */
 const isLarge = (request: FastifyRequest): boolean =>
   request.headers['transfer-encoding'] !== undefined || bytesOf(request) > smallBytes
 

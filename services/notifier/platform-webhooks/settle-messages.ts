@@ -75,12 +75,12 @@ const pricedOnce = (message: LockedMessage, reports: readonly Report[]): PricedR
 
 const reached: readonly MessageStatus[] = ['accepted', 'sent', 'delivered', 'read', 'failed']
 
-/** For a resent message the status alone does not show which reports are repetitions. */
+/** The status of a resent message does not show which reports are repetitions. */
 const mayLeaveAgain = ({ status, formerIds }: LockedMessage): boolean =>
   formerIds.length > 0 || !reached.includes(status)
 
 /**
- * Of an earlier send of a message only its arrival counts: its failure, or that it was sent, says nothing of the new one. Where the
+ * From earlier sends, accepts only delivered and read: their failure says nothing of the new one. Where the
  * response of that send was lost, its id is not among the former ones, but another than that of the send that was accepted since.
  */
 const currentReports = <Histories extends Report>(
@@ -94,7 +94,7 @@ const currentReports = <Histories extends Report>(
   )
 }
 
-/** By our callback data first: the API's own id may not be stored yet. */
+/** Matches by our callback data first: the API's own id may not be stored yet. */
 const match = (locked: readonly LockedMessage[], sightings: readonly Sighting[]) => {
   const byId = new Map(locked.map(message => [keyOf(message), message]))
   const byProvider = new Map(

@@ -11,7 +11,7 @@ export type ReportedStatus = (typeof reportedStatuses)[number]
 const steps: Partial<Record<MessageStatus, number>> = { sent: 1, delivered: 2, read: 3 }
 
 /**
- * Whether a report moves a message on: forward only. A failure is final unless the message turns out to have been
+ * Returns true if a report moves a message on: forward only. A failure is final unless the message turns out to have been
  * delivered; one that was delivered cannot fail any more. What was given up (cancelled, expired) and still reported was
  * sent all the same.
  */
@@ -29,7 +29,7 @@ export interface Report {
   readonly providerMessageId: string
   readonly errorCode: number | null
   readonly errorMeaning: string | null
-  /** Of a delivered message. */
+  /** Set for a delivered message. */
   readonly pricing?: Pricing | undefined
 }
 

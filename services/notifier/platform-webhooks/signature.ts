@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * Whether `header` is `sha256=` and the HMAC-SHA256 of the body's bytes under one of the app secrets, in lower-case hex
+ * Returns true if `header` is `sha256=` and the HMAC-SHA256 of the body's bytes under one of the app secrets, in lower-case hex
  * (docs/contributors/messaging-api.md#signature). Takes the same time for every wrong signature.
  */
 export const verifySignature = (

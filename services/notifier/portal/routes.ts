@@ -2,7 +2,7 @@ import type { FastifyPluginAsync, FastifyReply, FastifyRequest } from 'fastify'
 import { readPortalFiles } from './files.ts'
 
 export interface PortalOptions {
-  /** Where browsers reach orders. */
+  /** The address at which browsers reach orders. */
   readonly ordersUrl: string
 }
 
@@ -22,7 +22,7 @@ const policyOf = (ordersUrl: string): string =>
   ].join('; ')
 
 /** The staff console. */
-export const portal: FastifyPluginAsync<PortalOptions> = async (app, { ordersUrl }) => {
+export const portalRoutes: FastifyPluginAsync<PortalOptions> = async (app, { ordersUrl }) => {
   const files = readPortalFiles()
   const headers = {
     'cache-control': 'no-cache',

@@ -46,14 +46,14 @@ const Channel = Type.Object(
   strict,
 )
 
-/** As orders takes it (shared/contract/customer-actions.ts). */
+/** The form that orders takes (shared/contract/customer-actions.ts). */
 const Action = Type.String({
   maxLength: 63,
   pattern: '^[a-z][a-z0-9_]{0,62}$',
   must: `be ${immediateActions.join(', ')}, or the name of a request such as call_me`,
 })
 
-/** What one button gets: the end of its address, the payload that a tap returns, what a tap asks for, or the code that it copies. */
+/** The value of one button: the end of its address, the payload that a tap returns, what a tap asks for, or the code that it copies. */
 const Button = Type.Object(
   {
     index: Type.Integer({ minimum: 0, maximum: 9, must: 'be the place of the button, 0 to 9' }),
@@ -74,7 +74,7 @@ const SendBetween = Type.Array(
   { minItems: 2, maxItems: 2, must: 'be a start and an end, such as ["08:00", "20:00"]' },
 )
 
-/** Of a customer's action: what orders, or staff, made of it. */
+/** Outcomes of a customer's action, by orders or staff. */
 const outcomes = [...actionOutcomes, 'accepted', 'declined'].join('|')
 
 const EventName = Type.String({
@@ -90,11 +90,11 @@ const Rule = Type.Object(
     on: EventName,
     template: Type.Optional(TemplateName),
     language: Type.Optional(LanguageCode),
-    /** In place of a template, while a conversation is open. */
+    /** Replaces the template while a conversation is open. */
     text: Type.Optional(PlainTextBody),
     header: Type.Optional(Type.Array(ParameterText, { maxItems: 1 })),
     body: Type.Optional(Type.Array(ParameterText, { maxItems: maxRuleParameters })),
-    /** For a template whose parameters have names. */
+    /** Fills a template whose parameters have names. */
     named_body: Type.Optional(
       Type.Record(ParameterName, ParameterText, {
         ...strict,

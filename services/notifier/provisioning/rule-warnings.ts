@@ -7,7 +7,7 @@ import { type PlacedText, textsOf } from '../messaging-api/message-template.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
 
-/** What is legal in rules and keeps their messages from being sent. Templates are those of the last sync. */
+/** Warns of what is legal in rules and keeps their messages from being sent, by the templates of the last sync. */
 export const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Promise<string[]> => {
   const channels = await findSendingChannels(tx, tenant)
   const warnings: string[] = []
@@ -29,7 +29,7 @@ export const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[]
   return warnings
 }
 
-/** Where the notifier's file has a text of the rule. */
+/** Returns the path of a rule's text in the notifier's file. */
 const placeIn = (rule: Rule, { component, parameter, field }: PlacedText): string => {
   const { type, parameters } = component
   if (type === 'button') {
@@ -44,5 +44,5 @@ const placeIn = (rule: Rule, { component, parameter, field }: PlacedText): strin
 const ownSet =
   "It makes messages only if the tenant's own set has it: GET /api/public/merchant/order/status-list of orders lists that set."
 
-/** Those with a dot are no statuses. */
+/** An event with a dot is no status. */
 const isUsualEvent = (event: string): boolean => event.includes('.') || /^key_([1-9]|1[0-9]|2[01])$/.test(event)

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import { restoredDetail } from '../messages/insert.ts'
 
-/** How many messages of a tenant became unknown, by the status in which the backup had them. */
+/** Counts the messages of a tenant that became unknown, by the status in which the backup had them. */
 export interface Restored {
   readonly tenant: string
   readonly queued: number

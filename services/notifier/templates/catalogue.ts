@@ -1,7 +1,7 @@
 import { type ButtonKind, buttonKinds } from '../messaging-api/message-template.ts'
 import { isRecord, type Json, list } from '../messaging-api/read-json.ts'
 
-/** Those that are documented (docs/contributors/messaging-api.md#templates). */
+/** The documented statuses (docs/contributors/messaging-api.md#templates). */
 export const templateStatuses: readonly string[] = [
   'APPROVED',
   'PENDING',
@@ -18,14 +18,14 @@ export const templateStatuses: readonly string[] = [
 /** A template of an account, as the API lists it (docs/contributors/messaging-api.md#templates). */
 export interface ListedTemplate {
   readonly name: string
-  /** In the form of a send: en_US. */
+  /** The form of a send: en_US. */
   readonly language: string
   readonly templateId: string | undefined
-  /** In capitals. */
+  /** A word in capitals. */
   readonly status: string
   readonly category: string | undefined
   readonly parameterFormat: 'POSITIONAL' | 'NAMED'
-  /** As the API wrote them. */
+  /** The API's own objects. */
   readonly components: readonly unknown[]
 }
 
@@ -46,11 +46,11 @@ export const categoryAt = (template: CatalogueTemplate | undefined, at: Date): s
 /** A button as a send sees it: its place in the list is its index. */
 export interface TemplateButton {
   readonly kind: ButtonKind | 'other'
-  /** Whether a send must carry its value. */
+  /** A send must carry its value. */
   readonly isRequired: boolean
 }
 
-/** What a send of a template must and may carry, read from its components. */
+/** The parts that a send of a template must and may carry, read from its components. */
 export interface Anatomy {
   /** undefined: a text header, or none. */
   readonly headerKind: HeaderKind | undefined
@@ -58,7 +58,7 @@ export interface Anatomy {
   readonly header: readonly string[]
   readonly body: readonly string[]
   readonly buttons: readonly TemplateButton[]
-  /** Why it cannot be sent: a part that we cannot fill in, such as "a part of the kind carousel". */
+  /** Names what keeps it from being sent: a part that we cannot fill in, such as "a part of the kind carousel". */
   readonly blockReason: string | undefined
 }
 

@@ -8,10 +8,10 @@ export interface CategoryReport {
   readonly wabaId: string
   readonly name: string
   readonly language: string
-  /** In capitals; undefined: not said. */
+  /** A word in capitals; undefined: not said. */
   readonly from: string | undefined
   readonly to: string
-  /** When it changes, or did. */
+  /** The time of the change, past or announced. */
   readonly at: Date
   readonly isAnnounced: boolean
   readonly reportedAt: Date

@@ -8,7 +8,7 @@ type Kind = 'header' | 'body'
 /** A currency and a time stand in a text too (docs/contributors/messaging-api.md#components). */
 const textTypes: readonly ParameterType[] = ['text', 'currency', 'date_time']
 
-/** What the API takes from an address (docs/contributors/messaging-api.md#components). */
+/** The files that the API takes from an address (docs/contributors/messaging-api.md#components). */
 const extensionsOf: Partial<Record<HeaderKind, readonly string[]>> = {
   image: ['.jpg', '.jpeg', '.png'],
   video: ['.mp4', '.3gp'],
@@ -34,7 +34,7 @@ export const checkTemplate = (
   return { [`${prefix}language.code`]: [`The template ${name} does not exist in ${language.code}, only in ${others}.`] }
 }
 
-/** Whether a template may be sent and gets all its parameters (docs/contributors/messaging-api.md#components). */
+/** Checks that a template may be sent and gets all its parameters (docs/contributors/messaging-api.md#components). */
 export const checkParameters = (
   template: CatalogueTemplate,
   message: MessageTemplate,

@@ -3,25 +3,6 @@ import type { Tx } from '../database/tables.ts'
 import type { MessageTemplate } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from './catalogue.ts'
 
-const columns = [
-  'waba_id',
-  'name',
-  'language',
-  'template_id',
-  'status',
-  'category',
-  'parameter_format',
-  'components',
-  'held_at',
-  'held_code',
-  'synced_at',
-  'category_from',
-  'category_to',
-  'category_at',
-  'category_reported_at',
-  'budget_paused_at',
-] as const
-
 /** The templates of these names, in every language; undefined when the account's catalogue was never synced. */
 export const findTemplates = async (
   tx: Tx,
@@ -31,7 +12,7 @@ export const findTemplates = async (
 ): Promise<CatalogueTemplate[] | undefined> => {
   const ofAccount = tx.selectFrom('templates').where('tenant_id', '=', tenant).where('waba_id', '=', wabaId)
   const [rows, any] = await Promise.all([
-    ofAccount.select(columns).where('name', '=', sql<string>`any(${names}::text[])`).execute(),
+    ofAccount.selectAll().where('name', '=', sql<string>`any(${names}::text[])`).execute(),
     ofAccount.select('name').limit(1).executeTakeFirst(),
   ])
   return any && rows.map(toTemplate)
@@ -98,7 +79,7 @@ export type TemplateRow = Awaited<ReturnType<typeof listTemplates>>[number]
 export const listTemplates = (tx: Tx, tenant: string, filter: TemplateFilter, after: TemplateKey, limit: number) => {
   let query = tx
     .selectFrom('templates')
-    .select(columns)
+    .selectAll()
     .where('tenant_id', '=', tenant)
     .where(sql<boolean>`(waba_id, name, language) > (${after[0]}, ${after[1]}, ${after[2]})`)
   for (const column of ['name', 'status', 'language', 'category', 'waba_id'] as const) {

@@ -118,7 +118,7 @@ const tags = ['templates']
 const security = [{ token: [] }]
 
 /** The account's catalogue of templates. */
-export const templates: FastifyPluginAsyncTypebox<TemplatesOptions> = async (app, { pool, syncChannel }) => {
+export const templateRoutes: FastifyPluginAsyncTypebox<TemplatesOptions> = async (app, { pool, syncChannel }) => {
   app.get(
     '/api/templates',
     {

@@ -8,9 +8,9 @@ import { type Logger, pino } from 'pino'
 import { Registry } from 'prom-client'
 import type { Test } from 'tap'
 import { cloneDatabase } from '../../../dev/test-database.ts'
-import { conversations } from '../conversations/routes.ts'
-import { type WebhooksOptions, webhooks } from '../platform-webhooks/routes.ts'
-import { templates } from '../templates/routes.ts'
+import { conversationRoutes } from '../conversations/routes.ts'
+import { type WebhooksOptions, webhookRoutes } from '../platform-webhooks/routes.ts'
+import { templateRoutes } from '../templates/routes.ts'
 import type { SyncResult } from '../templates/sync.ts'
 
 /** demo has two numbers of one account, rival one of another. */
@@ -57,8 +57,8 @@ export const createFixture = async (
       const actor = { kind: 'staff' as const, name: 'Ruwan' }
       request.staff = { tenant: String(request.headers['x-tenant']), name: '', roles: ['admin'], tokenId: '', actor }
     })
-    await staff.register(conversations, { pool })
-    await staff.register(templates, {
+    await staff.register(conversationRoutes, { pool })
+    await staff.register(templateRoutes, {
       pool,
       syncChannel: async () => ({ kind: 'refused', reason: '' }),
       ...options,
@@ -66,7 +66,7 @@ export const createFixture = async (
   })
   let released = 0
   const onReleased = () => released++
-  await app.register(webhooks, {
+  await app.register(webhookRoutes, {
     pool,
     appSecretsOf: async (_tx, _tenant, id) => appSecrets[id] ?? [],
     onReleased,
