@@ -25,9 +25,8 @@ import { quoteRoutes } from './booking/quote-routes.ts'
 import { bookingRoutes } from './booking/routes.ts'
 import { createWaybillNumbers } from './booking/waybill-numbers.ts'
 import { createCatalogues } from './catalogue/catalogue.ts'
-import { countLoads, watchCatalogues } from './catalogue/metrics.ts'
 import { placeRoutes } from './catalogue/place-routes.ts'
-import { catalogueListRoutes, catalogueRowRoutes, cityRoutes } from './catalogue/routes.ts'
+import { catalogueRoutes, cityRoutes } from './catalogue/routes.ts'
 import { changeRoutes } from './changes/routes.ts'
 import { customerRequestRoutes } from './customer-actions/request-routes.ts'
 import { customerActionRoutes } from './customer-actions/routes.ts'
@@ -75,8 +74,7 @@ const staffPrefix = '/api/staff'
 const alias = { from: '/api/merchant/', to: `${merchantPrefix}/` }
 /** What the routes read and write with. */
 const createDependencies = ({ pool, tracer, login, catalogueBytes }: OrdersOptions, registry: Registry) => {
-  const catalogues = createCatalogues(pool, catalogueBytes, countLoads(registry))
-  watchCatalogues(catalogues, registry)
+  const catalogues = createCatalogues(pool, catalogueBytes, registry)
   return {
     pool,
     catalogues,
@@ -143,14 +141,13 @@ const registerMerchants = async (
   )
   await app.register(userRoutes, { pool })
   await app.register(logoutRoutes, { pool, findCaller })
-  await app.register(catalogueListRoutes, { pool, catalogues })
+  await app.register(catalogueRoutes, { pool, catalogues })
   await app.register(cityRoutes, {
     catalogues,
     tag: 'merchant',
     operationId: 'listCities',
     callerOf: ({ merchant }) => merchant,
   })
-  await app.register(catalogueRowRoutes, { pool, catalogues })
   await app.register(placeRoutes, { catalogues, nextSlice: dependencies.nextSlice })
   await app.register(bookingRoutes, {
     dependencies: dependencies.booking,
@@ -165,7 +162,7 @@ const registerMerchants = async (
   await app.register(lookUpRoutes, { pool, catalogues })
   await app.register(merchantLabelRoutes, { pool, catalogues, printer: dependencies.printer })
   await app.register(changeRoutes, { pool, watch: dependencies.watch })
-  await app.register(summaryRoutes, { pool })
+  await app.register(summaryRoutes, { pool, catalogues })
   await app.register(webhookRoutes, { pool, ...sending, onChanged: tenant => sending.sender?.changed(tenant) })
   await app.register(merchantMoveRoutes, { pool, onChanged })
   await app.register(merchantEditRoutes, { pool, catalogues, onChanged })

@@ -2,9 +2,6 @@ import type { StaffRole } from '@courier/shared/contract/staff-roles.ts'
 import { type Selectable, sql } from 'kysely'
 import type { Tables, Tx } from '../database/tables.ts'
 
-export const findMerchants = (tx: Tx, tenant: string) =>
-  tx.selectFrom('merchants').select(['merchant_id', 'rate_card']).where('tenant_id', '=', tenant).execute()
-
 const merchantColumns = ['merchant_id', 'name', 'email', 'password_hash', 'is_active'] as const
 export type MerchantRow = Selectable<Pick<Tables['merchants'], (typeof merchantColumns)[number]>>
 
@@ -92,13 +89,4 @@ export const findBusinessesOf = (tx: Tx, tenant: string, merchantId: string) =>
     .where('merchant_id', '=', merchantId)
     .where('is_active', '=', true)
     .orderBy('business_id')
-    .execute()
-
-/** The active businesses of all merchants of a tenant. */
-export const findBusinesses = (tx: Tx, tenant: string) =>
-  tx
-    .selectFrom('businesses')
-    .select(['business_id', 'merchant_id'])
-    .where('tenant_id', '=', tenant)
-    .where('is_active', '=', true)
     .execute()

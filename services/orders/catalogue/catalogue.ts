@@ -1,6 +1,7 @@
 import { batchReads } from '@courier/shared/postgres/request-batcher.ts'
 import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
+import { Counter, Gauge, Registry } from 'prom-client'
 import type { StoredStatus } from '../statuses/status-queries.ts'
 import { type City, CityIndex, type State } from './cities.ts'
 import { Lists } from './lists.ts'
@@ -57,15 +58,12 @@ export interface Catalogues {
   fresh(tenant: string): Promise<Catalogue>
   /** The cities and states with the zones of the merchant's card. Merchants with the same card share them. */
   lists(catalogue: Catalogue, merchantId: string): Lists
-  /** In memory, estimated. */
-  bytes(): number
 }
 
-/**
- * The least recently used leave when all exceed `maxBytes`; one that does so alone stays until another is used. `onLoad` is
- * called for each catalogue that is read.
- */
-export const createCatalogues = (pool: pg.Pool, maxBytes: number, onLoad = () => {}): Catalogues => {
+/** The least recently used leave when all exceed `maxBytes`; one that does so alone stays until another is used. */
+export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new Registry()): Catalogues => {
+  const help = 'Catalogues read from Postgres.'
+  const loads = new Counter({ name: 'catalogue_loads_total', help, registers: [registry] })
   const cache = new LRUCache<string, Catalogue | Lists>({
     maxSize: maxBytes,
     sizeCalculation: cached =>
@@ -73,7 +71,7 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, onLoad = () =>
     // A catalogue that leaves while it is read still goes to those who wait for it.
     ignoreFetchAbort: true,
     fetchMethod: async tenant => {
-      onLoad()
+      loads.inc()
       return toCatalogue(tenant, await readCatalogueRow(pool, tenant))
     },
   })
@@ -99,7 +97,15 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, onLoad = () =>
     cache.set(key, lists)
     return lists
   }
-  return { current, reload, since, fresh, lists, bytes: () => cache.calculatedSize }
+  new Gauge({
+    name: 'catalogue_bytes',
+    help: 'Catalogues in memory, estimated.',
+    registers: [registry],
+    collect() {
+      this.set(cache.calculatedSize)
+    },
+  })
+  return { current, reload, since, fresh, lists }
 }
 
 /** In memory, as measured, rounded up. Merchants share cards; long names are rare. */

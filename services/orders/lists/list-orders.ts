@@ -77,71 +77,50 @@ class Values {
   }
 }
 
-/** An index of the tenant's orders serves each but that by origin; a business uses the index of its merchant. */
-const conditionsOf = (filter: OrderFilter, values: Values, after: Position | undefined): string[] => {
-  const conditions = ['tenant_id = $1']
-  const add = (value: unknown, condition: (placeholder: string) => string): void => {
-    if (value !== undefined) conditions.push(condition(values.add(value)))
-  }
-  add(filter.merchant_id, placeholder => `merchant_id = ${placeholder}::bigint`)
-  add(
-    filter.business_id,
-    placeholder => `business_id = ${placeholder}::bigint and merchant_id = ${ownerOf(placeholder)}`,
-  )
-  add(filter.status, placeholder => `status_key = ${placeholder}`)
-  add(filter.status_keys, placeholder => `status_key = any(${placeholder}::text[])`)
-  addOutcome(filter.delivered_on, values, conditions, fromDeliveries)
-  addOutcome(filter.failed_on, values, conditions, fromFailedAttempts)
-  addBound(filter.created_from, values, conditions, '>=', '>=')
-  addBound(filter.created_to, values, conditions, '<=', '<')
-  addBound(filter.created_at, values, conditions, '>=', '>=')
-  addBound(filter.created_at, values, conditions, '<=', '<')
-  add(filter.waybill_number, placeholder => `waybill_number = ${placeholder}`)
-  add(filter.order_no, placeholder => `order_no = ${placeholder}`)
-  add(filter.phone, placeholder => `phone_key = ${lastNine(`${placeholder}::text`)}`)
-  add(filter.origin_city_id, placeholder => `origin_city_id = ${placeholder}::bigint`)
-  add(filter.destination_city_id, placeholder => `destination_city_id = ${placeholder}::bigint`)
-  if (after)
-    conditions.push(
-      `(created_at, waybill_number) < (${values.add(after.createdAt)}::timestamptz, ${values.add(after.waybill)})`,
-    )
-  return conditions
+/** The condition of each filter, on the placeholder of its value. An index of the tenant's orders serves each but that by origin. */
+const conditionSql: Readonly<Record<string, (value: string) => string>> = {
+  merchant_id: id => `merchant_id = ${id}::bigint`,
+  // A business uses the index of its merchant.
+  business_id: id => `business_id = ${id}::bigint and merchant_id = (
+    select merchant_id from businesses where tenant_id = $1 and business_id = ${id}::bigint)`,
+  status: key => `status_key = ${key}`,
+  status_keys: keys => `status_key = any(${keys}::text[])`,
+  delivered_on: day => ofOutcomesSql(day, fromDeliveries),
+  failed_on: day => ofOutcomesSql(day, fromFailedAttempts),
+  waybill_number: number => `waybill_number = ${number}`,
+  order_no: number => `order_no = ${number}`,
+  // As the column phone_key is computed.
+  phone: phone => `phone_key = right(translate(${phone}::text, ' +-().', ''), 9)`,
+  origin_city_id: id => `origin_city_id = ${id}::bigint`,
+  destination_city_id: id => `destination_city_id = ${id}::bigint`,
 }
 
-const ownerOf = (business: string): string =>
-  `(select merchant_id from businesses where tenant_id = $1 and business_id = ${business}::bigint)`
+const conditionsOf = (filter: OrderFilter, values: Values, after: Position | undefined): string[] => {
+  const { created_from, created_to, created_at } = filter
+  const given = Object.entries(filter).filter(([name, value]) => value !== undefined && name in conditionSql)
+  return [
+    'tenant_id = $1',
+    ...given.map(([name, value]) => conditionSql[name]?.(values.add(value)) ?? ''),
+    ...[created_from, created_at].flatMap(bound => (bound ? fromSql(bound, values) : [])),
+    ...[created_to, created_at].flatMap(bound => (bound ? untilSql(bound, values) : [])),
+    ...(after
+      ? [`(created_at, waybill_number) < (${values.add(after.createdAt)}::timestamptz, ${values.add(after.waybill)})`]
+      : []),
+  ]
+}
 
-/** As the column phone_key is computed. */
-const lastNine = (phone: string): string => `right(translate(${phone}, ' +-().', ''), 9)`
+const fromSql = (bound: DateOrTime, values: Values): string =>
+  `created_at >= ${'time' in bound ? `${values.add(bound.time)}::timestamptz` : midnightSql(values.add(bound.date), 0)}`
 
 /** A range that ends with a date includes that day. */
-const addBound = (
-  bound: DateOrTime | undefined,
-  values: Values,
-  conditions: string[],
-  sign: string,
-  signOfDate: '>=' | '<',
-): void => {
-  if (!bound) return
-  if ('time' in bound) {
-    conditions.push(`created_at ${sign} ${values.add(bound.time)}::timestamptz`)
-    return
-  }
-  const days = signOfDate === '<' ? 1 : 0
-  conditions.push(`created_at ${signOfDate} ${midnightOf(values.add(bound.date), days)}`)
-}
+const untilSql = (bound: DateOrTime, values: Values): string =>
+  'time' in bound
+    ? `created_at <= ${values.add(bound.time)}::timestamptz`
+    : `created_at < ${midnightSql(values.add(bound.date), 1)}`
 
-/** The orders of the events of a date. */
-const addOutcome = (
-  date: string | undefined,
-  values: Values,
-  conditions: string[],
-  fromEvents: (first: string, last: string) => string,
-): void => {
-  if (date === undefined) return
-  const day = values.add(date)
-  conditions.push(`waybill_number in (select waybill_number ${fromEvents(midnightOf(day, 0), midnightOf(day, 1))})`)
-}
+/** The orders of the events of a day. */
+const ofOutcomesSql = (day: string, fromEvents: (first: string, last: string) => string): string =>
+  `waybill_number in (select waybill_number ${fromEvents(midnightSql(day, 0), midnightSql(day, 1))})`
 
-const midnightOf = (date: string, daysLater: number): string =>
+const midnightSql = (date: string, daysLater: number): string =>
   `(select (${date}::date + ${daysLater})::timestamp at time zone time_zone from tenants where tenant_id = $1)`

@@ -3,7 +3,7 @@ import { listQuery } from '@courier/shared/lists/filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, type TObject, Type } from '@sinclair/typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
@@ -46,15 +46,68 @@ export const WaybillParams = Type.Object({ waybill: Type.String({ description: '
 const MerchantQuery = listQuery(orderPageFields, merchantFilters)
 const StaffQuery = listQuery(orderPageFields, staffFilters)
 
-const listSchema = <Query extends TObject>(querystring: Query) => ({
-  querystring,
-  description:
-    `With noPagination all of them, up to ${maxWholeList}, without links and meta; ` +
-    'read longer lists by pages, with the cursor of each for the next.',
-  response: { 200: OrderPage, ...errorResponses(400, 401, 405, 422, 429, 503) },
-})
+/** A merchant's own orders. */
+export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
+  const about = { tags: ['orders'], operationId: 'listOrders', summary: 'List your orders, newest first' }
+  addList(app, options, about, MerchantQuery, ({ merchant: { tenant, merchantId }, query }) => {
+    const filter = { ...MerchantQuery.read(query as object), merchant_id: merchantId }
+    return { tenant, caller: `merchant ${merchantId}`, filter }
+  })
+  const one = { tags: ['orders'], operationId: 'getOrder', summary: 'One order with its timeline' }
+  const example = { ...exampleOrder, timeline: [exampleOrderEvent], edits: [exampleEdit] }
+  addOne(app, options, oneOrder, { ...one, ...viewSchema(TrackedOrderView, example) }, ownOrder, (order, reply) => {
+    tagWith(order, reply)
+    return merchantView(order, new Date())
+  })
+}
 
-const oneSchema = (view: TObject, example: object) => ({
+/** The current status of a merchant's order. */
+export const orderStatusRoutes: FastifyPluginAsyncTypebox<Pick<OrderRoutesOptions, 'findOrder'>> = async (
+  app,
+  options,
+) => {
+  const one = { tags: ['orders'], operationId: 'getOrderStatus', summary: 'The status of an order' }
+  const { waybill_number, order_no, status } = exampleOrder
+  const { date_time, date_time_ago } = exampleOrderEvent
+  const example = { waybill_number, order_no, status, date_time, date_time_ago }
+  addOne(app, options, `${oneOrder}/status`, { ...one, ...viewSchema(OrderStatus, example) }, ownOrder, order =>
+    statusView(order, new Date()),
+  )
+}
+
+/** The orders of all merchants of a tenant. */
+export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
+  const about = { tags: ['staff'], operationId: 'listAllOrders', summary: "List all merchants' orders, newest first" }
+  addList(app, options, about, StaffQuery, ({ staff: { tenant, name }, query }) => ({
+    tenant,
+    caller: `staff ${name}`,
+    filter: StaffQuery.read(query as object),
+  }))
+  const one = { tags: ['staff'], operationId: 'getAnyOrder', summary: 'One order with its timeline, notes and moves' }
+  const example = {
+    ...exampleOrder,
+    timeline: [{ ...exampleOrderEvent, note: null }],
+    edits: [{ ...exampleEdit, reason: null, previous: { customer_phone: '0770000101' } }],
+    moves: [exampleMove],
+    editable: editableIn(exampleOrder.status.key),
+    requests: [exampleRequest],
+  }
+  addOne(app, options, oneOrder, { ...one, ...viewSchema(StaffOrderView, example) }, anyOrder, async (order, reply) => {
+    tagWith(order, reply)
+    const { tenant } = order.catalogue
+    const { waybill_number } = order.row
+    const requests = await inTenant(options.pool, tenant, (tx: Tx) =>
+      listRequests(tx, tenant, { waybill_number }, undefined, maxRequests),
+    )
+    return staffView(order, requests, new Date())
+  })
+}
+
+const ownOrder = ({ merchant }: FastifyRequest) => merchant
+const anyOrder = ({ staff: { tenant } }: FastifyRequest) => ({ tenant, merchantId: null })
+
+const viewSchema = (view: TObject, example: object) => ({
+  security,
   params: WaybillParams,
   response: {
     200: Type.Object({ data: view }, { examples: [{ data: example }] }),
@@ -62,32 +115,65 @@ const oneSchema = (view: TObject, example: object) => ({
   },
 })
 
+const addOne = (
+  app: FastifyInstance,
+  { findOrder }: Pick<OrderRoutesOptions, 'findOrder'>,
+  path: string,
+  schema: object,
+  whose: (request: FastifyRequest) => { tenant: string; merchantId: string | null },
+  view: (order: TrackedOrder, reply: FastifyReply) => unknown,
+) =>
+  app.get<{ Params: Static<typeof WaybillParams> }>(path, { schema, serializerCompiler }, async (request, reply) => {
+    const { tenant, merchantId } = whose(request)
+    const order = await findOrder(tenant, request.params.waybill, merchantId)
+    if (!order) throw unknownWaybill()
+    return { data: await view(order, reply) }
+  })
+
+/** Tags an order for If-Match of an edit: neither `date_time_ago` nor names change the tag. */
+const tagWith = ({ row }: TrackedOrder, reply: FastifyReply) => reply.header('etag', tagState(row))
+
 interface ListRequest {
   readonly tenant: string
   /** Reads one whole list at a time. */
   readonly caller: string
   readonly filter: OrderFilter
-  /** The query field of the status. */
-  readonly statusField: string
 }
 
-/** Lists orders in the shape that the query wants. */
-const listOrders = async (
+const addList = (
+  app: FastifyInstance,
   options: OrderRoutesOptions,
-  request: FastifyRequest<{ Querystring: Static<typeof MerchantQuery.schema> }>,
-  reply: FastifyReply,
-  { tenant, caller, filter: given, statusField }: ListRequest,
+  about: object,
+  Query: Pick<typeof MerchantQuery, 'schema' | 'fieldOf'>,
+  read: (request: FastifyRequest) => ListRequest,
 ) => {
-  const wanted = wantedOrders(request.query)
-  const filter = await resolveStatus(options.catalogues, tenant, given, statusField)
-  if (!wanted.all) return orderPage(options, tenant, request, wanted, filter)
-  const list = await options.openWholeList(`${tenant} ${caller}`, tenant, filter, wanted.after)
-  if (list.kind === 'too_long') throw invalid({ noPagination: [tooLong] })
-  if (list.kind === 'busy') throw httpError('unavailable', busy, { retryAfterSeconds: 2 })
-  reply.type('application/json; charset=utf-8')
-  if (request.method !== 'HEAD') return reply.send(list.json)
-  list.json.destroy()
-  return reply.send('')
+  const schema = {
+    ...about,
+    security,
+    querystring: Query.schema,
+    description:
+      `With noPagination all of them, up to ${maxWholeList}, without links and meta; ` +
+      'read longer lists by pages, with the cursor of each for the next.',
+    response: { 200: OrderPage, ...errorResponses(400, 401, 405, 422, 429, 503) },
+  }
+  app.get<{ Querystring: Static<typeof MerchantQuery.schema> }>(
+    '/order',
+    { schema, serializerCompiler },
+    async (request, reply) => {
+      const { query } = request
+      const wanted = wantedOrders(query)
+      const { tenant, caller, filter: given } = read(request as FastifyRequest)
+      const filter = await resolveStatus(options.catalogues, tenant, given, Query.fieldOf(query, 'status'))
+      if (!wanted.all) return orderPage(options, tenant, request as FastifyRequest, wanted, filter)
+      const list = await options.openWholeList(`${tenant} ${caller}`, tenant, filter, wanted.after)
+      if (list.kind === 'too_long') throw invalid({ noPagination: [tooLong] })
+      if (list.kind === 'busy') throw httpError('unavailable', busy, { retryAfterSeconds: 2 })
+      reply.type('application/json; charset=utf-8')
+      if (request.method !== 'HEAD') return reply.send(list.json)
+      list.json.destroy()
+      return reply.send('')
+    },
+  )
 }
 
 const tooLong =
@@ -110,138 +196,4 @@ const resolveStatus = async (
     throw invalid({ [field]: [`The selected status is invalid. The statuses are ${known}.`] })
   }
   return { ...filter, status_keys: status_class && keysOfClass(statuses, status_class) }
-}
-
-/** For If-Match of an edit: does not change with `date_time_ago` or with names. */
-const tagWith = ({ row }: TrackedOrder, reply: FastifyReply) => reply.header('etag', tagState(row))
-
-/** A merchant's own orders. */
-export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
-  const { findOrder } = options
-  const common = { tags: ['orders'], security }
-
-  app.get(
-    '/order',
-    {
-      schema: {
-        ...common,
-        operationId: 'listOrders',
-        summary: 'List your orders, newest first',
-        ...listSchema(MerchantQuery.schema),
-      },
-      serializerCompiler,
-    },
-    async (request, reply) => {
-      const { tenant, merchantId } = request.merchant
-      const filter = { ...MerchantQuery.read(request.query), merchant_id: merchantId }
-      const statusField = MerchantQuery.fieldOf(request.query, 'status')
-      return listOrders(options, request, reply, { tenant, caller: `merchant ${merchantId}`, filter, statusField })
-    },
-  )
-
-  const example = { ...exampleOrder, timeline: [exampleOrderEvent], edits: [exampleEdit] }
-  app.get(
-    oneOrder,
-    {
-      schema: {
-        ...common,
-        operationId: 'getOrder',
-        summary: 'One order with its timeline',
-        ...oneSchema(TrackedOrderView, example),
-      },
-      serializerCompiler,
-    },
-    async (request, reply) => {
-      const { tenant, merchantId } = request.merchant
-      const order = await findOrder(tenant, request.params.waybill, merchantId)
-      if (!order) throw unknownWaybill()
-      tagWith(order, reply)
-      return { data: merchantView(order, new Date()) }
-    },
-  )
-}
-
-/** Where an order of the merchant is now. */
-export const orderStatusRoutes: FastifyPluginAsyncTypebox<Pick<OrderRoutesOptions, 'findOrder'>> = async (
-  app,
-  { findOrder },
-) => {
-  const { waybill_number, order_no, status } = exampleOrder
-  const { date_time, date_time_ago } = exampleOrderEvent
-  const example = { waybill_number, order_no, status, date_time, date_time_ago }
-  app.get(
-    `${oneOrder}/status`,
-    {
-      schema: {
-        tags: ['orders'],
-        security,
-        operationId: 'getOrderStatus',
-        summary: 'The status of an order',
-        ...oneSchema(OrderStatus, example),
-      },
-    },
-    async request => {
-      const { tenant, merchantId } = request.merchant
-      const order = await findOrder(tenant, request.params.waybill, merchantId)
-      if (!order) throw unknownWaybill()
-      return { data: statusView(order, new Date()) }
-    },
-  )
-}
-
-/** The orders of all merchants of a tenant. */
-export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
-  const { pool, findOrder } = options
-  const common = { tags: ['staff'], security }
-
-  app.get(
-    '/order',
-    {
-      schema: {
-        ...common,
-        operationId: 'listAllOrders',
-        summary: "List all merchants' orders, newest first",
-        ...listSchema(StaffQuery.schema),
-      },
-      serializerCompiler,
-    },
-    async (request, reply) => {
-      const { tenant, name } = request.staff
-      const filter = StaffQuery.read(request.query)
-      const statusField = StaffQuery.fieldOf(request.query, 'status')
-      return listOrders(options, request, reply, { tenant, caller: `staff ${name}`, filter, statusField })
-    },
-  )
-
-  const example = {
-    ...exampleOrder,
-    timeline: [{ ...exampleOrderEvent, note: null }],
-    edits: [{ ...exampleEdit, reason: null, previous: { customer_phone: '0770000101' } }],
-    moves: [exampleMove],
-    editable: editableIn(exampleOrder.status.key),
-    requests: [exampleRequest],
-  }
-  app.get(
-    oneOrder,
-    {
-      schema: {
-        ...common,
-        operationId: 'getAnyOrder',
-        summary: 'One order with its timeline, notes and moves',
-        ...oneSchema(StaffOrderView, example),
-      },
-      serializerCompiler,
-    },
-    async (request, reply) => {
-      const { tenant } = request.staff
-      const waybill_number = request.params.waybill
-      const order = await findOrder(tenant, waybill_number)
-      if (!order) throw unknownWaybill()
-      tagWith(order, reply)
-      const requests = await inTenant(pool, tenant, (tx: Tx) =>
-        listRequests(tx, tenant, { waybill_number }, undefined, maxRequests),
-      )
-      return { data: staffView(order, requests, new Date()) }
-    },
-  )
 }

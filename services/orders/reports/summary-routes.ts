@@ -5,10 +5,10 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
+import type { Catalogues } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
 import { addDays, daysBetween } from './days.ts'
-import { countOrders, groupings, maxSummed, totalsOf } from './summary.ts'
-import { groupOrders } from './summary-groups.ts'
+import { countOrders, groupings, groupOrders, maxSummed, totalsOf } from './summary.ts'
 import { Summary } from './summary-schema.ts'
 
 const maxDays = 366
@@ -33,9 +33,14 @@ const filters = {
 }
 const Query = listQuery({}, filters)
 
-/** What became of the orders that a merchant created in a period. */
-export const summaryRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
-  const bulkheads = createBulkheads({ caller: 1, process: Math.ceil(pool.options.max / 4) }, maxWaiting)
+interface SummaryOptions {
+  readonly pool: pg.Pool
+  readonly catalogues: Catalogues
+}
+
+/** Sums up the orders that a merchant created in a period. */
+export const summaryRoutes: FastifyPluginAsyncTypebox<SummaryOptions> = async (app, options) => {
+  const bulkheads = createBulkheads({ caller: 1, process: Math.ceil(options.pool.options.max / 4) }, maxWaiting)
   app.get(
     '/order/summary',
     {
@@ -54,10 +59,8 @@ export const summaryRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async
       const { tenant, merchantId } = request.merchant
       const wanted = { ...Query.read(request.query), merchantId }
       const caller = `${tenant} ${merchantId}`
-      const data = await bulkheads({ caller, process: '' }, () =>
-        inTenant(pool, tenant, (tx: Tx) => summarise(tx, tenant, wanted)),
-      ).catch(refuseBusy(busy))
-      return { data }
+      const run = () => summarise(options, tenant, wanted)
+      return { data: await bulkheads({ caller, process: '' }, run).catch(refuseBusy(busy)) }
     },
   )
 }
@@ -66,20 +69,27 @@ const busy = 'Too many summaries are waiting. Repeat the request.'
 
 type Wanted = ReturnType<typeof Query.read> & { readonly merchantId: string }
 
-const summarise = async (tx: Tx, tenant: string, { merchantId, business_id, group, ...wanted }: Wanted) => {
-  const { rows } = await tx.client.query(settings, [tenant])
-  const { today, ...of } = rows[0]
-  const period = periodOf(wanted, today)
-  const query = { merchantId, businessId: business_id, group, ...period }
-  const counted = await countOrders(tx, tenant, query)
+const summarise = async (
+  { pool, catalogues }: SummaryOptions,
+  tenant: string,
+  { merchantId, business_id, group, ...wanted }: Wanted,
+) => {
+  const { query, counted, version, ...settings } = await inTenant(pool, tenant, async (tx: Tx) => {
+    const { rows } = await tx.client.query(settingsSql, [tenant])
+    const { today, ...settings } = rows[0]
+    const query = { merchantId, businessId: business_id, group, ...periodOf(wanted, today) }
+    return { query, counted: await countOrders(tx, tenant, query), ...settings }
+  })
   const total = totalsOf(counted)
   if (total.orders > maxSummed)
     throw invalid({ from: [`The period has more than ${maxSummed} orders. Request a shorter period, such as a week.`] })
-  return { ...period, ...of, total, ...(await groupOrders(tx, tenant, query, counted)) }
+  const groups = groupOrders(query, counted, await catalogues.since(tenant, version))
+  return { from: query.from, to: query.to, ...settings, total, ...groups }
 }
 
-const settings = `
-  select time_zone, currency, (now() at time zone time_zone)::date::text as today from tenants where tenant_id = $1`
+const settingsSql = `
+  select version, time_zone, currency, (now() at time zone time_zone)::date::text as today
+  from tenants where tenant_id = $1`
 
 /** Throws for one that is empty or too long. */
 const periodOf = ({ from, to }: Pick<Wanted, 'from' | 'to'>, today: string) => {

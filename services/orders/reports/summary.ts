@@ -1,6 +1,8 @@
+import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
 import { classOf } from '../statuses/statuses.ts'
-import type { Totals } from './summary-schema.ts'
+import { daysOf } from './days.ts'
+import { type Group, maxCities, type Totals } from './summary-schema.ts'
 
 export const groupings = ['day', 'status', 'city'] as const
 export type Grouping = (typeof groupings)[number]
@@ -17,19 +19,19 @@ export interface SummaryQuery {
 /** The most orders that one statement counts: half a second by day, from the index alone, and in time also on a busy machine. */
 export const maxSummed = 500_000
 
-/** What a group's orders in one status add up to. COD in whole units of the tenant's currency. */
+/** The sums of a group's orders in one status. COD in whole units of the tenant's currency. */
 export interface Counted {
   /** A date, a status key or the id of a city. */
   readonly key: string
   readonly status_key: string
   readonly orders: number
   readonly cod: number
-  /** Delivered at the first attempt, and delivered after more. Of orders delivered before 0.2.0 it is not known. */
+  /** Delivered at the first attempt, and delivered after more. Not known of orders delivered before 0.2.0. */
   readonly first: number
   readonly later: number
 }
 
-/** What the orders are grouped by, and its key. Looking the day up takes half as long as converting the time. */
+/** The value that orders are grouped by, and its key. Looking the day up takes half as long as converting the time. */
 const keys: Record<Grouping, readonly [value: string, key: string]> = {
   day: ['width_bucket(created_at, midnights)', '($3::date + value - 1)::text'],
   status: ['status_key', 'value'],
@@ -43,12 +45,12 @@ export const countOrders = async (
   { merchantId, businessId, from, to, group = 'status' }: SummaryQuery,
 ): Promise<Counted[]> => {
   const values = [tenant, merchantId, from, to, businessId ?? null]
-  return (await tx.client.query({ name: `sum_by_${group}`, text: statement(...keys[group]), values })).rows
+  return (await tx.client.query({ name: `sum_by_${group}`, text: countSql(...keys[group]), values })).rows
 }
 
-const midnight = (date: string): string => `(select (${date})::timestamp at time zone time_zone from zone)`
+const midnightSql = (date: string): string => `(select (${date})::timestamp at time zone time_zone from zone)`
 
-const statement = (value: string, key: string): string => `
+const countSql = (value: string, key: string): string => `
   with zone as materialized (
     select time_zone, array(
       select day at time zone time_zone from generate_series($3::date::timestamp, $4::date::timestamp, '1 day') day
@@ -61,7 +63,7 @@ const statement = (value: string, key: string): string => `
     from (
       select created_at, status_key, destination_city_id, cod, first_attempt from orders
       where tenant_id = $1 and merchant_id = $2 and ($5::bigint is null or business_id = $5)
-        and created_at >= ${midnight('$3::date')} and created_at < ${midnight('$4::date + 1')}
+        and created_at >= ${midnightSql('$3::date')} and created_at < ${midnightSql('$4::date + 1')}
       limit ${maxSummed + 1}
     ) hit, zone group by 1, 2
   ) counted`
@@ -86,4 +88,30 @@ export const totalsOf = (rows: readonly Counted[]): Totals => {
     delivered_first_attempt: first,
     first_attempt_share: first + later > 0 ? Math.round((first / (first + later)) * 10_000) / 10_000 : null,
   }
+}
+
+export interface Groups {
+  readonly groups: readonly Group[]
+  /** The sums of what `groups` leave out. */
+  readonly others: (Totals & { readonly groups: number }) | null
+}
+
+/** Every day or status, or the cities with the most orders. Pure. */
+export const groupOrders = (
+  { group, from, to }: SummaryQuery,
+  counted: readonly Counted[],
+  { statuses, names }: Catalogue,
+): Groups => {
+  const rows = Map.groupBy(counted, ({ key }) => key)
+  const toGroup = (key: string, name = key): Group => ({ key, name, ...totalsOf(rows.get(key) ?? []) })
+  if (group === undefined) return { groups: [], others: null }
+  if (group === 'day') return { groups: daysOf(from, to).map(day => toGroup(day)), others: null }
+  if (group === 'status')
+    return { groups: [...statuses.values()].map(({ key, name }) => toGroup(key, name)), others: null }
+  const cities = [...rows.keys()]
+    .map(key => toGroup(key, names.cities.get(Number(key))?.name))
+    .sort((a, b) => b.orders - a.orders)
+  const rest = cities.slice(maxCities).flatMap(({ key }) => rows.get(key) ?? [])
+  const others = rest.length > 0 ? { groups: cities.length - maxCities, ...totalsOf(rest) } : null
+  return { groups: cities.slice(0, maxCities), others }
 }

@@ -25,8 +25,6 @@ const PublicWaybill = Type.Object(
   { title: 'RequiredWaybill', examples: [{ waybill_number: 'DM00000001', tracking_code: 'q3x0cJ2mYb8' }] },
 )
 const bodyLimit = maxWaybillBodyBytes
-const common = { tags: ['orders'], security: [{ token: [] }], querystring: WaybillQuery }
-const failures = errorResponses(400, 401, 404, 405, 413, 415, 422, 429, 503)
 
 export const unknownWaybill = (): HttpError =>
   httpError('not_found', 'The requested waybill does not exist in the system')
@@ -38,6 +36,18 @@ const acceptWaybillBody = (app: FastifyInstance): void => {
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
 }
 
+/** The bytes of the body. Fastify leaves that of a GET unread. */
+const bodyOf = async (request: FastifyRequest): Promise<Buffer | undefined> => {
+  if (request.method === 'POST') return request.body as Buffer | undefined
+  const body = await readBody(request.raw).catch(() => {
+    throw httpError('malformed_request', 'The connection ended before the body.')
+  })
+  if (body) return body
+  // The connection closes: the rest of the body stays unread.
+  const headers = { connection: 'close' }
+  throw httpError('payload_too_large', 'The body is too large. It holds one waybill number.', { headers })
+}
+
 const waybillOf = (request: FastifyRequest, body: Buffer | undefined): string => {
   const read = readWaybill(request.query, body)
   if (read.kind === 'malformed') throw httpError('malformed_request', read.message)
@@ -45,55 +55,44 @@ const waybillOf = (request: FastifyRequest, body: Buffer | undefined): string =>
   return read.waybill
 }
 
-/** The connection closes: the rest of a body that is too large stays unread. */
-const bodyOfGet = async (request: FastifyRequest): Promise<Buffer> => {
-  const body = await readBody(request.raw).catch(() => {
-    throw httpError('malformed_request', 'The connection ended before the body.')
-  })
-  if (body) return body
-  throw httpError('payload_too_large', 'The body is too large. It holds one waybill number.', {
-    headers: { connection: 'close' },
-  })
+interface WaybillRead {
+  readonly path: string
+  readonly operationId: string
+  readonly about: { readonly summary: string; readonly description: string }
+  readonly view: TSchema
 }
 
-const findOwnOrder = async (
+/** Views an order of the merchant by GET and by POST. */
+const addReads = (
+  app: FastifyInstance,
   findOrder: FindOrder,
-  request: FastifyRequest,
-  body: Buffer | undefined,
-): Promise<TrackedOrder> => {
-  const { tenant, merchantId } = request.merchant
-  const order = await findOrder(tenant, waybillOf(request, body), merchantId)
-  if (!order) throw unknownWaybill()
-  return order
+  { path, operationId, about, view }: WaybillRead,
+  toView: (order: TrackedOrder) => unknown,
+): void => {
+  acceptWaybillBody(app)
+  const failures = errorResponses(400, 401, 404, 405, 413, 415, 422, 429, 503)
+  const common = { tags: ['orders'], security: [{ token: [] }], querystring: WaybillQuery, ...about }
+  const schema = { ...common, operationId, response: { 200: view, ...failures } }
+  const read = async (request: FastifyRequest) => {
+    const { tenant, merchantId } = request.merchant
+    const order = await findOrder(tenant, waybillOf(request, await bodyOf(request)), merchantId)
+    if (!order) throw unknownWaybill()
+    return { data: toView(order) }
+  }
+  app.get(path, { bodyLimit, schema }, read)
+  app.post(path, { bodyLimit, schema: { ...schema, operationId: `${operationId}ByPost`, body: WaybillBody } }, read)
 }
 
 /** Where an order of the merchant has been. */
 export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
-  acceptWaybillBody(app)
-  const schema = {
-    ...common,
+  const about = {
     summary: 'Where an order has been',
     description: 'The timeline of one of your orders, newest first. A JSON body may name the waybill, also of a GET.',
-    response: {
-      200: Type.Object({ data: Type.Array(TrackingEvent) }, { examples: [{ data: [exampleEvent] }] }),
-      ...failures,
-    },
   }
-  const track = async (request: FastifyRequest, body: Buffer | undefined) => ({
-    data: toTimeline(await findOwnOrder(findOrder, request, body), new Date()),
-  })
-  app.get('/order/tracking-info', { bodyLimit, schema: { ...schema, operationId: 'trackOrder' } }, async request =>
-    track(request, await bodyOfGet(request)),
-  )
-  app.post(
-    '/order/tracking-info',
-    { bodyLimit, schema: { ...schema, operationId: 'trackOrderByPost', body: WaybillBody } },
-    async request => track(request, bytesIn(request)),
-  )
+  const view = Type.Object({ data: Type.Array(TrackingEvent) }, { examples: [{ data: [exampleEvent] }] })
+  const route = { path: '/order/tracking-info', operationId: 'trackOrder', about, view }
+  addReads(app, findOrder, route, order => toTimeline(order, new Date()))
 }
-
-/** The body as `acceptWaybillBody` keeps it. */
-const bytesIn = (request: FastifyRequest): Buffer | undefined => request.body as Buffer | undefined
 
 /** Tracking for recipients: whoever knows the waybill number. An unknown tenant and an unknown waybill get the same response. */
 export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
@@ -118,10 +117,11 @@ export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = a
     },
     async request => {
       const tenant = tenantOf(request)
-      const waybill = waybillOf(request, bytesIn(request))
+      const body = await bodyOf(request)
+      const waybill = waybillOf(request, body)
       const order = isTenantId.test(tenant) ? await findOrder(tenant, waybill) : undefined
       if (!order) throw unknownWaybill()
-      return { data: publicView(order, trackingCodeIn(bytesIn(request)), new Date()) }
+      return { data: publicView(order, trackingCodeIn(body), new Date()) }
     },
   )
 }
@@ -134,29 +134,16 @@ const FinanceStatus = Type.Object(
   },
   { title: 'FinanceStatus' },
 )
-/** Nothing is invoiced yet by this service. */
+/** This service invoices nothing yet. */
 const pending = { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null }
 
 /** Whether an order of the merchant was invoiced. */
 export const financeRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
-  acceptWaybillBody(app)
-  const schema = {
-    ...common,
+  const about = {
     summary: 'Whether an order was invoiced',
     description: 'A JSON body may name the waybill, also of a GET.',
-    response: { 200: Type.Object({ data: FinanceStatus }, { examples: [{ data: pending }] }), ...failures },
   }
-  const financeStatus = async (request: FastifyRequest, body: Buffer | undefined) => {
-    await findOwnOrder(findOrder, request, body)
-    return { data: pending }
-  }
-  const path = '/order/waybill-finance-status'
-  app.get(path, { bodyLimit, schema: { ...schema, operationId: 'getFinanceStatus' } }, async request =>
-    financeStatus(request, await bodyOfGet(request)),
-  )
-  app.post(
-    path,
-    { bodyLimit, schema: { ...schema, operationId: 'getFinanceStatusByPost', body: WaybillBody } },
-    async request => financeStatus(request, bytesIn(request)),
-  )
+  const view = Type.Object({ data: FinanceStatus }, { examples: [{ data: pending }] })
+  const route = { path: '/order/waybill-finance-status', operationId: 'getFinanceStatus', about, view }
+  addReads(app, findOrder, route, () => pending)
 }
