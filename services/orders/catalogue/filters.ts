@@ -2,7 +2,8 @@ import { listQuery } from '@courier/shared/lists/filters.ts'
 import { pageFields } from '@courier/shared/lists/pages.ts'
 import { flag, part, whole } from '@courier/shared/lists/row-filters.ts'
 import { Type } from '@sinclair/typebox'
-import { countryId, type ListedCity, type ListedState } from './lists.ts'
+import { countryId } from './lists.ts'
+import type { ListedCity, ListedState } from './schema.ts'
 
 interface Row {
   readonly id: number

@@ -1,34 +1,9 @@
 import type { City, CityIndex, State } from './cities.ts'
-import type { RateCard, Zone } from './rate-card.ts'
+import type { RateCard } from './rate-card.ts'
+import type { ListedCity, ListedState } from './schema.ts'
 
 /** Reference numbers look like `CT-0260`. */
 export const refNo = (prefix: 'CT' | 'ST', id: number): string => `${prefix}-${String(id).padStart(4, '0')}`
-
-/** A city as merchants read it. */
-export interface ListedCity {
-  readonly id: number
-  readonly ref_no: string
-  readonly name: string
-  readonly postal_code: string | null
-  readonly state_id: number
-  readonly state: { readonly id: number; readonly name: string }
-  /** The city's zone in the merchant's rate card. */
-  readonly zone_id: number | null
-  readonly zone: Zone | null
-  readonly is_active: boolean
-}
-
-/** A state as merchants read it. */
-export interface ListedState {
-  readonly id: number
-  readonly ref_no: string
-  readonly name: string
-  readonly country_id: number
-  /** Whether it has cities. */
-  readonly has_child: boolean
-  readonly is_active: boolean
-  readonly cities?: ListedCity[]
-}
 
 /** A tenant serves one country. */
 export const countryId = 1

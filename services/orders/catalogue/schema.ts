@@ -46,6 +46,7 @@ const CityRow = Type.Object(
   },
   { title: 'City' },
 )
+export type ListedCity = Static<typeof CityRow>
 const exampleCity = {
   id: 1500,
   ref_no: 'CT-1500',
@@ -70,6 +71,7 @@ const StateRow = Type.Object(
   },
   { title: 'State' },
 )
+export type ListedState = Static<typeof StateRow>
 const exampleState = { id: 1, ref_no: 'ST-0001', name: 'Colombo', country_id: 1, has_child: true, is_active: true }
 
 export const Businesses = ListOf(BusinessRow, exampleBusiness)

@@ -4,7 +4,7 @@ import { errorResponses, httpError, invalid } from '@courier/shared/errors/error
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static, TSchema } from '@sinclair/typebox'
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type pg from 'pg'
 import { maxOrderBytes } from '../booking/schema.ts'
 import type { Catalogues } from '../catalogue/catalogue.ts'
@@ -32,8 +32,6 @@ const bodyLimit = maxOrderBytes
 
 /** A merchant changes an order of its own. */
 export const merchantEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async (app, options) => {
-  acceptJson(app)
-  app.setValidatorCompiler<TSchema>(strictExceptBody)
   const schema = {
     ...common,
     tags: ['orders'],
@@ -42,17 +40,13 @@ export const merchantEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = asy
     description: 'A new city or weight reprices the order.',
     body: OrderEdit,
   }
-  app.patch(oneOrder, { bodyLimit, schema }, async (request, reply) => {
-    const { merchantId, tokenId } = request.merchant
-    const by: Actor = { kind: 'merchant', name: merchantId, tokenId, requestId: request.id }
-    return edit(options, request, reply, { tenant: request.merchant.tenant, editor: { merchantId }, by })
+  addEdit(app, options, schema, ({ merchant: { tenant, merchantId, tokenId }, id: requestId }) => {
+    return { tenant, editor: { merchantId }, by: { kind: 'merchant', name: merchantId, tokenId, requestId } }
   })
 }
 
 /** Staff changes any merchant's order. */
 export const staffEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async (app, options) => {
-  acceptJson(app)
-  app.setValidatorCompiler<TSchema>(strictExceptBody)
   const schema = {
     ...common,
     tags: ['staff'],
@@ -61,9 +55,8 @@ export const staffEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async 
     description: 'All fields before pickup; then, until it is delivered, returned or cancelled, the customer_ fields.',
     body: StaffOrderEdit,
   }
-  app.patch(oneOrder, { bodyLimit, schema }, async (request, reply) => {
-    const { tenant, name: staffName, actor: by } = request.staff
-    return edit(options, request, reply, { tenant, editor: { staffName }, by })
+  addEdit(app, options, schema, ({ staff: { tenant, name: staffName, actor: by } }) => {
+    return { tenant, editor: { staffName }, by }
   })
 }
 
@@ -73,22 +66,27 @@ interface Editor {
   readonly by: Actor
 }
 
-const edit = async (
+const addEdit = (
+  app: FastifyInstance,
   { pool, catalogues, onChanged }: EditingOptions,
-  request: FastifyRequest<{ Params: { waybill: string } }>,
-  reply: FastifyReply,
-  { tenant, editor, by }: Editor,
+  schema: object,
+  editorOf: (request: FastifyRequest) => Editor,
 ) => {
-  const { waybill } = request.params
-  const read = readEdit('staffName' in editor ? 'staff' : 'merchant', request.body)
-  if (read.kind === 'refused') throw invalid(read.errors.errors)
-  const ifMatch = request.headers['if-match']
-  const edited = await editOrder(pool, catalogues, { tenant, waybill, editor, changes: read.changes, ifMatch, by })
-  if (edited.kind === 'edited' && edited.fields.length > 0) {
-    onChanged(tenant)
-    request.log.info({ waybill_number: waybill, fields: edited.fields }, 'order.edited')
-  }
-  return toResponse(edited, waybill, reply)
+  acceptJson(app)
+  app.setValidatorCompiler<TSchema>(strictExceptBody)
+  app.patch<{ Params: { waybill: string } }>(oneOrder, { bodyLimit, schema }, async (request, reply) => {
+    const { waybill } = request.params
+    const { tenant, editor, by } = editorOf(request as FastifyRequest)
+    const read = readEdit('staffName' in editor ? 'staff' : 'merchant', request.body)
+    if (read.kind === 'refused') throw invalid(read.errors.errors)
+    const ifMatch = request.headers['if-match']
+    const edited = await editOrder(pool, catalogues, { tenant, waybill, editor, changes: read.changes, ifMatch, by })
+    if (edited.kind === 'edited' && edited.fields.length > 0) {
+      onChanged(tenant)
+      request.log.info({ waybill_number: waybill, fields: edited.fields }, 'order.edited')
+    }
+    return toResponse(edited, waybill, reply)
+  })
 }
 
 const toResponse = (edited: Edited, waybill_number: string, reply: FastifyReply): Static<typeof EditedOrder> => {

@@ -9,15 +9,16 @@ const rowHeight = mm(19)
 const firstRow = mm(32)
 const rowsPerPage = 13
 
-/** Left edge and width of each column, in millimetres. */
+/** Left edge and width of each column in millimetres, and its head. */
 const columns = {
-  number: [0, 8],
-  waybill: [8, 34],
-  recipient: [42, 44],
-  address: [86, 50],
-  cod: [136, 22],
-  signature: [158, 32],
+  number: [0, 8, ''],
+  waybill: [8, 34, 'Waybill'],
+  recipient: [42, 44, 'Recipient'],
+  address: [86, 50, 'Address'],
+  cod: [136, 22, 'COD'],
+  signature: [158, 32, 'Signature'],
 } as const
+type Column = keyof typeof columns
 const sheetWidth = mm(190)
 
 /** A sheet that a courier takes along: a line for each parcel, with a column for signatures. A4. */
@@ -45,16 +46,8 @@ const drawHead = (page: Page, labels: readonly Label[], title: string, place: st
   write(page, place, left + mm(160), mm(10), mm(30), { size: 9 })
   const sum = codOf({ cod: total, currency: first?.currency ?? '' }) ?? 'no COD'
   write(page, `${labels.length} parcels, ${sum}`, left, mm(16), mm(140), { size: 10 })
-  const heads = {
-    number: '',
-    waybill: 'Waybill',
-    recipient: 'Recipient',
-    address: 'Address',
-    cod: 'COD',
-    signature: 'Signature',
-  }
-  for (const [name, head] of Object.entries(heads))
-    cell(page, name as keyof typeof columns, head, mm(25), { size: 9, weight: 700 })
+  for (const column of Object.keys(columns) as Column[])
+    cell(page, column, columns[column][2], mm(25), { size: 9, weight: 700 })
   line(page, firstRow)
 }
 
@@ -66,13 +59,7 @@ const line = (page: Page, y: number): void => {
     .stroke('#000')
 }
 
-const cell = (
-  page: Page,
-  column: keyof typeof columns,
-  text: string,
-  y: number,
-  style: Parameters<typeof write>[5],
-): number => {
+const cell = (page: Page, column: Column, text: string, y: number, style: Parameters<typeof write>[5]): number => {
   const [from, width] = columns[column]
   return write(page, text, left + mm(from) + 2, y, mm(width) - 4, style)
 }
@@ -80,25 +67,13 @@ const cell = (
 const drawRow = (page: Page, label: Label, number: number, y: number): void => {
   const top = y + 2
   cell(page, 'number', String(number), top, { size: 9 })
-  cell(
-    page,
-    'waybill',
-    label.order_no ?? '',
-    cell(page, 'waybill', label.waybill_number, top, { size: 10, weight: 700, maxLines: 2 }),
-    { size: 8 },
-  )
-  cell(
-    page,
-    'recipient',
-    label.customer_phone,
-    cell(page, 'recipient', label.customer_name, top, { size: 9, maxLines: 2 }),
-    { size: 9, weight: 700 },
-  )
+  let below = cell(page, 'waybill', label.waybill_number, top, { size: 10, weight: 700, maxLines: 2 })
+  cell(page, 'waybill', label.order_no ?? '', below, { size: 8 })
+  below = cell(page, 'recipient', label.customer_name, top, { size: 9, maxLines: 2 })
+  cell(page, 'recipient', label.customer_phone, below, { size: 9, weight: 700 })
+  below = cell(page, 'address', label.customer_address, top, { size: 8, maxLines: 2 })
   const place = placeOf(label.destination_city_name, label.destination_state_name)
-  cell(page, 'address', place, cell(page, 'address', label.customer_address, top, { size: 8, maxLines: 2 }), {
-    size: 8,
-    weight: 700,
-  })
+  cell(page, 'address', place, below, { size: 8, weight: 700 })
   cell(page, 'cod', label.cod > 0 ? label.cod.toLocaleString('en') : '-', top, { size: 10, weight: 700 })
   line(page, y + rowHeight)
 }
