@@ -8,7 +8,7 @@ import { readKeyring } from '../services/notifier/channels/vault.ts'
 import { createMessagingApi } from '../services/notifier/messaging-api/client.ts'
 import { createEffects } from '../services/notifier/sending/effects.ts'
 import type { ClaimedMessage } from '../services/notifier/sending/message.ts'
-import type { Outcome } from '../services/notifier/sending/outcomes.ts'
+import type { SendOutcome } from '../services/notifier/sending/outcomes.ts'
 import { Queue } from '../services/notifier/sending/queue.ts'
 import { createSender } from '../services/notifier/sending/sender.ts'
 import { runTasks } from './processes.ts'
@@ -26,7 +26,7 @@ export interface QueueTask {
 
 interface Parts {
   pool: pg.Pool
-  send: (message: ClaimedMessage) => Promise<Outcome>
+  send: (message: ClaimedMessage) => Promise<SendOutcome>
 }
 
 const logger = createLogger('notifier', 'warn')
@@ -61,7 +61,7 @@ const runQueue = (task: QueueTask): Promise<Measurement> =>
     const { pool, send } = partsFor(task)
     const { promise: allAccepted, resolve, reject } = Promise.withResolvers<void>()
     let left = task.messages
-    const sendAndCount = async (message: ClaimedMessage): Promise<Outcome> => {
+    const sendAndCount = async (message: ClaimedMessage): Promise<SendOutcome> => {
       stall.refresh()
       const begun = performance.now()
       const outcome = await send(message)

@@ -47,18 +47,6 @@ export interface Tables {
     currency: string | null
   }
   tariffs: { tenant_id: string; category: string; country: string; valid_from: string; price: string }
-  message_prices: {
-    tenant_id: string
-    message_id: string
-    provider_message_id: string
-    priced_at: Date
-    category: string
-    country: string | null
-    is_free: boolean
-    type: string | null
-    template: string
-    merchant: string | null
-  }
   budgets: {
     tenant_id: string
     monthly: string
@@ -147,19 +135,7 @@ export interface Tables {
     attempts: Generated<number>
     created_at: Generated<Date>
     send_at: Date | null
-    holds_until_open: Generated<boolean>
-    due_at: Date
-    expires_at: Date
-    fence: Generated<Bigint>
-    status_at: Generated<Date>
-    former_ids: Generated<string[]>
-    resent_at: Date | null
-    traceparent: string | null
-    is_exempt: Generated<boolean>
     rule_event: string | null
-    hours: Json<unknown> | null
-    superseded_by: string | null
-    merchant: string | null
     source: Json<unknown> | null
   }
   message_events: {
@@ -170,7 +146,6 @@ export interface Tables {
     happened_at: Generated<Date>
     detail: string | null
   }
-  recipients: { tenant_id: string; phone_number_id: string; recipient: string; next_send_at: Date }
   conversations: {
     tenant_id: string
     phone_number_id: string
@@ -180,18 +155,6 @@ export interface Tables {
     opted_in_at: Date | null
     marketing_out_at: Date | null
     marketing_in_at: Date | null
-  }
-  inbound_messages: {
-    tenant_id: string
-    phone_number_id: string
-    inbound_id: string
-    position: Generated<Bigint>
-    recipient: string
-    type: string
-    text: string | null
-    media_id: string | null
-    happened_at: Date
-    read_at: Date | null
   }
   opt_outs: {
     tenant_id: string
@@ -261,14 +224,6 @@ export interface Tables {
     expires_at: Date | null
     revoked_at: Date | null
     last_used_at: Date | null
-  }
-  idempotency_keys: {
-    tenant_id: string
-    scope: string
-    idempotency_key: string
-    fingerprint: Buffer
-    result: string[]
-    created_at: Generated<Date>
   }
 }
 

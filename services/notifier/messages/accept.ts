@@ -16,10 +16,10 @@ import type { Batch } from './batch.ts'
 import { type CheckedMessage, checkMessage, chooseChannel, type SendingContext } from './check.ts'
 import { rememberAllowed } from './hours.ts'
 import { findStatuses, firstStatus, insertMessages, newMessageIds } from './insert.ts'
-import type { Accepted, MessageRequest } from './schema.ts'
+import type { AcceptedMessage, MessageRequest } from './schema.ts'
 
 export type Acceptance =
-  | { kind: 'accepted'; messages: Accepted[]; replayed: boolean }
+  | { kind: 'accepted'; messages: AcceptedMessage[]; replayed: boolean }
   | { kind: 'refused'; errors: ErrorList }
   | { kind: 'running' }
   | { kind: 'other_body' }

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
-import { isTimeZone, nextAllowed, putOffUntil, rememberAllowed, waitsFor } from './hours.ts'
+import { deferUntil, isTimeZone, nextAllowed, rememberAllowed, waitsFor } from './hours.ts'
 
 const [berlin, newYork, colombo] = ['Europe/Berlin', 'America/New_York', 'Asia/Colombo']
 
@@ -101,7 +101,7 @@ t.test('time zones are those that Intl knows', t => {
 t.test('nothing is sent in the last half minute of the hours', t => {
   const noon = Date.parse('2026-11-21T12:00:00Z')
   const until = (from: string, to: string, milliseconds = 0) =>
-    putOffUntil(new Date(noon + milliseconds), { between: [from, to], timeZone: 'UTC' })?.toISOString()
+    deferUntil(new Date(noon + milliseconds), { between: [from, to], timeZone: 'UTC' })?.toISOString()
   t.equal(until('08:00', '20:00'), undefined)
   t.equal(until('08:00', '12:01', 29_999), undefined)
   t.equal(until('08:00', '12:01', 30_000), '2026-11-22T08:00:00.000Z')

@@ -87,7 +87,7 @@ export const rememberAllowed = (): typeof nextAllowed => {
 const handlingMilliseconds = 30_000
 
 /** When the hours begin next; undefined while they last, and do not end before a request can be written. */
-export const putOffUntil = (now: Date, hours: Hours, allowedFrom = nextAllowed): Date | undefined => {
+export const deferUntil = (now: Date, hours: Hours, allowedFrom = nextAllowed): Date | undefined => {
   const soon = new Date(now.getTime() + handlingMilliseconds)
   const next = allowedFrom(now, hours)
   if (next > now) return next

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import type { CheckedMessage } from './check.ts'
-import type { Accepted } from './schema.ts'
+import type { AcceptedMessage } from './schema.ts'
 
 export interface NewMessage {
   readonly id: string
@@ -24,7 +24,7 @@ export const restoredDetail = 'the database was restored: it may have been sent 
 export const expiryHours = 24
 
 /** The first status of a message. */
-export const firstStatus = ({ isHeld }: CheckedMessage): Accepted['status'] => (isHeld ? 'held' : 'queued')
+export const firstStatus = ({ isHeld }: CheckedMessage): AcceptedMessage['status'] => (isHeld ? 'held' : 'queued')
 
 const statusOf = (message: CheckedMessage, failure: string | undefined, isInDoubt: boolean): MessageStatus => {
   if (failure !== undefined) return 'failed'
@@ -79,7 +79,7 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
 }
 
 /** The accepted messages in the order of `ids`, each with its current status. */
-export const findStatuses = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<Accepted[]> => {
+export const findStatuses = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<AcceptedMessage[]> => {
   const rows = await tx
     .selectFrom('messages')
     .select(['message_id', 'status'])

@@ -98,8 +98,8 @@ export const MessageBodies = (maxMessages: number) =>
     { title: 'Messages', examples: [{ messages: MessageBody.examples }], additionalProperties: false },
   )
 
-export const Accepted = Type.Object(
+export const AcceptedMessage = Type.Object(
   { id: Type.String(), status: Type.Union([Type.Literal('queued'), Type.Literal('held')]) },
   { title: 'Accepted' },
 )
-export type Accepted = Static<typeof Accepted>
+export type AcceptedMessage = Static<typeof AcceptedMessage>

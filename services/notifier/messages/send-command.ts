@@ -4,7 +4,7 @@ import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import { type Actor, operator } from '@courier/shared/postgres/audit.ts'
 import { acceptBodies, type WaybillDependencies } from './about-waybill.ts'
 import { readOne } from './batch.ts'
-import type { Accepted } from './schema.ts'
+import type { AcceptedMessage } from './schema.ts'
 
 /** The options of `notifier send`. */
 export interface SendRequest {
@@ -26,7 +26,7 @@ export const sendMessage = async (
   dependencies: WaybillDependencies,
   request: SendRequest,
   by: Actor = operator(),
-): Promise<{ kind: 'queued'; message: Accepted } | { kind: 'refused'; errors: FieldErrors }> => {
+): Promise<{ kind: 'queued'; message: AcceptedMessage } | { kind: 'refused'; errors: FieldErrors }> => {
   const batch = readOne(toBody(request))
   if (batch.errors.count > 0) return { kind: 'refused', errors: batch.errors.errors }
   await requireTenant(dependencies.pool, request.tenant)

@@ -21,7 +21,7 @@ import { type Batch, batchOf, createBatchReader } from './batch.ts'
 import { cancelMessage, resendMessage } from './change.ts'
 import { fillAgain } from './fill-again.ts'
 import { ById, OneMessage, readMessage } from './list-routes.ts'
-import { Accepted, MessageBodies, MessageBody } from './schema.ts'
+import { AcceptedMessage, MessageBodies, MessageBody } from './schema.ts'
 import { exampleMessage } from './view.ts'
 
 export interface SendOptions extends WaybillDependencies {
@@ -34,9 +34,9 @@ export interface SendOptions extends WaybillDependencies {
 }
 
 const committed = 'Committed: it will be sent.'
-const exampleAccepted: Accepted = { id: exampleMessage.id, status: 'queued' }
+const exampleAccepted: AcceptedMessage = { id: exampleMessage.id, status: 'queued' }
 export const OneAccepted = Type.Object(
-  { message: Type.String(), data: Accepted },
+  { message: Type.String(), data: AcceptedMessage },
   {
     title: 'MessageAccepted',
     description: committed,
@@ -44,7 +44,7 @@ export const OneAccepted = Type.Object(
   },
 )
 const AllAccepted = Type.Object(
-  { message: Type.String(), data: Type.Array(Accepted) },
+  { message: Type.String(), data: Type.Array(AcceptedMessage) },
   {
     title: 'MessagesAccepted',
     description: committed,
@@ -84,7 +84,7 @@ export const sendRoutes: FastifyPluginAsyncTypebox<SendOptions> = async (app, op
     },
     async (request, reply) => {
       const [data] = await accept(request, reply, batchOf(request.body), 'messages')
-      return { message: 'The message is queued.', data: data as Accepted }
+      return { message: 'The message is queued.', data: data as AcceptedMessage }
     },
   )
 
@@ -159,7 +159,10 @@ const whyNotResent = (status: MessageStatus): string => {
 }
 
 /** The messages of an accepted request. Throws the response to any other. */
-export const readAccepted = (acceptance: Acceptance | { kind: 'orders_away' }, reply: FastifyReply): Accepted[] => {
+export const readAccepted = (
+  acceptance: Acceptance | { kind: 'orders_away' },
+  reply: FastifyReply,
+): AcceptedMessage[] => {
   if (acceptance.kind === 'running' || acceptance.kind === 'other_body') throw keyRefused(acceptance.kind, 'message')
   if (acceptance.kind !== 'accepted') throw refusal(acceptance)
   markReplayed(reply, acceptance.replayed)

@@ -4,7 +4,7 @@ import { expiresAt, isOpen } from '../conversations/conversation.ts'
 import { countryOf } from '../conversations/phone-number.ts'
 import { priceOf, type TenantTariffs } from '../costs/price.ts'
 import { type CheckedMessage, categoryOf, chooseChannel, exempts, type SendingContext } from '../messages/check.ts'
-import { putOffUntil, waitsFor } from '../messages/hours.ts'
+import { deferUntil, waitsFor } from '../messages/hours.ts'
 import { firstStatus } from '../messages/insert.ts'
 import type { MessageBody, MessageRequest } from '../messages/schema.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
@@ -86,7 +86,7 @@ const leaving = (
   const { hours, sendAt } = message
   const { state, paused_reason } = row
   const due = [now, sendAt, row.not_before].reduce<Date>((latest, time) => (time && time > latest ? time : latest), now)
-  const later = hours && putOffUntil(due, hours, nextAllowed)
+  const later = hours && deferUntil(due, hours, nextAllowed)
   const at = later ?? due
   const reason = blockReasonOf(
     {

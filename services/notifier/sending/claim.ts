@@ -4,10 +4,10 @@ import { conversationOf } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
 import { findMarketingTemplates, templateKey } from '../templates/queries.ts'
-import { keepBudget } from './keep-budget.ts'
+import { deferForHours, limitRecipientRate, waitForEarlier } from './defer.ts'
+import { deferForBudget } from './defer-for-budget.ts'
 import { type MarkOptions, markSending } from './mark.ts'
 import type { ClaimedMessage, DueMessage } from './message.ts'
-import { keepHours, keepWaybillOrder, limitRecipientRate } from './postpone.ts'
 import { type Blocked, blockReasonOf } from './pre-send-check.ts'
 import { availableTokens } from './timing.ts'
 
@@ -54,9 +54,9 @@ export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Cla
     const share = Math.max(1, Math.floor(options.room / channels.length))
     const counts = channels.map(({ tokens }) => Math.min(Math.floor(tokens), share))
     const due = await lockDue(tx, channels, counts)
-    const affordable = await keepBudget(tx, due)
-    const allowed = await keepHours(tx, affordable, now)
-    const first = await keepWaybillOrder(tx, allowed)
+    const affordable = await deferForBudget(tx, due)
+    const allowed = await deferForHours(tx, affordable, now)
+    const first = await waitForEarlier(tx, allowed)
     const [ready, checkable] = await Promise.all([
       limitRecipientRate(tx, first, options.pairSeconds),
       addConversations(tx, channels, first),

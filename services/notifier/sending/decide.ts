@@ -2,7 +2,7 @@ import { type Classification, classify, nameScope } from '../messaging-api/class
 import { marketingStopped } from '../messaging-api/errors.ts'
 import type { Accepted, Failed } from '../messaging-api/responses.ts'
 import type { ClaimedMessage } from './message.ts'
-import type { Outcome } from './outcomes.ts'
+import type { SendOutcome } from './outcomes.ts'
 import { secondsToRetry, unknownMinutes } from './timing.ts'
 
 /** A consequence of a response for more than its own message. */
@@ -18,7 +18,7 @@ export type Effect =
   | { kind: 'count_denial'; limit: number; code: number | null; reason: string }
 
 export interface Decision {
-  readonly outcome: Outcome
+  readonly outcome: SendOutcome
   readonly effects: readonly Effect[]
 }
 
@@ -36,7 +36,7 @@ export const decide = (message: ClaimedMessage, result: Accepted | Failed, rando
   }
 }
 
-const accepted = (message: ClaimedMessage, { providerMessageId, messageStatus }: Accepted): Outcome => ({
+const accepted = (message: ClaimedMessage, { providerMessageId, messageStatus }: Accepted): SendOutcome => ({
   message,
   status: 'accepted',
   providerMessageId,
@@ -44,7 +44,7 @@ const accepted = (message: ClaimedMessage, { providerMessageId, messageStatus }:
   ...(messageStatus !== 'accepted' && { detail: messageStatus }),
 })
 
-const unknown = (message: ClaimedMessage, reason: string): Outcome => ({
+const unknown = (message: ClaimedMessage, reason: string): SendOutcome => ({
   message,
   status: 'unknown',
   isAttempt: false,
@@ -60,14 +60,14 @@ interface Reason {
 }
 
 /** Again by the schedule while an attempt is left. */
-const retry = (message: ClaimedMessage, random: () => number, { code, meaning, wait }: Reason): Outcome => {
+const retry = (message: ClaimedMessage, random: () => number, { code, meaning, wait }: Reason): SendOutcome => {
   const seconds = secondsToRetry(message.attempts + 1, random, wait)
   if (seconds === undefined) return failed(message, code, meaning)
   return { ...again(message, code, meaning, seconds), isAttempt: true }
 }
 
 /** Again later, without using up an attempt. */
-const again = (message: ClaimedMessage, code: number | null, meaning: string, dueSeconds: number): Outcome => ({
+const again = (message: ClaimedMessage, code: number | null, meaning: string, dueSeconds: number): SendOutcome => ({
   message,
   status: 'queued',
   ...(code !== null && { code }),
@@ -77,7 +77,7 @@ const again = (message: ClaimedMessage, code: number | null, meaning: string, du
   detail: meaning,
 })
 
-const failed = (message: ClaimedMessage, code: number | null, meaning: string): Outcome => ({
+const failed = (message: ClaimedMessage, code: number | null, meaning: string): SendOutcome => ({
   message,
   status: 'failed',
   ...(code !== null && { code }),

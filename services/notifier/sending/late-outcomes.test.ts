@@ -3,7 +3,7 @@ import t, { type Test } from 'tap'
 import { startProxy } from '../../../dev/tcp-proxy.ts'
 import { buildQueue, createFixture, messageTo, until } from '../test/fixture.ts'
 import { claimMessages } from './claim.ts'
-import { type Outcome, storeOutcomes } from './outcomes.ts'
+import { type SendOutcome, storeOutcomes } from './outcomes.ts'
 import { sweep } from './sweep.ts'
 
 type Fixture = Awaited<ReturnType<typeof createFixture>>
@@ -83,7 +83,7 @@ const sweptMessage = async (t: Test) => {
   const [message] = (await claimMessages(pool, claiming)).messages
   if (!message) throw new Error('not claimed')
   await sweep(pool)
-  const store = (outcome: Omit<Outcome, 'message'>) => storeOutcomes(pool, [{ message, ...outcome }], 0)
+  const store = (outcome: Omit<SendOutcome, 'message'>) => storeOutcomes(pool, [{ message, ...outcome }], 0)
   const read = async () => (await rows('select * from messages where message_id = $1', [id]))[0]
   return { ...fixture, id, store, read }
 }

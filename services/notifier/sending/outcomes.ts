@@ -4,7 +4,7 @@ import type { MessageStatus, Tx } from '../database/tables.ts'
 import type { ClaimedMessage } from './message.ts'
 
 /** The outcome of a send. */
-export interface Outcome {
+export interface SendOutcome {
   readonly message: ClaimedMessage
   readonly status: Extract<MessageStatus, 'accepted' | 'queued' | 'failed' | 'unknown'>
   readonly providerMessageId?: string
@@ -26,7 +26,7 @@ export interface Outcome {
  * missing message id of the API. One that comes after the sweep knows more than the sweep: an acceptance or a failure settles the
  * message, and what was not sent is queued again, unless a later message about its parcel has left (docs/contributors/decisions.md#messages).
  */
-export const storeOutcomes = (pool: pg.Pool, outcomes: readonly Outcome[], pairSeconds: number): Promise<void> =>
+export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], pairSeconds: number): Promise<void> =>
   inAllTenants(pool, async (tx: Tx) => {
     const isApart = pairSeconds > 0
     await tx.client.query({
@@ -99,7 +99,7 @@ const free = `
   )`
 
 /** Those to whom the API asks for a pause get nothing meanwhile. */
-const restRecipients = async (tx: Tx, outcomes: readonly Outcome[]): Promise<void> => {
+const restRecipients = async (tx: Tx, outcomes: readonly SendOutcome[]): Promise<void> => {
   const resting = outcomes.filter(({ restSeconds = 0 }) => restSeconds > 0)
   if (resting.length === 0) return
   await tx.client.query({
@@ -134,9 +134,9 @@ const laterThatLeft = `
  */
 export const storeValidOutcomes = async (
   pool: pg.Pool,
-  outcomes: readonly Outcome[],
+  outcomes: readonly SendOutcome[],
   pairSeconds: number,
-  onRefused: (error: unknown, outcome: Outcome) => void,
+  onRefused: (error: unknown, outcome: SendOutcome) => void,
 ): Promise<void> => {
   try {
     await storeOutcomes(pool, outcomes, pairSeconds)

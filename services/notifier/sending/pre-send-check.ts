@@ -4,7 +4,7 @@ import { isOpen } from '../conversations/conversation.ts'
 import { lockConversations } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import { budgetSeconds, waitsForBudget } from './keep-budget.ts'
+import { budgetSeconds, waitsForBudget } from './defer-for-budget.ts'
 import type { ClaimedMessage } from './message.ts'
 
 /** Why a due message must not be sent now. */

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { claimMessages } from './claim.ts'
 import type { ClaimedMessage } from './message.ts'
-import { type Outcome, storeValidOutcomes } from './outcomes.ts'
+import { type SendOutcome, storeValidOutcomes } from './outcomes.ts'
 import { storeBlocked } from './pre-send-check.ts'
 import { sweep } from './sweep.ts'
 import { ThroughputEstimate } from './timing.ts'
@@ -12,7 +12,7 @@ export interface QueueOptions {
   readonly pool: pg.Pool
   readonly logger: Logger
   /** Sends one message; never rejects. */
-  readonly send: (message: ClaimedMessage) => Promise<Outcome>
+  readonly send: (message: ClaimedMessage) => Promise<SendOutcome>
   /** How many sends may be in flight at once. */
   readonly window: number
   /** Seconds between two messages to one recipient; 0: no limit. */
@@ -47,7 +47,7 @@ export class Queue {
   readonly #options: QueueOptions
   readonly #claimed: { message: ClaimedMessage; at: number }[] = []
   #writing = 0
-  readonly #finished: Outcome[] = []
+  readonly #finished: SendOutcome[] = []
 
   readonly #running = new Set<Step>()
   readonly #throughput = new ThroughputEstimate()

@@ -10,7 +10,7 @@ import type { Accepted, Failed, Refused } from '../messaging-api/responses.ts'
 import { decide } from './decide.ts'
 import type { createEffects } from './effects.ts'
 import type { ClaimedMessage } from './message.ts'
-import type { Outcome } from './outcomes.ts'
+import type { SendOutcome } from './outcomes.ts'
 
 export interface SenderOptions extends Prover {
   readonly tokens: ReturnType<typeof createTokenKeeper>
@@ -26,7 +26,7 @@ export const createSender = (options: SenderOptions) => {
   const { effects, logger, tracer } = options
   const logVersion = createVersionLogger(logger)
   const prove = createProofBySending(options)
-  return async (message: ClaimedMessage): Promise<Outcome> => {
+  return async (message: ClaimedMessage): Promise<SendOutcome> => {
     try {
       const result = await inSpans(tracer, 'message.send', 'client', [message], ([traced = message]) =>
         write(options, traced),
@@ -62,7 +62,7 @@ const createProofBySending = (options: SenderOptions) => {
 const restSeconds = 30
 
 /** Without its key a message waits as it was; the number rests, so that its messages are not claimed again and again. */
-const wait = async (options: SenderOptions, message: ClaimedMessage): Promise<Outcome> => {
+const wait = async (options: SenderOptions, message: ClaimedMessage): Promise<SendOutcome> => {
   const { effects, logger, onUnopened } = options
   onUnopened?.()
   await effects
@@ -138,7 +138,7 @@ const sendWith = async (
   return result
 }
 
-const logOutcome = (logger: Logger, outcome: Outcome, result: Accepted | Failed): void => {
+const logOutcome = (logger: Logger, outcome: SendOutcome, result: Accepted | Failed): void => {
   const { tenant, id, phoneNumberId, attempts, traceparent } = outcome.message
   const ids = { tenant, message_id: id, phone_number_id: phoneNumberId, ...traceIdOf(traceparent) }
   const fact = { ...ids, attempts, code: outcome.code }

@@ -3,7 +3,7 @@ import { actionOutcomes } from '@courier/shared/contract/customer-actions.ts'
 import { errorResponses, httpError } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type Static, Type } from '@sinclair/typebox'
+import { type Static, type TProperties, Type } from '@sinclair/typebox'
 import { sql } from 'kysely'
 import type pg from 'pg'
 import { normalisePhone } from '../conversations/phone-number.ts'
@@ -23,84 +23,63 @@ export interface TimelineOptions {
   readonly orders: OrdersClient
 }
 
-const orNull = Type.Union([Type.String(), Type.Null()])
+const text = Type.String()
+const orNull = Type.Union([text, Type.Null()])
 const at = Type.String({ description: 'ISO 8601, UTC' })
 const by = Type.Optional(Type.String({ description: 'Who did it: merchant, staff or customer.' }))
 
+const entryOf = <Kind extends string, Fields extends TProperties>(kind: Kind, description: string, fields: Fields) =>
+  Type.Object({ kind: Type.Literal(kind), at, ...fields }, { description })
+
 const Entry = Type.Union([
-  Type.Object(
+  entryOf('tracking', 'A status of the order.', {
+    status_key: text,
+    status_name: text,
+    staff_name: orNull,
+    note: orNull,
+    by,
+  }),
+  entryOf('edit', 'What was changed of the order, by the names of its fields, with the values before.', {
+    fields: Type.Array(text),
+    staff_name: orNull,
+    reason: orNull,
+    by,
+    previous: Previous,
+  }),
+  entryOf('message', 'A status of a message about it.', {
+    message_id: text,
+    template: orNull,
+    status: Type.Union(messageStatuses.map(status => Type.Literal(status))),
+    detail: orNull,
+    cost: Cost,
+  }),
+  entryOf('event', 'A message that could not be made, and why.', {
+    event_id: text,
+    type: text,
+    status_key: text,
+    template: orNull,
+    detail: text,
+  }),
+  entryOf('inbound', 'What the customer wrote since the order was created, whatever it was about.', {
+    id: text,
+    channel: Type.String({ description: 'Phone number id.' }),
+    phone: Type.String({ description: 'E.164 digits without the plus.' }),
+    type: Type.String({ description: 'text, button, location, image, …' }),
+    text: orNull,
+    media_id: orNull,
+  }),
+  entryOf(
+    'action',
+    'What the customer asked for by a button; `outcome` is null until orders has responded, and unconfirmed for an address that the customer has not confirmed.',
     {
-      kind: Type.Literal('tracking'),
-      at,
-      status_key: Type.String(),
-      status_name: Type.String(),
-      staff_name: orNull,
-      note: orNull,
-      by,
-    },
-    { description: 'A status of the order.' },
-  ),
-  Type.Object(
-    {
-      ...{ kind: Type.Literal('edit'), at, fields: Type.Array(Type.String()), staff_name: orNull, reason: orNull, by },
-      previous: Previous,
-    },
-    { description: 'What was changed of the order, by the names of its fields, with the values before.' },
-  ),
-  Type.Object(
-    {
-      kind: Type.Literal('message'),
-      at,
-      message_id: Type.String(),
-      template: orNull,
-      status: Type.Union(messageStatuses.map(status => Type.Literal(status))),
-      detail: orNull,
-      cost: Cost,
-    },
-    { description: 'A status of a message about it.' },
-  ),
-  Type.Object(
-    {
-      kind: Type.Literal('event'),
-      at,
-      event_id: Type.String(),
-      type: Type.String(),
-      status_key: Type.String(),
-      template: orNull,
-      detail: Type.String(),
-    },
-    { description: 'A message that could not be made, and why.' },
-  ),
-  Type.Object(
-    {
-      kind: Type.Literal('inbound'),
-      at,
-      id: Type.String(),
-      channel: Type.String({ description: 'Phone number id.' }),
-      phone: Type.String({ description: 'E.164 digits without the plus.' }),
-      type: Type.String({ description: 'text, button, location, image, …' }),
-      text: orNull,
-      media_id: orNull,
-    },
-    { description: 'What the customer wrote since the order was created, whatever it was about.' },
-  ),
-  Type.Object(
-    {
-      kind: Type.Literal('action'),
-      at,
       actor: Type.Literal('customer'),
       message_id: Type.String({ description: 'The message whose button was pressed.' }),
-      action: Type.String(),
-      outcome: Type.Union(
-        [...actionOutcomes, 'unconfirmed' as const, 'expired' as const, null].map(outcome =>
-          outcome === null ? Type.Null() : Type.Literal(outcome),
-        ),
-      ),
+      action: text,
+      outcome: Type.Union([
+        ...[...actionOutcomes, 'unconfirmed' as const, 'expired' as const].map(outcome => Type.Literal(outcome)),
+        Type.Null(),
+      ]),
       detail: orNull,
-    },
-    {
-      description:
-        'What the customer asked for by a button; `outcome` is null until orders has responded, and unconfirmed for an address that the customer has not confirmed.',
     },
   ),
 ])

@@ -13,7 +13,7 @@ const maxPutOff = 10_000
  * The budget: returns the messages that do not wait for it. Puts the others off, with those due behind them on the same number, before
  * they cost a token or a recipient's slot: messages that may be sent do not queue behind them. Not an attempt.
  */
-export const keepBudget = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {
+export const deferForBudget = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {
   const waiting = due.filter(({ templateHold }) => templateHold === 'budget')
   if (waiting.length === 0) return [...due]
   const numbers = [...new Map(waiting.map(message => [`${message.tenant} ${message.phoneNumberId}`, message])).values()]

@@ -1,17 +1,17 @@
 import type { Tx } from '../database/tables.ts'
-import { putOffUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
+import { deferUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
 import type { DueMessage } from './message.ts'
 
 /**
  * Hours: returns the messages that may be sent now, and those that are cancelled anyway. Puts the others off until their hours
  * begin next, which does not count as an attempt.
  */
-export const keepHours = async (tx: Tx, due: readonly DueMessage[], now: Date): Promise<DueMessage[]> => {
+export const deferForHours = async (tx: Tx, due: readonly DueMessage[], now: Date): Promise<DueMessage[]> => {
   const allowedFrom = rememberAllowed()
   const late = new Map<DueMessage, { until: Date; detail: string }>()
   for (const message of due) {
     const { hours, supersededBy } = message
-    const until = hours && !supersededBy && putOffUntil(now, hours, allowedFrom)
+    const until = hours && !supersededBy && deferUntil(now, hours, allowedFrom)
     if (until) late.set(message, { until, detail: waitsFor(hours) })
   }
   if (late.size === 0) return [...due]
@@ -44,7 +44,7 @@ const longestWaitMinutes = 15
  * those without an earlier one that is queued, retried, sending or unknown while its webhook may still come; postpones the
  * others, which does not count as an attempt.
  */
-export const keepWaybillOrder = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {
+export const waitForEarlier = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {
   const ordered = due.filter(({ waybillNumber }) => waybillNumber !== null)
   if (ordered.length === 0) return [...due]
   const { rows } = await tx.client.query({
