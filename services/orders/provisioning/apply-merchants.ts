@@ -48,22 +48,13 @@ export const applyMerchants = async (
   const matches = matchMerchants(merchants, await findStored(tx, tenant_id))
   const renamed = await renameMerchants(tx, merchants, matches)
   const wanted = merchants.map(({ email, name, rate_card = null, active }, index) => ({
-    tenant_id,
     email: email.toLowerCase(),
     name,
     password_hash: hashes.get(email.toLowerCase()) ?? '',
     rate_card,
     is_active: active ?? matches[index]?.is_active ?? true,
   }))
-  const { changes } = await sync({
-    tx,
-    table: 'merchants',
-    kind: 'merchant',
-    keys: ['tenant_id', 'email'],
-    current: await findStored(tx, tenant_id),
-    wanted,
-    others: 'kept',
-  })
+  const changes = await sync(tx, tenant_id, [{ table: 'merchants', rows: wanted }])
   const changed = matches.flatMap((row, index) =>
     row && row.password_hash !== wanted[index]?.password_hash ? [row] : [],
   )
@@ -115,28 +106,18 @@ const endLogins = async (tx: Tx, tenant: string, merchants: readonly Stored[], b
   }))
 }
 
-const applyBusinesses = async (tx: Tx, tenant_id: string, merchants: MerchantsFile['merchants']): Promise<Change[]> => {
-  const owners = matchMerchants(merchants, await findStored(tx, tenant_id)).map(row => row?.merchant_id)
-  const rows = await tx.selectFrom('businesses').selectAll().where('tenant_id', '=', tenant_id).execute()
-  const { changes } = await sync({
-    tx,
-    table: 'businesses',
-    kind: 'business',
-    keys: ['tenant_id', 'business_id'],
-    current: rows.filter(row => owners.includes(row.merchant_id)),
-    wanted: merchants.flatMap((merchant, index) =>
-      merchant.businesses.map(business => ({
-        tenant_id,
-        business_id: business.id,
-        merchant_id: owners[index] ?? null,
-        name: business.name,
-        is_default: business.default ?? false,
-        is_active: true,
-      })),
-    ),
-    others: 'deactivated',
-  })
-  return changes
+const applyBusinesses = async (tx: Tx, tenant: string, merchants: MerchantsFile['merchants']): Promise<Change[]> => {
+  const owners = matchMerchants(merchants, await findStored(tx, tenant)).map(row => row?.merchant_id ?? '')
+  const rows = merchants.flatMap((merchant, index) =>
+    merchant.businesses.map(business => ({
+      business_id: business.id,
+      merchant_id: owners[index] ?? null,
+      name: business.name,
+      is_default: business.default ?? false,
+      is_active: true,
+    })),
+  )
+  return sync(tx, tenant, [{ table: 'businesses', rows, among: { column: 'merchant_id', values: owners } }])
 }
 
 /** Errors: merchants that are not there or not clear, and business ids of merchants that the file does not name. */

@@ -1,10 +1,9 @@
-import type { Change } from '@courier/shared/cli/changes.ts'
 import type { FieldErrors } from '@courier/shared/errors/errors.ts'
 import type { Tx } from '../database/tables.ts'
 import { findStatuses, findUsedKeys, lockStatusSet } from '../statuses/status-queries.ts'
 import { merchantStatusKeys, type Status, type Statuses, standardStatuses } from '../statuses/statuses.ts'
 import { isWholeSet } from './check-statuses.ts'
-import { sync } from './sync.ts'
+import type { Wanted } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
 
 /**
@@ -49,46 +48,24 @@ const findKeysInUse = async (tx: Tx, { tenant, statuses = [] }: TenantFile): Pro
   return used.length > 0 ? { statuses: [`The set lacks ${used.join(', ')}: there are orders in that status.`] } : {}
 }
 
-/** Moves refer to statuses: they are inserted after new ones and deleted before old ones. */
-export const applyStatuses = async (tx: Tx, file: TenantFile): Promise<Change[]> => {
-  const tenant_id = file.tenant.id
-  const wanted = wantedSet(file, await findStatuses(tx, tenant_id))
-  const [statuses, moves] = await Promise.all([
-    tx
-      .selectFrom('statuses')
-      .select(['tenant_id', 'status_key', 'name', 'description', 'color', 'is_merchant_status', 'position'])
-      .where('tenant_id', '=', tenant_id)
-      .execute(),
-    tx.selectFrom('status_moves').selectAll().where('tenant_id', '=', tenant_id).execute(),
-  ])
-  const common = { tx, others: 'removed' } as const
-  const ofStatuses = await sync({
-    ...common,
-    table: 'statuses',
-    kind: 'status',
-    keys: ['tenant_id', 'status_key'],
-    current: statuses,
-    wanted: wanted.map((status, index) => rowOf(tenant_id, status, index)),
-  })
-  const ofMoves = await sync({
-    ...common,
-    table: 'status_moves',
-    kind: 'move',
-    keys: ['tenant_id', 'from_key', 'to_key'],
-    current: moves,
-    wanted: wanted.flatMap(({ key, moves }) => moves.map(to_key => ({ tenant_id, from_key: key, to_key }))),
-  })
-  await ofMoves.remove()
-  await ofStatuses.remove()
-  return [...ofStatuses.changes, ...ofMoves.changes]
+/** The statuses and moves that the tenant is to have. */
+export const findStatusRows = async (tx: Tx, file: TenantFile): Promise<Wanted[]> => {
+  const wanted = wantedSet(file, await findStatuses(tx, file.tenant.id))
+  return [
+    {
+      table: 'statuses',
+      rows: wanted.map(({ key, name, description, color }, index) => ({
+        status_key: key,
+        name,
+        description,
+        color,
+        is_merchant_status: merchantStatusKeys.includes(key),
+        position: index + 1,
+      })),
+    },
+    {
+      table: 'status_moves',
+      rows: wanted.flatMap(({ key, moves }) => moves.map(to_key => ({ from_key: key, to_key }))),
+    },
+  ]
 }
-
-const rowOf = (tenant_id: string, { key, name, description, color }: Status, index: number) => ({
-  tenant_id,
-  status_key: key,
-  name,
-  description,
-  color,
-  is_merchant_status: merchantStatusKeys.includes(key),
-  position: index + 1,
-})

@@ -7,8 +7,8 @@ import { forgottenMilliseconds } from '@courier/shared/postgres/token-holders.ts
 import type pg from 'pg'
 import type { Tables, Tx } from '../database/tables.ts'
 import { applyMerchants, findMerchantErrors, hashPasswords } from './apply-merchants.ts'
-import { applyRateCards } from './apply-rate-cards.ts'
-import { applyStatuses, findStatusErrors } from './apply-statuses.ts'
+import { findStatusErrors, findStatusRows } from './apply-statuses.ts'
+import { toCities, toRateCards, toSettings } from './file-rows.ts'
 import { findWarnings } from './find-warnings.ts'
 import { sync } from './sync.ts'
 import type { MerchantsFile, TenantFile } from './tenant-file.ts'
@@ -50,12 +50,12 @@ export const applyTenant = async (
 
 const isWhole = (file: TenantFile | MerchantsFile): file is TenantFile => 'states' in file
 
-const applyTenantItself = async (tx: Tx, file: TenantFile): Promise<Change[]> => [
-  ...(await applySettings(tx, file)),
-  ...(await applyStatuses(tx, file)),
-  ...(await applyCities(tx, file)),
-  ...(await applyRateCards(tx, file)),
-]
+const applyTenantItself = async (tx: Tx, file: TenantFile): Promise<Change[]> => {
+  const { id } = file.tenant
+  const zones = await tx.selectFrom('zones').selectAll().where('tenant_id', '=', id).execute()
+  const statuses = await findStatusRows(tx, file)
+  return sync(tx, id, [toSettings(file), ...statuses, ...toCities(file), ...toRateCards(file, zones)])
+}
 
 /** Merchants alone rely on the tenant and the rate cards of the database. */
 const findOtherErrors = async (tx: Tx, file: TenantFile | MerchantsFile): Promise<FieldErrors> => {
@@ -67,53 +67,18 @@ const findOtherErrors = async (tx: Tx, file: TenantFile | MerchantsFile): Promis
   ])
   if (!tenant) return { 'tenant.id': [`There is no tenant ${id}: a new one needs the whole file.`] }
   const cards = rows.map(row => row.rate_card)
-  return Object.fromEntries(
-    file.merchants.flatMap(({ rate_card }, index) =>
-      rate_card && !cards.includes(rate_card)
-        ? [
-            [
-              `merchants.${index}.rate_card`,
-              [`There is no rate card ${rate_card}, only ${cards.join(', ') || 'none'}.`],
-            ],
-          ]
-        : [],
-    ),
-  )
+  const errors: FieldErrors = {}
+  for (const [index, { rate_card }] of file.merchants.entries())
+    if (rate_card && !cards.includes(rate_card))
+      errors[`merchants.${index}.rate_card`] = [
+        `There is no rate card ${rate_card}, only ${cards.join(', ') || 'none'}.`,
+      ]
+  return errors
 }
 
 const endsTokens = (result: Applied): boolean =>
   result.kind === 'applied' &&
   result.changes.some(({ kind, change }) => change === 'revoked' || (kind === 'merchant' && change === 'deactivated'))
-
-const applySettings = async (tx: Tx, { tenant }: TenantFile): Promise<Change[]> => {
-  const current = await tx.selectFrom('tenants').selectAll().where('tenant_id', '=', tenant.id).execute()
-  const wanted = {
-    tenant_id: tenant.id,
-    name: tenant.name,
-    currency: tenant.currency,
-    country: tenant.country,
-    time_zone: tenant.time_zone,
-    waybill_mode: tenant.waybills.mode,
-    waybill_format: tenant.waybills.format,
-    secondary_phone: tenant.secondary_phone ?? false,
-    phone_check: tenant.checks?.phone ?? null,
-    duplicate_check: tenant.checks?.duplicate ?? null,
-    unusual_check: tenant.checks?.unusual ?? null,
-    messaging: tenant.messaging ?? true,
-    color: tenant.color ?? null,
-    contact: tenant.contact ?? null,
-  }
-  const { changes } = await sync({
-    tx,
-    table: 'tenants',
-    kind: 'tenant',
-    keys: ['tenant_id'],
-    current,
-    wanted: [wanted],
-    others: 'kept',
-  })
-  return changes
-}
 
 const raiseVersion = (tx: Tx, tenant: string) =>
   tx
@@ -121,52 +86,3 @@ const raiseVersion = (tx: Tx, tenant: string) =>
     .set(row => ({ version: row('version', '+', '1') }))
     .where('tenant_id', '=', tenant)
     .execute()
-
-const applyCities = async (tx: Tx, { tenant, states }: TenantFile): Promise<Change[]> => {
-  const tenant_id = tenant.id
-  const [currentStates, currentCities, currentAliases] = await Promise.all([
-    tx.selectFrom('states').selectAll().where('tenant_id', '=', tenant_id).execute(),
-    tx.selectFrom('cities').selectAll().where('tenant_id', '=', tenant_id).execute(),
-    tx.selectFrom('city_aliases').selectAll().where('tenant_id', '=', tenant_id).execute(),
-  ])
-  const ofStates = await sync({
-    tx,
-    table: 'states',
-    kind: 'state',
-    keys: ['tenant_id', 'state_id'],
-    current: currentStates,
-    wanted: states.map(({ id, name }) => ({ tenant_id, state_id: id, name, is_active: true })),
-    others: 'deactivated',
-  })
-  const ofCities = await sync({
-    tx,
-    table: 'cities',
-    kind: 'city',
-    keys: ['tenant_id', 'city_id'],
-    current: currentCities,
-    wanted: states.flatMap(state =>
-      state.cities.map(({ id, name, postal_code = null }) => ({
-        tenant_id,
-        city_id: id,
-        state_id: state.id,
-        name,
-        postal_code,
-        is_active: true,
-      })),
-    ),
-    others: 'deactivated',
-  })
-  const ofAliases = await sync({
-    tx,
-    table: 'city_aliases',
-    kind: 'alias of city',
-    keys: ['tenant_id', 'city_id', 'alias'],
-    current: currentAliases,
-    wanted: states.flatMap(state =>
-      state.cities.flatMap(({ id, aliases = [] }) => aliases.map(alias => ({ tenant_id, city_id: id, alias }))),
-    ),
-    others: 'removed',
-  })
-  await ofAliases.remove()
-  return [...ofStates.changes, ...ofCities.changes, ...ofAliases.changes]
-}

@@ -17,9 +17,7 @@ const isOfMerchants = (value: unknown): boolean =>
   !('rate_cards' in value) &&
   'merchants' in value
 
-export type CheckedFile =
-  | { kind: 'accepted'; file: TenantFile | MerchantsFile }
-  | { kind: 'refused'; errors: FieldErrors }
+type CheckedFile = { kind: 'accepted'; file: TenantFile | MerchantsFile } | { kind: 'refused'; errors: FieldErrors }
 
 /** Checks the shape of a tenant file, and that it defines everything that it refers to, once. Pure. */
 export const checkFile = (value: unknown): CheckedFile => {

@@ -4,7 +4,7 @@ import type { MerchantsFile } from './tenant-file.ts'
 type Entry = MerchantsFile['merchants'][number]
 
 /** A merchant as it is stored. */
-export interface StoredMerchant {
+interface StoredMerchant {
   readonly merchant_id: string
   readonly email: string
 }

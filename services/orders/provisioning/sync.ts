@@ -1,76 +1,105 @@
 import type { Change } from '@courier/shared/cli/changes.ts'
 import { type RawBuilder, sql } from 'kysely'
-import type { Tables, Tx } from '../database/tables.ts'
+import type { Tx } from '../database/tables.ts'
 
-type Row = Record<string, string | number | boolean | null>
+/**
+ * The tables that follow a file: the name of a row in the list of changes, the primary key after `tenant_id`, and what becomes of rows
+ * that the file no longer names.
+ */
+const tables = {
+  tenants: { kind: 'tenant', keys: [], others: 'kept' },
+  statuses: { kind: 'status', keys: ['status_key'], others: 'removed' },
+  status_moves: { kind: 'move', keys: ['from_key', 'to_key'], others: 'removed' },
+  states: { kind: 'state', keys: ['state_id'], others: 'deactivated' },
+  cities: { kind: 'city', keys: ['city_id'], others: 'deactivated' },
+  city_aliases: { kind: 'alias of city', keys: ['city_id', 'alias'], others: 'removed' },
+  rate_cards: { kind: 'rate card', keys: ['rate_card'], others: 'kept' },
+  zones: { kind: 'zone', keys: ['rate_card', 'zone'], others: 'removed' },
+  zone_cities: { kind: 'zone of city', keys: ['rate_card', 'city_id'], others: 'removed' },
+  rates: { kind: 'rate', keys: ['rate_card', 'from_zone', 'to_zone'], others: 'removed' },
+  merchants: { kind: 'merchant', keys: ['email'], others: 'kept' },
+  businesses: { kind: 'business', keys: ['business_id'], others: 'deactivated' },
+} as const satisfies Record<string, Table>
 
-export interface Sync {
-  tx: Tx
-  table: keyof Tables
-  /** The name of a row in the list of changes. */
-  kind: string
-  /** The primary key, tenant_id first. */
-  keys: readonly string[]
-  current: readonly Row[]
-  wanted: readonly Row[]
-  /** What happens to rows that are no longer wanted. */
-  others: 'kept' | 'removed' | 'deactivated'
+interface Table {
+  readonly kind: string
+  readonly keys: readonly string[]
+  readonly others: 'kept' | 'removed' | 'deactivated'
 }
 
-export interface Synced {
-  changes: Change[]
-  /** Deletes rows that are no longer wanted; a separate step, because other tables may still refer to them. */
-  remove: () => Promise<void>
+type Row = Readonly<Record<string, string | number | boolean | null>>
+
+/** The rows that a table is to have, without `tenant_id`. */
+export interface Wanted {
+  readonly table: keyof typeof tables
+  readonly rows: readonly Row[]
+  /** Leaves rows with other values in this column alone. */
+  readonly among?: { readonly column: string; readonly values: readonly string[] }
 }
 
-/** Brings the rows of a table to the wanted state, in one statement a step, and returns what changed. */
-export const sync = async ({ tx, table, kind, keys, current, wanted, others }: Sync): Promise<Synced> => {
+/**
+ * Brings tables to the wanted state, each in a statement a step, and returns what changed. Tables that others refer to come first: rows
+ * are deleted in reverse order, once all are written.
+ */
+export const sync = async (tx: Tx, tenant: string, wanted: readonly Wanted[]): Promise<Change[]> => {
+  const written: Awaited<ReturnType<typeof write>>[] = []
+  for (const each of wanted) written.push(await write(tx, tenant, each))
+  for (const { remove } of written.toReversed()) await remove()
+  return written.flatMap(({ changes }) => changes)
+}
+
+const write = async (tx: Tx, tenant: string, { table, rows, among }: Wanted) => {
+  const { kind, keys, others }: Table = tables[table]
+  const current = await read(tx, tenant, table, among)
   const keyOf = (row: Row): string => JSON.stringify(keys.map(key => row[key]))
   const before = new Map(current.map(row => [keyOf(row), row]))
-  const after = new Set(wanted.map(keyOf))
-  const added = wanted.filter(row => !before.has(keyOf(row)))
-  const changed = wanted.filter(row => differs(before.get(keyOf(row)), row))
+  const after = new Set(rows.map(keyOf))
+  const added = rows.filter(row => !before.has(keyOf(row)))
+  const changed = rows.filter(row => findChanged(before.get(keyOf(row)) ?? row, row).length > 0)
   const gone = others === 'kept' ? [] : current.filter(row => !after.has(keyOf(row)) && row.is_active !== false)
   const inactive = others === 'deactivated' ? gone.map(row => ({ ...row, is_active: false })) : []
-  await upsert(tx, table, keys, [...added, ...changed, ...inactive])
+  const allKeys = ['tenant_id', ...keys]
+  await upsert(
+    tx,
+    table,
+    allKeys,
+    [...added, ...changed, ...inactive].map(row => ({ ...row, tenant_id: tenant })),
+  )
 
-  const changesOf = (rows: readonly Row[], change: Change['change']): Change[] =>
+  const describe = (rows: readonly Row[], change: Change['change']): Change[] =>
     rows.map(row => ({
       kind,
-      id: (keys.length > 1 ? keys.slice(1) : keys).map(key => row[key]).join(' / '),
+      id: keys.map(key => row[key]).join(' / ') || tenant,
       change,
-      ...(change === 'changed' && { details: detailsOf(before.get(keyOf(row)) ?? {}, row) }),
+      ...(change === 'changed' && { details: describeChanges(before.get(keyOf(row)) ?? {}, row) }),
     }))
-  const isEnded = (row: Row): boolean => row.is_active === false && before.get(keyOf(row))?.is_active === true
-  const changes = [
-    ...changesOf(added, 'added'),
-    ...changesOf(
-      changed.filter(row => !isEnded(row)),
-      'changed',
-    ),
-    ...changesOf(changed.filter(isEnded), 'deactivated'),
-  ]
-  if (others !== 'kept') changes.push(...changesOf(gone, others))
-  return { changes, remove: () => remove(tx, table, keys, others === 'removed' ? gone : []) }
+  const { ended = [], altered = [] } = Object.groupBy(changed, row =>
+    row.is_active === false && before.get(keyOf(row))?.is_active === true ? 'ended' : 'altered',
+  )
+  const changes = [...describe(added, 'added'), ...describe(altered, 'changed'), ...describe(ended, 'deactivated')]
+  if (others !== 'kept') changes.push(...describe(gone, others))
+  return { changes, remove: () => remove(tx, table, allKeys, others === 'removed' ? gone : []) }
 }
 
-const differs = (before: Row | undefined, after: Row): boolean =>
-  before !== undefined && Object.keys(after).some(column => differsIn(before, after, column))
-
-const differsIn = (before: Row, after: Row, column: string): boolean => {
-  const [old = null, now = null] = [before[column], after[column]]
-  return old === null || now === null ? old !== now : String(old) !== String(now)
+const read = async (tx: Tx, tenant: string, table: string, among: Wanted['among']): Promise<Row[]> => {
+  const isMeant = among ? sql`${sql.ref(among.column)}::text = any(${among.values}::text[])` : sql`true`
+  const { rows } = await sql<Row>`
+    select * from ${sql.table(table)} where tenant_id = ${tenant} and ${isMeant}`.execute(tx)
+  return rows
 }
 
-/** A password is not shown, nor its hash. */
-const detailsOf = (before: Row, after: Row): string[] =>
-  Object.keys(after)
-    .filter(column => differsIn(before, after, column))
-    .map(column =>
-      column === 'password_hash'
-        ? 'password changed'
-        : `${column}: ${before[column] ?? '-'} -> ${after[column] ?? '-'}`,
-    )
+/** The columns that differ. */
+const findChanged = (before: Row, after: Row): string[] =>
+  Object.keys(after).filter(column => {
+    const [old = null, now = null] = [before[column], after[column]]
+    return old === null || now === null ? old !== now : String(old) !== String(now)
+  })
+
+/** Shows neither a password nor its hash. */
+const describeChanges = (before: Row, after: Row): string[] =>
+  findChanged(before, after).map(column =>
+    column === 'password_hash' ? 'password changed' : `${column}: ${before[column] ?? '-'} -> ${after[column] ?? '-'}`,
+  )
 
 const upsert = async (tx: Tx, table: string, keys: readonly string[], rows: readonly Row[]): Promise<void> => {
   if (rows.length === 0) return

@@ -19,7 +19,7 @@ const Check = Type.Union([Type.Literal('refuse'), Type.Literal('warn'), Type.Lit
   must: 'be refuse, warn or off',
 })
 
-export const TenantSettings = Type.Object(
+const TenantSettings = Type.Object(
   {
     id: Key,
     name: Name,
