@@ -11,7 +11,6 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import { Counter, Registry } from 'prom-client'
 import { createLoginDependencies, type LoginLimits } from './access/login.ts'
-import { logoutRoutes } from './access/logout.ts'
 import { requireMerchant } from './access/merchant.ts'
 import { merchantListRoutes } from './access/merchant-list.ts'
 import { loginRoutes, userRoutes } from './access/routes.ts'
@@ -139,8 +138,7 @@ const registerMerchants = async (
     'preValidation',
     readTypedWaybills(pool, ({ merchant }) => merchant.tenant),
   )
-  await app.register(userRoutes, { pool })
-  await app.register(logoutRoutes, { pool, findCaller })
+  await app.register(userRoutes, { pool, findCaller })
   await app.register(catalogueRoutes, { pool, catalogues })
   await app.register(cityRoutes, {
     catalogues,

@@ -1,12 +1,5 @@
 import type { Tx } from '../database/tables.ts'
-import {
-  findMerchantByEmail,
-  findStaffByEmail,
-  keepMerchant,
-  keepStaff,
-  type MerchantRow,
-  type StaffRow,
-} from './queries.ts'
+import { findMerchantByEmail, type MerchantRow, type StaffRow, selectMerchants, selectStaff } from './queries.ts'
 import type { Holder } from './tokens.ts'
 
 export interface Account {
@@ -20,23 +13,26 @@ export interface Accounts<Row extends Account> {
   readonly find: (tx: Tx, tenant: string, email: string) => Promise<Row | undefined>
   /** Keeps the account from changing until the transaction ends. */
   readonly keep: (tx: Tx, tenant: string, account: Row) => Promise<Row | undefined>
-  readonly holderOf: (account: Row) => Holder
-  /** As the audit names it. */
-  readonly nameOf: (account: Row) => string
+  readonly toHolder: (account: Row) => Holder
+  /** Returns the name that the audit has. */
+  readonly toName: (account: Row) => string
 }
 
 export const merchants: Accounts<MerchantRow> = {
   kind: 'merchant',
   find: findMerchantByEmail,
-  keep: (tx, tenant, { merchant_id }) => keepMerchant(tx, tenant, merchant_id),
-  holderOf: ({ merchant_id: merchantId }) => ({ merchantId, fromLogin: true }),
-  nameOf: ({ merchant_id }) => merchant_id,
+  keep: (tx, tenant, { merchant_id }) =>
+    selectMerchants(tx, tenant).where('merchant_id', '=', merchant_id).forShare().executeTakeFirst(),
+  toHolder: ({ merchant_id: merchantId }) => ({ merchantId, fromLogin: true }),
+  toName: ({ merchant_id }) => merchant_id,
 }
 
 export const staff: Accounts<StaffRow> = {
   kind: 'staff',
-  find: findStaffByEmail,
-  keep: (tx, tenant, { staff_id }) => keepStaff(tx, tenant, staff_id),
-  holderOf: ({ staff_id: staffId, name: staffName }) => ({ staffName, staffId, fromLogin: true }),
-  nameOf: ({ name }) => name,
+  find: (tx, tenant, email) =>
+    selectStaff(tx, tenant).where('email', '=', email.trim().toLowerCase()).executeTakeFirst(),
+  keep: (tx, tenant, { staff_id }) =>
+    selectStaff(tx, tenant).where('staff_id', '=', staff_id).forShare().executeTakeFirst(),
+  toHolder: ({ staff_id: staffId, name: staffName }) => ({ staffName, staffId, fromLogin: true }),
+  toName: ({ name }) => name,
 }

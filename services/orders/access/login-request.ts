@@ -1,9 +1,10 @@
 import { isTenantId, tenantOf } from '@courier/shared/access/authenticate.ts'
 import { addressOf } from '@courier/shared/edge/addresses.ts'
+import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { rateLimited } from '@courier/shared/edge/limits.ts'
-import { type HttpError, httpError } from '@courier/shared/errors/errors.ts'
-import { Type } from '@sinclair/typebox'
-import type { FastifyRequest } from 'fastify'
+import { errorResponses, type HttpError, httpError } from '@courier/shared/errors/errors.ts'
+import { type TSchema, Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import type { Account, Accounts } from './accounts.ts'
 import { type LoggedIn, type LoginDependencies, logIn } from './login.ts'
 
@@ -19,18 +20,33 @@ export const loginFields = {
   password: Type.String({ minLength: 1, maxLength: 255 }),
 }
 
-export const LoginHeaders = Type.Object({
-  'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }),
-})
+const headers = Type.Object({ 'x-tenant': Type.String({ description: 'The tenant.', examples: ['demo'] }) })
 
 type LoginRequest = FastifyRequest<{ Body: { email: string; password: string } }>
 
-/** Logs in at one of the accounts. Throws the error response of a login that is refused. */
-export const logInAt = async <Row extends Account>(
-  accounts: Accounts<Row>,
-  dependencies: LoginDependencies,
-  request: LoginRequest,
-) => {
+interface LoginRoute<Row extends Account> {
+  readonly accounts: Accounts<Row>
+  readonly dependencies: LoginDependencies
+  /** What the document says of the route, with the schemas of its body and of a success. */
+  readonly schema: FastifySchema & { readonly success: TSchema }
+  /** What the response says of the account. */
+  readonly describe: (account: Row) => object
+}
+
+/** Adds `POST /login`, the one request of merchants and of staff without a token. */
+export const addLogin = <Row extends Account>(app: FastifyInstance, route: LoginRoute<Row>): void => {
+  const { success, ...schema } = route.schema
+  acceptJson(app)
+  app.addHook('onRequest', async request => void tenantOf(request))
+  const response = { 200: success, ...errorResponses(400, 405, 413, 415, 422, 429, 503) }
+  app.post('/login', { schema: { summary: 'Log in', ...schema, headers, response } }, async request => {
+    const { token, expiresAt, account } = await logInAt(route, request as LoginRequest)
+    return { message: 'success', token, expires_at: expiresAt.toISOString(), ...route.describe(account) }
+  })
+}
+
+/** Throws the error response of a login that is refused. */
+const logInAt = async <Row extends Account>({ accounts, dependencies }: LoginRoute<Row>, request: LoginRequest) => {
   const tenant = tenantOf(request)
   const from = { tenant, network: addressOf(request), requestId: request.id }
   // An impossible tenant id gets the response of an unknown tenant, and no throttle counts it.
@@ -38,8 +54,11 @@ export const logInAt = async <Row extends Account>(
     ? await logIn(dependencies, accounts, { ...from, ...request.body })
     : { kind: 'invalid_credentials' }
   if (result.kind !== 'logged_in') throw refusalOf(result)
-  const { token, expiresAt, account } = result
-  return { tenant, account, success: { message: 'success' as const, token, expires_at: expiresAt.toISOString() } }
+  const { kind, toHolder } = accounts
+  const holder = toHolder(result.account)
+  const id = 'merchantId' in holder ? { merchant_id: holder.merchantId } : { staff_id: holder.staffId }
+  request.log.info({ tenant, ...id }, `${kind}.logged_in`)
+  return result
 }
 
 const wrongCredentials = 'These credentials do not match our records.'

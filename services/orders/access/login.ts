@@ -43,7 +43,7 @@ export const createLoginDependencies = (pool: pg.Pool, limits: LoginLimits) => (
 
 export type LoginDependencies = ReturnType<typeof createLoginDependencies>
 
-export interface Login {
+interface Login {
   readonly tenant: string
   readonly email: string
   readonly password: string
@@ -123,8 +123,8 @@ const issueToken = async <Row extends Account>(
     const current = await accounts.keep(tx, tenant, account)
     // An operator changed the password or deactivated the account meanwhile.
     if (!current?.is_active || current.password_hash !== account.password_hash) return { kind: 'invalid_credentials' }
-    const { id: tokenId, token, expiresAt } = await createToken(tx, tenant, accounts.holderOf(current), end)
-    const actor = { kind, name: accounts.nameOf(current), tokenId, requestId }
+    const { id: tokenId, token, expiresAt } = await createToken(tx, tenant, accounts.toHolder(current), end)
+    const actor = { kind, name: accounts.toName(current), tokenId, requestId }
     await audit(tx, tenant, actor, `${kind}.logged_in`, tokenId)
     return { kind: 'logged_in', token, expiresAt, account: current }
   })

@@ -1,45 +1,40 @@
 import { bearerToken } from '@courier/shared/access/authenticate.ts'
 import { errorResponses } from '@courier/shared/errors/errors.ts'
-import { audit } from '@courier/shared/postgres/audit.ts'
+import { type Actor, audit } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import { revokeToken } from '@courier/shared/postgres/tokens.ts'
-import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
+import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
-import type { Merchant, TokenReader } from './merchant.ts'
+import type { TokenReader } from './merchant.ts'
 
-/** Ends the token of the request. */
-export const logoutRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller: TokenReader }> = async (
-  app,
-  options,
-) => {
-  const { pool, findCaller } = options
-  app.post(
-    '/logout',
-    {
-      schema: {
-        tags: ['merchant'],
-        operationId: 'logOut',
-        summary: 'Log out',
-        description: 'Ends the token of the request: within five seconds every process refuses it.',
-        security: [{ token: [] }],
-        response: {
-          200: Type.Object({ message: Type.Literal('success') }, { examples: [{ message: 'success' }] }),
-          ...errorResponses(400, 401, 405, 413, 415, 429, 503),
-        },
-      },
-    },
-    async request => {
-      await endToken(pool, request.merchant, request.id)
-      findCaller.forget(request.merchant.tenant, bearerToken(request.headers.authorization) ?? '')
-      return { message: 'success' as const }
-    },
-  )
+interface Session {
+  readonly tenant: string
+  readonly tokenId: string
+  readonly actor: Actor & { readonly kind: 'merchant' | 'staff' }
 }
 
-const endToken = (pool: pg.Pool, { tenant, merchantId, tokenId }: Merchant, requestId: string) =>
-  inTenant(pool, tenant, async (tx: Tx) => {
-    await revokeToken(tx, tenant, tokenId)
-    await audit(tx, tenant, { kind: 'merchant', name: merchantId, tokenId, requestId }, 'merchant.logged_out', tokenId)
+interface LogoutRoute {
+  readonly pool: pg.Pool
+  readonly findCaller: TokenReader
+  readonly schema: FastifySchema
+  readonly readSession: (request: FastifyRequest) => Session
+}
+
+const success = Type.Object({ message: Type.Literal('success') }, { examples: [{ message: 'success' }] })
+
+/** Adds `POST /logout`, which ends the token of the request. */
+export const addLogout = (app: FastifyInstance, { pool, findCaller, schema, readSession }: LogoutRoute): void => {
+  const security = [{ token: [] }]
+  const response = { 200: success, ...errorResponses(400, 401, 405, 413, 415, 429, 503) }
+  app.post('/logout', { schema: { summary: 'Log out', ...schema, security, response } }, async request => {
+    const { tenant, tokenId, actor } = readSession(request)
+    await inTenant(pool, tenant, async (tx: Tx) => {
+      await revokeToken(tx, tenant, tokenId)
+      await audit(tx, tenant, actor, `${actor.kind}.logged_out`, tokenId)
+    })
+    findCaller.forget(tenant, bearerToken(request.headers.authorization) ?? '')
+    return { message: 'success' }
   })
+}

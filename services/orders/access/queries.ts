@@ -5,52 +5,17 @@ import type { Tables, Tx } from '../database/tables.ts'
 const merchantColumns = ['merchant_id', 'name', 'email', 'password_hash', 'is_active'] as const
 export type MerchantRow = Selectable<Pick<Tables['merchants'], (typeof merchantColumns)[number]>>
 
+export const selectMerchants = (tx: Tx, tenant: string) =>
+  tx.selectFrom('merchants').select(merchantColumns).where('tenant_id', '=', tenant)
+
 export const findMerchantByEmail = (tx: Tx, tenant: string, email: string) =>
-  tx
-    .selectFrom('merchants')
-    .select(merchantColumns)
-    .where('tenant_id', '=', tenant)
-    .where('email', '=', email.trim().toLowerCase())
-    .executeTakeFirst()
-
-export const findMerchant = (tx: Tx, tenant: string, merchantId: string) =>
-  tx
-    .selectFrom('merchants')
-    .select(merchantColumns)
-    .where('tenant_id', '=', tenant)
-    .where('merchant_id', '=', merchantId)
-    .executeTakeFirst()
-
-/** Keeps the merchant from changing until the transaction ends. */
-export const keepMerchant = (tx: Tx, tenant: string, merchantId: string) =>
-  tx
-    .selectFrom('merchants')
-    .select(merchantColumns)
-    .where('tenant_id', '=', tenant)
-    .where('merchant_id', '=', merchantId)
-    .forShare()
-    .executeTakeFirst()
+  selectMerchants(tx, tenant).where('email', '=', email.trim().toLowerCase()).executeTakeFirst()
 
 export const staffColumns = ['staff_id', 'name', 'email', 'role', 'roles', 'password_hash', 'is_active'] as const
 export type StaffRow = Selectable<Pick<Tables['staff'], (typeof staffColumns)[number]>>
 
-export const findStaffByEmail = (tx: Tx, tenant: string, email: string) =>
-  tx
-    .selectFrom('staff')
-    .select(staffColumns)
-    .where('tenant_id', '=', tenant)
-    .where('email', '=', email.trim().toLowerCase())
-    .executeTakeFirst()
-
-/** Keeps the member of staff from changing until the transaction ends. */
-export const keepStaff = (tx: Tx, tenant: string, staffId: string) =>
-  tx
-    .selectFrom('staff')
-    .select(staffColumns)
-    .where('tenant_id', '=', tenant)
-    .where('staff_id', '=', staffId)
-    .forShare()
-    .executeTakeFirst()
+export const selectStaff = (tx: Tx, tenant: string) =>
+  tx.selectFrom('staff').select(staffColumns).where('tenant_id', '=', tenant)
 
 /** Reads the roles of a person. Rows from before a person could have several have `role` alone. */
 export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): readonly StaffRole[] => roles ?? [role]

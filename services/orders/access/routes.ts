@@ -1,15 +1,17 @@
-import { tenantOf, unauthenticated } from '@courier/shared/access/authenticate.ts'
-import { acceptJson } from '@courier/shared/edge/json-body.ts'
+import { unauthenticated } from '@courier/shared/access/authenticate.ts'
 import { errorResponses } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
+import type { FastifyPluginAsync } from 'fastify'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { merchants } from './accounts.ts'
 import type { LoginDependencies } from './login.ts'
-import { LoginHeaders, logInAt, loginFields } from './login-request.ts'
-import { findMerchant, type MerchantRow } from './queries.ts'
+import { addLogin, loginFields } from './login-request.ts'
+import { addLogout } from './logout.ts'
+import type { TokenReader } from './merchant.ts'
+import { type MerchantRow, selectMerchants } from './queries.ts'
 
 const Credentials = Type.Object(loginFields, {
   title: 'Credentials',
@@ -48,38 +50,25 @@ const LoggedInResponse = Type.Object(
   },
 )
 
-/** The one request of a merchant without a token. */
-export const loginRoutes: FastifyPluginAsyncTypebox<{ dependencies: LoginDependencies }> = async (
-  app,
-  { dependencies },
-) => {
-  acceptJson(app)
-  app.addHook('onRequest', async request => {
-    tenantOf(request)
+export const loginRoutes: FastifyPluginAsync<{ dependencies: LoginDependencies }> = async (app, { dependencies }) =>
+  addLogin(app, {
+    accounts: merchants,
+    dependencies,
+    schema: {
+      tags: ['merchant'],
+      operationId: 'logIn',
+      description: 'Creates a bearer token. Earlier ones stay valid.',
+      body: Credentials,
+      success: LoggedInResponse,
+    },
+    describe: merchant => ({ user: toUser(merchant) }),
   })
-  app.post(
-    '/login',
-    {
-      schema: {
-        tags: ['merchant'],
-        operationId: 'logIn',
-        summary: 'Log in',
-        description: 'Creates a bearer token. Earlier ones stay valid.',
-        headers: LoginHeaders,
-        body: Credentials,
-        response: { 200: LoggedInResponse, ...errorResponses(400, 405, 413, 415, 422, 429, 503) },
-      },
-    },
-    async request => {
-      const { tenant, account, success } = await logInAt(merchants, dependencies, request)
-      request.log.info({ tenant, merchant_id: account.merchant_id }, 'merchant.logged_in')
-      return { ...success, user: toUser(account) }
-    },
-  )
-}
 
-/** The merchant itself. */
-export const userRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
+/** The merchant itself, and the end of its session. */
+export const userRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller: TokenReader }> = async (
+  app,
+  { pool, findCaller },
+) => {
   app.get(
     '/user/get-current',
     {
@@ -96,10 +85,26 @@ export const userRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (a
     },
     async request => ({ data: await readUser(pool, request.merchant) }),
   )
+  addLogout(app, {
+    pool,
+    findCaller,
+    schema: {
+      tags: ['merchant'],
+      operationId: 'logOut',
+      description: 'Ends the token of the request: within five seconds every process refuses it.',
+    },
+    readSession: ({ id: requestId, merchant: { tenant, merchantId: name, tokenId } }) => ({
+      tenant,
+      tokenId,
+      actor: { kind: 'merchant', name, tokenId, requestId },
+    }),
+  })
 }
 
 const readUser = async (pool: pg.Pool, { tenant, merchantId }: { tenant: string; merchantId: string }) => {
-  const merchant = await inTenant(pool, tenant, (tx: Tx) => findMerchant(tx, tenant, merchantId))
+  const merchant = await inTenant(pool, tenant, (tx: Tx) =>
+    selectMerchants(tx, tenant).where('merchant_id', '=', merchantId).executeTakeFirst(),
+  )
   if (!merchant) throw unauthenticated()
   return toUser(merchant)
 }
