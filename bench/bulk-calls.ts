@@ -9,7 +9,7 @@ import type { Ground } from './ground.ts'
 import type { RunTask } from './processes.ts'
 import type { Measurement } from './repeat.ts'
 
-export const bulkPath = '/api/public/merchant/order/bulk'
+const bulkPath = '/api/public/merchant/order/bulk'
 
 export type Floor = RunTask<FloorTask, Measurement>
 

@@ -12,7 +12,7 @@ export interface Costed extends Measurement {
 export type Measure = (seconds: number, requestsPerSecond?: number) => Promise<Costed>
 
 /** Ours and its floors: the least that the same work, or a part of it, can take. */
-export interface Comparison {
+interface Comparison {
   /** For the progress lines. */
   name: string
   unit: string

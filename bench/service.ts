@@ -2,7 +2,7 @@ import { addressOf, freePort } from '../dev/ports.ts'
 import { ServiceProcess } from '../dev/service-process.ts'
 import { serviceFlags } from '../dev/settings.ts'
 
-export interface ServiceOptions {
+interface ServiceOptions {
   /** From the root of the repository. */
   file: string
   portSetting: string

@@ -11,7 +11,7 @@ const migrations = join(root, 'services/orders/database/migrations')
 const isBefore = (file: string): boolean => basename(file) < '0026'
 
 /** What docs/operators/scaling.md says to run: it distributes the tables that are not yet. */
-export const distribution = (): string => {
+const distribution = (): string => {
   const [, section = ''] = readFileSync(join(root, 'docs/operators/scaling.md'), 'utf8').split('\n## Citus\n')
   const text = /```sql\n(.*?)```/s.exec(section)?.[1]
   if (!text) throw new Error('docs/operators/scaling.md#citus has no SQL')

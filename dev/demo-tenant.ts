@@ -17,7 +17,7 @@ import { applyTenant } from '../services/orders/provisioning/apply.ts'
 import { checkFile as checkTenantFile } from '../services/orders/provisioning/check-file.ts'
 import { root } from './settings.ts'
 
-export interface Token {
+interface Token {
   id: string
   token: string
 }

@@ -92,7 +92,7 @@ export const writeFolders = (page: string): string => {
   return [`${before}${blockStart}`, ...tables, `${blockEnd}${after}`].join('\n\n')
 }
 
-export interface Import {
+interface Import {
   readonly from: string
   readonly to: string
 }

@@ -46,7 +46,7 @@ interface Response {
   readonly body: { readonly message?: string; readonly code?: string }
 }
 
-export interface Change {
+interface Change {
   /** Sends the request, each time one that has something to change. */
   readonly request: () => Promise<() => Promise<Response>>
   /** Everything that the request may change. */

@@ -3,7 +3,7 @@ import { type AnyNode, parse } from 'acorn'
 import { full } from 'acorn-walk'
 
 /** A file with one change that a test is to notice. */
-export interface Mutant {
+interface Mutant {
   readonly line: number
   /** What became what, and the line in which it stands: unique in its file. */
   readonly name: string

@@ -18,7 +18,7 @@ const run = async (program: string, args: string[], options: SpawnOptions = {}):
   return output ?? ''
 }
 
-export interface EmbeddedPostgres {
+interface EmbeddedPostgres {
   /** For the superuser, database postgres. */
   url: string
   stop: () => Promise<void>
@@ -28,7 +28,7 @@ export interface EmbeddedPostgres {
   remove: () => Promise<void>
 }
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   /** Holds the cluster, its log and, where root needs one, a copy of the programs. */
   folder: string
   port: number

@@ -14,7 +14,7 @@ export interface PollOptions {
   readonly onFailure?: (name: string) => void
 }
 
-export interface PollWorker {
+interface PollWorker {
   start(): void
   stop(): Promise<void>
   /** Runs now, or once more after the run in progress. */

@@ -17,10 +17,10 @@ export const readTraceparent = (header: unknown): string | undefined =>
 export const traceIdOf = (traceparent: string | null | undefined): { trace_id?: string } =>
   traceparent ? { trace_id: traceparent.slice(3, 35) } : {}
 
-export type SpanKind = 'server' | 'internal' | 'producer' | 'consumer' | 'client'
+type SpanKind = 'server' | 'internal' | 'producer' | 'consumer' | 'client'
 
 /** Numbers and names of ours, never what callers wrote. */
-export type SpanAttributes = Record<string, string | number>
+type SpanAttributes = Record<string, string | number>
 
 export interface Span {
   /** For what happens in it. */

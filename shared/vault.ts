@@ -85,7 +85,7 @@ const plain = (base64: string): string =>
     .replace(/={1,2}$/, '')
 
 /** What a secret is, and of whom: it opens only with the same. */
-export type Reference = readonly string[]
+type Reference = readonly string[]
 
 /** Seals with the newest key under a random IV: two seals of one text differ. */
 export const sealAs = (keyring: Keyring, reference: Reference, text: string): Sealed => {

@@ -78,4 +78,3 @@ export const createSimulator = async (options: SimulatorOptions = {}) => {
   })
   return { app, control }
 }
-export type Simulator = Awaited<ReturnType<typeof createSimulator>>

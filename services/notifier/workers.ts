@@ -17,7 +17,7 @@ import type { ClaimedMessage } from './sending/message.ts'
 import { Queue } from './sending/queue.ts'
 import { createSender } from './sending/sender.ts'
 
-export interface WorkerOptions {
+interface WorkerOptions {
   readonly pool: pg.Pool
   readonly logger: Logger
   readonly keyring: Keyring

@@ -35,7 +35,7 @@ export const readAsset = (name: string): Buffer | undefined => {
 
 const warning = 'This request is real: what it creates, changes or sends is not undone.'
 
-export interface Page {
+interface Page {
   /** Of the service. */
   title: string
   description: string

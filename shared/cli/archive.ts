@@ -12,7 +12,7 @@ import { print, printJson, printTable, UsageError } from './command-line.ts'
 import type { WithPool } from './operator-commands.ts'
 
 /** What is archived beside the audit, by the name that `--only` gives it. */
-export type Archivable = Readonly<Record<string, TakeOld>>
+type Archivable = Readonly<Record<string, TakeOld>>
 
 interface ArchiveRequest {
   days: number

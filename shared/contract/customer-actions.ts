@@ -4,7 +4,7 @@ import { exampleSnapshot, OrderSnapshot, UtcTime } from './order-events.ts'
 /** Done at once, as far as a merchant could. Any other action is a request that staff decide. */
 export const immediateActions = ['confirm_order', 'cancel_order', 'change_address'] as const
 
-export const maxActionsPerRequest = 100
+const maxActionsPerRequest = 100
 export const maxAddressLength = 500
 
 /** What a customer asked for by a button of a message. Delivered at least once, each time with the same `id`. */

@@ -11,7 +11,7 @@ declare module 'fastify' {
   }
 }
 
-export type ParsedJson = { kind: 'json'; value: unknown } | { kind: 'malformed'; message: string }
+type ParsedJson = { kind: 'json'; value: unknown } | { kind: 'malformed'; message: string }
 
 /** The JSON of a body, in UTF-8 with or without a byte order mark. */
 export const parseJson = (bytes: Buffer): ParsedJson => {

@@ -8,7 +8,7 @@ declare module 'fastify' {
 }
 
 /** Whether a proxy at this address is trusted. */
-export type IsTrusted = (address: string, hop: number) => boolean
+type IsTrusted = (address: string, hop: number) => boolean
 
 /**
  * Decorates requests with `publicUrl`: `configured`, else the X-Forwarded-Host of a trusted proxy, else the local address of the

@@ -8,13 +8,13 @@ import { UnsupportedPostgres } from '../postgres/migrate.ts'
 import type { Tracer } from '../traces.ts'
 
 /** Runs beside the HTTP application. `stop` finishes the work in progress, within the ten seconds of a shutdown. */
-export interface Worker {
+interface Worker {
   start(): void
   stop(): Promise<unknown>
 }
 
 /** `giveUp` ends the requests in flight at once. */
-export interface Client {
+interface Client {
   giveUp?(): void
   close(): Promise<unknown>
 }

@@ -48,7 +48,7 @@ export interface Edge {
   hidesDemo?: boolean | undefined
 }
 
-export interface ServerOptions extends Edge {
+interface ServerOptions extends Edge {
   api: ApiDescription
   /** The beginning of paths, such as /a/, which also serves what is served under another. */
   alias?: { readonly from: string; readonly to: string } | undefined

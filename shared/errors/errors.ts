@@ -59,7 +59,7 @@ export const ErrorBody = Type.Object(
 export type ErrorBody = Static<typeof ErrorBody>
 
 /** Shown to the caller: no internal text, no secrets. */
-export interface ErrorDetails extends Pick<ErrorBody, 'errors' | 'suggestions' | 'more_errors'> {
+interface ErrorDetails extends Pick<ErrorBody, 'errors' | 'suggestions' | 'more_errors'> {
   retryAfterSeconds?: number
   headers?: Record<string, string>
 }

@@ -34,7 +34,7 @@ export interface Filter<Value = unknown> {
   readonly aliases?: readonly string[]
 }
 
-export type Filters = Readonly<Record<string, Filter>>
+type Filters = Readonly<Record<string, Filter>>
 
 /** What a request filters by: the values of the filters that it gives. */
 export type Wanted<F extends Filters> = {

@@ -2,7 +2,7 @@ import { nameKey } from '../name-key.ts'
 import { type Filter, FilterText, oneOf, type Wanted } from './filters.ts'
 
 /** A filter of rows in memory by one of their fields. Texts compare without letter case and extra white space. */
-export interface RowFilter<Row> extends Filter<string> {
+interface RowFilter<Row> extends Filter<string> {
   readonly keyOf: (row: Row) => string
   /** Whether part of the text suffices. */
   readonly isPart: boolean

@@ -75,7 +75,7 @@ const insertEntries = `
   insert into audit (tenant_id, actor_kind, actor, token_id, action, request_id, object_id)
   select $1, $2, $3, $4, $5, $6, object_id from unnest($7::text[]) as object_id returning tenant_id`
 
-export interface AuditFilter {
+interface AuditFilter {
   readonly tenant: string
   readonly since: Date | null
   readonly limit: number

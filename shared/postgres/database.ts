@@ -4,7 +4,7 @@ import pg from 'pg'
 import { Opening, TenantQuery } from './pipelined.ts'
 import { inTenantShare } from './tenant-share.ts'
 
-export interface PoolOptions {
+interface PoolOptions {
   url: string
   /** The application_name in pg_stat_activity. */
   name: string
@@ -248,7 +248,7 @@ export const lockTenant = (tx: AnyTransaction, tenant: string) =>
   sql`select pg_advisory_xact_lock(hashtextextended(${tenant}, 0))`.execute(tx)
 
 /** For queries on tables without row-level security. */
-export const createDatabase = <Tables>(pool: pg.Pool): Kysely<Tables> =>
+const createDatabase = <Tables>(pool: pg.Pool): Kysely<Tables> =>
   new Kysely<Tables>({ dialect: new PostgresDialect({ pool }) })
 
 /** The ids of all tenants, sorted. */

@@ -7,7 +7,7 @@ import { type AnyTransaction, findTenantIds, inTenant } from './database.ts'
 export type DeleteExpired = (tx: AnyTransaction, tenant: string) => Promise<number>
 
 /** Runs the deletions for every tenant, in slices that each end within the statement timeout, until it is aborted. */
-export const clean = async (
+const clean = async (
   pool: pg.Pool,
   logger: Logger,
   deletions: readonly DeleteExpired[],

@@ -11,7 +11,7 @@ export interface IdempotencyKey {
 }
 
 /** The table of both services. */
-export interface IdempotencyTable {
+interface IdempotencyTable {
   idempotency_keys: {
     tenant_id: string
     scope: string

@@ -1,5 +1,5 @@
 /** How requests of one key share batches. */
-export interface Batching<Item, Result> {
+interface Batching<Item, Result> {
   /** Handles a batch; resolves to one result per item, in their order. When it rejects, every item of the batch fails. */
   readonly run: (key: string, items: readonly Item[]) => Promise<readonly Result[]>
   /** How many of the waiting items go into the next batch, the oldest first; so many batches of the key are running. */

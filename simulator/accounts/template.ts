@@ -2,7 +2,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { oneOf } from '../basics/one-of.ts'
 
 /** docs/contributors/messaging-api.md#templates. */
-export const templateStatuses = [
+const templateStatuses = [
   'APPROVED',
   'PENDING',
   'REJECTED',
@@ -14,9 +14,8 @@ export const templateStatuses = [
   'LIMIT_EXCEEDED',
   'ARCHIVED',
 ] as const
-export type TemplateStatus = (typeof templateStatuses)[number]
 
-export const headerFormats = ['TEXT', 'IMAGE', 'VIDEO', 'DOCUMENT', 'LOCATION'] as const
+const headerFormats = ['TEXT', 'IMAGE', 'VIDEO', 'DOCUMENT', 'LOCATION'] as const
 
 const Button = Type.Object({
   type: Type.String({ description: 'QUICK_REPLY, URL, PHONE_NUMBER, COPY_CODE and others.' }),

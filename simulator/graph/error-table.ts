@@ -1,5 +1,5 @@
 /** What the platform says about a code. `details` is for codes that need no more than the code. */
-export interface ErrorFacts {
+interface ErrorFacts {
   status: number
   title: string
   details?: string

@@ -1,6 +1,6 @@
 import { factsOf, isPlainGraphCode } from './error-table.ts'
 
-export interface GraphErrorOptions {
+interface GraphErrorOptions {
   details?: string | undefined
   subcode?: number | undefined
   /** Instead of the one of the table. */
@@ -68,7 +68,7 @@ export const parameterRequired = (name: string): GraphError =>
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
 /** Letters and digits that mean nothing; not for secrets. */
-export const opaqueId = (length: number): string => {
+const opaqueId = (length: number): string => {
   let id = ''
   for (let left = length; left > 0; left--) id += letters[Math.floor(Math.random() * letters.length)]
   return id

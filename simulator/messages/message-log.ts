@@ -12,7 +12,7 @@ export interface MessageLog {
   accepted(): number
 }
 
-export interface MessageFilter {
+interface MessageFilter {
   to?: string | undefined
   phoneNumberId?: string | undefined
 }

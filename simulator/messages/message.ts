@@ -23,13 +23,13 @@ export interface Message {
   statuses: { status: string; at: number; code?: number | undefined }[]
 }
 
-export const Rendered = Type.Object({
+const Rendered = Type.Object({
   header: Type.Optional(Type.String()),
   body: Type.String(),
   footer: Type.Optional(Type.String()),
   buttons: Type.Array(Type.String()),
 })
-export type Rendered = Static<typeof Rendered>
+type Rendered = Static<typeof Rendered>
 
 /** A message as control shows it. */
 export const MessageView = Type.Object(
@@ -77,7 +77,7 @@ export const viewOf = (message: Message): MessageView => ({
 })
 
 /** What the recipient reads. */
-export const render = (template: Template, components: Component[]): Rendered => {
+const render = (template: Template, components: Component[]): Rendered => {
   const shape = shapeOf(template)
   const part = (type: string) => components.find(component => component.type.toLowerCase() === type)?.parameters ?? []
   const header = headerText(shape.header?.format, shape.header?.text, part('header'))

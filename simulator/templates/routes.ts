@@ -24,7 +24,7 @@ export const templates: FastifyPluginAsync<{ world: World }> = async (app, { wor
 const defaultLimit = 25
 const maxLimit = 500
 
-export interface CatalogueQuery {
+interface CatalogueQuery {
   fields?: string
   limit?: string
   after?: string
@@ -37,7 +37,7 @@ const knownFields = [...defaultFields.split(','), 'quality_score', 'rejected_rea
  * A page of the catalogue (docs/contributors/messaging-api.md#templates); `address`, without its query, is for the next link.
  * A cursor names the last template of its page: templates that come or go meanwhile move nothing.
  */
-export const pageOf = (templates: Template[], query: CatalogueQuery, address: string): object => {
+const pageOf = (templates: Template[], query: CatalogueQuery, address: string): object => {
   const fields = readFields(query.fields)
   const start = query.after === undefined ? 0 : templates.findIndex(({ id }) => id === readCursor(query.after)) + 1
   if (query.after !== undefined && start === 0) throw new GraphError(100)

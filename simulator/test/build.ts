@@ -9,7 +9,7 @@ export const appSecret = 'demo-app-secret'
 export const numberId = demoNumber.phone_number_id
 export const accountId = demoNumber.waba_id
 
-export interface ApiResponse {
+interface ApiResponse {
   status: number
   headers: Headers
   // biome-ignore lint/suspicious/noExplicitAny: a response is whatever came over the wire
@@ -24,7 +24,7 @@ export interface CallOptions {
 }
 
 /** A webhook as it came. */
-export interface Post {
+interface Post {
   raw: Buffer
   headers: Record<string, string | string[] | undefined>
   // biome-ignore lint/suspicious/noExplicitAny: a webhook is whatever came over the wire

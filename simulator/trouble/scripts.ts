@@ -69,7 +69,7 @@ export const createScripts = (): Scripts => {
 }
 
 /** How every request fails during an outage, before it is read. Control and the page keep working. */
-export const outageModes = ['reset', 'hang', 'unavailable'] as const
+const outageModes = ['reset', 'hang', 'unavailable'] as const
 
 export const Outage = Type.Union(
   [

@@ -6,7 +6,6 @@ export const requestNames = ['messages', 'register', 'phone_number', 'message_te
 export type RequestName = (typeof requestNames)[number]
 
 export const statusWords = ['sent', 'delivered', 'read', 'failed'] as const
-export type StatusWord = (typeof statusWords)[number]
 
 export const StatusStep = Type.Object({
   status: oneOf(statusWords),

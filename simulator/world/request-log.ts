@@ -22,7 +22,7 @@ export const RequestView = Type.Object(
 )
 export type RequestView = Static<typeof RequestView>
 
-export interface RequestOutcome {
+interface RequestOutcome {
   httpStatus: number | null
   code?: number
   details?: string

@@ -30,7 +30,7 @@ export interface World {
   readonly logger: FastifyBaseLogger
 }
 
-export interface WorldOptions {
+interface WorldOptions {
   secrets: DemoSecrets
   accounts: readonly ChannelAccount[]
   behaviour: Partial<Behaviour>

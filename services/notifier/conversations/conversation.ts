@@ -8,7 +8,7 @@ export interface Conversation {
 }
 
 /** A person's message opens the conversation with a number for this long (docs/merchants/contract.md#session-rule). */
-export const windowHours = 24
+const windowHours = 24
 
 /** Returns when the conversation closes, or closed; null: the person never wrote. */
 export const expiresAt = (lastInboundAt: Date | null): Date | null =>

@@ -7,7 +7,7 @@ export const optOutScopes = ['all', 'marketing'] as const
 export type OptOutScope = (typeof optOutScopes)[number]
 
 /** A person opted out, or in again. */
-export interface OptOut {
+interface OptOut {
   readonly tenant: string
   readonly phoneNumberId: string
   readonly recipient: string

@@ -12,7 +12,7 @@ import { findOptOuts } from './opt-outs.ts'
 import { conversationOf, findNumbers, findSettings, type Person, recordInbound } from './queries.ts'
 import { Conversation, conversationView, OptOutBody, Phone } from './view.ts'
 
-export interface ConversationsOptions {
+interface ConversationsOptions {
   pool: pg.Pool
 }
 

@@ -42,7 +42,7 @@ export interface PricedMessage {
   readonly isWindowOpen: boolean
 }
 
-export interface Price {
+interface Price {
   /** An exact decimal, `0` for a free message; null: not known, for that `reason`. */
   readonly amount: string | null
   readonly currency: string | null

@@ -39,7 +39,7 @@ export const sealButton = (keyring: Keyring, person: Person, button: ActionButto
 }
 
 /** `unreadable`: forged, altered, or of another tenant, number or person. */
-export type OpenedButton = { kind: 'opened'; button: ActionButton } | { kind: 'unreadable' } | { kind: 'expired' }
+type OpenedButton = { kind: 'opened'; button: ActionButton } | { kind: 'unreadable' } | { kind: 'expired' }
 
 /** A press counts by its own time; the platform may report it late. */
 export const openButton = (

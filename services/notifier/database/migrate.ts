@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { migrate } from '@courier/shared/postgres/migrate.ts'
 
-export interface DatabaseSettings {
+interface DatabaseSettings {
   NOTIFIER_DATABASE_URL: string
   NOTIFIER_MIGRATE_DATABASE_URL?: string
 }

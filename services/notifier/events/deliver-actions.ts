@@ -15,7 +15,7 @@ import type { Tx } from '../database/tables.ts'
 import type { OrdersClient } from '../orders-client/orders-client.ts'
 import { processIn } from './process.ts'
 
-export interface ActionDeliveryOptions {
+interface ActionDeliveryOptions {
   readonly pool: pg.Pool
   readonly logger: Logger
   readonly orders: OrdersClient

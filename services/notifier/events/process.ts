@@ -18,7 +18,7 @@ export const eventOutcomes = ['queued', 'failed', 'no_rule', 'edited', 'expired'
 export type EventOutcome = (typeof eventOutcomes)[number]
 
 /** Events of a request by outcome. */
-export type Processed = Readonly<Record<EventOutcome, number>>
+type Processed = Readonly<Record<EventOutcome, number>>
 
 /**
  * Processes each event once and queues the messages that the tenant's rules require, in the order of the events; all

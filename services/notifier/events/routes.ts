@@ -19,7 +19,7 @@ import type { Tx } from '../database/tables.ts'
 import { type EventOutcome, eventOutcomes, processEvents } from './process.ts'
 import { findKnownEvents, findTenant } from './queries.ts'
 
-export interface EventsOptions {
+interface EventsOptions {
   readonly pool: pg.Pool
   readonly serviceToken: string
   readonly tracer?: Tracer | undefined

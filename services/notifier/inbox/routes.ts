@@ -19,7 +19,7 @@ import { type OrdersClient, ordersUnavailable } from '../orders-client/orders-cl
 import { findInbound, findWrittenNumber, listConversations, markRead } from './queries.ts'
 import * as view from './view.ts'
 
-export interface InboxOptions {
+interface InboxOptions {
   pool: pg.Pool
   orders: OrdersClient
   /** Called when there are messages to send. */

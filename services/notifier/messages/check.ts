@@ -54,7 +54,7 @@ export interface CheckedMessage {
   readonly source: Source | null
 }
 
-export type CheckedRequest = { kind: 'checked'; message: CheckedMessage } | { kind: 'refused'; errors: FieldErrors }
+type CheckedRequest = { kind: 'checked'; message: CheckedMessage } | { kind: 'refused'; errors: FieldErrors }
 
 /** All errors of a message by path, or the message as it is queued. Pure. */
 export const checkMessage = (request: MessageRequest, context: SendingContext): CheckedRequest => {

@@ -144,7 +144,7 @@ export const MessageTemplate = Type.Object(
 export type MessageTemplate = Omit<Static<typeof MessageTemplate>, 'components'> & { components: Component[] }
 
 /** Sent while a conversation is open (docs/contributors/messaging-api.md#conversations). */
-export interface PlainText {
+interface PlainText {
   readonly text: string
   /** A press asks for this action; in its place stands a token once the message is sent. */
   readonly button?: { readonly title: string; readonly action: string } | undefined

@@ -39,13 +39,13 @@ export interface Refused {
 }
 
 /** Not a byte was sent, and none will be: the request may be repeated. */
-export interface NotWritten {
+interface NotWritten {
   readonly kind: 'not_written'
   readonly reason: string
 }
 
 /** The request was written and its outcome is unknown. */
-export interface NoResponse {
+interface NoResponse {
   readonly kind: 'no_response'
   readonly reason: string
 }

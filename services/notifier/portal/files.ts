@@ -3,7 +3,7 @@ import { globSync, readFileSync } from 'node:fs'
 import { extname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-export interface PortalFile {
+interface PortalFile {
   readonly type: string
   readonly etag: string
   readonly bytes: Buffer

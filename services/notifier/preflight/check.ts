@@ -14,7 +14,7 @@ import { render } from '../templates/render.ts'
 import type { Preflight } from './view.ts'
 
 /** A message, and what a send found out about it. */
-export interface Examined {
+interface Examined {
   readonly body: MessageBody
   /** Filled in from its order; undefined: it has no recipient. */
   readonly request: MessageRequest | undefined
@@ -23,7 +23,7 @@ export interface Examined {
   readonly errors: FieldErrors
 }
 
-export interface PreflightContext extends SendingContext {
+interface PreflightContext extends SendingContext {
   readonly rows: ReadonlyMap<string, ChannelRow>
   readonly tariffs: TenantTariffs
 }

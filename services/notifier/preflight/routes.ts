@@ -10,7 +10,7 @@ import { maxMessageBytes } from '../messaging-api/message-template.ts'
 import { preflight } from './preflight.ts'
 import { Preflights } from './view.ts'
 
-export interface PreflightOptions extends WaybillDependencies {
+interface PreflightOptions extends WaybillDependencies {
   /** Of one request; 1000 without it. */
   maxMessages?: number | undefined
   /** Of one request; 5 MiB without it. */

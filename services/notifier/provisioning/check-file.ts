@@ -22,7 +22,7 @@ export interface TenantConfig {
   readonly tariffs: readonly Tariff[] | undefined
 }
 
-export type CheckedFile = { kind: 'accepted'; file: TenantConfig } | { kind: 'refused'; errors: FieldErrors }
+type CheckedFile = { kind: 'accepted'; file: TenantConfig } | { kind: 'refused'; errors: FieldErrors }
 
 type Environment = Record<string, string | undefined>
 type Add = (path: string, sentence: string) => void

@@ -11,14 +11,14 @@ import type { ClaimedMessage, DueMessage } from './message.ts'
 import { type Blocked, blockReasonOf } from './pre-send-check.ts'
 import { availableTokens } from './timing.ts'
 
-export interface ClaimOptions extends MarkOptions {
+interface ClaimOptions extends MarkOptions {
   /** How many messages at most. */
   readonly room: number
   /** Called before the commit with the messages that it makes `sending`: if it is in doubt, queue them again. */
   readonly beforeCommit?: (messages: readonly ClaimedMessage[]) => void
 }
 
-export interface Claimed {
+interface Claimed {
   /** `sending` is committed. */
   readonly messages: readonly ClaimedMessage[]
   /** They are queued as before. */

@@ -8,7 +8,7 @@ import { budgetSeconds, waitsForBudget } from './defer-for-budget.ts'
 import type { ClaimedMessage } from './message.ts'
 
 /** Why a due message must not be sent now. */
-export type BlockReason =
+type BlockReason =
   | { kind: 'cancelled'; detail: string }
   | { kind: 'failed'; detail: string }
   | { kind: 'held'; detail: string }
@@ -16,7 +16,7 @@ export type BlockReason =
   | { kind: 'wait'; seconds: number; detail?: string }
 
 /** What the pre-send check looks at. */
-export type DueToCheck = Pick<
+type DueToCheck = Pick<
   ClaimedMessage,
   'conversation' | 'plan' | 'holdsUntilOpen' | 'isExempt' | 'isMarketing' | 'templateHold' | 'supersededBy' | 'template'
 >

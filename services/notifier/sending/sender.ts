@@ -12,7 +12,7 @@ import type { createEffects } from './effects.ts'
 import type { ClaimedMessage } from './message.ts'
 import type { SendOutcome } from './outcomes.ts'
 
-export interface SenderOptions extends Prover {
+interface SenderOptions extends Prover {
   readonly tokens: ReturnType<typeof createTokenKeeper>
   readonly effects: ReturnType<typeof createEffects>
   readonly logger: Logger

@@ -4,7 +4,7 @@ import type { Tx } from '../database/tables.ts'
 import { unknownMinutes } from './timing.ts'
 
 /** How many messages each step of a sweep moved on. */
-export interface Swept {
+interface Swept {
   readonly overdue: number
   readonly resent: number
   readonly expired: number

@@ -62,7 +62,7 @@ const toTemplate = (row: TemplateRow): CatalogueTemplate => ({
 const announcedOf = ({ category_to: to, category_at: at, category_reported_at: reportedAt }: TemplateRow) =>
   to !== null && at !== null && reportedAt !== null && at > reportedAt ? { to, at } : null
 
-export interface TemplateFilter {
+interface TemplateFilter {
   readonly name?: string | undefined
   readonly status?: string | undefined
   readonly language?: string | undefined
@@ -116,7 +116,7 @@ export const holdTemplate = async (
 }
 
 /** A template's status as a webhook reports it. */
-export interface TemplateReport {
+interface TemplateReport {
   readonly tenant: string
   readonly wabaId: string
   readonly name: string

@@ -12,7 +12,7 @@ import { normaliseLanguage, templateStatuses } from './catalogue.ts'
 import { listTemplates, type TemplateKey, type TemplateRow } from './queries.ts'
 import type { SyncResult } from './sync.ts'
 
-export interface TemplatesOptions {
+interface TemplatesOptions {
   pool: pg.Pool
   /** Syncs the account of a channel of the tenant, without an id of its default one. */
   syncChannel: (tenant: string, phoneNumberId: string | undefined, by: Actor) => Promise<SyncResult>

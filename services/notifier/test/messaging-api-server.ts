@@ -16,7 +16,7 @@ export interface Arrived {
   readonly socket: Socket
 }
 
-export interface TestServer {
+interface TestServer {
   readonly url: string
   readonly server: Server
   /** Complete requests. */

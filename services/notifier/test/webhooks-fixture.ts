@@ -23,7 +23,7 @@ const numbers = [
 /** App secrets by number; 100 is in a rotation. */
 const appSecrets: Record<string, string[]> = { '100': ['old', 'new'], '101': ['old'], '200': ['rivals'] }
 
-export interface NewMessage {
+interface NewMessage {
   id?: string
   tenant?: string
   phoneNumberId?: string

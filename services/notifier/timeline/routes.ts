@@ -18,7 +18,7 @@ import { Cost } from '../messages/view.ts'
 import { type KnownOrder, type OrdersClient, ordersUnavailable, Previous } from '../orders-client/orders-client.ts'
 import { mergeTimelines, type StatusUpdate } from './merge.ts'
 
-export interface TimelineOptions {
+interface TimelineOptions {
   readonly pool: pg.Pool
   readonly orders: OrdersClient
 }

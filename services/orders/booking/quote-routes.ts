@@ -12,7 +12,7 @@ import type { RateGaps } from '../rate-gaps/recorder.ts'
 import { batchPaths } from './check-batch.ts'
 import { Quotes, quoteBody, quoteReader } from './quote.ts'
 
-export interface QuotingOptions {
+interface QuotingOptions {
   catalogues: Catalogues
   maxOrdersPerBatch: number
   maxBodyBytes: number

@@ -66,7 +66,7 @@ export const Quotes = Type.Object(
 )
 export type Quotes = Static<typeof Quotes>
 
-export interface ReadQuote {
+interface ReadQuote {
   /** Those whose shape is right. */
   readonly parcels: Parcels
   readonly weights: readonly number[]

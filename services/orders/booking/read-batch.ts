@@ -39,7 +39,7 @@ export interface Batch {
 /** The parts of a batch whose shape is right. */
 export type ReadableBatch = Partial<Omit<Batch, 'orders'>> & { readonly orders: readonly (Order | undefined)[] }
 
-export type ReadBatch =
+type ReadBatch =
   | { kind: 'read'; batch: Batch }
   | { kind: 'malformed'; message: string }
   | { kind: 'refused'; batch: ReadableBatch; errors: ErrorList }
@@ -60,7 +60,7 @@ export const batchReader = (maxOrders: number): ((body: unknown, bytes: Buffer |
 const mayHoldBadText = (bytes: Buffer): boolean =>
   bytes.includes('\\') && /\\u(0000|d[89a-f])/i.test(bytes.toString('latin1'))
 
-export type Json = Record<string, unknown>
+type Json = Record<string, unknown>
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 

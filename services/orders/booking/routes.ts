@@ -10,7 +10,7 @@ import { type Booked, type BookingDependencies, bookOrders, type Quotation, quot
 import { batchReader } from './read-batch.ts'
 import { bulkBody, Created, createdMessage, maxOrderBytes, Quoted, quotedMessage } from './schema.ts'
 
-export interface BookingOptions {
+interface BookingOptions {
   dependencies: BookingDependencies
   maxOrdersPerBatch: number
   maxBodyBytes: number

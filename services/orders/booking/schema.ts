@@ -84,7 +84,7 @@ export const OrderData = Type.Object(
   { title: 'OrderData' },
 )
 
-export const example = {
+const example = {
   general_data: { merchant_business_id: '7290', origin_city_id: '1500' },
   order_data: [
     {

@@ -41,7 +41,7 @@ export interface Catalogue {
   readonly names: Names
 }
 
-export interface Names {
+interface Names {
   readonly merchants: ReadonlyMap<number, string>
   readonly businesses: ReadonlyMap<number, string>
   readonly cities: ReadonlyMap<number, City>

@@ -21,8 +21,8 @@ export interface CityReference {
   readonly stateName?: string | undefined
 }
 
-export type WrongField = 'city_id' | 'city_name' | 'state_name'
-export type FoundCity = { kind: 'found'; city: City } | { kind: 'unknown'; fields: WrongField[] }
+type WrongField = 'city_id' | 'city_name' | 'state_name'
+type FoundCity = { kind: 'found'; city: City } | { kind: 'unknown'; fields: WrongField[] }
 
 export interface Suggestion {
   id: number

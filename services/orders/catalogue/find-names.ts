@@ -4,7 +4,7 @@ import { soundOf } from './spelling.ts'
 
 type Kind = 'name' | 'number' | 'street' | 'ofStreet' | 'district' | 'filler'
 
-export interface Word {
+interface Word {
   readonly text: string
   readonly kind: Kind
 }

@@ -9,7 +9,7 @@ import { SuggestionBudget } from './place-index.ts'
 import { maxPlaceBytes, maxPlaces, ResolvedPlaces, ResolvePlaces, rateOf } from './place-schema.ts'
 import { type ResolvedPlace, resolvePlace, type WrittenPlace } from './resolve-place.ts'
 
-export interface PlaceOptions {
+interface PlaceOptions {
   catalogues: Catalogues
   nextSlice: () => Promise<void>
 }

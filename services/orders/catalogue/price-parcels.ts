@@ -42,7 +42,7 @@ export const findPrices = (
   return { origin, destinations, rates }
 }
 
-export type PricedParcel =
+type PricedParcel =
   | { kind: 'priced'; origin: City; destination: City; rate: Rate /** Hundredths. */; charge: number }
   | Refusal
 

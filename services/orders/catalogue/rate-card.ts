@@ -12,7 +12,7 @@ export interface Zone {
 }
 
 /** The parts of a card; a zone goes by its name. */
-export interface RateCardParts {
+interface RateCardParts {
   readonly name: string
   readonly zones: readonly Zone[]
   /** The zone of every city without one of its own. */

@@ -13,7 +13,7 @@ import type { Catalogues } from './catalogue.ts'
 import { BusinessQuery, businessFilters, CityQuery, cityFilters, StateQuery, stateFilters } from './filters.ts'
 import { Business, Businesses, ById, Cities, City, State, States } from './schema.ts'
 
-export interface CatalogueOptions {
+interface CatalogueOptions {
   pool: pg.Pool
   catalogues: Catalogues
 }

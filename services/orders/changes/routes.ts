@@ -54,7 +54,7 @@ const Changes = Type.Object(
   { title: 'Changes', examples: [{ data: [exampleChange], next_cursor: exampleChange.id, has_more: false }] },
 )
 
-export interface ChangesOptions {
+interface ChangesOptions {
   readonly pool: pg.Pool
   readonly watch: ChangeWatch
 }

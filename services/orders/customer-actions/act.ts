@@ -18,7 +18,7 @@ import { findTracked, isWaybill, type OrderRow, type TrackedRow } from '../track
 import { findOutcome, insertAction, lockAction, type Outcome } from './queries.ts'
 
 /** An action as it was delivered. */
-export interface Delivered {
+interface Delivered {
   readonly tenant: string
   readonly action: CustomerAction
   readonly requestId: string
@@ -29,7 +29,7 @@ export interface Delivered {
 
 export type Result = CustomerActionResults['data'][number]
 
-export interface Acted {
+interface Acted {
   readonly result: Result
   readonly isRepeated: boolean
 }

@@ -7,7 +7,7 @@ import { limitLockWait } from '../moves/move.ts'
 import type { CustomerRequest } from '../tracking/customer-requests.ts'
 import { type Decision, findRequest, insertEvent, lockRequest, storeDecision } from './queries.ts'
 
-export interface WantedDecision extends Decision {
+interface WantedDecision extends Decision {
   readonly tenant: string
   readonly requestId: string
   readonly actor: Actor

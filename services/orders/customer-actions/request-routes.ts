@@ -11,7 +11,7 @@ import { CustomerRequest, exampleRequest, listRequests } from '../tracking/custo
 import { type Decided, decide } from './decide.ts'
 import { RequestDecision, requestFilters, requestPaging } from './schema.ts'
 
-export interface RequestsOptions {
+interface RequestsOptions {
   readonly pool: pg.Pool
   /** Called after a decision, for the relay. */
   readonly onChanged: (tenant: string) => void

@@ -17,7 +17,7 @@ import type { Catalogues } from '../catalogue/catalogue.ts'
 import { readVersion } from '../catalogue/queries.ts'
 import { act, type Result } from './act.ts'
 
-export interface CustomerActionsOptions {
+interface CustomerActionsOptions {
   readonly pool: pg.Pool
   readonly catalogues: Catalogues
   readonly serviceToken: string

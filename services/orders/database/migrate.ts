@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { migrate } from '@courier/shared/postgres/migrate.ts'
 
-export interface DatabaseSettings {
+interface DatabaseSettings {
   ORDERS_DATABASE_URL: string
   ORDERS_MIGRATE_DATABASE_URL?: string
 }

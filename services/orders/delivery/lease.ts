@@ -2,7 +2,7 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 
-export interface LeaseOptions<Acquired> {
+interface LeaseOptions<Acquired> {
   readonly pool: pg.Pool
   readonly tenant: string
   /** When a dead process's lease expires. */

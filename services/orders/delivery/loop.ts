@@ -10,7 +10,7 @@ export interface Waiting<Key> {
 
 export type Drained = 'done' | 'leased_elsewhere' | { readonly failure: string; readonly cause: object }
 
-export interface LoopOptions<Key> {
+interface LoopOptions<Key> {
   readonly logger: Logger
   /** The noun of the log lines. */
   readonly name: string

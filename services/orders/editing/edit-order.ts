@@ -13,7 +13,7 @@ import { isWaybill, type OrderRow, orderColumnsSql } from '../tracking/read-orde
 import { checkEdit, type RefusedEdit } from './check-edit.ts'
 import type { OrderChanges } from './read-edit.ts'
 
-export interface Edit {
+interface Edit {
   readonly tenant: string
   readonly waybill: string
   readonly editor: Mover

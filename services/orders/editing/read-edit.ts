@@ -16,7 +16,7 @@ import type { OrderState } from '../tracking/etag.ts'
 import { fieldNames, fixedFields, OrderEdit, StaffOrderEdit } from './schema.ts'
 
 /** New values by column. */
-export type NewValues = Partial<Omit<OrderState, 'destination_city_id' | 'delivery_charge' | 'status_key'>>
+type NewValues = Partial<Omit<OrderState, 'destination_city_id' | 'delivery_charge' | 'status_key'>>
 
 export interface OrderChanges {
   /** The fields of the body. */
@@ -26,7 +26,7 @@ export interface OrderChanges {
   readonly reason: string | null
 }
 
-export type ReadEdit = { kind: 'read'; changes: OrderChanges } | { kind: 'refused'; errors: ErrorList }
+type ReadEdit = { kind: 'read'; changes: OrderChanges } | { kind: 'refused'; errors: ErrorList }
 
 type Body = Static<typeof OrderEdit> & Partial<Static<typeof StaffOrderEdit>>
 

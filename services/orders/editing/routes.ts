@@ -15,7 +15,7 @@ import { type Edited, editOrder } from './edit-order.ts'
 import { readEdit } from './read-edit.ts'
 import { EditedOrder, EditHeaders, editedMessage, OrderEdit, StaffOrderEdit } from './schema.ts'
 
-export interface EditingOptions {
+interface EditingOptions {
   readonly pool: pg.Pool
   readonly catalogues: Catalogues
   /** Called after an order changed. */

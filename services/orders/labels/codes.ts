@@ -8,7 +8,7 @@ export const barsOf = (text: string): boolean[] => {
   return [...(encoded.encodings?.[0]?.data ?? '')].map(bit => bit === '1')
 }
 
-export interface Matrix {
+interface Matrix {
   /** Modules on a side, without the quiet zone. */
   readonly size: number
   readonly isDark: (x: number, y: number) => boolean

@@ -14,7 +14,7 @@ type Script = keyof typeof scripts
 
 export type Weight = 400 | 700
 /** As a document knows it: `sinhala-700`. */
-export type FontName = `${Script}-${Weight}`
+type FontName = `${Script}-${Weight}`
 
 const weights: readonly Weight[] = [400, 700]
 
@@ -65,7 +65,7 @@ const scriptOf = (character: string): Script => {
 /** Joiners and marks belong to the letter before them: apart from it they are not shaped. */
 const isJoined = (character: string): boolean => /^(\u200c|\u200d|\p{M})$/u.test(character)
 
-export interface Run {
+interface Run {
   readonly font: FontName
   readonly text: string
 }

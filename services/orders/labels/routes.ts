@@ -13,7 +13,7 @@ import type { Printer } from './printer.ts'
 import { type Format, LabelQuery, LabelRequest, maxLabelBytes, RunSheetRequest } from './schema.ts'
 import { writeZpl } from './zpl.ts'
 
-export interface LabelsOptions extends LabelStore {
+interface LabelsOptions extends LabelStore {
   readonly printer: Printer
 }
 

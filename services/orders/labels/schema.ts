@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { bytesOfWaybills, waybillNumbers } from '../moves/move-schema.ts'
 import { type Layout, layouts } from './label.ts'
 
-export const maxLabels = 500
+const maxLabels = 500
 export const maxLabelBytes = bytesOfWaybills(maxLabels)
 const WaybillNumbers = waybillNumbers(maxLabels, 'In the order of printing.')
 
@@ -15,7 +15,7 @@ const LayoutName = Type.Unsafe<Layout>(
     description: '100x150: a label of 100 by 150 mm on each page; a4x4: four on each page of A4.',
   }),
 )
-export const formats = ['pdf', 'zpl'] as const
+const formats = ['pdf', 'zpl'] as const
 export type Format = (typeof formats)[number]
 const Format = Type.Unsafe<Format>(
   Type.String({

@@ -3,7 +3,7 @@ import { runsOf, type Weight } from './fonts.ts'
 /** A PDF document of pdfkit, as far as texts need it. */
 type Page = PDFKit.PDFDocument
 
-export interface TextStyle {
+interface TextStyle {
   /** Points. */
   readonly size: number
   readonly weight?: Weight

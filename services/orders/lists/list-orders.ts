@@ -12,7 +12,7 @@ export interface Position {
 }
 
 /** A part of a list: after the last order of the previous page, or so many rows from the newest. */
-export interface Window {
+interface Window {
   readonly after?: Position | undefined
   readonly offset: number
   /** null: all. */

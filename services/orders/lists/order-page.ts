@@ -70,7 +70,7 @@ interface PageQuery {
 }
 
 /** The part of a list that a query wants: with `all`, everything that follows. */
-export type WantedOrders = { readonly after: Position | undefined } & (
+type WantedOrders = { readonly after: Position | undefined } & (
   | { readonly all: true }
   | { readonly all: false; readonly page: WantedPage }
 )

@@ -28,7 +28,7 @@ import { merchantFilters, type OrderFilter, staffFilters } from './order-filter.
 import { OrderPage, orderPage, orderPageFields, wantedOrders } from './order-page.ts'
 import { maxWholeList, type OpenWholeList } from './whole-list.ts'
 
-export interface OrderRoutesOptions {
+interface OrderRoutesOptions {
   pool: pg.Pool
   catalogues: Catalogues
   findOrder: FindOrder

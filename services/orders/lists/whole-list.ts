@@ -26,7 +26,7 @@ export const bufferedBytes = 1_048_576
 const maxWaiting = 10
 
 /** `json` is `{"data": [...]}`. Whoever gets it reads or destroys it. */
-export type WholeList = { kind: 'opened'; total: number; json: Readable } | { kind: 'too_long' } | { kind: 'busy' }
+type WholeList = { kind: 'opened'; total: number; json: Readable } | { kind: 'too_long' } | { kind: 'busy' }
 
 type Wanted = [tenant: string, filter: OrderFilter, after?: Position | undefined]
 

@@ -258,7 +258,7 @@ const storing = `
   where d.tenant_id = $1 and d.endpoint_id = $2 and d.position = o.position and d.state = 'pending'`
 
 /** Makes what waits for another attempt due now. */
-export const sendPending = (tx: Tx, { tenant, endpointId }: EndpointKey) =>
+const sendPending = (tx: Tx, { tenant, endpointId }: EndpointKey) =>
   tx.client.query(
     `update webhook_deliveries set next_attempt_at = now()
     where tenant_id = $1 and endpoint_id = $2 and state = 'pending' and next_attempt_at > now()`,

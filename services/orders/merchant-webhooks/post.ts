@@ -17,7 +17,7 @@ export interface Attempt {
   readonly retryAfter: number
 }
 
-export interface Message {
+interface Message {
   readonly url: string
   /** Each signs. */
   readonly secrets: readonly string[]
@@ -25,7 +25,7 @@ export interface Message {
   readonly body: string
 }
 
-export interface PostOptions {
+interface PostOptions {
   readonly dispatcher: Dispatcher
   readonly allowsPrivate: boolean
   readonly clock: Clock

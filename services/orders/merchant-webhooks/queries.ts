@@ -6,13 +6,13 @@ import { secretColumns, secretsIn } from './secrets.ts'
 import type { DisabledReason } from './settle.ts'
 
 /** Whose endpoint it is. */
-export interface Owner {
+interface Owner {
   readonly tenant: string
   readonly merchantId: string
 }
 
 /** An endpoint as merchants see it. Times are ISO 8601, UTC. */
-export interface Endpoint {
+interface Endpoint {
   readonly id: string
   readonly url: string
   readonly events: ChangeType[]
@@ -42,7 +42,7 @@ export const listEndpoints = async (tx: Tx, { tenant, merchantId }: Owner): Prom
   return rows
 }
 
-export interface NewEndpoint {
+interface NewEndpoint {
   readonly id: string
   readonly url: string
   readonly events: readonly ChangeType[]
@@ -68,7 +68,7 @@ export const addEndpoint = async (
   return rows[0]
 }
 
-export interface Change {
+interface Change {
   readonly url?: string | undefined
   readonly events?: readonly ChangeType[] | undefined
   readonly state?: Endpoint['state'] | undefined
@@ -134,7 +134,7 @@ export const rotateSecret = async (
   return findEndpoint(tx, { tenant, merchantId }, id)
 }
 
-export interface Target {
+interface Target {
   readonly url: string
   readonly secrets: readonly Sealed[]
 }
@@ -150,9 +150,9 @@ export const findTarget = async (tx: Tx, { tenant, merchantId }: Owner, id: stri
 }
 
 /** How many changes lie in the period; or the owner has no endpoint of that id, or its last replay is not through. */
-export type Replay = number | 'unknown' | 'running'
+type Replay = number | 'unknown' | 'running'
 
-export interface Period {
+interface Period {
   readonly from: string
   readonly to: string
 }
@@ -195,7 +195,7 @@ export interface Delivery {
   readonly body: object
 }
 
-export interface DeliveryFilter {
+interface DeliveryFilter {
   readonly state?: Delivery['state'] | undefined
   /** Older than this one. */
   readonly before?: string | undefined

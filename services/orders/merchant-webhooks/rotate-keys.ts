@@ -6,7 +6,7 @@ import type { Tx } from '../database/tables.ts'
 import { openSecret, sealSecret } from './secrets.ts'
 
 /** An endpoint whose secrets could not be opened, and why; it stays as it was. */
-export interface Unopened {
+interface Unopened {
   readonly tenant: string
   readonly endpoint_id: string
   readonly reason: string

@@ -105,7 +105,7 @@ export const WebhookDelivery = Type.Object(
   { title: 'WebhookDelivery' },
 )
 const { type, waybill_number, happened_at: timestamp } = exampleChange
-export const exampleMessage = { type, timestamp, data: exampleChange }
+const exampleMessage = { type, timestamp, data: exampleChange }
 export const exampleDelivery = {
   ...{
     id: exampleChange.id,

@@ -13,7 +13,7 @@ import { type EndpointKey, findTenants, findWaiting } from './delivery-queries.t
 import { type DrainOptions, defaultLeaseSeconds, drainEndpoint } from './drain-endpoint.ts'
 import { countAttempts, watchWebhooks } from './metrics.ts'
 
-export interface SenderOptions {
+interface SenderOptions {
   readonly pool: pg.Pool
   readonly logger: Logger
   readonly keyring: Keyring

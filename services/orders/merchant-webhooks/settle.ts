@@ -20,7 +20,7 @@ export interface Health {
 
 export type DisabledReason = 'merchant' | 'gone' | 'failing' | 'merchant_inactive'
 
-export interface Verdict {
+interface Verdict {
   readonly position: number
   readonly state: 'pending' | 'delivered' | 'failed'
   /** Seconds until the next attempt; null: there is none. */

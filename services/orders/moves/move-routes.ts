@@ -8,7 +8,7 @@ import { cancelledKey, confirmedKey } from '../statuses/statuses.ts'
 import { type Move, type Moved, moveOrders } from './move.ts'
 import { Cancellation, Confirmation, MovedOrders, maxMoveBytes, StatusMove } from './move-schema.ts'
 
-export interface MovesOptions {
+interface MovesOptions {
   pool: pg.Pool
   /** Called after orders moved, for the relay. */
   onChanged: (tenant: string) => void

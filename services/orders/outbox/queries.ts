@@ -66,7 +66,7 @@ const row = (where: string, count = ', cardinality(waybill_numbers) as events'):
 export const deleteRows = (tx: Tx, tenant: string, ids: readonly string[]) =>
   alongTheKey(tx, 'delete from outbox where tenant_id = $1 and outbox_id = any($2::bigint[])', [tenant, ids])
 
-export interface OutboxSize {
+interface OutboxSize {
   readonly rows: number
   /** Of the oldest row; 0 when there is none. */
   readonly ageSeconds: number

@@ -95,7 +95,7 @@ const booked = `
     order by created_at desc limit ${maxOrders}
   ) newest where ${ofActive} group by 1, 2, 3`
 
-export interface NamedMerchant {
+interface NamedMerchant {
   readonly id: number
   readonly name: string
   readonly rate_card: string | null

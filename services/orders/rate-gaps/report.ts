@@ -35,7 +35,7 @@ export const exampleGap: RateGap = {
 }
 
 /** The most lines that a report has. */
-export const maxGaps = 200
+const maxGaps = 200
 
 /** The combinations of active cities that merchants want and their cards lack now, most wanted first. */
 export const reportGaps = (pool: pg.Pool, { tenant, rateCards, cities }: Catalogue, days: number): Promise<RateGap[]> =>

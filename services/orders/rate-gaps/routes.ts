@@ -9,7 +9,7 @@ import { keptDays } from './queries.ts'
 import type { RateGaps } from './recorder.ts'
 import { exampleGap, RateGap, reportGaps } from './report.ts'
 
-export interface RateGapOptions {
+interface RateGapOptions {
   pool: pg.Pool
   catalogues: Catalogues
   gaps: RateGaps

@@ -5,7 +5,7 @@ import { daysOf } from './days.ts'
 import { type Group, maxCities, type Totals } from './summary-schema.ts'
 
 export const groupings = ['day', 'status', 'city'] as const
-export type Grouping = (typeof groupings)[number]
+type Grouping = (typeof groupings)[number]
 
 /** A merchant's orders that were created in a period. Dates are days in the tenant's time zone, both included. */
 export interface SummaryQuery {

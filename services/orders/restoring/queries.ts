@@ -6,7 +6,7 @@ import type { KnownEvent } from './known-events.ts'
 /** The notifier forgets events after 30 days: what is older would be processed again. */
 export const knownDays = 29
 
-export interface OwnEvent extends KnownEvent {
+interface OwnEvent extends KnownEvent {
   readonly type: OrderEventType
   readonly note: string | null
 }

@@ -19,7 +19,7 @@ import {
   requeueEdits,
 } from './queries.ts'
 
-export interface RestoreOptions {
+interface RestoreOptions {
   readonly notifier: ServiceClient
   /** The older of the times to which the databases of orders and notifier were restored. */
   readonly since: Date

@@ -61,7 +61,7 @@ const Query = listQuery(pageFields, filters)
 /** A page holds the whole set unless `per_page` says otherwise: clients read it as one list. */
 const wholeSet = '1000'
 
-export interface StatusListOptions {
+interface StatusListOptions {
   pool: pg.Pool
   path: string
   tag: string

@@ -21,7 +21,7 @@ const returnedKeys: readonly string[] = ['key_18', 'key_19', 'key_20', 'key_21']
 export const failedAttemptKeys: readonly string[] = ['key_15', 'key_16', 'key_17']
 
 export const statusClasses = ['waiting', 'under_way', 'delivered', 'returned', 'cancelled'] as const
-export type StatusClass = (typeof statusClasses)[number]
+type StatusClass = (typeof statusClasses)[number]
 
 /** What a status means, by its key, in a set of a tenant's own too: there, statuses with keys of their own are under way. */
 export const classOf = (key: string): StatusClass => {

@@ -7,7 +7,7 @@ import { Webhook } from 'standardwebhooks'
 import type { Teardown } from '../../../dev/test-database.ts'
 
 /** A message whose signature was right. */
-export interface Received {
+interface Received {
   readonly id: string
   readonly at: number
   readonly type: string
@@ -20,7 +20,7 @@ export interface Received {
   readonly path: string
 }
 
-export interface Reaction {
+interface Reaction {
   readonly status?: number
   readonly headers?: Record<string, string>
   readonly body?: string | Buffer

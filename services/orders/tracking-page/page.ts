@@ -6,7 +6,7 @@ import { signWaybill } from '../tracking/tracking-link.ts'
 import { type Language, languages } from './languages/choose.ts'
 import { type Stage, stageOf, steps, stepsDone } from './stages.ts'
 
-export interface Page {
+interface Page {
   readonly html: string
   readonly policy: string
 }

@@ -35,7 +35,7 @@ export const requestColumns = sql.raw(`
 /** The newest requests that are shown with an order. */
 export const maxRequests = 50
 
-export interface RequestFilter {
+interface RequestFilter {
   readonly status?: RequestStatus | undefined
   readonly waybill_number?: string | undefined
 }

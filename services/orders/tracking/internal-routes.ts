@@ -7,7 +7,7 @@ import { exampleDetails, OrderDetails, toDetails } from './order-details.ts'
 import type { FindOrder } from './read-orders.ts'
 import { unknownWaybill } from './waybill-routes.ts'
 
-export interface InternalOptions {
+interface InternalOptions {
   findOrder: FindOrder
   serviceToken: string
   publicUrl: string | undefined

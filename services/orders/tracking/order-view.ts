@@ -198,7 +198,7 @@ export const toOrder = (row: OrderRow, catalogue: Catalogue): OrderView => {
   }
 }
 
-export const merchantOf = ({ merchant_id }: OrderRow, { names }: Catalogue): string =>
+const merchantOf = ({ merchant_id }: OrderRow, { names }: Catalogue): string =>
   names.merchants.get(Number(merchant_id)) ?? ''
 
 type User = TrackingEvent['user']

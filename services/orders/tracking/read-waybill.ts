@@ -8,7 +8,7 @@ const path = 'waybill_number'
 /** The largest body that names a waybill. */
 export const maxWaybillBodyBytes = 16_384
 
-export type ReadWaybill =
+type ReadWaybill =
   | { kind: 'read'; waybill: string }
   | { kind: 'malformed'; message: string }
   | { kind: 'refused'; errors: FieldErrors }

@@ -9,7 +9,7 @@ import { examplePublicTracking, PublicTracking, publicView } from './public-view
 import type { FindOrder, TrackedOrder } from './read-orders.ts'
 import { maxWaybillBodyBytes, readBody, readWaybill, trackingCodeIn } from './read-waybill.ts'
 
-export interface WaybillOptions {
+interface WaybillOptions {
   findOrder: FindOrder
 }
 
