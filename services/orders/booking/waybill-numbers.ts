@@ -93,7 +93,7 @@ export const reserveNumbers = async (tx: Tx, tenant: string, count: number): Pro
 }
 
 /** The waybill of each order, in the order of the batch, and which of them are newly reserved. */
-interface NumberedOrders {
+export interface NumberedOrders {
   readonly waybills: readonly string[]
   readonly fresh: readonly string[]
 }

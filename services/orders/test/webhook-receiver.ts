@@ -20,7 +20,7 @@ interface Received {
   readonly path: string
 }
 
-interface Reaction {
+export interface Reaction {
   readonly status?: number
   readonly headers?: Record<string, string>
   readonly body?: string | Buffer
