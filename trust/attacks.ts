@@ -24,7 +24,7 @@ const repeats = (head: string, unit: string, tail: string): Attack => ({
   text: length => repeat(head, unit, tail, length),
 })
 
-/** For a text. */
+/** Attacks on a text. */
 export const textAttacks: readonly Attack[] = [
   ...[...blanks, ...units].flatMap(unit => [repeats('', unit, ''), repeats('', unit, stop)]),
   ...blanks.map(unit => repeats('{{', unit, '')),
@@ -37,13 +37,13 @@ export const textAttacks: readonly Attack[] = [
 const keys = (length: number, key: (n: number) => string, comma: string): string =>
   Array.from({ length: Math.ceil(length / (key(100_000).length + 1)) }, (_, n) => key(n)).join(comma)
 
-/** For what follows the question mark. */
+/** Attacks on the part after the question mark. */
 export const queryAttacks: readonly Attack[] = [
   ...['&', '=', '+', '%', '%20', '[', 'a&', 'a[a]=&'].map(unit => repeats('', unit, '')),
   { name: 'many keys', text: length => keys(length, n => `k${n}=1`, '&') },
 ]
 
-/** For a field that nobody knows, as JSON. */
+/** Attacks on a field that nobody knows, as JSON. */
 export const documentAttacks: readonly Attack[] = [
   { name: 'nested lists', text: length => '['.repeat(length / 2) + ']'.repeat(length / 2) },
   { name: 'nested objects', text: length => `${'{"a":'.repeat(length / 6)}1${'}'.repeat(length / 6)}` },

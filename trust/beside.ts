@@ -8,13 +8,13 @@ import type { TrustOptions } from './promise.ts'
 import type { Request } from './sender.ts'
 import type { Target } from './targets.ts'
 
-/** Of the p99 of another tenant's requests beside these clients to that without them. */
+/** Limits the p99 of another tenant's requests beside these clients, in relation to that without them. */
 export const maxRatio = 2
 /** A p99 so little above is the machine, on which the clients run too. */
 export const slackMs = 50
 /** A slow socket is closed within so many seconds. */
 export const maxOpenSeconds = 6
-/** Beside other tests the client, too, waits for its turn. */
+/** The client, too, waits for its turn beside other tests. */
 const maxOpenSecondsWhenBusy = 12
 
 /** The p99 in milliseconds of another tenant's requests, on four connections. */

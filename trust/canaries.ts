@@ -6,7 +6,7 @@ import { findIn, makeCanaries, meant, searchColumns } from './canary-set.ts'
 import { nowhere, unlimited } from './courier.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
-/** What Postgres says of a row's values. */
+/** Postgres words these messages with a row's values. */
 const details = /Failing row contains|Key \(|"detail"|"where"|invalid input syntax/
 
 /** Searches everything that a service let out, and its tables. Returns how many texts and columns that were. */
@@ -30,7 +30,7 @@ const search = async (observed: Observed, canaries: Record<string, string>, brok
     const stray = found.filter(canary => !meant[name]?.includes(canary))
     broken.require(stray.length === 0, `${name} holds ${stray}`)
   }
-  // What was to be stored is there: a run that failed at once would find nothing either.
+  // Every value that was to be stored is there: a run that failed at once would find nothing either.
   for (const name of Object.keys(meant).filter(name => name.startsWith(`${service}.`)))
     broken.require((columns.get(name) ?? []).length > 0, `${name} holds no canary`)
   return Object.values(texts).reduce((sum, lines) => sum + lines.length, columns.size)

@@ -155,7 +155,7 @@ const sendWebhooks = async (notifier: Observed, canaries: Canaries): Promise<voi
   )
 }
 
-/** By a button, which orders refuses, for it does not know the order; then a text, which is shown back. */
+/** Presses a button, which orders refuses, for it does not know the order; then writes a text, which is shown back. */
 const changeAddress = async (
   { service, superuser }: Observed,
   { writer, inboundText }: Canaries,

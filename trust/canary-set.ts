@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
 
-/** What may stand where it is meant to and nowhere else. */
+/** Values that may stand where they are meant to and nowhere else. */
 const kinds = {
   person: ['name', 'address', 'email', 'description', 'remark', 'parameter', 'inboundText', 'profileName', 'staffName'],
   phone: ['phone', 'secondaryPhone', 'recipient', 'writer'],

@@ -8,9 +8,9 @@ import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 import type { Request } from './sender.ts'
 import { startTargets, type Target } from './targets.ts'
 
-/** For how much longer an input may block the event loop than harmless text of as many bytes. */
+/** Milliseconds that an input may block the event loop longer than harmless text of as many bytes. */
 const maxMs = 50
-/** What four times the bytes may cost of what a quarter does; below so many milliseconds it is noise, more of it beside other tests. */
+/** Limits the cost of four times the bytes; below so many milliseconds it is noise, more of it beside other tests. */
 const maxGrowth = 10
 const noiseMs = { full: 3, short: 20 }
 /** So many of the inputs that cost most are kept. */
@@ -26,7 +26,7 @@ interface Try {
 /** Looks for inputs of a service that cost much. */
 class Search {
   readonly broken: Broken
-  /** Of up to 64 KB, those that took longest. */
+  /** Inputs of up to 64 KB that took longest. */
   readonly costly: { input: Request; ms: number; what: string }[] = []
   readonly counts = { inputs: 0, places: 0 }
   worstMs = 0
@@ -53,7 +53,7 @@ class Search {
     return this.#target.blockedMs()
   }
 
-  /** For how much longer a share of the attack blocks the loop than as many harmless bytes, measured in turns. */
+  /** Measures in turns how much longer a share of the attack blocks the loop than as many harmless bytes. */
   async #excess(place: Place, { attack, length, items, what }: Try, share: number): Promise<number> {
     const parts = Math.ceil(items * share)
     const input = place.fill(attack.text(items > 1 ? length : Math.ceil(length * share), place.own), parts)
@@ -141,7 +141,7 @@ const search = async (target: Target, { short, report, broken }: TrustOptions): 
           `${target.name} ${operation.id} ${name}`.includes(process.env.COST_ONLY ?? ''),
         )) {
           const sizes = sizesOf(place, limit, short ? 100 : 1_000)
-          await found.try(operation, place, short ? sizes.slice(-1) : sizes, short ? 40 : 1)
+          await found.try(operation, place, short ? sizes.slice(-1) : sizes, short ? 80 : 1)
         }
       }
     report(`${target.name} ${operation.id}: ${found.counts.inputs} inputs so far`)

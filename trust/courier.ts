@@ -22,7 +22,7 @@ type Service = 'orders' | 'notifier'
 
 export interface Courier extends Stack {
   merchant: { url: string; token: string }
-  /** Of orders. */
+  /** A token of the staff of orders. */
   staffToken: string
   /** Headers of a member of the notifier's staff. */
   staff: Record<string, string>
@@ -36,7 +36,7 @@ export interface Courier extends Stack {
 export interface CourierOptions extends StackOptions {
   /** Messages per second of demo's number. */
   rate?: number
-  /** In place of the demo's. */
+  /** Rules in place of the demo's. */
   rules?: readonly object[]
 }
 
@@ -121,7 +121,7 @@ export const readArrivals = async (control: Courier['control']): ReturnType<Cour
 /** The environment of a service that `measure` measures. */
 export const withProbe = { NODE_OPTIONS: `--import ${pathToFileURL(join(root, 'trust/probe.ts'))}` }
 
-/** What the process prints on the signal (trust/probe.ts). */
+/** Returns the numbers that the process prints on the signal (trust/probe.ts). */
 export const measure = async ({ lines, pid }: ServiceProcess, signal: NodeJS.Signals): Promise<number[]> => {
   const first = lines.length
   process.kill(pid as number, signal)

@@ -23,7 +23,7 @@ export interface Operation {
   readonly maxBodyBytes: number
   /** A body that is right in the demo tenant. */
   readonly example: unknown
-  /** By status, with content type to schema; no content: whatever. */
+  /** Schemas by status and content type; a status without content allows any. */
   readonly responses: ReadonlyMap<number, ReadonlyMap<string, ValidateFunction>>
 }
 

@@ -83,7 +83,7 @@ const readResponse = (text: string) => {
   const status = /^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]
   const type = /^content-type: *(.*)$/im.exec(head)?.[1]?.trim()
   const isChunked = /^transfer-encoding: chunked/im.test(head)
-  // What follows in the same connection is the response to bytes that the service took for a second request.
+  // The rest of the connection is the response to bytes that the service took for a second request.
   const length = Number(/^content-length: *(\d+)$/im.exec(head)?.[1] ?? Number.POSITIVE_INFINITY)
   const body = rest.join('\r\n\r\n').slice(0, length)
   return status === undefined

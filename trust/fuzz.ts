@@ -5,8 +5,8 @@ import type { Broken, TrustPromise } from './promise.ts'
 import { type DrawnRequest, requestsOf } from './requests.ts'
 import { startTargets, type Target } from './targets.ts'
 
-const inputs = { full: 50_000, short: 1_500 }
-/** Of the inputs, those that only bytes can be: no client would send them. */
+const inputs = { full: 50_000, short: 1_000 }
+/** Share of the inputs that are raw bytes, which no client would send. */
 const shareOfSockets = 0.1
 
 /** Ids in responses, and the path parameters that they are for. */

@@ -2,7 +2,7 @@ import { phoneNumberId } from '../services/notifier/test/fixture.ts'
 import { change, envelope, inbound, sign, status } from '../services/notifier/test/webhooks-fixture.ts'
 import { appSecret, verifyToken } from './targets.ts'
 
-/** What the document cannot say of an operation and a fuzzer needs to get past its first checks. */
+/** Facts of an operation that its document cannot say, and that a fuzzer needs to get past the first checks. */
 export interface Hints {
   /** Bodies that are right. */
   readonly bodies?: readonly unknown[]
@@ -12,7 +12,7 @@ export interface Hints {
   readonly headersOf?: (body: Buffer) => Record<string, string>
 }
 
-/** Not the recipient of the documented example: it is not to opt out. */
+/** A person other than the recipient of the documented example, who is not to opt out. */
 const from = '94770000202'
 
 const templatePaused = {
@@ -40,7 +40,7 @@ const webhooks = [
   },
 ]
 
-/** By operation. One without hints is tried all the same. */
+/** Hints by operation. One without hints is tried all the same. */
 export const hints: Readonly<Record<string, Hints>> = {
   'GET /webhooks/messaging': {
     queries: [`hub.mode=subscribe&hub.verify_token=${verifyToken}&hub.challenge=1158201444`],

@@ -84,7 +84,7 @@ const scenes = (): Record<'now' | 'spring' | 'autumn', Scene> => {
 const lastSeconds = 30
 const runSeconds = 6
 
-/** By how many hours the clocks of the processes are wrong, one after the other: half a year is the other side of a change. */
+/** Hours by which the clocks of the processes are wrong, one after the other: half a year is the other side of a change. */
 const wrongBy = ['0,-5,0.5,4400', '3,-4400,-0.4', '-12,25,0']
 
 /** Processes of the notifier whose clocks change while they run. */

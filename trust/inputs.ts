@@ -7,11 +7,11 @@ import type { Headers, Request } from './sender.ts'
 
 export interface Client {
   readonly headers: Headers
-  /** Whether it may use the operation; else its signatures are wrong too. */
+  /** The client may use the operation; else its signatures are wrong too. */
   readonly isRight: boolean
 }
 
-/** What a request has. Path parameters are encoded. */
+/** Parts of a request. Path parameters are encoded. */
 export interface Given {
   path?: Readonly<Record<string, string>>
   search?: string
@@ -101,7 +101,7 @@ const mutation: fc.Arbitrary<Mutation> = fc.record({
   name: anyText,
 })
 
-/** Where in a value something can be changed: its containers with their keys, outer ones first. */
+/** Lists the places in a value that can be changed: its containers with their keys, outer ones first. */
 const placesIn = (value: unknown, places: Place[] = []): Place[] => {
   if (typeof value !== 'object' || value === null) return places
   const container = value as Record<string, unknown>
@@ -113,7 +113,7 @@ const placesIn = (value: unknown, places: Place[] = []): Place[] => {
 }
 type Place = [container: Record<string, unknown>, key: string]
 
-/** Of a mutated value. The characters are more than any operation accepts. */
+/** Limits of a mutated value. The characters are more than any operation accepts. */
 const maxPlaces = 50_000
 const maxCharacters = 8_000_000
 
@@ -125,13 +125,13 @@ const mutate = (value: unknown, { at, kind, value: drawn, name }: Mutation): unk
   const [container, key] = place
   if (kind === 'replace') container[key] = odd
   if (kind === 'remove') delete container[key]
-  // Not by assignment: `__proto__` is to become a field.
+  // An assignment would not make `__proto__` a field.
   const put = (field: string, content: unknown) =>
     Object.defineProperty(container, field, { value: content, enumerable: true, configurable: true, writable: true })
   if (kind === 'add' && !Array.isArray(container)) put(name, odd)
   if (kind === 'rename' && !Array.isArray(container)) put(name, container[key])
   if (kind === 'repeat') {
-    // What was repeated before is not repeated as often again.
+    // Values that were repeated before are not repeated as often again.
     const repeated = container[key]
     const characters = JSON.stringify(repeated)?.length ?? 1
     const most = Math.ceil(Math.min(maxPlaces / (placesIn(repeated).length + 1), maxCharacters / characters))

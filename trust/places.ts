@@ -4,11 +4,11 @@ import { hints } from './hints.ts'
 import { type Client, type Given, requestOf } from './inputs.ts'
 import type { Request } from './sender.ts'
 
-/** Where text of a client goes. */
+/** A place where text of a client goes. */
 export interface Place {
   readonly name: string
   readonly attacks: readonly Attack[]
-  /** What a right request has there. */
+  /** The text that a right request has there. */
   readonly own: string
   readonly maxLength: number
   readonly kind: 'head' | 'body' | 'list'

@@ -5,7 +5,7 @@ export interface TrustPromise {
   /** A sentence of docs/promises.md. */
   promise: string
   limit: string
-  /** Needs the Postgres of TEST_POSTGRES_URL. What it makes is removed by `teardown`. Returns what was measured, in the order in which it is shown. */
+  /** Needs the Postgres of TEST_POSTGRES_URL, and removes what it makes. Returns what was measured, in the order of the table. */
   run: (options: TrustOptions) => Promise<Measured>
 }
 
@@ -14,7 +14,7 @@ export type Measured = Record<string, number | string>
 export interface TrustOptions extends Teardown {
   /** The form that runs with `npm test -- --all`: the same in seconds. */
   short: boolean
-  /** Of everything that is left to chance. */
+  /** Seeds everything that is left to chance. */
   seed: number
   /** How long a run of `chaos` lasts, where that was asked for. */
   minutes?: number | undefined
@@ -24,10 +24,10 @@ export interface TrustOptions extends Teardown {
   broken: Broken
 }
 
-/** Of every run: what was found once is found again. */
+/** Every run has this seed: it finds again what it found once. */
 export const seed = 20_261_121
 
-/** What was measured, in one line. */
+/** Writes the measured values into one line. */
 export const describe = (measured: Measured): string =>
   Object.entries(measured)
     .map(pair => pair.join(' '))

@@ -54,7 +54,7 @@ const query = (parameters: readonly Parameter[]): fc.Arbitrary<string> => {
 const queries = (parameters: readonly Parameter[], right: readonly string[]): fc.Arbitrary<string> =>
   right.length === 0 ? query(parameters) : fc.oneof(fc.constantFrom(...right), query(parameters))
 
-/** What may travel in a header. */
+/** Leaves only characters that may travel in a header. */
 const headerText = (text: string): string =>
   text
     .replace(/[^\t\x20-\x7e\x80-\xff]/g, '?')

@@ -22,10 +22,10 @@ export const promise: TrustPromise = {
       ],
       isEnough: hasDone(t.short ? 50 : 5_000),
       judge: ({ evidence: { history, exits } }, { broken, short }) => {
-        // Beside other tests a response may take longer than a client waits.
-        const isLate = (code: string | null): boolean => short && code === 'TimeoutError'
-        const failed = history.filter(({ status, code }) => (status === 0 || status >= 500) && !isLate(code))
-        for (const { what, name, status, code } of failed)
+        const failed = history.filter(({ status }) => status === 0 || status >= 500)
+        // Beside other tests a client may come so late that its idle connection was closed, or find all of Postgres' busy.
+        const allowed = short ? history.length / 50 : 0
+        for (const { what, name, status, code } of failed.length > allowed ? failed : [])
           broken.add(`${what} ${name} failed while the processes were restarted: ${status} ${code}`)
         const longest = Math.max(...exits.map(({ stoppedSeconds }) => stoppedSeconds))
         broken.require(longest < maxStopSeconds, `SIGTERM took ${longest} s`)

@@ -13,7 +13,7 @@ const startServer = async (t: TrustOptions, name: 'orders' | 'notifier') => {
   return { ...postgres, database: { url: as(name), ownerUrl: as(`${name}_owner`), superuserUrl: as('postgres') } }
 }
 
-/** Merchants create orders and staff cancels some, whether the services are there or not. `given` lists the waybills of each batch. */
+/** Books and cancels, whether the services are there or not. `given` lists the waybills of each batch. */
 const keepBusy = ({ orders, merchant, staffToken }: Courier, seed: number, pauseMs: number) => {
   const given: string[][] = []
   let isOver = false

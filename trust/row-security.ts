@@ -72,7 +72,7 @@ const rowOf = async (superuser: pg.Client, table: string) => {
   return { names: columns.map(({ name }) => name).join(), expressions: expressions.join() }
 }
 
-/** What the statement came to as that tenant: its rows, or the SQLSTATE that refused it. Nothing stays. */
+/** Runs the statement as that tenant. Returns its rows, or the SQLSTATE that refused it. Nothing stays. */
 const attempt = async (app: pg.Client, tenant: string | undefined, statement: string, allTenants?: string) => {
   await app.query('begin')
   try {

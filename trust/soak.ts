@@ -7,7 +7,7 @@ import { type Courier, measure, startCourier, withProbe } from './courier.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
 const roundsPerSecond = 10
-/** By how much the median of the last third may exceed that of the first one, beside a tenth. */
+/** Amounts by which the median of the last third may exceed that of the first one, beside a tenth. */
 const slack = { 'heap MB': 8, descriptors: 12, connections: 6, 'transient tables MB': 2 }
 type Sample = Record<keyof typeof slack, number>
 
@@ -37,7 +37,7 @@ const sample = async (courier: Courier, name: Service): Promise<Sample> => {
   }
 }
 
-/** Books, lists, looks up, is refused and cancels; rules make messages, and webhooks follow. Returns how many orders it made. */
+/** Books, lists, looks up, is refused and cancels; messages and webhooks follow. Returns how many orders it made. */
 const playRound = async ({ merchant, staffToken, orders }: Courier, n: number): Promise<number> => {
   const [ofMerchant, ofStaff] = [`${orders.url}/api/public/merchant/order`, `${orders.url}/api/staff/order`]
   const body = batch(Array.from({ length: 1 + (n % 4) }, () => order({ initial_status_key: 'key_2' })))

@@ -13,7 +13,7 @@ const unwatched = ['tokens']
 /** Housekeeping deletes those that say nothing: they are there to be locked. */
 const conversations = 'and num_nonnulls(last_inbound_at, opted_out_at, opted_in_at) > 0'
 
-/** What another merchant of the tenant does with its own things is no change of anyone's either. */
+/** Leaves out what another merchant of the tenant does with its own things: it is no change of anyone's either. */
 const exceptOwn = async (rows: Rows): Promise<Readonly<Record<string, string>>> => {
   const columns = await rows(`select table_name from information_schema.columns
     where table_schema = 'public' and column_name = 'merchant_id'`)

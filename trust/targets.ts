@@ -27,7 +27,7 @@ export interface Target {
   readonly name: 'orders' | 'notifier'
   readonly url: string
   readonly operations: readonly Operation[]
-  /** Of a client of demo that may use the operation. */
+  /** Returns the headers of a client of demo that may use the operation. */
   readonly headersFor: (operation: Pick<Operation, 'path'>) => Headers
   /** Values of path parameters that name things of demo. */
   readonly names: Readonly<Record<string, string>>
@@ -69,7 +69,7 @@ const describe = async (t: TrustOptions, courier: Courier, name: Target['name'])
   }
 }
 
-/** With as many cities as a country has. */
+/** A tenant with as many cities as a country has. */
 const largeTenant = () => {
   const file = tenantFile()
   const cities = Array.from({ length: 2_000 }, (_, n) => ({ id: 10_000 + n, name: `Grama ${n.toString(36)} Nuwara` }))
@@ -105,7 +105,7 @@ const ordersTarget = async (t: TrustOptions, courier: Courier): Promise<Target> 
     body: JSON.stringify({ url }),
   })
   const { id } = JSON.parse(webhook.text).data
-  // Else its sender would change rows meanwhile.
+  // An enabled webhook would change rows meanwhile.
   const state = JSON.stringify({ state: 'disabled' })
   await service.send({ method: 'PATCH', path: `/api/public/merchant/webhook/${id}`, headers, body: state })
   return {
@@ -155,7 +155,7 @@ const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string
     headersFor: operation =>
       isInternal(operation) ? bearer(courier.notifier.environment.SERVICE_TOKEN) : { ...bearer(), authorization },
     names: { id: data.id, phone_number_id: phoneNumberId, phone: '94770000101', waybill_number: waybill, waybill },
-    // Not the number: any company may add it, since only its access token lets it send.
+    // The number is no mark: any company may add it, since only its access token lets it send.
     marks: [data.id, waybill],
     rivals: { method: 'GET', path: '/api/messages', headers: rival },
     createToken: holder => notifierTokens.createTokenFor(pool as pg.Pool, holder as never),

@@ -11,7 +11,7 @@ const slow: Reactions = () => ({ milliseconds: 2_000 })
 const isAway = (): boolean => performance.now() % 12_000 < 3_000
 const fails: Reactions = chance => (isAway() ? { status: 503, isLost: true } : flaky(chance))
 
-/** Milliseconds from the response to a booking until its event arrives at the endpoint that is well, by the time of the booking. */
+/** Lists bookings with the milliseconds until their events arrived at the endpoint that is well. */
 const delays = ({ evidence: { history, received } }: Played) => {
   const arrivals = received.filter(({ endpoint }) => endpoint === 'good').toReversed()
   const arrivedAt = new Map(arrivals.map(({ waybill, at }) => [waybill, at]))

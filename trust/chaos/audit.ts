@@ -7,7 +7,7 @@ import * as presses from './checks/presses.ts'
 import * as processes from './checks/processes.ts'
 import type { Check, Evidence } from './evidence.ts'
 
-/** By their names. */
+/** All checks, by their names. */
 export const checks = Object.fromEntries(
   [effects, orders, feed, messages, people, presses, processes].flatMap(all => Object.entries<Check>(all)),
 )

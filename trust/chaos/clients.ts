@@ -11,7 +11,7 @@ import type { Recorder } from './record.ts'
 
 const roles = { merchant, clerk, agent, customer }
 
-/** All clients at once, each doing one thing after the other. What they choose follows from the seed and from what they get. */
+/** Starts all clients, each doing one thing after the other. Their choices follow from the seed and from what they get. */
 export const startClients = (bed: Bed, recorder: Recorder, crew: Crew, seed: number, log: Happened[]) => {
   const common: Common = { bed, recorder, crew, log, known: [], made: { presses: [], texts: [], stops: [] } }
   const { pauseMs = 170, everyMs } = crew

@@ -3,25 +3,25 @@ import type { Call } from './history.ts'
 /** All that the auditor looks at: plain data, so that a test can spoil it. */
 export interface Evidence {
   readonly history: Call[]
-  /** What is stored and carries the name of an intent. */
+  /** Stored things that carry the name of an intent. */
   readonly effects: Effect[]
   readonly orders: StoredOrder[]
   /** The steps of all orders, oldest first. */
   readonly timeline: Step[]
   readonly edits: { waybill: string }[]
-  /** As the follower of the feed read them. */
+  /** Changes as the follower of the feed read them. */
   readonly changes: Change[]
-  /** As the merchant's endpoints accepted them, in the order of their arrival. */
+  /** Events that the merchant's endpoints accepted, in the order of their arrival. */
   readonly received: Received[]
   /** The secrets of the merchant's endpoints, by their names. */
   readonly endpoints: Record<string, string>
   readonly messages: StoredMessage[]
-  /** What the messaging API accepted, in the order of its arrival. */
+  /** Messages that the messaging API accepted, in the order of their arrival. */
   readonly wire: Arrival[]
   readonly presses: Press[]
   /** The addresses that people wrote. */
   readonly texts: { person: string; text: string }[]
-  /** Actions that the presses and the texts became: in the notifier, in the order in which it stored them, and then in orders. */
+  /** Actions made of presses and texts: in the notifier, in the order in which it stored them, and in orders. */
   readonly actions: { id: string; waybill: string; action: string; outcome: string | null }[]
   readonly acted: { id: string; waybill: string; action: string; outcome: string }[]
   /** When the opt-out was stored, in milliseconds since 1970. */
@@ -72,7 +72,7 @@ export interface Step {
 export interface Received {
   endpoint: string
   id: string
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   at: number
   waybill: string
   payload: string
@@ -89,7 +89,7 @@ export interface StoredMessage {
   event: string | null
   /** The text, of a message that asks whether that is the address. */
   question: string | null
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   createdAt: number
   /** How often staff had it sent again, and whether they cancelled it. */
   resends: number
@@ -99,7 +99,7 @@ export interface StoredMessage {
 export interface Arrival {
   message: string
   person: string
-  /** In milliseconds since 1970, by the API's clock. */
+  /** Milliseconds since 1970, by the API's clock. */
   at: number
 }
 
@@ -112,7 +112,7 @@ export interface Press {
 }
 
 export interface GivenUp {
-  /** In milliseconds since 1970. */
+  /** Milliseconds since 1970. */
   at: number
   /** The status of the last response; null: there was none. */
   status: number | null

@@ -20,7 +20,7 @@ export const watchExits = (processes: Readonly<Record<string, ServiceProcess>>, 
     const lastedSeconds = (performance.now() - started) / 1000
     const by = stopping.get(process) ?? null
     const stoppedSeconds = by === 'SIGTERM' ? (performance.now() - (signalledAt.get(process) ?? 0)) / 1000 : 0
-    // What it printed last is still to be read.
+    // Its last lines are still to be read.
     await delay(100)
     const name = names.get(process) ?? ''
     const line = process.lines.slice(printed).at(-1) ?? ''
@@ -35,7 +35,7 @@ export const watchExits = (processes: Readonly<Record<string, ServiceProcess>>, 
       stopping.set(process, 'SIGKILL')
       await process.stop('SIGKILL')
     },
-    /** SIGTERM ends a process within 10 s, on a machine that does nothing else. Before it serves nothing handles the signal. */
+    /** Waits up to 90 s, for a busy machine. A process that does not serve yet does not handle the signal. */
     terminate: async (process: ServiceProcess): Promise<void> => {
       stopping.set(process, (await isServing(process)) ? 'SIGTERM' : 'SIGTERM while it started')
       const end = new AbortController()

@@ -14,7 +14,7 @@ interface Merchant {
   readonly token: string
 }
 
-/** Reads the merchant's changes, whatever happens to the service, until it is stopped and has read them all, within so many seconds. */
+/** Reads the merchant's changes, through all failures, until it is stopped and has read them all. */
 export const followChanges = ({ url, token }: Merchant) => {
   const items: Item[] = []
   let isOver = false

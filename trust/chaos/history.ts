@@ -1,16 +1,16 @@
-/** What a client knows of a call: it was done, it was refused, or neither. */
+/** A client knows that a call was done, that it was refused, or neither. */
 export type Ending = 'done' | 'refused' | 'in doubt'
 
 /** A call as its client saw it. Times in milliseconds since 1970. */
 export interface Call {
   readonly who: string
   readonly what: string
-  /** Of what the client wants; the calls that repeat one another share it, and what is stored because of them carries it. */
+  /** Names the intent: calls that repeat one another share it, and everything stored because of them carries it. */
   readonly name: string
   readonly key: string | null
-  /** What is there once it is done, such as the places of the orders in a batch. */
+  /** Lists the parts that are stored once it is done, such as the places of the orders in a batch. */
   readonly parts: readonly string[]
-  /** What the request asked for, where it is compared with what is stored. */
+  /** Holds the requested values that a check compares with the stored ones. */
   readonly asked?: unknown
   readonly sentAt: number
   readonly respondedAt: number
@@ -24,7 +24,7 @@ export interface Call {
   readonly data: unknown
 }
 
-/** What a client wants: a call, with those that repeat it. */
+/** A client wants something: a call, with those that repeat it. */
 export interface Intent {
   readonly name: string
   readonly what: string
@@ -54,7 +54,7 @@ const endingOfAll = (calls: readonly Call[]): Ending => {
   return calls.slice(last).every(({ ending }) => ending === 'refused') ? 'refused' : 'in doubt'
 }
 
-/** What only reads has no effects. */
+/** Requests that only read have no effects. */
 export const reads: readonly string[] = ['look up', 'follow', 'read']
 
 export const intentsOf = (history: readonly Call[]): Intent[] =>
@@ -65,7 +65,7 @@ export const intentsOf = (history: readonly Call[]): Intent[] =>
 
 const seconds = (at: number, start: number): string => `${((at - start) / 1000).toFixed(2).padStart(7)} s`
 
-/** What one reads to understand a violation: its calls, what else happened to the same things, and the faults around them. */
+/** Shows a violation: its calls, other events of the same things, and the faults around them. */
 export const excerptOf = (
   sentence: string,
   history: readonly Call[],

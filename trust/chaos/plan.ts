@@ -1,11 +1,11 @@
 import { chanceOf } from '../../test/chance.ts'
 
-/** What happens to a process. */
+/** Faults of a process. */
 const toProcesses = ['kill', 'restart', 'pause', 'clock'] as const
-/** What happens to the connections of a link, as in dev/tcp-proxy.ts: `silence` deadens those that are open. */
+/** Faults of the connections of a link, as in dev/tcp-proxy.ts: `silence` deadens those that are open. */
 const troubles = ['black_hole', 'slow', 'lost_response', 'half_request', 'half_response', 'reset'] as const
 const toLinks = ['cut', 'silence', ...troubles] as const
-/** What the messaging API does to the next sends (simulator/README.md#scripts). */
+/** Faults of the next sends at the messaging API (simulator/README.md#scripts). */
 const toApi = ['busy', 'too_many', 'undeliverable', 'token_refused', 'lost', 'cut_off', 'half', 'html'] as const
 
 export const processNames = ['orders-1', 'orders-2', 'notifier-1', 'notifier-2'] as const
@@ -56,7 +56,7 @@ const lengthOf = ({ kind }: Target, most: number, chance: () => number): number 
   return Math.round(chance() * (kind === 'pause' ? 5 * most : most))
 }
 
-/** The same for the same seed: faults of `milliseconds` in all, none of which is longer than `most`, pauses of processes apart. */
+/** Plans the same for the same seed: faults of `milliseconds` in all, none longer than `most` but pauses of processes. */
 export const planFaults = (seed: number, milliseconds: number, most: number): Fault[] => {
   const chance = chanceOf(seed)
   const faults: Fault[] = []
@@ -75,7 +75,7 @@ export const planFaults = (seed: number, milliseconds: number, most: number): Fa
   return faults.toSorted((one, other) => one.at - other.at)
 }
 
-/** Kills the processes in turn, so often in all, with random pauses of up to `most` milliseconds. Some die again before they are ready. */
+/** Kills the processes in turn, with pauses of up to `most` milliseconds. Some die again before they are ready. */
 export const planKills = (chance: () => number, count: number, most: number, of: readonly ProcessName[]): Fault[] =>
   Array.from({ length: count }, (_, n) => {
     const target = { where: of[n % of.length] as ProcessName, kind: 'kill' } as const

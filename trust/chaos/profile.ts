@@ -17,7 +17,7 @@ import { readEvidence } from './read-evidence.ts'
 import { createRecorder, type Recorder } from './record.ts'
 import { becomeReady, comeToRest, emptyOutbox } from './recover.ts'
 
-/** What happens on the bed: who works, what fails, and what more than the audit's checks must hold. */
+/** A profile of the bed: clients, faults, and what must hold beside the audit's checks. */
 export interface Profile {
   /** The promise, as the command line names it. */
   readonly name: string
@@ -35,7 +35,7 @@ export interface Profile {
   readonly judge?: (played: Played, t: TrustOptions) => Measured
 }
 
-/** What has happened so far. */
+/** The history so far. */
 export type Seen = Pick<Evidence, 'history' | 'presses'>
 
 export interface Played {
@@ -45,7 +45,7 @@ export interface Played {
   readonly recoverySeconds: number
 }
 
-/** The time for all recovery after the last fault: with the start and the audit it fits into the ten minutes of a test. */
+/** Limits recovery after the last fault: with start and audit it fits into the ten minutes of a test. */
 const maxRecoverySeconds = 480
 
 /** The merchant registers its endpoints; the first is behind a link. */
@@ -128,7 +128,7 @@ export const playProfile = async (t: TrustOptions, profile: Profile, seeds = [t.
   return { ...common, ...measured, violations: t.broken.count }
 }
 
-/** Whether so many changes were acknowledged: with fewer there would be too little to lose. */
+/** Requires that many acknowledged changes: with fewer there would be too little to lose. */
 export const hasDone =
   (count: number) =>
   ({ history }: Seen): boolean =>

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { phoneNumberId } from '../../services/notifier/test/fixture.ts'
 import { eventually } from '../../test/courier.ts'
-import type { Courier } from '../courier.ts'
 import { addressOf, type Bed } from './bed.ts'
 
 type Counts = Record<string, number>
 
-/** What waits in orders. An endpoint that failed is tried again at once when its merchant says that it is mended. */
+/** Counts what waits in orders. An endpoint that failed is tried again at once when its merchant enables it. */
 const inOutbox = 'events in the outbox'
 const waitingInOrders = `select
   (select count(*)::int from outbox) as "${inOutbox}",
@@ -31,28 +30,19 @@ const countWaiting = async ({ courier, hasMessages }: Bed): Promise<Counts> => {
   return hasMessages ? all : { ...all, [inOutbox]: 0 }
 }
 
-/** No response to a request of this file is waited for longer. */
-const timeoutMs = 12_000
+/** Returns undefined where there is no response within 12 s. */
+const send = (url: string, init: RequestInit = {}) =>
+  fetch(url, { ...init, signal: AbortSignal.timeout(12_000) }).catch(() => undefined)
 
 const isReady = async ({ processes }: Bed): Promise<boolean> => {
-  const ready = Object.values(processes).map(({ url }) =>
-    fetch(`${url}/health/ready`, { signal: AbortSignal.timeout(timeoutMs) }).then(
-      ({ ok }) => ok,
-      () => false,
-    ),
-  )
+  const ready = Object.values(processes).map(async ({ url }) => (await send(`${url}/health/ready`))?.ok === true)
   return (await Promise.all(ready)).every(Boolean)
 }
 
 /** Resumes what waits for people: the merchant's endpoints, and the number. */
 const resume = async ({ courier, links, endpoints }: Bed): Promise<void> => {
-  const send = (url: string, init: RequestInit) =>
-    fetch(url, { ...init, signal: AbortSignal.timeout(timeoutMs) }).catch(() => undefined)
-  const headers = {
-    authorization: `Bearer ${courier.merchant.token}`,
-    'x-tenant': 'demo',
-    'content-type': 'application/json',
-  }
+  const own = { authorization: `Bearer ${courier.merchant.token}`, 'x-tenant': 'demo' }
+  const headers = { ...own, 'content-type': 'application/json' }
   const webhooks = `${addressOf(links['clients-orders'])}/api/public/merchant/webhook`
   for (const id of endpoints.ids)
     await send(`${webhooks}/${id}`, { method: 'PATCH', headers, body: '{"state":"enabled"}' })
@@ -61,34 +51,19 @@ const resume = async ({ courier, links, endpoints }: Bed): Promise<void> => {
   await send(number, { method: 'POST', headers: { authorization, 'x-tenant': tenant } })
 }
 
-/** A send without a response is given up after 32 s. Moves that time to now for those that began so many seconds ago. */
-const giveUpSends = async ({ rows }: Courier, seconds: number): Promise<void> => {
-  const text = `update messages set due_at = now() where status = 'sending' and status_at < now() - make_interval(secs => $1)`
-  await rows('notifier', text, [seconds])
-}
-
-/**
- * A later message of a waybill waits 15 minutes at most for an unknown one, and a failed attempt is repeated after up to five hours.
- * Moves both times to now. What is claimed is due within ten seconds, and stays as it is.
- */
-const endWaits = async ({ rows }: Courier): Promise<void> => {
-  await rows('notifier', `update messages set due_at = 'infinity' where status = 'unknown' and due_at < 'infinity'`)
-  await rows(
-    'notifier',
-    `update messages set due_at = now() where status = 'queued' and due_at > now() + interval '11 s'`,
-  )
-}
-
 /** Moves the times of both queues to now, but for sends that began less than so many seconds ago. */
-const passTime = async ({ courier }: Bed, sendSeconds: number): Promise<void> => {
-  // While a send is on its way a later message of its waybill would overtake it.
-  await giveUpSends(courier, sendSeconds)
-  await endWaits(courier)
-  // Presses wait up to two minutes.
-  await courier.rows(
-    'notifier',
-    `update customer_actions set due_at = now() where outcome is null and due_at > now() + interval '11 s'`,
-  )
+const passTime = async ({ courier: { rows } }: Bed, sendSeconds: number): Promise<void> => {
+  // The notifier gives up a send after 32 s. A later message of its waybill would overtake one that is on its way.
+  const unanswered = `update messages set due_at = now() where status = 'sending' and status_at < now() - make_interval(secs => $1)`
+  await rows('notifier', unanswered, [sendSeconds])
+  // A message waits 15 minutes for an unknown one of its waybill, a failed attempt up to five hours, a press two minutes.
+  // What is claimed is due within ten seconds, and stays as it is.
+  await rows('notifier', `update messages set due_at = 'infinity' where status = 'unknown' and due_at < 'infinity'`)
+  for (const [table, isOpen] of [
+    ['messages', `status = 'queued'`],
+    ['customer_actions', 'outcome is null'],
+  ])
+    await rows('notifier', `update ${table} set due_at = now() where ${isOpen} and due_at > now() + interval '11 s'`)
 }
 
 /** The end of a wait, by performance.now(). */

@@ -27,20 +27,20 @@ const isOut = ({ outAt, inAt }: State): boolean => outAt > 0 && outAt >= inAt
 const isOpen = ({ wroteAt }: State): boolean => wroteAt + 86_400 > Date.now() / 1000
 const mayBeSent = (state: State): boolean => state.plan === 'paid' || isOpen(state)
 
-/** What becomes of a message of staff. */
+/** Says what becomes of a message of staff. */
 const accepted = (state: State, holds: boolean): 'refused' | 'held' | 'queued' => {
   if (isOut(state)) return 'refused'
   if (mayBeSent(state)) return 'queued'
   return holds ? 'held' : 'refused'
 }
-/** What becomes of a message that is due. */
+/** Says what becomes of a message that is due. */
 const due = (state: State, holds: boolean): string => {
   if (isOut(state)) return 'cancelled'
   if (mayBeSent(state)) return 'accepted'
   return holds ? 'held' : 'failed'
 }
 
-/** What customers write, and what it means. */
+/** Texts that customers write, with their meaning. */
 const words = {
   hello: undefined,
   'bus stop': undefined,

@@ -4,23 +4,23 @@ import type { Teardown } from '../../dev/test-database.ts'
 
 /** One step of a history: what somebody does, and what comes of it. */
 export interface Step<State> {
-  /** Whether it can be done now. */
+  /** Says whether it can be done now. */
   isPossible?: (state: State) => boolean
-  /** In words, before it is done. */
+  /** Describes it before it is done. */
   text: (state: State) => string
   /** Does it to the application and to the model, compares both, and returns what came of it. */
   run: (state: State) => Promise<string | number>
 }
 
 export interface Model<State, Setting> {
-  /** What is chosen for a whole history. */
+  /** Choices for a whole history. */
   settings: fc.Arbitrary<Setting>
   /** The state in which a history begins: nothing of an earlier one shows. */
   begin: (setting: Setting) => Promise<State>
   steps: fc.Arbitrary<Step<State>>[]
-  /** What holds after each step. */
+  /** Checks what holds after each step. */
   check?: (state: State) => Promise<void>
-  /** What holds after the last step. */
+  /** Checks what holds after the last step. */
   end?: (state: State) => Promise<void>
 }
 

@@ -11,7 +11,7 @@ type Body = (typeof bodies)[number]
 
 interface State {
   history: string
-  /** What was booked with a key, by merchant, request and key. */
+  /** Bookings with a key, by merchant, request and key. */
   keys: Map<string, { body: Body; waybills: string[] }>
   /** The bodies booked, once for each booking. */
   booked: string[]

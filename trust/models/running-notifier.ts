@@ -9,7 +9,7 @@ import { envelope, sign } from '../../services/notifier/test/webhooks-fixture.ts
 import type { Trouble } from '../../simulator/trouble/trouble.ts'
 import { expectSame } from './history.ts'
 
-/** What a send meets: refused for good or for now, the response lost, or the request lost before it took effect. */
+/** A send is refused for good or for now, or loses its response, or its request before that took effect. */
 export const fates: Record<string, Trouble> = {
   refused: { kind: 'error', code: 131026 },
   busy: { kind: 'error', code: 131016 },
@@ -48,7 +48,7 @@ export const runningNotifier = async (t: Teardown) => {
       const found = await read()
       const goes = ids.filter((_, index) => found[index] !== expected[index])
       if (goes.length === 0) return park(ids)
-      // Not those that are claimed: for these, due_at is the end of the claim, in ten seconds.
+      // Claimed messages stay as they are: their due_at is the end of the claim, in ten seconds.
       const hasten = `update messages set due_at = now() where message_id = any($1) and status = 'queued'
         and due_at not between now() + interval '7 seconds' and now() + interval '11 seconds'`
       if (tries % 20 === 0) await rows(hasten, [goes])
@@ -57,7 +57,7 @@ export const runningNotifier = async (t: Teardown) => {
     }
     return expectSame('messages', await read(), expected)
   }
-  /** What is refused for now is due again when the model says so. */
+  /** A message refused for now is due again when the model says so. */
   const park = (ids: string[]) =>
     rows(
       `update messages set due_at = now() + interval '1 hour'

@@ -41,7 +41,7 @@ export const inDoubtIsWholeOrNot: Check = evidence => {
     .map(({ intent: { what, name, parts }, count }) => `${what} ${name} is stored in part: ${count} of ${parts.length}`)
 }
 
-/** Without a key it may be there as often as it was sent, but for the calls whose response says that nothing was changed. */
+/** An intent without a key may be stored as often as it was sent, except for calls that were refused. */
 export const nothingTwice: Check = evidence => {
   const storedOf = storedParts(evidence)
   return changesOf(evidence).flatMap(intent => {
@@ -58,10 +58,10 @@ export const nothingUnasked: Check = evidence => {
     .map(({ name, part }) => `${name} ${part} is stored, and nobody asked for it`)
 }
 
-/** Of a send only the status may be another one: it is that of now. */
+/** Drops the status, which the response to a repeated send gives as it is now. */
 const comparable = (data: unknown): string => JSON.stringify(data, (name, value) => (name === 'status' ? '' : value))
 
-/** What was done stays done: a repetition is not refused either. */
+/** An intent that was done stays done: a repetition is not refused either. */
 export const oneResponseForAKey: Check = ({ history }) =>
   intentsOf(history).flatMap(({ what, name, key, calls }) => {
     const done = calls.findIndex(({ ending }) => ending === 'done')

@@ -23,7 +23,7 @@ export const changesComeOnceInOrder: Check = ({ changes, timeline, edits }) => {
   ]
 }
 
-/** What each endpoint accepted, in the order of its arrival. */
+/** Lists the events that each endpoint accepted, in the order of their arrival. */
 const byEndpoint = ({ endpoints, received }: Evidence): [name: string, received: Received[]][] =>
   Object.keys(endpoints).map(name => [name, received.filter(({ endpoint }) => endpoint === name)])
 
@@ -34,7 +34,7 @@ export const endpointsGetEveryEvent: Check = evidence =>
     return lost.map(({ id, waybill }) => `the endpoint ${name} never got ${id} of ${waybill}`)
   })
 
-/** What comes again may come later. */
+/** A repeated event may come later. */
 export const endpointsGetThemInOrder: Check = evidence =>
   byEndpoint(evidence).flatMap(([name, received]) => {
     const first = new Map(received.toReversed().map(event => [event.id, event]))

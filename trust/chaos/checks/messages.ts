@@ -73,7 +73,7 @@ const arrived = ['accepted', 'sent', 'delivered', 'read']
 
 const hasNotArrived = ['unknown', 'failed', 'cancelled', 'expired', 'queued', 'held']
 
-/** All webhooks have come but for those that were given up: what arrived is known to have arrived, and nothing else is. */
+/** Webhooks have come, except those given up: what arrived is known to have arrived, and nothing else is. */
 export const statusesAreTrue: Check = ({ messages, wire, givenUp }) => {
   const there = new Set(wire.map(({ message }) => message))
   const unreported = new Set(givenUp.map(({ message }) => message))
@@ -86,7 +86,7 @@ export const statusesAreTrue: Check = ({ messages, wire, givenUp }) => {
   })
 }
 
-/** Of the messages of rules: the events of a waybill have an order. Sent again by staff they come when they come. */
+/** Messages of rules arrive in the order of their events of a waybill. One sent again by staff may arrive at any time. */
 export const messagesKeepTheirOrder: Check = ({ messages, timeline, wire }) => {
   const place = new Map<string, number>()
   const steps = Map.groupBy(timeline, ({ waybill }) => waybill)

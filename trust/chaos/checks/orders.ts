@@ -2,7 +2,7 @@ import { merchantMoves, standardStatuses } from '../../../services/orders/status
 import type { Check, Evidence, StoredOrder } from '../evidence.ts'
 import { type Call, intentsOf } from '../history.ts'
 
-/** What a merchant's request had of an order. */
+/** A merchant's request had this of an order. */
 export interface AskedOrder {
   readonly phone: string
   readonly cod: number

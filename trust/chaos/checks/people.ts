@@ -14,7 +14,7 @@ export const peopleGetTheirPause: Check = ({ wire, pauseSeconds }) =>
     })
   })
 
-/** What was claimed when the person opted out may arrive while its claim and its send last. */
+/** A message that was claimed when the person opted out may arrive while its claim and its send last. */
 const inFlightMs = 60_000
 
 type OptOut = Evidence['optOuts'][number]
@@ -23,7 +23,7 @@ type OptOut = Evidence['optOuts'][number]
 const firstOf = (optOuts: readonly OptOut[]): Map<string, number> =>
   new Map(optOuts.toSorted((one, other) => other.at - one.at).map(({ person, at }) => [person, at]))
 
-/** What is made after staff got the response does not arrive at all. When a STOP was stored only its transaction's time says. */
+/** A message made after staff got the response never arrives. Only its transaction's time says when a STOP was stored. */
 export const optOutsHold: Check = ({ history, messages, wire, optOuts }) => {
   const createdAt = new Map(messages.map(message => [message.id, message.createdAt]))
   const stored = firstOf(optOuts)

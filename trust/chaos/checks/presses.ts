@@ -100,7 +100,7 @@ export const outcomesMakeTheirMessagesOnce: Check = ({ actions, messages }) => {
 
 const moveOf: Readonly<Record<string, string>> = { confirm_order: 'key_2', cancel_order: 'key_3' }
 
-/** What a customer did is one step of the timeline, and every such step is what a customer did. */
+/** Each act of a customer is one step of the timeline, and every such step is an act of a customer. */
 export const customersStepsAreTheirs: Check = ({ acted, timeline }) => {
   const listOf = (steps: readonly string[]) => Map.groupBy(steps, step => step)
   const done = listOf(

@@ -5,7 +5,7 @@ import type { Call } from '../history.ts'
 import { pick } from '../plan.ts'
 import type { Recorder, Wanted } from '../record.ts'
 
-/** What a client does next, again and again; `n` counts. */
+/** Does what a client does next, again and again; `n` counts. */
 export type Act = (n: number) => Promise<unknown>
 export type Chance = () => number
 
@@ -47,7 +47,7 @@ export const toKnown = (chance: Chance, waybill: string, status: string): Known 
   return { waybill, status, fate: pick(fates, chance) }
 }
 
-/** What clients share. */
+/** Things that clients share. */
 export interface Common {
   readonly bed: Bed
   readonly recorder: Recorder

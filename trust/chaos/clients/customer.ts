@@ -27,7 +27,7 @@ export const customer = ({ bed: { courier }, who, chance, known, made, log }: Cl
     note(`${from} writes ${text}`)
     return (await control('/inbound', { from, text })).id
   }
-  /** Nothing may come of these: a press of somebody else, an altered payload, one that is too old and one of another tenant. */
+  /** Presses in ways that may change nothing: as somebody else, with an altered, a stale or another tenant's payload. */
   const forge = async ({ id, to, components, biz_opaque_callback_data: messageId }: Got): Promise<void> => {
     const button = {
       messageId,

@@ -41,7 +41,7 @@ export const merchant = (client: Client): Act => {
     const one = pick(own, chance)
     if (!one) return
     const name = `${who}-edit-${n}`
-    // What is stored shows only the last edit: a check of its own compares it.
+    // The stored order shows only the last edit: a check of its own compares it.
     const wish = { asked: one.waybill, body: { customer_address: name }, method: 'PATCH' }
     const first = await call('edit', name, `/${one.waybill}`, wish)
     if (first.ending === 'in doubt') await call('edit', name, `/${one.waybill}`, wish)

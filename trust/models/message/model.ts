@@ -12,12 +12,12 @@ export interface Message {
   /** Unknown for ten minutes. */
   isGivenUp: boolean
   wasSentAgain: boolean
-  /** Those that took effect. */
+  /** Sends that took effect. */
   sends: Send[]
 }
 
 interface Send {
-  /** Whether the notifier has learned its id. */
+  /** The notifier has learned its id. */
   isKnown: boolean
   /** It was sent again since. */
   isFormer: boolean
@@ -27,7 +27,7 @@ export interface State {
   resends: boolean
   recipient: string
   messages: Message[]
-  /** Of the next sends. */
+  /** The fates of the next sends. */
   fates: string[]
   /** The names of the messages that arrived, in this order. */
   arrived: string[]
@@ -95,7 +95,7 @@ export const report = (message: Message, sent: Send, to: Reported): void => {
 }
 
 const isCertain = ({ sends }: Message): boolean => sends.some(({ isKnown, isFormer }) => isKnown && !isFormer)
-/** Not of an earlier send whose id was never learned, while that of the current one is not known: nobody can tell them apart. */
+/** Leaves out an earlier send whose id was never learned while that of the current one is unknown: nobody can tell them apart. */
 export const reportable = ({ messages }: State): { message: Message; sent: Send; nth: number }[] =>
   messages.flatMap(message =>
     message.sends.flatMap((sent, nth) =>

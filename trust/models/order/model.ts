@@ -18,9 +18,9 @@ export interface State {
   /** The merchant's own number of all orders of this history. */
   order_no: string
   orders: Order[]
-  /** What a customer did, to repeat it. */
+  /** Acts of customers, to repeat them. */
   actions: { id: string; body: object; outcome: string }[]
-  /** Of the feed of changes, and what it is to bring after this step. */
+  /** The cursor of the feed of changes, and the changes that it is to bring after this step. */
   cursor: string
   changes: string[]
   touched: Order[]
@@ -28,7 +28,7 @@ export interface State {
 
 type Actor = 'merchant' | 'staff' | 'customer'
 
-/** What docs/merchants/contract.md#statuses says. */
+/** Reads the moves that docs/merchants/contract.md#statuses lists. */
 const contract = readFileSync(new URL('../../../docs/merchants/contract.md', import.meta.url), 'utf8')
 export const moves = new Map(
   [...contract.matchAll(/^\| (key_\d+) \|.*\| (.*) \|$/gm)].map(([, key = '', to = '']) => [key, to.split(', ')]),

@@ -18,9 +18,9 @@ import {
 import { startOrders } from './real.ts'
 
 const number = fc.nat(1_000)
-/** Mostly one order. */
+/** Chooses mostly one order. */
 const some = fc.oneof({ weight: 4, arbitrary: fc.tuple(number) }, { weight: 1, arbitrary: fc.tuple(number, number) })
-/** Mostly where a legal move leads. */
+/** Chooses mostly a status to which a legal move leads. */
 const target = fc.record({ legal: number, any: fc.option(fc.constantFrom(...moves.keys()), { freq: 4 }) })
 
 export const order: CreateModel = async t => {

@@ -26,7 +26,7 @@ export interface State {
   tokens: Token[]
 }
 
-/** What a request to move an unknown order, or of a merchant for its own account, is to get. */
+/** Returns the status due to a request to move an unknown order, or of a merchant for its own account. */
 export const statusOf = ({ accounts, role }: State, { of, isLogin, isEnded }: Token): number => {
   if (isEnded) return 401
   if (of === 'merchant') return accounts.merchant.isActive ? 200 : 401

@@ -146,7 +146,7 @@ export const tokens: CreateModel = async t => {
     },
   )
   const uses = withToken(({ of, name }) => `${of} uses ${name}`, use)
-  /** What processes remember ends. */
+  /** Ends what processes remember. */
   const forget = async ({ tokens }: State): Promise<void> => {
     await pass(5_000)
     for (const token of tokens) token.recent.clear()
