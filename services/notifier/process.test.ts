@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { newToken } from '@courier/shared/postgres/tokens.ts'
 import t, { type Test } from 'tap'
 import { startProxy } from '../../dev/tcp-proxy.ts'
 import { cloneDatabase } from '../../dev/test-database.ts'
@@ -113,7 +114,7 @@ for (const trouble of ['cut', 'black_hole'] as const)
         NOTIFIER_PORT: '0',
       })
       const service = await listening(child)
-      const headers = { 'x-tenant': 'demo', authorization: `Bearer courier_${'x'.repeat(43)}` }
+      const headers = { 'x-tenant': 'demo', authorization: `Bearer ${newToken().token}` }
       const get = (path: string) => fetch(`${service}${path}`, { headers })
       if (trouble === 'cut') await proxy.cut()
       else proxy.trouble = { kind: trouble }
