@@ -89,7 +89,7 @@ if (browser) {
       openapi: '/openapi.json',
       health: '/health/ready',
     })
-    t.equal((await fetch(`${urls.notifier}/docs/assets/x.css`)).status, 404)
+    t.equal((await fetch(`${urls.notifier}/docs/staff/static/x.css`)).status, 404)
     for (const path of ['/', '/docs', '/docs/']) {
       const page = await fetch(urls.notifier + path, { headers: { accept: 'text/html' } })
       const links = [...(await page.text()).matchAll(/<a href="([^"]+)"/g)].map(

@@ -194,7 +194,7 @@ t.test('real responses carry the headers that are documented', async t => {
 t.test('in production no page and no document shows the login of the demo', async t => {
   for (const hidesDemo of [false, true]) {
     const { app } = await build(t, { hidesDemo })
-    const paths = ['/docs/merchants', '/docs/staff', '/openapi.json']
+    const paths = ['/docs/merchants', '/docs/merchants/json', '/docs/staff/json', '/openapi.json']
     const texts = await Promise.all(paths.map(async path => (await app.inject(path)).body))
     const shown = texts.join('').match(/lanka-shoes-demo|courier-demo/g) ?? []
     t.equal(shown.length, hidesDemo ? 0 : 2, `hides it: ${hidesDemo}`)

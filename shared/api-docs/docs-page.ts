@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import swaggerUi from '@fastify/swagger-ui'
+import type { FastifyInstance } from 'fastify'
 import { escapeHtml } from '../escape-html.ts'
+import { type OpenApi, partOf } from './openapi.ts'
 
 /** Whom a part of the documentation is for. */
 export interface Audience {
@@ -15,85 +17,88 @@ export interface Audience {
   quickStart?: string
 }
 
-const swaggerUi = join(dirname(createRequire(import.meta.url).resolve('@fastify/swagger-ui/package.json')), 'static')
-const own = join(import.meta.dirname, 'docs-page')
-const css = 'text/css; charset=utf-8'
-const script = 'text/javascript; charset=utf-8'
-
-/** The files of the page by name. */
-export const assets: Readonly<Record<string, { type: string; path: string }>> = {
-  'swagger-ui.css': { type: css, path: join(swaggerUi, 'swagger-ui.css') },
-  'swagger-ui-bundle.js': { type: script, path: join(swaggerUi, 'swagger-ui-bundle.js') },
-  'page.css': { type: css, path: join(own, 'page.css') },
-  'page.js': { type: script, path: join(own, 'page.js') },
-}
-
-export const readAsset = (name: string): Buffer | undefined => {
-  const asset = Object.hasOwn(assets, name) ? assets[name] : undefined
-  return asset && readFileSync(asset.path)
-}
-
-const warning = 'This request is real: what it creates, changes or sends is not undone.'
-
-interface Page {
-  /** Of the service. */
+export interface Docs {
   title: string
   description: string
   audiences: readonly Audience[]
-  /** Without one, the page that lists them. */
-  audience?: Audience | undefined
-  /** From the page to `/docs/`. */
-  base: string
-  url: string
+  document: () => OpenApi
+  /** The configured address of the service. */
+  url: string | undefined
 }
 
-/** A page of the documentation. What it loads lies below `/docs/`. */
-export const pageOf = ({ title, description, audiences, audience, base, url }: Page): string => {
-  const linkTo = (each: Audience) =>
-    `<a href="${base}${each.name}"${each === audience ? ' aria-current="page"' : ''}>${each.title}</a>`
-  const body = audience ? referenceOf(audience, url) : listOf(audiences, description, linkTo, `${base}..`)
-  return `<!doctype html>
+const read = (filename: string) => ({
+  filename,
+  content: readFileSync(join(import.meta.dirname, 'docs-page', filename), 'utf8'),
+})
+
+export const hidden = { schema: { hide: true } }
+
+/** Serves the page of an audience: Swagger UI over its part of the document, from files of this machine alone. */
+export const serveAudience = async (app: FastifyInstance, docs: Docs, audience: Audience): Promise<void> => {
+  const { title, document, url } = docs
+  const path = `/docs/${audience.name}`
+  const partFor = (publicUrl: string): OpenApi => {
+    const part = partOf(document(), audience.tags)
+    return {
+      ...part,
+      info: { ...part.info, title: `${title} · ${audience.title}`, description: introduce(docs, audience, publicUrl) },
+    }
+  }
+  app.get(`${path}/openapi.json`, hidden, async ({ publicUrl }) => partFor(publicUrl))
+  // The plugin decorates the instance that it is registered at: each audience has its own.
+  await app.register(async scope => {
+    await scope.register(swaggerUi, {
+      routePrefix: path,
+      indexPrefix: url === undefined ? '/' : new URL(url).pathname,
+      // Requests that the page sends go to the configured URL.
+      staticCSP: `default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self' ${url === undefined ? '' : new URL(url).origin}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+      theme: { title: `${title} · ${audience.title}`, css: [read('page.css')], js: [read('page.js')] },
+      transformSpecification: (_whole, { publicUrl }) => partFor(publicUrl),
+      transformSpecificationClone: false,
+      uiConfig: {
+        layout: 'BaseLayout',
+        // It would nest links in buttons.
+        deepLinking: false,
+        persistAuthorization: true,
+        defaultModelsExpandDepth: -1,
+        // Its colours have too little contrast.
+        syntaxHighlight: false,
+      },
+    })
+  })
+}
+
+/** The text above the requests, in Markdown. */
+const introduce = ({ audiences }: Docs, audience: Audience, publicUrl: string): string => {
+  const others = audiences.filter(each => each !== audience)
+  const links = others.map(({ name, title }) => `[${title}](${publicUrl}/docs/${name})`)
+  const { description, quickStart } = audience
+  return [
+    description,
+    ...(quickStart === undefined ? [] : [`\`\`\`sh\n${quickStart.replaceAll('$URL', publicUrl)}\n\`\`\``]),
+    '**Requests that you send from this page are real.** The page asks before it sends one that changes anything.',
+    ...(links.length > 0 ? [`Other requests: ${links.join(', ')}`] : []),
+  ].join('\n\n')
+}
+
+/** The page that lists the audiences. `base` leads from it to the root of the service. */
+export const listAudiences = ({ title, description, audiences }: Docs, base: string): string => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>${escapeHtml(audience ? `${title} · ${audience.title}` : title)}</title>
+<title>${escapeHtml(title)}</title>
 <link rel="icon" href="data:,">
-<link rel="stylesheet" href="${base}assets/swagger-ui.css">
-<link rel="stylesheet" href="${base}assets/page.css">
+<link rel="stylesheet" href="${base}docs/${audiences[0]?.name}/static/theme/page.css">
 </head>
-<body data-warning="${warning}"${audience ? ` data-reference="${base}${audience.name}/openapi.json"` : ''}>
-<header><nav aria-label="Documentation"><strong>${escapeHtml(title)}</strong> ${audiences.map(linkTo).join(' ')}</nav></header>
+<body>
 <main>
-${body}
+<h1>${escapeHtml(title)}</h1>
+<p>${escapeHtml(description)}</p>
+<ul>${audiences.map(({ name, title, description }) => `<li><a href="${base}docs/${name}">${title}</a>: ${escapeHtml(description)}</li>`).join('\n')}</ul>
+<p>For programs: <a href="${base}openapi.json">openapi.json</a> describes all requests,
+<a href="${base}health/ready">health/ready</a> tells whether the service works.</p>
 </main>
-${audience ? `<script src="${base}assets/swagger-ui-bundle.js"></script>\n<script src="${base}assets/page.js"></script>\n` : ''}</body>
+</body>
 </html>
 `
-}
-
-const listOf = (
-  audiences: readonly Audience[],
-  description: string,
-  linkTo: (each: Audience) => string,
-  root: string,
-): string =>
-  `<h1>Documentation</h1>
-<p>${escapeHtml(description)}</p>
-<ul>${audiences.map(each => `<li>${linkTo(each)}: ${escapeHtml(each.description)}</li>`).join('\n')}</ul>
-<p>For programs: <a href="${root}/openapi.json">openapi.json</a> describes all requests,
-<a href="${root}/health/ready">health/ready</a> tells whether the service works.</p>`
-
-const referenceOf = (audience: Audience, url: string): string => {
-  const { description, quickStart } = audience
-  const start =
-    quickStart &&
-    `<h2>Quick start</h2>\n<pre tabindex="0"><code>${escapeHtml(quickStart.replaceAll('$URL', url))}</code></pre>`
-  return `<h1>${audience.title}</h1>
-<p>${escapeHtml(description)}</p>
-${start ?? ''}
-<p class="notice">Requests that you send from this page are real. The page asks before it sends one that changes anything.</p>
-<h2>Requests</h2>
-<div id="reference"></div>
-<noscript>The reference needs JavaScript; <code>${audience.name}/openapi.json</code> holds the same.</noscript>`
-}

@@ -1,9 +1,9 @@
 import swagger from '@fastify/swagger'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import courier from '../../package.json' with { type: 'json' }
-import { errorResponses, notFound } from '../errors/errors.ts'
-import { type Audience, assets, pageOf, readAsset } from './docs-page.ts'
-import { completeDocument, type DocumentOptions, type OpenApi, partOf } from './openapi.ts'
+import { errorResponses } from '../errors/errors.ts'
+import { type Audience, hidden, listAudiences, serveAudience } from './docs-page.ts'
+import { completeDocument, type DocumentOptions, type OpenApi } from './openapi.ts'
 
 export interface ApiDescription extends DocumentOptions {
   title: string
@@ -71,51 +71,31 @@ export const docs = async (
     return complete
   }
   app.get('/openapi.json', hidden, async () => document())
-  servePages(app, api, document, url)
+  await servePages(app, api, document, url)
 }
 
-const hidden = { schema: { hide: true } }
-
-const servePages = (app: FastifyInstance, api: ApiDescription, document: () => OpenApi, url = ''): void => {
+const servePages = async (app: FastifyInstance, api: ApiDescription, document: () => OpenApi, url?: string) => {
   const { title, description, tags } = api
-  const everybody = {
-    name: 'all',
-    title: 'Requests',
-    description,
-    tags: [...tags, ...commonTags].map(({ name }) => name),
-  }
-  const { audiences = [everybody] } = api
-  // Requests that the page sends go to the configured URL.
-  const policy = `default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self' ${url && new URL(url).origin}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
-  const send = (request: FastifyRequest, reply: FastifyReply, depth: string, audience?: Audience) => {
-    const isBelow = request.url.split('?')[0]?.endsWith('/')
-    const base = audience ? (isBelow ? '../' : '') : isBelow ? depth : 'docs/'
-    reply.header('content-security-policy', policy).type('text/html; charset=utf-8')
-    return reply.send(pageOf({ title, description, audiences, audience, base, url: request.publicUrl }))
-  }
+  const names = [...tags, ...commonTags].map(({ name }) => name)
+  const { audiences = [{ name: 'all', title: 'Requests', description, tags: names }] } = api
+  const docs = { title, description, audiences, document, url }
+  for (const audience of audiences) await serveAudience(app, docs, audience)
 
-  app.get('/docs', hidden, (request, reply) => send(request, reply, ''))
-  for (const audience of audiences) {
-    const path = `/docs/${audience.name}`
-    app.get(path, hidden, (request, reply) => send(request, reply, '', audience))
-    app.get(`${path}/openapi.json`, hidden, async () => partOf(document(), audience.tags))
+  const sendList = (request: FastifyRequest, reply: FastifyReply) => {
+    const depth = request.url.split('?', 1)[0]?.split('/').length ?? 0
+    reply.header('content-security-policy', listPolicy).type('text/html; charset=utf-8')
+    return reply.send(listAudiences(docs, '../'.repeat(depth - 2)))
   }
-  app.get<{ Params: { name: string } }>('/docs/assets/:name', hidden, async ({ params: { name } }, reply) => {
-    const content = readAsset(name)
-    if (!content) throw notFound()
-    return reply
-      .header('cache-control', 'public, max-age=3600')
-      .type(assets[name]?.type ?? '')
-      .send(content)
-  })
-
+  app.get('/docs', hidden, sendList)
   if (!api.audiences) return
   app.get('/', hidden, (request, reply) => {
-    if (request.headers.accept?.includes('text/html')) return send(request, reply, 'docs/')
+    if (request.headers.accept?.includes('text/html')) return sendList(request, reply)
     const pages = Object.fromEntries(audiences.map(({ name }) => [name, `/docs/${name}`]))
     return reply.send({ name: title, docs: pages, openapi: '/openapi.json', health: '/health/ready' })
   })
 }
+
+const listPolicy = "default-src 'none'; style-src 'self'; img-src data:; base-uri 'none'; frame-ancestors 'none'"
 
 const commonTags = [{ name: 'operations', description: 'Health and metrics of the process.' }]
 

@@ -33,7 +33,7 @@ t.test('a path is served as it is documented, and in no other spelling', async t
   const app = await start(t)
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
-  const served = ['/metrics', '/metrics?x=%6d#', '/api/orders/DM1', '/api/orders/DM1/', '/docs/assets/page.css']
+  const served = ['/metrics', '/metrics?x=%6d#', '/api/orders/DM1', '/api/orders/DM1/', '/docs/all/static/index.css']
   for (const target of served) t.equal(await statusOf(port, target), '200', target)
   const odd = [
     '/%6detrics',
@@ -54,7 +54,7 @@ t.test('a path is served as it is documented, and in no other spelling', async t
     '/api/orders/..',
     '/api/orders/%2e%2E',
     '/internal/orders/DM1/',
-    '/docs/%73tatic/index.css',
+    '/docs/all/%73tatic/index.css',
   ]
   for (const target of odd) t.equal(await statusOf(port, target), '404', target)
 })

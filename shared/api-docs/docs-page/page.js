@@ -1,30 +1,19 @@
-// Runs in the browser, after Swagger UI's bundle.
-const { reference, warning } = document.body.dataset
+// Runs in the browser, beside Swagger UI.
+document.head.insertAdjacentHTML('beforeend', '<meta name="viewport" content="width=device-width, initial-scale=1">')
 
-/** Asks before anything is changed: what is sent from the page is real. */
+/** Asks before anything is changed. */
 const askFirst = event => {
   const request = event.target.closest?.('.btn.execute')?.closest('.opblock')
   const textOf = part => request.querySelector(`.opblock-summary-${part}`).textContent.trim()
   if (!request || textOf('method') === 'GET') return
   if (request.querySelector('[data-param-name="dry_run"] select')?.value === 'true') return
+  const warning = 'This request is real: what it creates, changes or sends is not undone.'
   if (!window.confirm(`${warning}\n\n${textOf('method')} ${textOf('path')}`)) event.stopPropagation()
 }
-// Before Swagger UI hears of it.
+// Before Swagger UI receives the click.
 document.addEventListener('click', askFirst, { capture: true })
 
-if (reference)
-  window.SwaggerUIBundle({
-    dom_id: '#reference',
-    url: reference,
-    validatorUrl: null,
-    presets: [window.SwaggerUIBundle.presets.apis],
-    persistAuthorization: true,
-    defaultModelsExpandDepth: -1,
-    // Its colours have too little contrast.
-    syntaxHighlight: false,
-  })
-
-/** What Swagger UI leaves out for those who use the keyboard or a screen reader. */
+/** Adds what Swagger UI leaves out for those who use the keyboard or a screen reader. */
 const assist = () => {
   for (const box of document.querySelectorAll('pre:not([tabindex])')) box.tabIndex = 0
   for (const list of document.querySelectorAll('select:not([aria-label])')) list.setAttribute('aria-label', 'Choose')
