@@ -645,6 +645,7 @@ export interface components {
         };
         ConversationList: {
             data: components["schemas"]["ConversationSummary"][];
+            /** @description null at the end. */
             next_cursor: string | null;
         };
         ConversationMessage: {
@@ -682,6 +683,7 @@ export interface components {
             };
             /** @description Newest first. */
             data: components["schemas"]["ConversationMessage"][];
+            /** @description null at the end. */
             next_cursor: string | null;
         };
         ConversationRead: {
@@ -1156,6 +1158,7 @@ export interface components {
         };
         TemplateList: {
             data: components["schemas"]["Template"][];
+            /** @description null at the end. */
             next_cursor: string | null;
         };
         TemplatesSynced: {
@@ -3207,7 +3210,7 @@ export interface operations {
             query?: {
                 /** @description Only templates of this category, such as UTILITY. */
                 category?: string;
-                /** @description The next_cursor of the page before. */
+                /** @description `next_cursor` of the page before. */
                 cursor?: string;
                 /** @description Only templates of this category, such as UTILITY. */
                 "filter[category]"?: string;

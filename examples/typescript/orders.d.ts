@@ -1301,6 +1301,7 @@ export interface components {
         };
         CustomerRequests: {
             data: components["schemas"]["CustomerRequest"][];
+            /** @description null at the end. */
             next_cursor: string | null;
         };
         EditedOrder: {
@@ -1451,6 +1452,7 @@ export interface components {
         };
         Merchants: {
             data: components["schemas"]["ListedMerchant"][];
+            /** @description null at the end. */
             next_cursor: string | null;
         };
         MovedOrders: {
@@ -3278,7 +3280,7 @@ export interface operations {
                 created_from?: string;
                 /** @description The same; the date or time itself is included, and all before it. */
                 created_to?: string;
-                /** @description The next_cursor of the previous page, instead of a page number. */
+                /** @description `next_cursor` of the page before, instead of a page number. */
                 cursor?: string;
                 /** @description The recipient's phone number in any spelling: the last nine digits count. */
                 customer_phone?: string;
@@ -5973,7 +5975,7 @@ export interface operations {
                 created_from?: string;
                 /** @description The same; the date or time itself is included, and all before it. */
                 created_to?: string;
-                /** @description The next_cursor of the previous page, instead of a page number. */
+                /** @description `next_cursor` of the page before, instead of a page number. */
                 cursor?: string;
                 /** @description The recipient's phone number in any spelling: the last nine digits count. */
                 customer_phone?: string;

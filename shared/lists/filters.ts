@@ -3,27 +3,6 @@ import { type FieldErrors, invalid } from '../errors/errors.ts'
 import { label } from '../errors/field-errors.ts'
 import { type DateOrTime, dateRule, isAfter, readDateOrTime } from './dates.ts'
 
-/** How many entries a page has. */
-export const pageLimit = Type.Optional(
-  Type.String({
-    maxLength: 3,
-    pattern: '^([1-9]|[1-9][0-9]|1[0-9][0-9]|200)$',
-    must: 'be a whole number, 1 to 200',
-    description: 'Default: 50.',
-    documented: { type: 'integer', minimum: 1, maximum: 200 },
-  }),
-)
-
-/** Where a page of a list by id begins. */
-export const idCursor = Type.Optional(
-  Type.String({
-    maxLength: 18,
-    pattern: '^[1-9][0-9]{0,17}$',
-    must: 'be the next_cursor of a page',
-    description: '`next_cursor` of the page before.',
-  }),
-)
-
 /** A filter of a list, by the text of a query field. */
 export interface Filter<Value = unknown> {
   /** Documents the field and refuses most of what it cannot be, as its `must` says. */

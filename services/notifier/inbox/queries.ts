@@ -43,20 +43,20 @@ export interface InboundRow {
   readonly media_id: string | null
   readonly at: Date
   readonly unread: boolean
-  /** The next page begins after it. */
-  readonly cursor: string
+  /** Milliseconds and position: the next page begins after it. */
+  readonly place: string
 }
 
 const columns = sql`m.inbound_id as id, m.phone_number_id as number, m.recipient, m.type, m.text, m.media_id,
   m.happened_at as at, m.read_at is null as unread,
-  floor(extract(epoch from m.happened_at) * 1000)::bigint || '.' || m.position as cursor`
+  floor(extract(epoch from m.happened_at) * 1000)::bigint || '.' || m.position as place`
 
-/** Milliseconds and position, as `cursor` has them. */
-export const cursorPattern = '[0-9]{1,14}[.][0-9]{1,18}'
+/** Milliseconds and position, as `place` has them. */
+export const positionPattern = '[0-9]{1,14}[.][0-9]{1,18}'
 
-const isBefore = (cursor: string | undefined) => {
-  if (cursor === undefined) return sql`true`
-  const [milliseconds, position] = cursor.split('.')
+const isBefore = (place: string | undefined) => {
+  if (place === undefined) return sql`true`
+  const [milliseconds, position] = place.split('.')
   return sql`(m.happened_at, m.position) < (to_timestamp(${milliseconds}::float8 / 1000), ${position}::bigint)`
 }
 
@@ -67,12 +67,12 @@ const isWrittenBy = ({ tenant, phoneNumberId, recipient }: Person) => sql`m.tena
 export const findInbound = async (
   tx: Tx,
   person: Person,
-  cursor: string | undefined,
+  before: string | undefined,
   limit: number,
 ): Promise<InboundRow[]> => {
   const { rows } = await sql<InboundRow>`
     select ${columns} from inbound_messages m
-    where ${isWrittenBy(person)} and ${isBefore(cursor)}
+    where ${isWrittenBy(person)} and ${isBefore(before)}
     order by m.happened_at desc, m.position desc limit ${limit}`.execute(tx)
   return rows
 }
@@ -105,7 +105,7 @@ export const listConversations = async (
   tx: Tx,
   tenant: string,
   { channel, isUnread }: { readonly channel: string | undefined; readonly isUnread: boolean },
-  cursor: string | undefined,
+  before: string | undefined,
   limit: number,
 ): Promise<ConversationRow[]> => {
   const isSamePerson = sql`other.tenant_id = m.tenant_id and other.recipient = m.recipient
@@ -117,7 +117,7 @@ export const listConversations = async (
         select count(*)::integer from inbound_messages other where ${isSamePerson} and other.read_at is null
       ) as "unreadMessages"
       from inbound_messages m
-      where m.tenant_id = ${tenant} and ${isBefore(cursor)}
+      where m.tenant_id = ${tenant} and ${isBefore(before)}
         and ${channel === undefined ? sql`true` : sql`m.phone_number_id = ${channel}`}
         and ${isUnread ? sql`m.read_at is null` : sql`true`}
         and not exists (

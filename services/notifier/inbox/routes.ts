@@ -45,14 +45,12 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
     },
     async ({ staff: { tenant }, query }) => {
       const { unread, channel } = view.ConversationsQuery.read(query)
-      const { limit = '50', cursor } = query
+      const limit = Number(query.limit ?? 50)
+      const [before] = view.conversationCursor.read(query.cursor) ?? []
       const wanted = { channel, isUnread: unread === 'true' }
-      const rows = await inTenant(pool, tenant, (tx: Tx) =>
-        listConversations(tx, tenant, wanted, cursor, Number(limit) + 1),
-      )
-      const shown = rows.slice(0, Number(limit))
-      const next = rows.length > shown.length ? (shown.at(-1)?.cursor ?? null) : null
-      return { data: shown.map(view.showConversation), next_cursor: next }
+      const rows = await inTenant(pool, tenant, (tx: Tx) => listConversations(tx, tenant, wanted, before, limit + 1))
+      const { data, next_cursor } = view.conversationCursor.toPage(rows, limit, row => [row.place])
+      return { data: data.map(view.showConversation), next_cursor }
     },
   )
 
@@ -145,7 +143,6 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
 const findWriter = (tx: Tx, tenant: string, phone: string, channel: string | undefined): Promise<Person> =>
   findPerson(tx, tenant, phone, channel, findWrittenNumber)
 
-/** A cursor has the last message of each side that was shown. */
 const readThread = async (
   tx: Tx,
   person: Person,
@@ -153,7 +150,7 @@ const readThread = async (
   limit: number,
 ): Promise<Static<typeof view.Thread>> => {
   const { tenant, phoneNumberId, recipient } = person
-  let [lastSent, lastWritten] = (cursor ?? '~').split('~').map(part => part || undefined)
+  let [lastSent, lastWritten] = (view.threadCursor.read(cursor) ?? []).map(part => part || undefined)
   const { now } = await findSettings(tx, tenant)
   const conversation = (await conversationOf(tx, tenant, phoneNumberId, [recipient])).get(recipient)
   const { rows: sent } = await listMessages(tx, tenant, { to: recipient, channel: phoneNumberId }, lastSent, limit + 1)
@@ -166,12 +163,13 @@ const readThread = async (
       lastSent = sent.shift()?.message_id
     } else if (theirs) {
       data.push(view.showInbound(theirs))
-      lastWritten = written.shift()?.cursor
+      lastWritten = written.shift()?.place
     } else break
   }
+  const hasMore = sent.length + written.length > 0
   return {
     data,
     conversation: view.showWindow(recipient, phoneNumberId, conversation?.lastInboundAt ?? null, now),
-    next_cursor: sent.length + written.length > 0 ? `${lastSent ?? ''}~${lastWritten ?? ''}` : null,
+    next_cursor: hasMore ? view.threadCursor.write([lastSent ?? '', lastWritten ?? '']) : null,
   }
 }

@@ -1,39 +1,30 @@
-import { FilterText, listQuery, oneOf, pageLimit, text } from '@courier/shared/lists/filters.ts'
+import { cursorFields, cursorPage, listCursor } from '@courier/shared/lists/cursor.ts'
+import { FilterText, listQuery, oneOf, text } from '@courier/shared/lists/filters.ts'
 import { type Static, Type } from '@sinclair/typebox'
 import { expiresAt, isOpen } from '../conversations/conversation.ts'
 import { messageStatuses } from '../database/tables.ts'
 import { messageIdPattern } from '../messages/insert.ts'
 import type { MessageRow } from '../messages/queries.ts'
 import { isPlain } from '../messaging-api/message-template.ts'
-import { type ConversationRow, cursorPattern, type InboundRow } from './queries.ts'
+import { type ConversationRow, type InboundRow, positionPattern } from './queries.ts'
 
 const orNull = Type.Union([Type.String(), Type.Null()])
 const at = Type.String({ format: 'date-time' })
-const Cursor = (maxLength: number, pattern: string) =>
-  Type.Optional(
-    Type.String({
-      maxLength,
-      pattern: `^${pattern}$`,
-      must: 'be the next_cursor of a page',
-      description: '`next_cursor` of the page before.',
-    }),
-  )
 
 const Channel = FilterText('Phone number id. Without it the number to which the person wrote last.')
 
-export const ConversationsQuery = listQuery(
-  { limit: pageLimit, cursor: Cursor(40, cursorPattern) },
-  {
-    unread: oneOf(['true', 'false'], 'With true, only those with unread messages.'),
-    channel: text('Phone number id.'),
-  },
-)
+export const ConversationsQuery = listQuery(cursorFields, {
+  unread: oneOf(['true', 'false'], 'With true, only those with unread messages.'),
+  channel: text('Phone number id.'),
+})
+export const conversationCursor = listCursor(new RegExp(`^${positionPattern}$`))
 
 export const ThreadQuery = Type.Object({
   channel: Type.Optional(Channel),
-  limit: pageLimit,
-  cursor: Cursor(80, `(${messageIdPattern.slice(1, -1)})?~(${cursorPattern})?`),
+  ...cursorFields,
 })
+/** The last message of each side that was shown: sent, then written. */
+export const threadCursor = listCursor(new RegExp(`^$|${messageIdPattern}`), new RegExp(`^(${positionPattern})?$`))
 
 export const ReadBody = Type.Object(
   {
@@ -108,15 +99,12 @@ const exampleWindow = {
 }
 
 export const ConversationPage = Type.Object(
-  {
-    data: Type.Array(
-      Type.Object(
-        { ...window, unread: Type.Integer({ minimum: 0 }), last_message: ThreadMessage },
-        { title: 'ConversationSummary' },
-      ),
+  cursorPage(
+    Type.Object(
+      { ...window, unread: Type.Integer({ minimum: 0 }), last_message: ThreadMessage },
+      { title: 'ConversationSummary' },
     ),
-    next_cursor: orNull,
-  },
+  ),
   {
     title: 'ConversationList',
     examples: [{ data: [{ ...exampleWindow, unread: 1, last_message: exampleMessage }], next_cursor: null }],
@@ -125,9 +113,9 @@ export const ConversationPage = Type.Object(
 
 export const Thread = Type.Object(
   {
+    ...cursorPage(ThreadMessage),
     data: Type.Array(ThreadMessage, { description: 'Newest first.' }),
     conversation: Type.Object(window),
-    next_cursor: orNull,
   },
   {
     title: 'ConversationMessages',

@@ -1,13 +1,6 @@
 import { goodText } from '@courier/shared/errors/field-errors.ts'
-import {
-  dateOrTime,
-  type Filter,
-  listQuery,
-  oneOf,
-  pageLimit,
-  text,
-  type Wanted,
-} from '@courier/shared/lists/filters.ts'
+import { cursorFields, listCursor } from '@courier/shared/lists/cursor.ts'
+import { dateOrTime, type Filter, listQuery, oneOf, text, type Wanted } from '@courier/shared/lists/filters.ts'
 import { Type } from '@sinclair/typebox'
 import { messageStatuses } from '../database/tables.ts'
 import { messageIdPattern } from './insert.ts'
@@ -37,15 +30,5 @@ const filters = {
 
 export type MessageFilter = Wanted<typeof filters>
 
-const paging = {
-  limit: pageLimit,
-  cursor: Type.Optional(
-    Type.String({
-      ...messageId,
-      must: 'be the next_cursor of a page',
-      description: '`next_cursor` of the page before.',
-    }),
-  ),
-}
-
-export const MessagesQuery = listQuery(paging, filters)
+export const MessagesQuery = listQuery(cursorFields, filters)
+export const messageCursor = listCursor(new RegExp(messageIdPattern))

@@ -9,7 +9,7 @@ import { normalisePhone } from '../conversations/phone-number.ts'
 import { findCountry } from '../conversations/queries.ts'
 import { findCostsFor } from '../costs/queries.ts'
 import type { Tx } from '../database/tables.ts'
-import { MessagesQuery, messageId } from './filters.ts'
+import { messageCursor, MessagesQuery, messageId } from './filters.ts'
 import { findMessage, findTimelines, hasNoIndex, listMessages, type MessageRow } from './queries.ts'
 import { createMessageSummary, exampleSummary, MessageSummary } from './summary.ts'
 import { exampleMessage, Message, messageView, Page } from './view.ts'
@@ -90,8 +90,9 @@ const readPage = async (
   const to = wanted.to && normalisePhone(wanted.to, await findCountry(tx, tenant))
   if (wanted.to && !to)
     throw invalid({ [MessagesQuery.fieldOf(query, 'to')]: ['The to field must be a phone number.'] })
-  const { rows, next } = await listMessages(tx, tenant, { ...wanted, to }, cursor, Number(limit))
-  return { data: await readViews(tx, staff, rows), next_cursor: next }
+  const [after] = messageCursor.read(cursor) ?? []
+  const { rows, next } = await listMessages(tx, tenant, { ...wanted, to }, after, Number(limit))
+  return { data: await readViews(tx, staff, rows), next_cursor: next && messageCursor.write([next]) }
 }
 
 /** Also in the transaction of a change, so that nothing can fail after its commit. */

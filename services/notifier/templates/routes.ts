@@ -1,7 +1,8 @@
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { errorResponses, httpError, invalid } from '@courier/shared/errors/errors.ts'
 import { goodText } from '@courier/shared/errors/field-errors.ts'
-import { type Filter, listQuery, pageLimit } from '@courier/shared/lists/filters.ts'
+import { cursorFields, cursorPage, listCursor } from '@courier/shared/lists/cursor.ts'
+import { type Filter, listQuery } from '@courier/shared/lists/filters.ts'
 import type { Actor } from '@courier/shared/postgres/audit.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -33,13 +34,8 @@ const filters = {
   waba_id: text(64, 'Only templates of this account.'),
 }
 
-const TemplatesQuery = listQuery(
-  {
-    limit: pageLimit,
-    cursor: Type.Optional(textOf(2000, 'The next_cursor of the page before.')),
-  },
-  filters,
-)
+const TemplatesQuery = listQuery(cursorFields, filters)
+const cursors = listCursor(/^[\w.-]+$/, /^\w+$/, /^\w+$/)
 
 const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S, options?: object) =>
   Type.Union([schema, Type.Null()], options)
@@ -82,10 +78,10 @@ const exampleTemplate: Static<typeof Template> = {
   synced_at: '2026-02-19T19:06:23.000Z',
 }
 
-const Templates = Type.Object(
-  { data: Type.Array(Template), next_cursor: orNull(Type.String()) },
-  { title: 'TemplateList', examples: [{ data: [exampleTemplate], next_cursor: null }] },
-)
+const Templates = Type.Object(cursorPage(Template), {
+  title: 'TemplateList',
+  examples: [{ data: [exampleTemplate], next_cursor: null }],
+})
 
 const SyncBody = orNull(
   Type.Object({ channel: Type.Optional(orNull(Type.String({ maxLength: 64, description: 'Phone number id.' }))) }),
@@ -166,17 +162,15 @@ const findPage = async (
     category: wanted.category?.toUpperCase(),
     language: wanted.language && normaliseLanguage(wanted.language),
   }
-  const after = readCursor(query.cursor)
+  const [account = '', name = '', language = ''] = cursors.read(query.cursor) ?? []
+  const after: TemplateKey = [account, name, language]
   const count = Number(query.limit ?? '50')
   const rows = await inTenant(pool, tenant, (tx: Tx) => listTemplates(tx, tenant, filter, after, count + 1))
   // The messaging API may have statuses that we do not know.
   if (filter.status && rows.length === 0 && !templateStatuses.includes(filter.status))
     throw invalid({ [TemplatesQuery.fieldOf(query, 'status')]: [unknownStatus] })
-  const last = rows.length > count ? rows[count - 1] : undefined
-  return {
-    data: rows.slice(0, count).map(shown),
-    next_cursor: last ? writeCursor([last.waba_id, last.name, last.language]) : null,
-  }
+  const { data, next_cursor } = cursors.toPage(rows, count, row => [row.waba_id, row.name, row.language])
+  return { data: data.map(shown), next_cursor }
 }
 
 const unknownStatus = `The selected status is invalid. The statuses are ${templateStatuses.join(', ')}.`
@@ -198,17 +192,6 @@ const shown = ({
   budget_paused_at: row.budget_paused_at?.toISOString() ?? null,
   synced_at: row.synced_at.toISOString(),
 })
-
-const writeCursor = (key: TemplateKey): string => Buffer.from(JSON.stringify(key)).toString('base64url')
-
-const readCursor = (cursor: string | undefined): TemplateKey => {
-  if (!cursor) return ['', '', '']
-  const fields = Buffer.from(cursor, 'base64url')
-    .toString()
-    .match(/^\["([\w.-]*)","(\w*)","(\w*)"\]$/)
-  if (!fields) throw invalid({ cursor: ['The cursor field must be the next_cursor of an earlier answer.'] })
-  return [fields[1] ?? '', fields[2] ?? '', fields[3] ?? '']
-}
 
 const synced = (result: SyncResult): Static<typeof Counts> => {
   if (result.kind === 'refused') throw invalid({ channel: [result.reason] })

@@ -1,11 +1,11 @@
 import { errorResponses } from '@courier/shared/errors/errors.ts'
-import { id, idCursor, listQuery, pageLimit, text } from '@courier/shared/lists/filters.ts'
+import { cursorFields, cursorPage, listCursor } from '@courier/shared/lists/cursor.ts'
+import { id, listQuery, text } from '@courier/shared/lists/filters.ts'
 import { readInTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 
-const orNull = Type.Union([Type.String(), Type.Null()])
 const listedDays = 30
 const maxCounted = 10_000
 
@@ -38,10 +38,8 @@ const example: ListedMerchant = {
   recent_orders: 320,
 }
 
-const Query = listQuery(
-  { limit: pageLimit, cursor: idCursor },
-  { id: id('The id.'), name: text('Part of the name, in any letter case.') },
-)
+const Query = listQuery(cursorFields, { id: id('The id.'), name: text('Part of the name, in any letter case.') })
+const cursors = listCursor(/^[1-9]\d{0,17}$/)
 
 /** The merchants of the tenant, for its staff. */
 export const merchantListRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
@@ -55,10 +53,10 @@ export const merchantListRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
         security: [{ token: [] }],
         querystring: Query.schema,
         response: {
-          200: Type.Object(
-            { data: Type.Array(ListedMerchant), next_cursor: orNull },
-            { title: 'Merchants', examples: [{ data: [example], next_cursor: null }] },
-          ),
+          200: Type.Object(cursorPage(ListedMerchant), {
+            title: 'Merchants',
+            examples: [{ data: [example], next_cursor: null }],
+          }),
           ...errorResponses(400, 401, 405, 422, 429, 503),
         },
       },
@@ -66,11 +64,10 @@ export const merchantListRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = 
     async ({ staff: { tenant }, query }) => {
       const { id = null, name = null } = Query.read(query)
       const limit = Number(query.limit ?? 50)
-      // One row more than the page holds shows whether another page follows.
-      const values = [tenant, query.cursor ?? '0', name, limit + 1, id]
+      const [after = '0'] = cursors.read(query.cursor) ?? []
+      const values = [tenant, after, name, limit + 1, id]
       const rows = await readInTenant<ListedMerchant>(pool, tenant, { name: 'list_merchants', text: listing, values })
-      const data = rows.slice(0, limit)
-      return { data, next_cursor: rows.length > limit ? String(data.at(-1)?.id) : null }
+      return cursors.toPage(rows, limit, row => [String(row.id)])
     },
   )
 }

@@ -1,4 +1,4 @@
-import { idCursor, oneOf, pageLimit, text } from '@courier/shared/lists/filters.ts'
+import { oneOf, text } from '@courier/shared/lists/filters.ts'
 import { Type } from '@sinclair/typebox'
 import { requestStatuses } from '../database/tables.ts'
 import { StatusMove } from '../moves/move-schema.ts'
@@ -7,8 +7,6 @@ export const requestFilters = {
   status: oneOf(requestStatuses, 'Without it all.'),
   waybill_number: text('The whole number.'),
 }
-
-export const requestPaging = { limit: pageLimit, cursor: idCursor }
 
 export const RequestDecision = Type.Object(
   {

@@ -1,4 +1,6 @@
-import { type HttpError, invalid } from '@courier/shared/errors/errors.ts'
+import { invalid } from '@courier/shared/errors/errors.ts'
+import { cursorField, invalidCursor, listCursor } from '@courier/shared/lists/cursor.ts'
+import { isDate } from '@courier/shared/lists/dates.ts'
 import {
   linksOf,
   pageFields,
@@ -21,9 +23,7 @@ import type { OrderFilter } from './order-filter.ts'
 /** The query fields of a list of orders besides its filters. */
 export const orderPageFields = {
   ...pageFields,
-  cursor: Type.Optional(
-    Type.String({ maxLength: 255, description: 'The next_cursor of the previous page, instead of a page number.' }),
-  ),
+  cursor: { ...cursorField, description: '`next_cursor` of the page before, instead of a page number.' },
 }
 
 const Nullable = Type.Union([Type.String(), Type.Null()])
@@ -77,11 +77,10 @@ type WantedOrders = { readonly after: Position | undefined } & (
 
 /** Throws for an invalid cursor, and for pages beyond what is counted. */
 export const wantedOrders = ({ cursor, ...numbered }: PageQuery): WantedOrders => {
-  const after = cursor ? readCursor(cursor) : undefined
-  if (cursor && !after) throw refused('cursor', 'The cursor field must be the next_cursor of a page.')
+  const after = readPosition(cursor)
   const page = wantedPage(numbered)
   if (!page) return { after, all: true }
-  if (!after && page.offset >= maxCounted) throw refused('page', tooFar)
+  if (!after && page.offset >= maxCounted) throw invalid({ page: [tooFar] })
   return { after, all: false, page }
 }
 
@@ -101,8 +100,8 @@ export const orderPage = async (
       after ? 0 : countListed(pool, tx, tenant, filter),
     ]),
   )
-  const data = await viewOrders(catalogues, tenant, rows.slice(0, perPage), toOrder)
-  const next_cursor = rows.length > data.length ? writeCursor(data.at(-1)) : null
+  const { data: shown, next_cursor } = cursors.toPage(rows, perPage, row => [row.created_at, row.waybill_number])
+  const data = await viewOrders(catalogues, tenant, shown, toOrder)
   if (after) return cursorPage(address, data, perPage, next_cursor)
   const { meta, ...rest } = toPage(address, { perPage, ...page }, data, total)
   return { ...rest, meta: { ...meta, next_cursor } }
@@ -122,8 +121,6 @@ const countListed = async (pool: pg.Pool, tx: Tx, tenant: string, filter: OrderF
   return count
 }
 
-const refused = (field: string, sentence: string): HttpError => invalid({ [field]: [sentence] })
-
 const tooFar = `The page field must lie within the first ${maxCounted} orders. Go on with the next_cursor of a page.`
 
 const cursorPage = (address: RequestAddress, data: OrderView[], per_page: number, next_cursor: string | null) => {
@@ -132,15 +129,11 @@ const cursorPage = (address: RequestAddress, data: OrderView[], per_page: number
   return { data, links: { first: null, last: null, prev: null, next }, meta: { path, per_page, next_cursor } }
 }
 
-const writeCursor = (last: OrderView | undefined): string | null =>
-  last ? Buffer.from(`${last.created_at} ${last.waybill_number}`).toString('base64url') : null
+const cursors = listCursor(/^[12]\d{3}-\d\d-\d\dT([01]\d|2[0-3]):[0-5]\d:[0-5]\d\.\d{6}Z$/, /^[\x21-\x7e]{1,50}$/)
 
-const cursorText = /^([12]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z) ([\x21-\x7e]{1,50})$/
-
-const readCursor = (cursor: string): Position | undefined => {
-  const [, createdAt = '', waybill = ''] = cursorText.exec(Buffer.from(cursor, 'base64url').toString('latin1')) ?? []
-  const second = createdAt.slice(0, 19)
-  const time = new Date(`${second}Z`)
-  const isTime = !Number.isNaN(time.getTime()) && time.toISOString().startsWith(second)
-  return isTime ? { createdAt, waybill } : undefined
+const readPosition = (cursor: string | undefined): Position | undefined => {
+  const [createdAt = '', waybill = ''] = cursors.read(cursor) ?? []
+  if (createdAt === '') return undefined
+  if (!isDate(createdAt.slice(0, 10))) throw invalidCursor()
+  return { createdAt, waybill }
 }

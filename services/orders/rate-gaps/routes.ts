@@ -1,5 +1,5 @@
 import { errorResponses } from '@courier/shared/errors/errors.ts'
-import { pageLimit } from '@courier/shared/lists/filters.ts'
+import { pageLimit } from '@courier/shared/lists/cursor.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { LRUCache } from 'lru-cache'

@@ -1,0 +1,46 @@
+import { Type } from '@sinclair/typebox'
+import { Value } from '@sinclair/typebox/value'
+import t from 'tap'
+import { cursorFields, listCursor } from './cursor.ts'
+
+const cursor = listCursor(/^\d{4}-\d\d$/, /^\w*$/)
+const refusalOf = (action: () => unknown): unknown => {
+  try {
+    return action()
+  } catch (error) {
+    return error
+  }
+}
+const encode = (text: string) => Buffer.from(text).toString('base64url')
+
+t.test('a cursor brings the position back that it was written from', async t => {
+  for (const position of [
+    ['2026-02', 'DM1'],
+    ['2026-02', ''],
+  ])
+    t.strictSame(cursor.read(cursor.write(position)), position)
+  t.equal(cursor.read(undefined), undefined)
+  t.equal(cursor.read(''), undefined, 'blank is absent')
+})
+
+t.test('refuses a cursor of another list, and texts that are none', async t => {
+  const refusal = {
+    statusCode: 422,
+    details: { errors: { cursor: ['The cursor field must be the next_cursor of a page.'] } },
+  }
+  for (const text of ['x', encode('2026-02'), encode('2026-02 a b'), encode('2026-2 a'), encode('2026-02 a\0')])
+    t.match(
+      refusalOf(() => cursor.read(text)),
+      refusal,
+      text,
+    )
+})
+
+t.test('a page has a cursor if one more row follows', async t => {
+  const positionOf = (row: string) => ['2026-02', row]
+  t.strictSame(cursor.toPage(['a', 'b'], 2, positionOf), { data: ['a', 'b'], next_cursor: null })
+  const next_cursor = cursor.write(['2026-02', 'b'])
+  t.strictSame(cursor.toPage(['a', 'b', 'c'], 2, positionOf), { data: ['a', 'b'], next_cursor })
+  t.strictSame(cursor.toPage([], 2, positionOf), { data: [], next_cursor: null })
+  t.ok(Value.Check(Type.Object(cursorFields), { limit: '200', cursor: next_cursor }))
+})
