@@ -17,7 +17,7 @@ export interface Audience {
   quickStart?: string
 }
 
-export interface Docs {
+interface Docs {
   title: string
   description: string
   audiences: readonly Audience[]

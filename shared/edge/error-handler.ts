@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
-import { bodyOf, type HttpError, httpError, isHttpError, notFound } from '../errors/errors.ts'
+import { bodyOf, codeOf, type HttpError, httpError, isHttpError, isPlainHttpError, notFound } from '../errors/errors.ts'
 import { CommitInDoubt, isUnavailable } from '../postgres/database.ts'
 import { discardRefusedBody } from './connections.ts'
 
@@ -60,9 +60,10 @@ const asHttpError = (error: FastifyError, { method }: FastifyRequest): HttpError
     case 415:
       return httpError('unsupported_media_type', 'Send the body as application/json.')
     default:
-      if (isClientError) return httpError('malformed_request', error.message)
-      return httpError('internal_error', 'Something went wrong on our side. Quote the x-request-id of this answer.')
+      if (!isClientError) break
+      return httpError((isPlainHttpError(error) && codeOf(error.statusCode)) || 'malformed_request', error.message)
   }
+  return httpError('internal_error', 'Something went wrong on our side. Quote the x-request-id of this response.')
 }
 
 /** It reads: its commit changes nothing. */

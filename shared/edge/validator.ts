@@ -16,7 +16,7 @@ const compile =
       const unknown = unknownIn(value ?? {})
       if (check.Check(value)) return Object.keys(unknown).length === 0 ? { value } : { error: invalid(unknown) }
       const { errors, more } = listErrors(check, value ?? {})
-      return { error: invalid({ ...errors, ...unknown }, undefined, more) }
+      return { error: invalid({ ...errors, ...unknown }, { more }) }
     }
   }
 

@@ -25,6 +25,19 @@ const start = async (t: Test) => {
   return app
 }
 
+t.test("errors of @fastify/sensible have their status' code, in the usual body", async t => {
+  const app = await start(t)
+  app.get('/absent', async (_request, reply) => reply.notFound('There is no such message.'))
+  app.get('/refused', async () => app.assert(false, 403, 'Forbidden.'))
+  app.get('/broken', async () => {
+    throw app.httpErrors.badGateway('10.0.0.7 refused')
+  })
+  const read = async (url: string) => (await app.inject(url)).json()
+  t.same(await read('/absent'), { message: 'There is no such message.', code: 'not_found' })
+  t.same(await read('/refused'), { message: 'Forbidden.', code: 'forbidden' })
+  t.match(await read('/broken'), { message: /^Something went wrong/, code: 'internal_error' })
+})
+
 t.test('an error body carries its code beside message and errors', async t => {
   const app = await start(t)
   const wrong = await app.inject('/wrong')

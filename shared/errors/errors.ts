@@ -77,8 +77,15 @@ export const httpError = (code: ErrorCode, message: string, details: ErrorDetail
 export const notFound = (): HttpError => httpError('route_not_found', 'There is nothing at this address.')
 
 /** Anything may be thrown, text too. */
-export const isHttpError = (error: unknown): error is HttpError =>
-  error instanceof Error && 'details' in error && 'expose' in error
+export const isHttpError = (error: unknown): error is HttpError => isPlainHttpError(error) && 'details' in error
+
+/** Returns true for errors of @fastify/sensible, such as those of `reply.notFound()`, that have no code yet too. */
+export const isPlainHttpError = (error: unknown): error is ReturnType<typeof httpErrors.getHttpError> =>
+  error instanceof Error && 'expose' in error
+
+/** The first code with a status. */
+export const codeOf = (status: number): ErrorCode | undefined =>
+  (Object.keys(statusOf) as ErrorCode[]).find(code => statusOf[code] === status)
 
 export const bodyOf = ({ message, code, details: { errors, suggestions, more_errors } }: HttpError): ErrorBody => ({
   message,
@@ -94,11 +101,21 @@ export const maxSentences = 1000
 /** Field path to sentences, the shape of `errors` (docs/merchants/contract.md#error-body). */
 export type FieldErrors = Record<string, string[]>
 
-/** A validation failure (docs/merchants/contract.md#errors). `more` were found beside `errors`, of which the first 1,000 are shown. */
-export const invalid = (errors: FieldErrors, suggestions?: ErrorBody['suggestions'], more = 0): HttpError => {
+interface InvalidDetails {
+  message?: string
+  suggestions?: ErrorBody['suggestions']
+  /** How many sentences were found beside `errors`. */
+  more?: number
+}
+
+/** A validation failure (docs/merchants/contract.md#errors). The response shows the first 1,000 sentences. */
+export const invalid = (
+  errors: FieldErrors,
+  { message = 'The given data was invalid.', suggestions, more = 0 }: InvalidDetails = {},
+): HttpError => {
   const shown = firstOf(errors)
   const omitted = more + countOf(errors) - countOf(shown)
-  return httpError('validation_failed', 'The given data was invalid.', {
+  return httpError('validation_failed', message, {
     errors: shown,
     ...(suggestions && { suggestions }),
     ...(omitted > 0 && { more_errors: omitted }),
@@ -175,7 +192,7 @@ export const errorResponses = (...statuses: number[]): Record<number, typeof Err
 const responses = new Map<number, typeof ErrorBody>()
 
 const errorResponse = (status: number): typeof ErrorBody => {
-  const example = examples[status] ?? { message: meanings[status] ?? '', code: codeOf(status) }
+  const example = examples[status] ?? { message: meanings[status] ?? '', code: codeOf(status) ?? 'internal_error' }
   const response = responses.get(status) ?? {
     ...ErrorBody,
     description: meanings[status] ?? '',
@@ -184,6 +201,3 @@ const errorResponse = (status: number): typeof ErrorBody => {
   responses.set(status, response)
   return response
 }
-
-const codeOf = (status: number): string =>
-  Object.entries(statusOf).find(([, of]) => of === status)?.[0] ?? 'internal_error'

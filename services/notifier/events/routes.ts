@@ -99,11 +99,20 @@ export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app,
         response: { 200: KnownEvents, ...errorResponses(401, 404, 422, 429, 503) },
       },
     },
-    ({ params, query }) => readKnownEvents(pool, params.tenant, new Date(query.since), query.after),
+    async ({ params, query }) => {
+      const known = await readKnownEvents(pool, params.tenant, new Date(query.since), query.after)
+      if (!known) throw app.httpErrors.notFound(`There is no tenant ${params.tenant}.`)
+      return known
+    },
   )
 }
 
-const readKnownEvents = async (pool: pg.Pool, tenant: string, since: Date, after?: string): Promise<KnownEvents> => {
+const readKnownEvents = async (
+  pool: pg.Pool,
+  tenant: string,
+  since: Date,
+  after?: string,
+): Promise<KnownEvents | undefined> => {
   if (after !== undefined && isBadText(after)) throw invalid({ after: [badText('after')] })
   const known = isTenantId.test(tenant)
     ? await inTenant(pool, tenant, async (tx: Tx) => ({
@@ -111,7 +120,7 @@ const readKnownEvents = async (pool: pg.Pool, tenant: string, since: Date, after
         events: await findKnownEvents(tx, tenant, since, after, knownEventsPerPage + 1),
       }))
     : undefined
-  if (!known?.tenant) throw httpError('not_found', `There is no tenant ${tenant}.`)
+  if (!known?.tenant) return undefined
   const events = known.events.slice(0, knownEventsPerPage)
   const last = known.events.length > events.length ? events.at(-1)?.event_id : undefined
   return {

@@ -2,7 +2,7 @@ import { isTenantId, tenantOf } from '@courier/shared/access/authenticate.ts'
 import { addressOf } from '@courier/shared/edge/addresses.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { rateLimited } from '@courier/shared/edge/limits.ts'
-import { errorResponses, type HttpError, httpError } from '@courier/shared/errors/errors.ts'
+import { errorResponses, type HttpError, httpError, invalid } from '@courier/shared/errors/errors.ts'
 import { type TSchema, Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import type { Account, Accounts } from './accounts.ts'
@@ -66,7 +66,7 @@ const wrongCredentials = 'These credentials do not match our records.'
 const refusalOf = (refused: Exclude<LoggedIn<never>, { kind: 'logged_in' }>): HttpError => {
   switch (refused.kind) {
     case 'invalid_credentials':
-      return httpError('validation_failed', wrongCredentials, { errors: { email: [wrongCredentials] } })
+      return invalid({ email: [wrongCredentials] }, { message: wrongCredentials })
     case 'too_many':
       return rateLimited(refused.retryAfterSeconds)
     case 'busy':

@@ -52,7 +52,7 @@ export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
       const found = findPrices(parcels, catalogue, merchantId, findings, batchPaths)
       const { suggestions, missingRates } = findings.refusal()
       gaps.record(request.merchant, missingRates)
-      if (errors.count > 0) throw invalid(errors.errors, suggestions, errors.more)
+      if (errors.count > 0) throw invalid(errors.errors, { suggestions, more: errors.more })
       return { data: weights.map((weight, index) => quoteOf(found, index, weight, catalogue)) }
     },
   )

@@ -1,6 +1,7 @@
 import { refusesKeys } from '@courier/shared/edge/idempotency.ts'
 import { acceptJson } from '@courier/shared/edge/json-body.ts'
 import { ErrorBody, errorResponses, httpError } from '@courier/shared/errors/errors.ts'
+import { cursorFields, cursorPage, listCursor } from '@courier/shared/lists/cursor.ts'
 import { listQuery } from '@courier/shared/lists/filters.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
@@ -9,7 +10,7 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { CustomerRequest, exampleRequest, listRequests } from '../tracking/customer-requests.ts'
 import { type Decided, decide } from './decide.ts'
-import { RequestDecision, requestFilters, requestPaging } from './schema.ts'
+import { RequestDecision, requestFilters } from './schema.ts'
 
 interface RequestsOptions {
   readonly pool: pg.Pool
@@ -17,7 +18,8 @@ interface RequestsOptions {
   readonly onChanged: (tenant: string) => void
 }
 
-const RequestsQuery = listQuery(requestPaging, requestFilters)
+const RequestsQuery = listQuery(cursorFields, requestFilters)
+const cursors = listCursor(/^[1-9]\d{0,17}$/)
 const common = { tags: ['staff'], security: [{ token: [] }] }
 const decidedMessage = 'Request Decided Successfully'
 const closed = {
@@ -43,20 +45,19 @@ export const customerRequestRoutes: FastifyPluginAsyncTypebox<RequestsOptions> =
         summary: 'What customers ask for by a button, newest first',
         querystring: RequestsQuery.schema,
         response: {
-          200: Type.Object(
-            { data: Type.Array(CustomerRequest), next_cursor: Type.Union([Type.String(), Type.Null()]) },
-            { title: 'CustomerRequests', examples: [{ data: [exampleRequest], next_cursor: null }] },
-          ),
+          200: Type.Object(cursorPage(CustomerRequest), {
+            title: 'CustomerRequests',
+            examples: [{ data: [exampleRequest], next_cursor: null }],
+          }),
           ...errorResponses(400, 401, 405, 422, 429, 503),
         },
       },
     },
     async ({ staff: { tenant }, query }) => {
       const [filter, limit] = [RequestsQuery.read(query), Number(query.limit ?? 50)]
-      // One row more than the page holds shows whether another page follows.
-      const rows = await inTenant(pool, tenant, (tx: Tx) => listRequests(tx, tenant, filter, query.cursor, limit + 1))
-      const data = rows.slice(0, limit)
-      return { data, next_cursor: rows.length > limit ? (data.at(-1)?.id ?? null) : null }
+      const [before] = cursors.read(query.cursor) ?? []
+      const rows = await inTenant(pool, tenant, (tx: Tx) => listRequests(tx, tenant, filter, before, limit + 1))
+      return cursors.toPage(rows, limit, row => [row.id])
     },
   )
 
@@ -96,6 +97,7 @@ export const customerRequestRoutes: FastifyPluginAsyncTypebox<RequestsOptions> =
         traceparent,
       }
       const decided = id.test(wanted.requestId) ? await decide(pool, wanted) : { kind: 'unknown' as const }
+      if (decided.kind === 'unknown') throw app.httpErrors.notFound('There is no such request.')
       const row = rowOf(decided)
       if (decided.kind === 'decided' && !decided.isRepeated) {
         onChanged(tenant)
@@ -106,8 +108,7 @@ export const customerRequestRoutes: FastifyPluginAsyncTypebox<RequestsOptions> =
   )
 }
 
-const rowOf = (decided: Decided): CustomerRequest => {
-  if (decided.kind === 'unknown') throw httpError('not_found', 'There is no such request.')
+const rowOf = (decided: Exclude<Decided, { kind: 'unknown' }>): CustomerRequest => {
   if (decided.kind === 'decided') return decided.request
   const { status, decided_by, decided_at } = decided.request
   throw httpError('already_decided', `${decided_by} ${status} this request at ${decided_at}.`)

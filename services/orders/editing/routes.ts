@@ -102,7 +102,7 @@ const toResponse = (edited: Edited, waybill_number: string, reply: FastifyReply)
     case 'stale':
       throw httpError('precondition_failed', stale, { headers: { etag: edited.etag } })
     case 'refused':
-      throw invalid(edited.errors, edited.suggestions)
+      throw invalid(edited.errors, { suggestions: edited.suggestions })
     case 'busy':
       throw httpError('unavailable', 'The catalogue kept changing, so the order was not changed. Repeat the request.', {
         retryAfterSeconds: 1,
