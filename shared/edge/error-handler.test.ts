@@ -143,7 +143,7 @@ t.test('an internal error hides its message from the caller and logs it', async 
     const { status, headers, body } = await request('GET', `/fails/${how}`)
     t.equal(status, 500, how)
     t.strictSame(body, {
-      message: 'Something went wrong on our side. Quote the x-request-id of this answer.',
+      message: 'Something went wrong on our side. Quote the x-request-id of this response.',
       code: 'internal_error',
     })
     const id = headers['x-request-id']

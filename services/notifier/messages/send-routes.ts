@@ -172,5 +172,5 @@ export const readAccepted = (
 /** The response to messages that were not accepted. */
 export const refusal = (refused: { kind: 'refused'; errors: ErrorList } | { kind: 'orders_away' }): HttpError =>
   refused.kind === 'refused'
-    ? invalid(refused.errors.errors, undefined, refused.errors.more)
+    ? invalid(refused.errors.errors, { more: refused.errors.more })
     : httpError('unavailable', ordersUnavailable, { retryAfterSeconds: 2 })

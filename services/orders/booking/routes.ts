@@ -123,7 +123,7 @@ const responder =
         return { message: quotedMessage, data: quoteEach(result), ...shown(result.warnings) }
       case 'refused':
         gaps.record(merchant, result.missingRates)
-        throw invalid(result.errors.errors, result.suggestions, result.errors.more)
+        throw invalid(result.errors.errors, { suggestions: result.suggestions, more: result.errors.more })
       case 'running':
       case 'other_body':
         throw keyRefused(result.kind, 'batch')

@@ -100,8 +100,8 @@ export const orderPage = async (
       after ? 0 : countListed(pool, tx, tenant, filter),
     ]),
   )
-  const { data: shown, next_cursor } = cursors.toPage(rows, perPage, row => [row.created_at, row.waybill_number])
-  const data = await viewOrders(catalogues, tenant, shown, toOrder)
+  const orders = await viewOrders(catalogues, tenant, rows, toOrder)
+  const { data, next_cursor } = cursors.toPage(orders, perPage, order => [order.created_at, order.waybill_number])
   if (after) return cursorPage(address, data, perPage, next_cursor)
   const { meta, ...rest } = toPage(address, { perPage, ...page }, data, total)
   return { ...rest, meta: { ...meta, next_cursor } }
