@@ -50,7 +50,9 @@ type Found = StaffToken | undefined | 'unconfirmed'
 
 const keyOf = ({ tenant, hash }: WantedToken): string => `${hash} ${tenant}`
 
-/** The staff tokens that orders knows, cached, with a grace period while orders does not respond (docs/staff/staff.md#when-orders-is-away). */
+/**
+ * Caches the staff tokens of orders, with a grace period while it is away (docs/staff/staff.md#when-orders-is-away).
+ */
 export const createSessions = ({ pool, orders, logger, sessions: limits }: SessionOptions) => {
   const { confirmedMilliseconds, unconfirmedMilliseconds, pauseMilliseconds, now } = { ...defaults, ...limits }
   const sessions = new LRUCache<string, Session>({ max: 10_000 })

@@ -41,8 +41,8 @@ export const exampleCheck: Checked = {
 }
 
 /**
- * Checks a number and its newest token with the API. When nothing keeps it from sending, a paused channel is resumed; a token that
- * read the number becomes the only one. undefined: the tenant has no such channel.
+ * Checks a number and its newest token with the API. When nothing keeps it from sending, a paused channel is resumed; a
+ * token that read the number becomes the only one. undefined: the tenant has no such channel.
  */
 export const checkChannel = async (
   dependencies: ChannelDependencies,

@@ -19,8 +19,9 @@ export interface Prover {
 }
 
 /**
- * Gives a number, whose webhooks then go to no other tenant, to one whose token the API has just accepted for it: for a read or for a
- * message. The tenant that has proven it before keeps it until the API refuses all its tokens. Returns false if another tenant keeps it.
+ * Gives a number, whose webhooks then go to no other tenant, to one whose token the API has just accepted for it: for a
+ * read or for a message. The tenant that has proven it before keeps it until the API refuses all its tokens. Returns
+ * false if another tenant keeps it.
  */
 export const own = async (prover: Prover, tenant: string, phoneNumberId: string): Promise<boolean> => {
   const owner = await findOwner(prover.pool, phoneNumberId)
@@ -87,8 +88,8 @@ const channelsAtOnce = 8
 const longestPauseSeconds = 300
 
 /**
- * Proves new channels by a read, so that webhooks find them before their first message. Each is tried again after a pause that
- * doubles from two seconds to five minutes.
+ * Proves new channels by a read, so that webhooks find them before their first message. Each is tried again after a
+ * pause that doubles from two seconds to five minutes.
  */
 export const proveDue = async (prover: Prover, logger: Logger): Promise<void> => {
   const due = await inAllTenants(prover.pool, (tx: Tx) => claimDue(tx))

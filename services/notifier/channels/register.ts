@@ -10,19 +10,19 @@ import { findChannel, updateChannel } from './queries.ts'
 import { type ChannelDependencies, type NewestToken, newestToken, promoteToken, storeSecret } from './secrets.ts'
 import { type Channel, readChannel } from './view.ts'
 
-/** The API's own limit (docs/contributors/messaging-api.md#register): the eleventh request blocks the number for another 72 hours. */
+/** The API's own limit (docs/contributors/messaging-api.md#register): one more blocks the number for 72 hours. */
 const maxRequests = 10
 const windowHours = 72
 
 export type RegistrationResult =
   | { kind: 'registered'; channel: Channel }
   | { kind: 'unknown_channel' }
-  /** `unavailable`: the API was not reached; `unknown`: the outcome is not known, or `error` kept us from storing it. */
+  /** `unavailable`: the API was not reached; `unknown`: it may have registered, or `error` kept us from storing it. */
   | { kind: 'refused' | 'unavailable' | 'unknown'; reason: string; error?: unknown }
 
 /**
- * Registers a number (docs/merchants/contract.md#register) in one counted request, never repeated; the eleventh within 72 hours is
- * refused without one.
+ * Registers a number (docs/merchants/contract.md#register) in one counted request, never repeated; the eleventh within
+ * 72 hours is refused without one.
  */
 export const registerNumber = async (
   dependencies: ChannelDependencies,

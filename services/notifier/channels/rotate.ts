@@ -13,8 +13,8 @@ interface Unopened extends Pick<SecretRow, 'phone_number_id' | 'kind' | 'slot'> 
 }
 
 /**
- * Seals every secret that has another key than the newest with that, in one transaction per tenant: broken off, it goes on where
- * it was.
+ * Seals every secret that has another key than the newest with that, in one transaction per tenant: broken off, it goes
+ * on where it was.
  */
 export const rotateKeys = async (
   pool: pg.Pool,

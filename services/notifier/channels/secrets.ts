@@ -17,9 +17,9 @@ const keyOf = ({ tenant, phoneNumberId, kind }: SecretRef) => ({
 })
 
 /**
- * Seals and stores a secret. A secret that is there already stays as `current` until this one, as `next`, has worked; the
- * secret that is `current` calls a rotation off. A `next` app secret counts as working when a newer one is stored: no request
- * tests it. Secrets that cannot be opened give way at once. Hold `lockTenant`.
+ * Seals and stores a secret. A secret that is there already stays as `current` until this one, as `next`, has worked;
+ * the secret that is `current` calls a rotation off. A `next` app secret counts as working when a newer one is stored:
+ * no request tests it. Secrets that cannot be opened give way at once. Hold `lockTenant`.
  */
 export const storeSecret = async (
   tx: Tx,
@@ -116,7 +116,7 @@ export const appSecretsOf =
     ...(await findSecrets(tx, keyring, { tenant, phoneNumberId, kind: 'app_secret' })).values(),
   ]
 
-/** `worked`, an access token that was `next`, has worked: it becomes the only one, unless a newer one was stored meanwhile. */
+/** Makes `worked`, a `next` access token that has worked, the only one, unless a newer one was stored meanwhile. */
 export const promoteToken = async (
   tx: Tx,
   keyring: Keyring,

@@ -10,8 +10,8 @@ import { storeSecret } from './secrets.ts'
 export const defaultMessagesPerSecond = 80
 
 /**
- * Creates channels, unproven, or changes them; returns what changed. Hold `lockTenant`. Messages are locked before numbers, and
- * all of the tenant's numbers in their order: docs/contributors/decisions.md#order-of-locks.
+ * Creates channels, unproven, or changes them; returns what changed. Hold `lockTenant`. Messages are locked before
+ * numbers, and all of the tenant's numbers in their order: docs/contributors/decisions.md#order-of-locks.
  */
 export const storeChannels = async (
   tx: Tx,

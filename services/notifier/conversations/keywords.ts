@@ -26,7 +26,7 @@ const defaultStopWords = [
 const noThanksWords = ['එපා', 'வேண்டாம்']
 const defaultStartWords = ['START', 'ආරම්භ කරන්න', 'පටන් ගන්න', 'தொடங்கு', 'தொடங்கவும்']
 
-/** Keywords as they are stored. STOP or START alone, which every tenant had that names no words, are the default ones. */
+/** Reads stored keywords. STOP or START alone, which tenants have that name no words, are the default ones. */
 export const keywordsOf = (stopWords: readonly string[], startWords: readonly string[]): Keywords => ({
   stop: (stopWords.join() === 'STOP' ? defaultStopWords : stopWords).map(phraseOf),
   noThanks: stopWords.join() === 'STOP' ? noThanksWords.map(phraseOf) : [],
@@ -81,8 +81,8 @@ const isSentence = ({ words }: Phrase, keyword: Phrase): boolean => {
 }
 
 /**
- * The keyword that an inbound message or button says; undefined when it says anything else. A sentence may opt out; to opt in
- * the keyword must stand alone.
+ * The keyword that an inbound message or button says; undefined when it says anything else. A sentence may opt out; to
+ * opt in the keyword must stand alone.
  */
 export const keywordIn = (
   texts: readonly (string | undefined)[],

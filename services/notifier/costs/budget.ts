@@ -56,8 +56,8 @@ interface Checked {
 }
 
 /**
- * Sums the month and stores how far the budget got. undefined: there is none, or another process has checked it within the
- * last minute.
+ * Sums the month and stores how far the budget got. undefined: there is none, or another process has checked it within
+ * the last minute.
  */
 const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined> => {
   const { rows: due } = await sql<{ time_zone: string; today: string }>`
@@ -87,8 +87,8 @@ const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined>
 }
 
 /**
- * Makes announced changes of categories that are due, and checks the budgets that no process has checked within the last minute, of
- * all tenants.
+ * Makes announced changes of categories that are due, and checks the budgets that no process has checked within the
+ * last minute, of all tenants.
  */
 export const checkBudgets = async (pool: pg.Pool, logger: Logger): Promise<void> => {
   for (const tenant of await findTenantIds(pool)) {

@@ -1,4 +1,4 @@
-/** The categories that a tariff may price, as the platform's webhooks spell them (docs/contributors/messaging-api.md#pricing). */
+/** The categories that a tariff may price, as webhooks spell them (docs/contributors/messaging-api.md#pricing). */
 export const pricedCategories = [
   'marketing',
   'utility',
@@ -52,8 +52,9 @@ interface Price {
 }
 
 /**
- * Prices a message that is delivered by the tenant's tariffs (docs/staff/costs.md). Pure. A utility template within an open
- * window is free; marketing and authentication templates are not. Without a tariff for it the amount is null, never 0.
+ * Prices a message that is delivered by the tenant's tariffs (docs/staff/costs.md). Pure. A utility template within an
+ * open window is free; marketing and authentication templates are not. Without a tariff for it the amount is null,
+ * never 0.
  */
 export const priceOf = (
   { currency, timeZone, tariffs }: TenantTariffs,

@@ -46,7 +46,7 @@ export interface Cost {
   readonly is_free: boolean
 }
 
-/** The costs of the messages that the platform reported pricing for, by their ids. One that was sent again may have cost twice. */
+/** The costs of messages that the platform priced, by their ids. One that was sent again may have cost twice. */
 export const findCosts = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<Map<string, Cost>> => {
   if (ids.length === 0) return new Map()
   const day = sql`(p.priced_at at time zone coalesce(own.time_zone, 'UTC'))::date`

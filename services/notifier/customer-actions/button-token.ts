@@ -28,8 +28,8 @@ const reference = ({ tenant, phoneNumberId, recipient }: Person) => [
 ]
 
 /**
- * At most 250 characters: a payload may have 256 (docs/contributors/messaging-api.md#components). So the key's id, the tenant and the person
- * are not in it.
+ * At most 250 characters: a payload may have 256 (docs/contributors/messaging-api.md#components). So the key's id, the
+ * tenant and the person are not in it.
  */
 export const sealButton = (keyring: Keyring, person: Person, button: ActionButton, now: Date): string => {
   const expires = Math.floor(now.getTime() / 1000) + lifeSeconds

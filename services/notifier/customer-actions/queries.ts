@@ -14,8 +14,8 @@ export interface Press {
 }
 
 /**
- * Stores each press once, the earliest first; returns how many are new. The people's conversations must be locked. Known rows are
- * left out: whoever locks one may wait for a conversation.
+ * Stores each press once, the earliest first; returns how many are new. The people's conversations must be locked.
+ * Known rows are left out: whoever locks one may wait for a conversation.
  */
 export const insertPresses = async (tx: Tx, presses: readonly Press[]): Promise<number> => {
   if (presses.length === 0) return 0
@@ -41,7 +41,7 @@ export const insertPresses = async (tx: Tx, presses: readonly Press[]): Promise<
   return rows.length
 }
 
-/** Lets people who press `change_address` again write an address for another hour: it is about the parcel pressed last. */
+/** Lets people who press `change_address` again write an address for another hour, about the parcel pressed last. */
 export const renewPresses = async (tx: Tx, presses: readonly Press[]): Promise<void> => {
   const renewed = presses.filter(({ button }) => button.action === 'change_address')
   if (renewed.length === 0) return
@@ -88,8 +88,8 @@ export interface Address extends Person {
 }
 
 /**
- * Stores what people wrote within an hour of their newest press of `change_address` that was not refused: as unconfirmed, or to be
- * refused where it is too long. Returns what is new. The people's conversations must be locked.
+ * Stores what people wrote within an hour of their newest press of `change_address` that was not refused: as
+ * unconfirmed, or to be refused where it is too long. Returns what is new. The people's conversations must be locked.
  */
 export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLength: number): Promise<Address[]> => {
   if (written.length === 0) return []
@@ -134,8 +134,8 @@ const toRow = ({ person, text, at, inboundId, questionId }: Written, maxLength: 
 })
 
 /**
- * Delivers the addresses whose buttons people pressed, unless one that was written later is confirmed already. Returns how many.
- * The people's conversations must be locked.
+ * Delivers the addresses whose buttons people pressed, unless one that was written later is confirmed already. Returns
+ * how many. The people's conversations must be locked.
  */
 export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promise<number> => {
   if (presses.length === 0) return 0

@@ -17,7 +17,7 @@ export interface InboundMessage {
   readonly isHandled: boolean
 }
 
-/** Stores each message once. The people's conversations must be locked: the same message never comes twice at a time. */
+/** Stores each message once. The people's conversations must be locked, so that none comes twice at a time. */
 export const insertInbound = async (tx: Tx, messages: readonly InboundMessage[]): Promise<void> => {
   if (messages.length === 0) return
   const rows = messages.map(({ person, ...message }) => ({
@@ -131,7 +131,7 @@ export const listConversations = async (
   return rows
 }
 
-/** Marks a person's messages as read, up to that one. Returns how many are unread; undefined when there is no such message. */
+/** Marks a person's messages as read, up to that one. Returns how many are unread; undefined: no such message. */
 export const markRead = async (tx: Tx, person: Person, upTo: string): Promise<number | undefined> => {
   const { rows } = await sql<{ unread: number }>`
     with last as (

@@ -4,7 +4,7 @@ import type { Failed, Received } from './responses.ts'
 
 const Word = Type.Union([Type.String(), Type.Null()])
 
-/** A number in the API's own words (docs/contributors/messaging-api.md#numbers-and-tokens); null where it says nothing. */
+/** A number in the API's words, or null (docs/contributors/messaging-api.md#numbers-and-tokens). */
 export const PhoneNumber = Type.Object({
   display_phone_number: Word,
   verified_name: Word,
@@ -48,7 +48,7 @@ const problemsOf = ({ entity_type, errors, additional_info }: Record<string, unk
   return problems.flatMap(problem => words(problem) ?? []).map(problem => `${words(entity_type) ?? 'API'}: ${problem}`)
 }
 
-/** The rights and the end of a token (docs/contributors/messaging-api.md#numbers-and-tokens); without expires_at it never ends. */
+/** A token's rights and end, null: never (docs/contributors/messaging-api.md#numbers-and-tokens). */
 export const TokenInfo = Type.Object({
   is_valid: Type.Boolean(),
   app_id: Word,

@@ -42,7 +42,7 @@ export const classify = (failure: Failure, retries = 0): Classification => {
 export type Scope = 'messaging' | 'management'
 export const scopeName = (scope: Scope): string => `whatsapp_business_${scope}`
 
-/** Says what a failure means; names the scope that the request needs where the API says that a permission is missing. */
+/** Says what a failure means; where a permission is missing, names the scope that the request needs. */
 export const nameScope = ({ code, meaning }: Pick<Classification, 'code' | 'meaning'>, scope: Scope): string =>
   code === 3 || code === 10 || code === 131005 || (code !== null && code >= 200 && code <= 299)
     ? `${meaning} It needs the scope ${scopeName(scope)}.`
@@ -88,7 +88,7 @@ const unknown = ({ status, code, isTransient, retryAfterSeconds }: Failure): Cla
   const isDenied = !isTransient && (status === 401 || status === 403)
   const passes = isTransient || status === 429 || (status ?? 0) >= 500
   return {
-    // A denial may be due to the token or the message: only a series of them shows which. Until then nothing is given up.
+    // A denial may be due to the token or the message: only a series shows which. Until then nothing is given up.
     class: passes || isDenied ? 'retry' : 'permanent',
     code,
     meaning: `The API ${passes ? 'failed or was too busy' : 'refused it'}, ${name}${status ? ` (HTTP ${status})` : ''}.`,

@@ -54,7 +54,7 @@ export interface Registration {
 
 export type MessagingApi = ReturnType<typeof createMessagingApi>
 
-/** The external messaging API. No method rejects and no request is repeated: each resolves with a value that says what happened. */
+/** The external messaging API. No method rejects or repeats a request: each resolves with what happened. */
 export const createMessagingApi = (options: MessagingApiOptions) => {
   const { version, product } = options
   const { call, giveUp, close } = createCaller(options)

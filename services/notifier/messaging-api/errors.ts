@@ -1,6 +1,7 @@
 /**
  * The queue does this with a failed message: send it again later by its own schedule; send it again only after a delay;
- * give it up; give it up and hold its template; pause its channel and keep it, with all others, until the channel resumes.
+ * give it up; give it up and hold its template; pause its channel and keep it, with all others, until the channel
+ * resumes.
  */
 export const errorClasses = ['retry', 'delay', 'permanent', 'hold_template', 'pause_channel'] as const
 export type ErrorClass = (typeof errorClasses)[number]
@@ -71,7 +72,7 @@ const hours72 = { delay: 259_200 } as const
 /** A failure with this code opts the person out of marketing messages. */
 export const marketingStopped = 131050
 
-/** Every code that the API is known to return or to report by webhook (docs/contributors/messaging-api.md#error-table). */
+/** Every code that the API returns or reports by webhook (docs/contributors/messaging-api.md#error-table). */
 export const errorTable: readonly ErrorEntry[] = [
   line(0, 'pause_channel', 'The access token has expired or the app lost its access.', token),
   line(1, 'retry', 'The request was wrong or the API failed; it does not say which.', support, { maxRetries: 3 }),

@@ -15,9 +15,9 @@ export type Exchanged =
   | { readonly kind: 'not_written' | 'no_response'; readonly reason: string }
 
 /**
- * One request and its response, given up after `deadlineMilliseconds` in whatever state it is. `not_written` is promised: not a byte
- * has left, and none will. A request that was given up is stopped at the moment undici is about to write it, and so is
- * one that undici is about to write a second time.
+ * One request and its response, given up after `deadlineMilliseconds` in whatever state it is. `not_written` is
+ * promised: not a byte has left, and none will. A request that was given up is stopped at the moment undici is about to
+ * write it, and so is one that undici is about to write a second time.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly result: Promise<Exchanged>
@@ -44,7 +44,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#isWritten = true
   }
 
-  /** Runs right before each writing: the last moment to stop it. A process that was paused may come here before its timers run. */
+  /** Runs right before each writing, the last moment to stop it; in a paused process before its timers run. */
   onRequestStart(controller: Dispatcher.DispatchController): void {
     if (this.#isSettled || this.#controller || performance.now() > this.#endsAt)
       controller.abort(new Error('given up, or written before'))

@@ -11,7 +11,7 @@ export const maxMessageBytes = (2 * maxParameters + 1) * (6 * maxParameterLength
 export const ParameterText = Type.String({
   minLength: 1,
   maxLength: maxParameterLength,
-  // The API refuses line breaks, tabs and more than four blanks in a row (docs/contributors/messaging-api.md#components).
+  // The API refuses line breaks, tabs and five blanks in a row (docs/contributors/messaging-api.md#components).
   pattern: '^(?=\\s*\\S) {0,4}([^ \\n\\r\\t\\u0000] {0,4})*$',
   must: 'be a text of 1 to 1024 characters without line breaks, tabs and more than four blanks in a row',
 })
@@ -55,7 +55,7 @@ export const ParameterName = Type.String({
   must: 'be lower-case letters, digits and _',
 })
 
-/** The values of a parameter; of these it has the one that its `type` names (docs/contributors/messaging-api.md#components). */
+/** A parameter has the value that its `type` names (docs/contributors/messaging-api.md#components). */
 const values = {
   text: ParameterText,
   currency: Type.Object(
@@ -118,7 +118,7 @@ export const Component = Type.Object(
   },
   strict,
 )
-/** `action`: what a tap asks orders for, of rules' quick replies alone. The payload is then a token, made when it is sent. */
+/** A tap on a rule's quick reply asks orders for its `action`. The payload is then a token, made when it is sent. */
 export type Component = Static<typeof Component> & { readonly action?: string | undefined }
 
 export const TemplateName = Type.String({

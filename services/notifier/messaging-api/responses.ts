@@ -109,7 +109,7 @@ const conceal = (details: string, carried: readonly string[]): string => {
     .slice(0, longestDetails)
 }
 
-/** An id is text without blanks, of a length that the API does not limit (docs/contributors/messaging-api.md#accepted). */
+/** An id is text without blanks; the API limits no length (docs/contributors/messaging-api.md#accepted). */
 const messageId = /^[\x21-\x7e]{1,1024}$/
 
 export const readAcceptance = (body: unknown): Pick<Accepted, 'providerMessageId' | 'messageStatus'> | undefined => {
@@ -127,8 +127,8 @@ export const readSuccess = (body: unknown): true | undefined =>
 const longestSeconds = 72 * 3600
 
 /**
- * The wait that the API requests, in seconds: `Retry-After` (seconds or a date) or `estimated_time_to_regain_access` (minutes) of
- * `x-business-use-case-usage`, whichever is longer. null when it requests none. Pure; never throws.
+ * The wait that the API requests, in seconds: `Retry-After` (seconds or a date) or `estimated_time_to_regain_access`
+ * (minutes) of `x-business-use-case-usage`, whichever is longer. null when it requests none. Pure; never throws.
  */
 export const retryAfterSeconds = (headers: IncomingHttpHeaders, now: Date): number | null => {
   const usage = headers['x-business-use-case-usage']

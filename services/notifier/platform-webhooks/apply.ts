@@ -44,9 +44,9 @@ type Options = ApplyOptions & { readonly plan: ReturnType<typeof createPlanner> 
 type Outcome = PromiseSettledResult<Applied | undefined>
 
 /**
- * Applies webhooks, each about the numbers that signed it; those that arrive together share a transaction. Resolves after
- * the commit with what the transaction changed; with undefined when another webhook of the same transaction reports it.
- * Repeating changes nothing.
+ * Applies webhooks, each about the numbers that signed it; those that arrive together share a transaction. Resolves
+ * after the commit with what the transaction changed; with undefined when another webhook of the same transaction
+ * reports it. Repeating changes nothing.
  */
 export const createApplier = (pool: pg.Pool, given: ApplyOptions) => {
   const options = { ...given, plan: createPlanner() }
@@ -142,14 +142,14 @@ const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
   })
 }
 
-/** Nobody needs to read an opt-out, an opt-in or the press of a button that acts; "no thanks" may be about the parcel. */
+/** Opt-outs, opt-ins and presses of buttons that act need no reader; "no thanks" may be about the parcel. */
 const readableOf = ({ person, fact, keyword }: Said): InboundMessage => {
   const { messageId: id, type, text, label, mediaId, at, payload } = fact
   const isHandled = keyword === 'stop' || keyword === 'start' || payload?.startsWith(tokenPrefix) === true
   return { person, id, type, text: (text ?? label)?.trim(), mediaId, at, isHandled }
 }
 
-/** Stores who wrote, opted out or in. Returns whose conversation is open and who have not opted out, and Postgres' time. */
+/** Stores who wrote, opted out or in. Returns who may be written to, and Postgres' time. */
 const openConversations = async (
   tx: Tx,
   said: readonly Said[],

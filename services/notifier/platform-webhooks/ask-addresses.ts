@@ -35,8 +35,8 @@ const questions: Readonly<Record<string, { before: string; after: string; button
 }
 
 /**
- * Shows people the addresses that they wrote, each with a button that confirms it; one that is too long is refused. A keyword is no
- * address. Returns how many are new.
+ * Shows people the addresses that they wrote, each with a button that confirms it; one that is too long is refused. A
+ * keyword is no address. Returns how many are new.
  */
 export const askAddresses = async (tx: Tx, said: readonly Said[], now: Date): Promise<number> => {
   const ids = newMessageIds(said.length, now)

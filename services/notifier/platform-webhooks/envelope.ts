@@ -49,8 +49,8 @@ export const originsOf = (document: unknown): string[] => {
 }
 
 /**
- * The ids that a body claims to be about before anybody has verified it: of numbers, or, where it names none, whatever may be an
- * account. A few are enough, since one app signs a whole request; the body need not be JSON.
+ * The ids that a body claims to be about before anybody has verified it: of numbers, or, where it names none, whatever
+ * may be an account. A few are enough, since one app signs a whole request; the body need not be JSON.
  */
 export const scanOrigins = (bytes: Buffer): string[] => {
   const body = bytes.toString('latin1')
@@ -63,7 +63,7 @@ const scanIds = (body: string, pattern: RegExp): string[] => {
   return [...new Set(ids.take(2_000))].slice(0, 32)
 }
 
-/** The updates of a webhook that we know (docs/contributors/messaging-api.md#webhooks); the rest is left out. Never throws. */
+/** Reads the updates that we know and skips others (docs/contributors/messaging-api.md#webhooks). Never throws. */
 export const factsOf = (document: unknown, now: Date): Fact[] => {
   const facts: (Fact | undefined)[] = []
   for (const { wabaId, at, field, value, phoneNumberId } of changesOf(document)) {

@@ -58,9 +58,10 @@ export const lockMessages = async (
 const sizeMilliseconds = 10_000
 
 /**
- * How Postgres plans the prepared statements below, by the sizes of the tables: large ones are read by their keys from then on, and to
- * plan that each time costs more than to do it for a few messages. A plan kept from when they were almost empty would read all of a grown
- * table, and that of held messages depends on how many there are (`isByKey` is false). Travels with the next statement.
+ * How Postgres plans the prepared statements below, by the sizes of the tables: large ones are read by their keys from
+ * then on, and to plan that each time costs more than to do it for a few messages. A plan kept from when they were
+ * almost empty would read all of a grown table, and that of held messages depends on how many there are (`isByKey` is
+ * false). Travels with the next statement.
  */
 export const createPlanner = () => {
   let isLarge = false

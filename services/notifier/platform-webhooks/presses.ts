@@ -5,8 +5,9 @@ import type { Tx } from '../database/tables.ts'
 import { askAddresses, confirmAddress, type Said } from './ask-addresses.ts'
 
 /**
- * Stores what people ask for by buttons, and asks whether what they write after that is the address. Their conversations must be
- * locked, and what they said be stored. Counts the presses, those without effect by their reason, and what may be an address.
+ * Stores what people ask for by buttons, and asks whether what they write after that is the address. Their
+ * conversations must be locked, and what they said be stored. Counts the presses, those without effect by their reason,
+ * and what may be an address.
  */
 export const recordPresses = async (
   tx: Tx,

@@ -8,7 +8,7 @@ import { signatureOf } from './signature.ts'
 /** The API's own maximum, and the limit for any sender. */
 export const maxBodyBytes = 3 * 1024 * 1024
 const smallBytes = 64 * 1024
-/** Larger bodies in a minute: of all unknown addresses together, of a known one that forges. Rightly signed ones do not count. */
+/** Limits forged larger bodies in a minute: of all unknown addresses together, of one known address. */
 const maxLarge = 20
 /** A good signature makes an address known for this long. */
 const knownMilliseconds = 3_600_000

@@ -37,8 +37,9 @@ export interface TracedStatus {
 }
 
 /**
- * Moves locked messages on as far as the reports lead, each with its place in the timeline. Counts the reports that changed a message
- * and those on messages that are not ours; returns the failures, and the messages of a trace that got another status.
+ * Moves locked messages on as far as the reports lead, each with its place in the timeline. Counts the reports that
+ * changed a message and those on messages that are not ours; returns the failures, and the messages of a trace that got
+ * another status.
  */
 export const settleMessages = async (
   tx: Tx,
@@ -80,8 +81,8 @@ const mayLeaveAgain = ({ status, formerIds }: LockedMessage): boolean =>
   formerIds.length > 0 || !reached.includes(status)
 
 /**
- * From earlier sends, accepts only delivered and read: their failure says nothing of the new one. Where the
- * response of that send was lost, its id is not among the former ones, but another than that of the send that was accepted since.
+ * From earlier sends, accepts only delivered and read: their failure says nothing of the new one. Where the response of
+ * that send was lost, its id is not among the former ones, but another than that of the send that was accepted since.
  */
 const currentReports = <Histories extends Report>(
   { formerIds, providerMessageId, status }: LockedMessage,

@@ -2,8 +2,8 @@ import type { MessageStatus } from '../database/tables.ts'
 import type { Pricing } from './pricing.ts'
 
 /**
- * The statuses that a webhook may report (docs/contributors/messaging-api.md#status-events). In this order the reports of one request give the
- * fullest timeline, in whatever order they arrived.
+ * The statuses that a webhook may report (docs/contributors/messaging-api.md#status-events). In this order the reports
+ * of one request give the fullest timeline, in whatever order they arrived.
  */
 export const reportedStatuses = ['sent', 'delivered', 'read', 'failed'] as const
 export type ReportedStatus = (typeof reportedStatuses)[number]
@@ -11,9 +11,9 @@ export type ReportedStatus = (typeof reportedStatuses)[number]
 const steps: Partial<Record<MessageStatus, number>> = { sent: 1, delivered: 2, read: 3 }
 
 /**
- * Returns true if a report moves a message on: forward only. A failure is final unless the message turns out to have been
- * delivered; one that was delivered cannot fail any more. What was given up (cancelled, expired) and still reported was
- * sent all the same.
+ * Returns true if a report moves a message on: forward only. A failure is final unless the message turns out to have
+ * been delivered; one that was delivered cannot fail any more. What was given up (cancelled, expired) and still
+ * reported was sent all the same.
  */
 export const isForward = (from: MessageStatus, to: ReportedStatus): boolean => {
   const reached = steps[from] ?? 0

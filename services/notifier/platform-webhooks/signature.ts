@@ -1,8 +1,8 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
 /**
- * Returns true if `header` is `sha256=` and the HMAC-SHA256 of the body's bytes under one of the app secrets, in lower-case hex
- * (docs/contributors/messaging-api.md#signature). Takes the same time for every wrong signature.
+ * Returns true if `header` is `sha256=` and the HMAC-SHA256 of the body's bytes under one of the app secrets, in
+ * lower-case hex (docs/contributors/messaging-api.md#signature). Takes the same time for every wrong signature.
  */
 export const verifySignature = (
   rawBytes: Uint8Array,

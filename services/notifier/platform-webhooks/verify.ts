@@ -25,8 +25,8 @@ type IsSignedWith = (secret: string) => boolean
 export type Found = { kind: 'signed'; signers: Channel[] } | { kind: 'refused'; reason: string }
 
 /**
- * The numbers of ours that a request names, by their ids or those of their accounts, and whose app secret signed it. With `isPaused`
- * only what signed within the last hour is looked up, each id at most once in two seconds.
+ * The numbers of ours that a request names, by their ids or those of their accounts, and whose app secret signed it.
+ * With `isPaused` only what signed within the last hour is looked up, each id at most once in two seconds.
  */
 export type FindSigners = (ids: readonly string[], isSignedWith: IsSignedWith, isPaused: boolean) => Promise<Found>
 

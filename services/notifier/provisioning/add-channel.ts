@@ -31,7 +31,7 @@ interface ChannelSecrets {
 const check = TypeCompiler.Compile(ChannelBody)
 const checkNumber = TypeCompiler.Compile(PhoneNumberId)
 
-/** Creates a channel, which a running notifier proves. Throws UsageError for an unknown tenant, or a number that is there. */
+/** Creates a channel, which a running notifier proves. Throws UsageError for an unknown tenant or a known number. */
 export const addChannel = async (
   pool: pg.Pool,
   keyring: Keyring,

@@ -5,7 +5,7 @@ import { findRules } from '../events/queries.ts'
 import type { Rule } from '../events/rules.ts'
 import { warnOfRules } from './rule-warnings.ts'
 
-/** Replaces the tenant's rules by these, in this order, none of them paused; undefined keeps them. Hold `lockTenant`. */
+/** Replaces the tenant's rules by these, in this order, none paused; undefined keeps them. Hold `lockTenant`. */
 export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[] | undefined): Promise<Applied> => {
   if (!wanted) return { kind: 'applied', changes: [] }
   const channels = (await findSendingChannels(tx, tenant)).map(({ phoneNumberId }) => phoneNumberId)

@@ -53,7 +53,9 @@ const Action = Type.String({
   must: `be ${immediateActions.join(', ')}, or the name of a request such as call_me`,
 })
 
-/** The value of one button: the end of its address, the payload that a tap returns, what a tap asks for, or the code that it copies. */
+/**
+ * The value of a button: the end of its address, a tap's payload, the action that it asks for, or the code it copies.
+ */
 const Button = Type.Object(
   {
     index: Type.Integer({ minimum: 0, maximum: 9, must: 'be the place of the button, 0 to 9' }),

@@ -16,8 +16,9 @@ export interface Restored {
 }
 
 /**
- * After the database was restored from an older backup, and before a process uses it: a message that the lost database, in use
- * until `until`, may have sent becomes unknown, and so will the messages of events from before that time. None is sent by itself.
+ * After the database was restored from an older backup, and before a process uses it: a message that the lost database,
+ * in use until `until`, may have sent becomes unknown, and so will the messages of events from before that time. None
+ * is sent by itself.
  */
 export const markRestored = async (pool: pg.Pool, until: Date, isDryRun: boolean): Promise<Restored[]> => {
   const restored: Restored[] = []

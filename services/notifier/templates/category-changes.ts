@@ -37,8 +37,8 @@ export const reportCategories = async (tx: Tx, reports: readonly CategoryReport[
 }
 
 /**
- * Makes the announced changes whose time has come: the webhook that says so may be lost. Each is then stored as if it was reported at
- * its time, so that it is made once and a later catalogue or webhook prevails.
+ * Makes the announced changes whose time has come: the webhook that says so may be lost. Each is then stored as if it
+ * was reported at its time, so that it is made once and a later catalogue or webhook prevails.
  */
 export const applyAnnounced = async (tx: Tx, tenant: string): Promise<CategoryChange[]> => {
   const { rows } = await sql<CategoryReport>`

@@ -6,7 +6,7 @@ const typeOf: Record<ButtonKind, ParameterType> = { quick_reply: 'payload', url:
 
 type Finding = readonly [path: string, sentence: string]
 
-/** The errors of a send's buttons by those of its template (docs/contributors/messaging-api.md#components), with their paths. */
+/** Checks a send's buttons by its template's (docs/contributors/messaging-api.md#components). */
 export const buttonErrors = (
   buttons: readonly TemplateButton[],
   components: readonly Component[],

@@ -126,7 +126,7 @@ interface TemplateReport {
   readonly at: Date
 }
 
-/** Stores the newest report of each template; one older than the stored status changes nothing. Returns how many did. */
+/** Stores the newest report of each template, unless the stored status is newer. Returns how many changed. */
 export const reportTemplates = async (tx: Tx, reports: readonly TemplateReport[]): Promise<number> => {
   const sorted = [...reports].sort((a, b) => a.at.getTime() - b.at.getTime())
   const newest = new Map(

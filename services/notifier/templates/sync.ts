@@ -16,10 +16,10 @@ export type SyncResult =
   /** No response, or an invalid one. */
   | { kind: 'failed'; reason: string }
 
-/** The list's cursor has become invalid: it is read again from its first page (docs/contributors/messaging-api.md#error-table). */
+/** An invalid cursor: the list is read from its first page again (docs/contributors/messaging-api.md#error-table). */
 const badCursor = 131059
 
-/** Replaces the catalogue of an account by what the API lists now; a list that cannot be read to its end changes nothing. */
+/** Replaces the catalogue of an account by what the API lists now; a list that breaks off changes nothing. */
 export const syncTemplates = async (
   pool: pg.Pool,
   tenant: string,
