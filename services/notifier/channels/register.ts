@@ -14,7 +14,7 @@ import { type Channel, readChannel } from './view.ts'
 const maxRequests = 10
 const windowHours = 72
 
-export type RegistrationResult =
+type RegistrationResult =
   | { kind: 'registered'; channel: Channel }
   | { kind: 'unknown_channel' }
   /** `unavailable`: the API was not reached; `unknown`: it may have registered, or `error` kept us from storing it. */

@@ -1,7 +1,7 @@
 import { type Keyring, keysProblem, openAs, readKeys, type Sealed, sealAs } from '@courier/shared/vault.ts'
 
 export const secretKinds = ['access_token', 'app_secret', 'pin'] as const
-export type SecretKind = (typeof secretKinds)[number]
+type SecretKind = (typeof secretKinds)[number]
 
 /** Identifies a secret. A sealed secret opens only with its own reference. */
 export interface SecretRef {

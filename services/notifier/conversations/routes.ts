@@ -12,15 +12,11 @@ import { findOptOuts } from './opt-outs.ts'
 import { conversationOf, findNumbers, findSettings, type Person, recordInbound } from './queries.ts'
 import { Conversation, conversationView, OptOutBody, Phone } from './view.ts'
 
-interface ConversationsOptions {
-  pool: pg.Pool
-}
-
 const tags = ['conversations']
 const security = [{ token: [] }]
 
 /** The conversation of a person with one of the tenant's numbers. */
-export const conversationRoutes: FastifyPluginAsyncTypebox<ConversationsOptions> = async (app, { pool }) => {
+export const conversationRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   app.get(
     '/api/conversations/:phone',
     {

@@ -6,7 +6,7 @@ import type { MessageStatus, Tx } from '../database/tables.ts'
 import { restoredDetail } from '../messages/insert.ts'
 
 /** Counts the messages of a tenant that became unknown, by the status in which the backup had them. */
-export interface Restored {
+interface Restored {
   readonly tenant: string
   readonly queued: number
   readonly held: number

@@ -51,7 +51,7 @@ export interface TemplateButton {
 }
 
 /** The parts that a send of a template must and may carry, read from its components. */
-export interface Anatomy {
+interface Anatomy {
   /** undefined: a text header, or none. */
   readonly headerKind: HeaderKind | undefined
   /** The variables of the text header: `1`, `2`, … or names. */
