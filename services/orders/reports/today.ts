@@ -63,10 +63,14 @@ export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: 
 }
 
 const readToday = async (tx: Tx, tenant: string, earlier: LRUCache<string, Day>): Promise<Today> => {
-  const [{ rows }, statuses] = await Promise.all([tx.client.query(settings, [tenant]), findStatuses(tx, tenant)])
+  const [{ rows }, statuses] = await Promise.all([tx.client.query(settingsSql, [tenant]), findStatuses(tx, tenant)])
   const { date, time_zone } = rows[0]
   const keys = keysOfClass(statuses, 'under_way')
-  const { rows: counted } = await tx.client.query({ name: 'count_moving', text: countMoving, values: [tenant, keys] })
+  const { rows: counted } = await tx.client.query({
+    name: 'count_moving',
+    text: countMovingSql,
+    values: [tenant, keys],
+  })
   const find = async (day: string): Promise<Day> => {
     const key = `${tenant} ${time_zone} ${day}`
     const known = day === date ? undefined : earlier.get(key)
@@ -83,21 +87,21 @@ const readToday = async (tx: Tx, tenant: string, earlier: LRUCache<string, Day>)
   return { date, time_zone, new: created, moving: counted[0].moving, failed, delivered, days }
 }
 
-const settings =
+const settingsSql =
   'select time_zone, (now() at time zone time_zone)::date::text as date from tenants where tenant_id = $1'
 
-const countMoving = `
+const countMovingSql = `
   select count(*)::integer as moving from orders where tenant_id = $1 and status_key = any($2::text[])`
 
 const countDay = async (tx: Tx, tenant: string, date: string): Promise<Day> => {
-  const { rows } = await tx.client.query({ name: 'count_day', text: ofDay, values: [tenant, date] })
+  const { rows } = await tx.client.query({ name: 'count_day', text: countDaySql, values: [tenant, date] })
   return { date, ...rows[0] }
 }
 
 const first = '(select first from day)'
 const last = '(select last from day)'
 
-const ofDay = `
+const countDaySql = `
   with day as materialized (
     select $2::date::timestamp at time zone time_zone as first, ($2::date + 1)::timestamp at time zone time_zone as last
     from tenants where tenant_id = $1

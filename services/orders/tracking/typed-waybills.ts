@@ -49,7 +49,7 @@ const findSpellings = async (pool: pg.Pool, tenant: string, typed: readonly stri
     unsure.length > 0
       ? await readInTenant<{ waybill_number: string }>(pool, tenant, {
           name: 'find_spellings',
-          text: statement,
+          text: spellingsSql,
           values,
         })
       : []
@@ -60,4 +60,4 @@ const findSpellings = async (pool: pg.Pool, tenant: string, typed: readonly stri
   }
 }
 
-const statement = 'select waybill_number from orders where tenant_id = $1 and waybill_number = any($2::text[])'
+const spellingsSql = 'select waybill_number from orders where tenant_id = $1 and waybill_number = any($2::text[])'
