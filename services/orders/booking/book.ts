@@ -46,12 +46,8 @@ export type Booked =
   | { kind: 'running' }
   /** The Idempotency-Key came with another body before. */
   | { kind: 'other_body' }
-  | Busy
-
-/** Gave up because the catalogue or waybills kept changing; nothing was written. */
-export interface Busy {
-  kind: 'busy'
-}
+  /** Gave up because the catalogue or waybills kept changing; nothing was written. */
+  | { kind: 'busy' }
 
 const maxAttempts = 20
 
@@ -64,7 +60,7 @@ export const bookOrders = async (dependencies: BookingDependencies, booking: Boo
   const { tenant, batch } = booking
   let catalogue = await catalogues.current(tenant)
   let isTaken = false
-  for (let attempt = 1; catalogue && attempt <= maxAttempts; attempt++) {
+  for (let attempt = 1; attempt <= maxAttempts; attempt++) {
     const checked = await check(dependencies, booking, catalogue)
     const { verdict, suspicions } = checked
     const isRight = verdict.kind === 'accepted' && suspicions.errors.count === 0
@@ -84,17 +80,12 @@ export const bookOrders = async (dependencies: BookingDependencies, booking: Boo
   return { kind: 'busy' }
 }
 
-export type Quotation =
-  | { kind: 'quoted'; batch: CheckedBatch; currency: string; warnings: FieldErrors }
-  | Refusal
-  | Busy
+export type Quotation = { kind: 'quoted'; batch: CheckedBatch; currency: string; warnings: FieldErrors } | Refusal
 
 /** All checks of `bookOrders`, and the prices. Writes nothing and uses no waybill number. */
 export const quoteOrders = async (dependencies: BookingDependencies, asked: Asked): Promise<Quotation> => {
-  const { tenant, batch, errors } = asked
+  const { tenant, batch } = asked
   const catalogue = await dependencies.catalogues.fresh(tenant)
-  if (!catalogue)
-    return errors ? { kind: 'refused', errors, suggestions: undefined, missingRates: [] } : { kind: 'busy' }
   const checked = await check(dependencies, asked, catalogue)
   const { verdict } = checked
   const comparable = catalogue.checks.duplicate !== 'off' && comparableOf(asked, verdict)
@@ -154,7 +145,7 @@ const explain = async (
   if (claim?.kind === 'finished') return { kind: 'booked', waybills: claim.result, warnings, replayed: true }
   if (claim?.kind === 'running' || claim?.kind === 'other_body') return claim
   const newest = await catalogues.fresh(tenant)
-  return newest?.version === version ? refuse(checked, batch, conflicts, numbered !== undefined) : undefined
+  return newest.version === version ? refuse(checked, batch, conflicts, numbered !== undefined) : undefined
 }
 
 /** Every error of the batch, existing waybills included; undefined when there is none. */

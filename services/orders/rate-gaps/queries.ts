@@ -13,21 +13,18 @@ export interface MissingCount {
 /** A merchant that has about so many combinations on a day gets no others: it asks for all there are. */
 const maxOfMerchant = 2_000
 
+/** Sorted, so that two processes never wait for each other's rows. */
 export const addMissing = (tx: Tx, tenant: string, missing: readonly MissingCount[]) => {
-  const sorted = missing.toSorted(
-    (a, b) => Number(a.merchantId) - Number(b.merchantId) || a.origin - b.origin || a.destination - b.destination,
-  )
-  const values = [
-    tenant,
-    sorted.map(({ merchantId }) => merchantId),
-    sorted.map(({ origin }) => origin),
-    sorted.map(({ destination }) => destination),
-    sorted.map(({ parcels }) => parcels),
+  const columns = [
+    missing.map(({ merchantId }) => merchantId),
+    missing.map(({ origin }) => origin),
+    missing.map(({ destination }) => destination),
+    missing.map(({ parcels }) => parcels),
   ]
-  return tx.client.query({ name: 'add_missing_rates', text: adding, values })
+  return tx.client.query({ name: 'add_missing_rates', text: addMissingSql, values: [tenant, ...columns] })
 }
 
-const adding = `
+const addMissingSql = `
   with today as (
     select (now() at time zone time_zone)::date as day from tenants where tenant_id = $1
   ), full_merchant as (
@@ -43,12 +40,15 @@ const adding = `
     select from rate_gaps known where known.tenant_id = $1 and known.merchant_id = given.merchant_id
       and known.day = today.day and origin_city_id = origin and destination_city_id = destination
   )
+  order by merchant_id, origin, destination
   on conflict (tenant_id, merchant_id, day, origin_city_id, destination_city_id)
     do update set asked_for = rate_gaps.asked_for + excluded.asked_for, last_at = excluded.last_at`
 
-/** What one merchant asked for, or got without a rate, between two cities. */
-export interface FoundGap {
-  readonly merchant: string
+/** What one active merchant asked for, and what it booked when there was a rate, between two cities. */
+export interface Wanted {
+  readonly merchant_id: string
+  readonly name: string
+  readonly rate_card: string | null
   readonly origin: number
   readonly destination: number
   readonly asked_for: number
@@ -56,63 +56,34 @@ export interface FoundGap {
   readonly last_at: Date
 }
 
-const maxFound = 20_000
-
-/** Combinations that active merchants asked for in the last `days`, the most wanted of a merchant first. */
-export const findMissing = async (tx: Tx, tenant: string, days: number): Promise<FoundGap[]> => {
-  const { rows } = await tx.client.query({ name: 'find_missing_rates', text: finding, values: [tenant, days] })
-  return rows
-}
-
-const ofActive = 'merchant_id in (select merchant_id from merchants where tenant_id = $1 and is_active)'
-
-const finding = `
-  select merchant_id as merchant, origin_city_id as origin, destination_city_id as destination,
-    sum(asked_for)::float8 as asked_for, 0 as orders, max(last_at) as last_at
-  from rate_gaps where tenant_id = $1 and ${ofActive}
-    and day > (select (now() at time zone time_zone)::date - $2::integer from tenants where tenant_id = $1)
-  group by 1, 2, 3 order by 4 desc limit ${maxFound}`
-
-/** The newest orders of the period that are looked at: a fifth of a second for all. */
+/** The newest orders of the period that are read: a fifth of a second for all. */
 export const maxOrders = 100_000
+const maxCombinations = 20_000
 
-/** What active merchants booked in the last `days`, by merchant and cities. */
-export const findBooked = async (tx: Tx, tenant: string, days: number): Promise<FoundGap[]> => {
-  const { rows } = await tx.client.query({ name: 'find_booked_pairs', text: booked, values: [tenant, days] })
-  return rows
-}
+/** By merchant and cities, of the last `days`; most asked for first. */
+export const findWanted = async (tx: Tx, tenant: string, days: number): Promise<Wanted[]> =>
+  (await tx.client.query({ name: 'find_wanted', text: findWantedSql, values: [tenant, days] })).rows
 
-const booked = `
+const findWantedSql = `
   with period as materialized (
-    select ((now() at time zone time_zone)::date - $2::integer + 1)::timestamp at time zone time_zone as midnight
-    from tenants where tenant_id = $1
-  )
-  select merchant_id as merchant, origin_city_id as origin, destination_city_id as destination, 0 as asked_for,
-    count(*)::integer as orders, max(created_at) as last_at
-  from (
+    select today - $2::integer + 1 as first_day, (today - $2::integer + 1)::timestamp at time zone time_zone as midnight
+    from (select (now() at time zone time_zone)::date as today, time_zone from tenants where tenant_id = $1) tenant
+  ), asked as (
+    select merchant_id, origin_city_id, destination_city_id, sum(asked_for) as asked_for, 0 as orders, max(last_at) as last_at
+    from rate_gaps where tenant_id = $1 and day >= (select first_day from period)
+    group by 1, 2, 3 order by 4 desc limit ${maxCombinations}
+  ), newest as (
     select merchant_id, origin_city_id, destination_city_id, created_at from orders
     where tenant_id = $1 and created_at >= (select midnight from period)
     order by created_at desc limit ${maxOrders}
-  ) newest where ${ofActive} group by 1, 2, 3`
-
-interface NamedMerchant {
-  readonly id: number
-  readonly name: string
-  readonly rate_card: string | null
-}
-
-export const findNamedMerchants = async (
-  tx: Tx,
-  tenant: string,
-  ids: readonly string[],
-): Promise<Map<string, NamedMerchant>> => {
-  const { rows } = await tx.client.query(merchants, [tenant, ids])
-  return new Map(rows.map((merchant: NamedMerchant) => [String(merchant.id), merchant]))
-}
-
-const merchants = `
-  select merchant_id::float8 as id, name, rate_card from merchants
-  where tenant_id = $1 and merchant_id = any($2::bigint[])`
+  ), booked as (
+    select merchant_id, origin_city_id, destination_city_id, 0, count(*), max(created_at) from newest group by 1, 2, 3
+  )
+  select merchant_id, name, rate_card, origin_city_id as origin, destination_city_id as destination,
+    sum(asked_for)::float8 as asked_for, sum(orders)::float8 as orders, max(last_at) as last_at
+  from (select * from asked union all select * from booked) wanted join merchants using (merchant_id)
+  where tenant_id = $1 and is_active
+  group by 1, 2, 3, 4, 5 order by 6 desc`
 
 export const keptDays = 90
 

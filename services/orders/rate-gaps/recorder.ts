@@ -5,14 +5,14 @@ import type { MissingRate } from '../catalogue/findings.ts'
 import type { Tx } from '../database/tables.ts'
 import { addMissing, type MissingCount } from './queries.ts'
 
-interface Asking {
+interface Merchant {
   readonly tenant: string
   readonly merchantId: string
 }
 
 export interface RateGaps {
   /** Counts in memory alone. */
-  record(by: Asking, missing: readonly MissingRate[]): void
+  record(by: Merchant, missing: readonly MissingRate[]): void
   /** Stores what was counted. Never rejects. */
   flush(): Promise<void>
   close(): Promise<void>
@@ -29,9 +29,7 @@ const maxInMemory = 10_000
 export const createRateGaps = (pool: pg.Pool, logger: Logger): RateGaps => {
   let counts = new Map<string, MissingCount>()
   let timer: NodeJS.Timeout | undefined
-  let flushing = Promise.resolve()
-  /** The flush that has not begun. */
-  let next: Promise<void> | undefined
+  let flushing: Promise<void> | undefined
 
   const add = (count: MissingCount): void => {
     const key = `${count.tenant} ${count.merchantId} ${count.origin} ${count.destination}`
@@ -59,12 +57,10 @@ export const createRateGaps = (pool: pg.Pool, logger: Logger): RateGaps => {
     for (const missing of [...taken.values()].reverse()) missing.forEach(add)
   }
   const flush = (): Promise<void> => {
-    next ??= flushing.then(() => {
-      next = undefined
-      return store()
+    flushing ??= store().finally(() => {
+      flushing = undefined
     })
-    flushing = next
-    return next
+    return flushing
   }
   return {
     record: ({ tenant, merchantId }, missing) => {
@@ -72,6 +68,10 @@ export const createRateGaps = (pool: pg.Pool, logger: Logger): RateGaps => {
         add({ tenant, merchantId, origin: origin.id, destination: destination.id, parcels })
     },
     flush,
-    close: () => flush().finally(() => clearTimeout(timer)),
+    close: async () => {
+      await flushing
+      await flush()
+      clearTimeout(timer)
+    },
   }
 }

@@ -3,7 +3,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import type { Catalogue } from '../catalogue/catalogue.ts'
 import type { Tx } from '../database/tables.ts'
-import { type FoundGap, findBooked, findMissing, findNamedMerchants, maxOrders } from './queries.ts'
+import { findWanted, maxOrders, type Wanted } from './queries.ts'
 
 const City = Type.Object({ id: Type.Integer(), name: Type.String(), state: Type.String() })
 const maxMerchants = 5
@@ -30,57 +30,52 @@ export type RateGap = Static<typeof RateGap>
 export const exampleGap: RateGap = {
   origin: { id: 1500, name: 'Kotte', state: 'Colombo' },
   destination: { id: 3000, name: 'Jaffna', state: 'Jaffna' },
-  ...{ asked_for: 42, orders: 0, merchants: [{ id: 1, name: 'Lanka Shoes', rate_card: 'standard' }] },
-  ...{ more_merchants: 0, last_at: '2026-02-19T19:06:23.000Z' },
+  asked_for: 42,
+  orders: 0,
+  merchants: [{ id: 1, name: 'Lanka Shoes', rate_card: 'standard' }],
+  more_merchants: 0,
+  last_at: '2026-02-19T19:06:23.000Z',
 }
 
 /** The most lines that a report has. */
 const maxGaps = 200
 
 /** The combinations of active cities that merchants want and their cards lack now, most wanted first. */
-export const reportGaps = (pool: pg.Pool, { tenant, rateCards, cities }: Catalogue, days: number): Promise<RateGap[]> =>
-  inTenant(pool, tenant, async (tx: Tx) => {
-    const [missing, booked] = await Promise.all([findMissing(tx, tenant, days), findBooked(tx, tenant, days)])
-    const isActive = (id: number): boolean => cities.find({ cityId: String(id) }).kind === 'found'
-    const lacks = ({ merchant, origin, destination }: FoundGap): boolean => {
-      const card = rateCards.get(merchant)
-      return card !== undefined && card.find(origin, destination) === undefined
-    }
-    const found = [...missing, ...booked].filter(gap => lacks(gap) && isActive(gap.origin) && isActive(gap.destination))
-    const pairs = [...Map.groupBy(found, pairOf).values()]
-    return describe(tx, { tenant, cities }, pairs.toSorted((a, b) => wantedBy(b) - wantedBy(a)).slice(0, maxGaps))
+export const reportGaps = async (pool: pg.Pool, catalogue: Catalogue, days: number): Promise<RateGap[]> => {
+  const { tenant, rateCards } = catalogue
+  const wanted = await inTenant(pool, tenant, (tx: Tx) => findWanted(tx, tenant, days))
+  const lacking = wanted.filter(({ merchant_id, origin, destination }) => {
+    const card = rateCards.get(merchant_id)
+    return card && !card.find(origin, destination) && findCity(catalogue, origin) && findCity(catalogue, destination)
   })
+  const byCities = Map.groupBy(lacking, ({ origin, destination }) => `${origin} ${destination}`)
+  return mostWanted([...byCities.values()], maxGaps).map(ofCities => describe(ofCities, catalogue))
+}
 
-const pairOf = ({ origin, destination }: FoundGap): string => `${origin} ${destination}`
+const mostWanted = (lists: readonly Wanted[][], count: number): Wanted[][] =>
+  lists.toSorted((a, b) => sum(b, 'asked_for', 'orders') - sum(a, 'asked_for', 'orders')).slice(0, count)
 
-const sumOf = (found: readonly FoundGap[], field: 'asked_for' | 'orders'): number =>
-  found.reduce((sum, gap) => sum + gap[field], 0)
+const sum = (wanted: readonly Wanted[], ...fields: ('asked_for' | 'orders')[]): number =>
+  wanted.reduce((total, each) => fields.reduce((total, field) => total + each[field], total), 0)
 
-const wantedBy = (found: readonly FoundGap[]): number => sumOf(found, 'asked_for') + sumOf(found, 'orders')
+const findCity = ({ cities }: Catalogue, id: number): Static<typeof City> | undefined => {
+  const found = cities.find({ cityId: String(id) })
+  return found.kind === 'found' ? { id, name: found.city.name, state: found.city.state.name } : undefined
+}
 
-const describe = async (
-  tx: Tx,
-  { tenant, cities }: Pick<Catalogue, 'tenant' | 'cities'>,
-  wanted: readonly FoundGap[][],
-): Promise<RateGap[]> => {
-  const shown = wanted.map(found => {
-    const byMerchant = Map.groupBy(found, ({ merchant }) => merchant)
-    const ids = [...byMerchant].toSorted(([, a], [, b]) => wantedBy(b) - wantedBy(a)).map(([id]) => id)
-    return { found, ids: ids.slice(0, maxMerchants), others: Math.max(0, ids.length - maxMerchants) }
-  })
-  const merchants = await findNamedMerchants(tx, tenant, [...new Set(shown.flatMap(({ ids }) => ids))])
-  const cityOf = (id = 0) => {
-    const found = cities.find({ cityId: String(id) })
-    const [name, state] = found.kind === 'found' ? [found.city.name, found.city.state.name] : [String(id), '']
-    return { id, name, state }
+const describe = (wanted: readonly Wanted[], catalogue: Catalogue): RateGap => {
+  const { origin = 0, destination = 0 } = wanted[0] ?? {}
+  const merchants = mostWanted(
+    wanted.map(each => [each]),
+    maxMerchants,
+  ).flat()
+  return {
+    origin: findCity(catalogue, origin) as Static<typeof City>,
+    destination: findCity(catalogue, destination) as Static<typeof City>,
+    asked_for: sum(wanted, 'asked_for'),
+    orders: sum(wanted, 'orders'),
+    merchants: merchants.map(({ merchant_id, name, rate_card }) => ({ id: Number(merchant_id), name, rate_card })),
+    more_merchants: wanted.length - merchants.length,
+    last_at: new Date(Math.max(...wanted.map(({ last_at }) => last_at.getTime()))).toISOString(),
   }
-  return shown.map(({ found, ids, others }) => ({
-    origin: cityOf(found[0]?.origin),
-    destination: cityOf(found[0]?.destination),
-    asked_for: sumOf(found, 'asked_for'),
-    orders: sumOf(found, 'orders'),
-    merchants: ids.flatMap(id => merchants.get(id) ?? []),
-    more_merchants: others,
-    last_at: new Date(Math.max(...found.map(({ last_at }) => last_at.getTime()))).toISOString(),
-  }))
 }
