@@ -4,7 +4,7 @@ import { arrayLiteral } from './batch-rows.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 
 /** The waybills of the newest orders of the last 24 hours that an order looks like. */
-export interface Alike {
+interface Alike {
   readonly sameParcel: string | null
   readonly sameOrderNo: string | null
 }

@@ -10,7 +10,7 @@ import { insertBatches, storeWarnings } from './insert-batch.ts'
 import { addAlike } from './warnings.ts'
 
 /** All but `written` wrote nothing. */
-export type Written =
+type Written =
   /** The batch is committed. */
   | { kind: 'written'; warnings: FieldErrors }
   /** The catalogue's version has changed. */

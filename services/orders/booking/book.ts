@@ -32,7 +32,7 @@ interface Asked {
 }
 
 /** A batch whose shape is right, and the key under which its response is kept. */
-export interface Booking extends Asked {
+interface Booking extends Asked {
   readonly batch: Batch
   readonly key?: IdempotencyKey | undefined
   readonly traceparent?: string | undefined

@@ -13,7 +13,7 @@ import {
 } from './batch-rows.ts'
 
 /** Tells why nothing was written, if so. */
-export interface Inserted {
+interface Inserted {
   /** The catalogue has the version of the batches. */
   readonly is_current: boolean
   /** No key is known or in use. */

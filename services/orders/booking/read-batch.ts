@@ -8,10 +8,10 @@ import {
   required,
 } from '@courier/shared/errors/field-errors.ts'
 import type { Static, TObject } from '@sinclair/typebox'
-import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
+import { TypeCompiler } from '@sinclair/typebox/compiler'
 import type { CityReference } from '../catalogue/cities.ts'
 import type { InitialStatusKey } from '../statuses/statuses.ts'
-import { type BulkBody, bulkBody, codRule, GeneralData, maxCod, maxWeightKg, OrderData, weightRule } from './schema.ts'
+import { bulkBody, codRule, GeneralData, maxCod, maxWeightKg, OrderData, weightRule } from './schema.ts'
 
 /** One order as the merchant described it: text trimmed, absent fields undefined. */
 export interface Order {
@@ -46,15 +46,23 @@ type ReadBatch =
 
 /** Compiles a reader of bodies, as JSON and as bytes, of up to `maxOrders` orders. */
 export const batchReader = (maxOrders: number): ((body: unknown, bytes: Buffer | undefined) => ReadBatch) => {
-  const check = TypeCompiler.Compile(bulkBody(maxOrders))
-  return (body, bytes) =>
-    bytes?.length
-      ? readBody(check, body, mayHoldBadText(bytes), maxOrders)
-      : {
-          kind: 'malformed',
-          message: 'The body is not valid JSON: it ends too early, at position 0 (line 1 column 1).',
-        }
+  const readParts = partsReader(bulkBody(maxOrders), GeneralData, OrderData, maxOrders)
+  return (body, bytes) => {
+    if (!bytes?.length)
+      return {
+        kind: 'malformed',
+        message: 'The body is not valid JSON: it ends too early, at position 0 (line 1 column 1).',
+      }
+    const { general, orders: items, errors } = readParts(body, mayHoldBadText(bytes))
+    const orders = items.map(item => item && toOrder(item))
+    if (errors.count === 0 && general)
+      return { kind: 'read', batch: { ...readGeneral(general), orders: orders as Order[] } }
+    if (Array.isArray(body)) for (const path of [...errors.paths]) errors.add(path, bodyIsList)
+    return { kind: 'refused', errors, batch: { ...(general && readGeneral(general)), orders } }
+  }
 }
+
+const bodyIsList = 'The body must be an object with general_data and order_data, not a list.'
 
 /** Returns true if the text may hold what Postgres refuses: in valid UTF-8 that stands only in escapes. */
 const mayHoldBadText = (bytes: Buffer): boolean =>
@@ -64,80 +72,70 @@ type Json = Record<string, unknown>
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const readBody = (
-  check: TypeCheck<ReturnType<typeof bulkBody>>,
-  body: unknown,
-  mayBeBad: boolean,
-  maxOrders: number,
-): ReadBatch => {
-  const record = isObject(body) ? body : {}
-  const isRight = check.Check(body) || (dropEmptyLists(body, maxOrders) && check.Check(body))
-  const errors = isRight ? new ErrorList() : listErrors(check, record)
-  addRuleErrors(record, mayBeBad, maxOrders, errors)
-  if (errors.count === 0) return { kind: 'read', batch: toBatch(body as BulkBody) }
-  if (Array.isArray(body)) for (const path of [...errors.paths]) errors.add(path, bodyIsList)
-  return { kind: 'refused', errors, batch: readRest(record as Partial<BulkBody>, maxOrders, errors) }
+/** The parts of a body whose shape is right; none where there may be more errors than were counted. */
+interface Parts<General extends TObject, Item extends TObject> {
+  readonly general: Static<General> | undefined
+  readonly orders: readonly (Static<Item> | undefined)[]
+  readonly errors: ErrorList
 }
 
-const bodyIsList = 'The body must be an object with general_data and order_data, not a list.'
-
-/** Nothing where there may be more errors than were counted. */
-const readRest = (
-  { general_data: general, order_data: items }: Partial<BulkBody>,
+/** Compiles a reader of `general_data` and `order_data`, with every error of their shape. Ignores unknown fields. */
+export const partsReader = <General extends TObject, Item extends TObject>(
+  schema: TObject,
+  general: General,
+  item: Item,
   maxOrders: number,
-  { paths, isFull }: ErrorList,
-): ReadableBatch => {
-  const wrong = wrongParts(paths)
-  const isReadable = Array.isArray(items) && items.length <= maxOrders && !isFull
-  return {
-    ...(general && !isFull && !wrong.has('general_data') && readGeneral(general)),
-    orders: isReadable
-      ? items.map((item, index) => (wrong.has(`order_data.${index}`) ? undefined : toOrder(item)))
-      : [],
+): ((body: unknown, mayHoldBadText: boolean) => Parts<General, Item>) => {
+  const check = TypeCompiler.Compile(schema)
+  const fields = new Set([...Object.keys(general.properties), ...Object.keys(item.properties)])
+  return (body, mayHoldBadText) => {
+    const record = isObject(body) ? body : {}
+    const { general_data, order_data } = record
+    const items: unknown[] = Array.isArray(order_data) && order_data.length <= maxOrders ? order_data : []
+    const dropEmptyLists = () => {
+      const dropped = items.filter(each => dropFrom(each, item))
+      return dropFrom(general_data, general) || dropped.length > 0
+    }
+    const isRight = check.Check(record) || (dropEmptyLists() && check.Check(record))
+    const errors = isRight ? new ErrorList() : listErrors(check, record)
+    if (isObject(general_data)) addRuleErrors(general_data, 'general_data.', 'origin', fields, mayHoldBadText, errors)
+    for (const [index, each] of items.entries())
+      if (isObject(each) && !errors.isFull)
+        addRuleErrors(each, `order_data.${index}.`, 'destination', fields, mayHoldBadText, errors)
+    if (errors.count === 0) return { general: general_data as Static<General>, orders: items as Static<Item>[], errors }
+    const wrong = new Set([...errors.paths].map(path => /^(general_data|order_data\.\d+)?/.exec(path)?.[0]))
+    return {
+      general: errors.isFull || wrong.has('general_data') ? undefined : (general_data as Static<General>),
+      orders: errors.isFull
+        ? []
+        : items.map((each, n) => (wrong.has(`order_data.${n}`) ? undefined : (each as Static<Item>))),
+      errors,
+    }
   }
 }
 
-export const optionalNames = ({ properties, required = [] }: TObject): string[] =>
-  Object.keys(properties).filter(name => !required.includes(name))
-/** `general_data`, and `order_data.3` of an order. */
-export const wrongParts = (paths: ReadonlySet<string>): Set<string | undefined> =>
-  new Set([...paths].map(path => /^(general_data|order_data\.\d+)?/.exec(path)?.[0]))
-
-const optionalOfGeneral = optionalNames(GeneralData)
-const optionalOfOrder = optionalNames(OrderData)
-
-/** Removes `[]`, which PHP writes for no value, from optional fields. Whether there were any. Other bodies pay nothing for it. */
-const dropEmptyLists = (body: unknown, maxOrders: number): boolean => {
-  if (!isObject(body)) return false
-  const { order_data: items } = body
-  const orders = Array.isArray(items) && items.length <= maxOrders ? items : []
-  const ofOrders = orders.filter(order => dropFrom(order, optionalOfOrder)).length
-  return dropFrom(body.general_data, optionalOfGeneral) || ofOrders > 0
-}
-
-export const dropFrom = (record: unknown, names: readonly string[]): boolean => {
+/** Removes `[]`, which PHP writes for no value, from optional fields. Returns true if it removed any. */
+export const dropFrom = (record: unknown, { properties, required = [] }: TObject): boolean => {
   if (!isObject(record)) return false
-  const empty = names.filter(name => Array.isArray(record[name]) && record[name].length === 0)
+  const empty = Object.keys(properties).filter(
+    name => !required.includes(name) && Array.isArray(record[name]) && record[name].length === 0,
+  )
   for (const name of empty) delete record[name]
   return empty.length > 0
 }
 
 /** The rules that the schema cannot express. They also run on bodies that fail it: one response lists every error. */
-const addRuleErrors = (body: Json, mayBeBad: boolean, maxOrders: number, errors: ErrorList): void => {
-  const { general_data: general, order_data: items } = body
-  if (isObject(general)) {
-    requireNames(general, 'general_data.', 'origin', errors)
-    if (mayBeBad) refuseBadText(general, 'general_data.', errors)
-  }
-  if (!Array.isArray(items) || items.length > maxOrders) return
-  for (const [index, item] of items.entries()) {
-    if (errors.isFull) return
-    if (!isObject(item)) continue
-    const path = `order_data.${index}.`
-    requireNames(item, path, 'destination', errors)
-    refuseNumbers(item, path, errors)
-    if (mayBeBad) refuseBadText(item, path, errors)
-  }
+const addRuleErrors = (
+  record: Json,
+  path: string,
+  end: 'origin' | 'destination',
+  fields: ReadonlySet<string>,
+  mayHoldBadText: boolean,
+  errors: ErrorList,
+): void => {
+  requireNames(record, path, end, errors)
+  refuseNumbers(record, path, errors, fields)
+  if (mayHoldBadText) refuseBadText(record, path, errors, fields)
 }
 
 export const requireNames = (record: Json, path: string, end: 'origin' | 'destination', errors: ErrorList): void => {
@@ -147,25 +145,23 @@ export const requireNames = (record: Json, path: string, end: 'origin' | 'destin
       errors.addFirst(path + name, `The ${label(name)} field is required when ${end} city id is not present.`)
 }
 
+const knownFields: ReadonlySet<string> = new Set(
+  [GeneralData, OrderData].flatMap(({ properties }) => Object.keys(properties)),
+)
+
 /** Digits in a string pass the schema whatever their value. */
-export const refuseNumbers = ({ cod, weight }: Json, path: string, errors: ErrorList): void => {
-  if (typeof cod === 'string' && Number(cod) > maxCod) errors.addFirst(`${path}cod`, `The cod field must ${codRule}.`)
+export const refuseNumbers = (record: Json, path: string, errors: ErrorList, fields = knownFields): void => {
+  const { cod, weight } = record
+  if (fields.has('cod') && typeof cod === 'string' && Number(cod) > maxCod)
+    errors.addFirst(`${path}cod`, `The cod field must ${codRule}.`)
   if (typeof weight === 'string' && !(Number(weight) > 0 && Number(weight) <= maxWeightKg))
     errors.addFirst(`${path}weight`, isBlank(weight) ? required('weight') : `The weight field must ${weightRule}.`)
 }
 
-export const refuseBadText = (record: Json, path: string, errors: ErrorList): void => {
+export const refuseBadText = (record: Json, path: string, errors: ErrorList, fields = knownFields): void => {
   for (const [name, value] of Object.entries(record))
-    if (knownFields.has(name) && typeof value === 'string' && isBadText(value))
-      errors.addFirst(path + name, badText(name))
+    if (fields.has(name) && typeof value === 'string' && isBadText(value)) errors.addFirst(path + name, badText(name))
 }
-
-const knownFields = new Set([...Object.keys(GeneralData.properties), ...Object.keys(OrderData.properties)])
-
-const toBatch = ({ general_data: general, order_data: items }: BulkBody): Batch => ({
-  ...readGeneral(general),
-  orders: items.map(toOrder),
-})
 
 const readGeneral = (general: Static<typeof GeneralData>) => ({
   businessId: String(general.merchant_business_id).trim(),
@@ -190,7 +186,7 @@ const toOrder = (item: Static<typeof OrderData>): Order => ({
 
 export const optionalText = (text: string | null | undefined): string | undefined => text?.trim() || undefined
 
-/** Beside an id the names serve suggestions only. */
+/** When an id is given, names are used only for suggestions. */
 export const cityReference = (
   id: string | number | null | undefined,
   cityName?: string | null,

@@ -119,7 +119,6 @@ export const bulkBody = (maxOrders: number) =>
     },
     { title: maxOrders === 1 ? 'SingleOrder' : 'Batch', examples: [example] },
   )
-export type BulkBody = Static<ReturnType<typeof bulkBody>>
 
 export const createdMessage = 'Orders Created Successfully'
 export const quotedMessage = 'Nothing was created: this was a dry run'

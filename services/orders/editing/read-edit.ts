@@ -5,7 +5,6 @@ import {
   cityReference,
   dropFrom,
   isObject,
-  optionalNames,
   optionalText,
   refuseBadText,
   refuseNumbers,
@@ -35,7 +34,7 @@ const checks = { merchant: TypeCompiler.Compile(OrderEdit), staff: TypeCompiler.
 /** The changes that a body asks for, or every error of its shape, as of one order of a batch. */
 export const readEdit = (editor: 'merchant' | 'staff', body: unknown): ReadEdit => {
   const record = isObject(body) ? body : {}
-  dropFrom(record, optionalNames(OrderEdit))
+  dropFrom(record, OrderEdit)
   const given = fieldNames.filter(name => Object.hasOwn(record, name))
   const errors = new ErrorList()
   for (const [name, reason] of Object.entries(fixedFields))
