@@ -1,4 +1,4 @@
-import { type Static, type TNumber, type TSchema, type TString, Type } from '@sinclair/typebox'
+import { type TNumber, type TSchema, type TString, Type } from '@sinclair/typebox'
 import { initialStatusKeys } from '../statuses/statuses.ts'
 
 /** Absent, null and "" mean the same: no value. */
