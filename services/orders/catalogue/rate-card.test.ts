@@ -116,6 +116,6 @@ t.test('an empty card has no rate and some size, which grows with its parts', as
   const cities = [1, 2, 3].map(cityId => ({ cityId, zone: 'metro' }))
   const rates = [{ from: 'metro', to: 'metro', firstKg: 1, eachExtraKg: 1 }]
   const { estimatedBytes } = new RateCard({ name: '', zones, cities, rates })
-  // A city takes a number and a zone, a rate a number and two prices.
-  t.equal(estimatedBytes, 2_000 + 130 + 3 * (8 + 4) + 8 + 2 * 8)
+  // A city takes an entry and a zone, a rate an entry and two prices.
+  t.equal(estimatedBytes, 2_000 + 130 + 3 * (36 + 4) + 36 + 2 * 8)
 })
