@@ -19,10 +19,10 @@ import { templates } from './templates/routes.ts'
 import { createWorld, forget } from './world/world.ts'
 
 export interface SimulatorOptions extends Partial<DemoSecrets> {
-  /** Default: silent. */
+  /** Silent by default. */
   logger?: Logger
   behaviour?: Partial<Behaviour>
-  /** Beside the demo's. */
+  /** Accounts in addition to the demo's. */
   accounts?: readonly ChannelAccount[]
 }
 
@@ -33,7 +33,7 @@ const api = {
   tags: [{ name: 'control', description: 'Inspect the simulator and steer it.' }],
 }
 
-/** The HTTP application, in reading order, and the functions behind its control. */
+/** Creates the HTTP application, in reading order, and the functions behind its control. */
 export const createSimulator = async (options: SimulatorOptions = {}) => {
   const logger = (options.logger ?? pino({ level: 'silent' })) as FastifyBaseLogger
   const { accessToken = demonstration.accessToken, appSecret = demonstration.appSecret } = options
@@ -52,9 +52,9 @@ export const createSimulator = async (options: SimulatorOptions = {}) => {
   app.addHook('onRequest', async (request, reply) => {
     reply.header('x-request-id', request.id)
   })
-  // Before the server waits for its responses to end: some would be held back for minutes.
+  // Runs before the server waits for its responses to end: an outage would hold some back for minutes.
   app.addHook('preClose', async () => forget(world))
-  // And after, for what the last responses started.
+  // Runs again afterwards, for the actions that the last responses started.
   app.addHook('onClose', async () => forget(world))
 
   handleErrors(app)

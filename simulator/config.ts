@@ -5,7 +5,7 @@ import { Behaviour, defaultBehaviour } from './basics/behaviour.ts'
 
 const { properties } = Behaviour
 
-/** Why the simulator does not start there; undefined where it may. */
+/** Returns why the simulator refuses to start in this environment; undefined where it may start. */
 export const refusalIn = (nodeEnvironment: string | undefined): string | undefined =>
   nodeEnvironment === 'production'
     ? 'The simulator only pretends to deliver messages, so it does not run with NODE_ENV=production. Point MESSAGING_API_URL at the real API there.'

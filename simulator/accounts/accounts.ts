@@ -38,7 +38,9 @@ export interface DemoSecrets {
 const catalogueOf = (templates: readonly Template[]) =>
   new Map(templates.map(template => [keyOf(template), structuredClone(template)]))
 
-/** The demo's account, which works at once, and others as ready as it. Their accounts have the demo's templates. */
+/**
+ * Creates the demo's account, which works at once, and others as ready as it. Their accounts have the demo's templates.
+ */
 export const createAccounts = (
   { accessToken, appSecret }: DemoSecrets,
   others: readonly ChannelAccount[] = [],
@@ -62,5 +64,5 @@ export const createAccounts = (
   return accounts
 }
 
-/** A phone number for a number that has none. */
+/** Returns a phone number for a number that has none. */
 export const displayNumberOf = (phoneNumberId: string): string => `+94 11 ${phoneNumberId.slice(-7).padStart(7, '5')}`

@@ -14,7 +14,10 @@ const utility = (id: string, name: string, components: TemplateComponent[]): Tem
   quality_score: { score: 'GREEN' },
 })
 
-/** The catalogue of the demo account: four for a parcel's way, and one for each thing that can be odd about one. */
+/**
+ * The catalogue of the demo account: four templates for the stages of a parcel, and one for each unusual feature of a
+ * template.
+ */
 export const demoTemplates: Template[] = [
   utility('1387372356726601', 'order_created', [
     { type: 'HEADER', format: 'TEXT', text: 'Parcel {{1}}', example: { header_text: ['DM00000001'] } },
@@ -43,7 +46,8 @@ export const demoTemplates: Template[] = [
     body('Hello {{1}}, we left your parcel where the picture shows.'),
   ]),
   {
-    // Longer than a JSON number holds exactly: the webhook has it as one (docs/contributors/messaging-api.md#template-events).
+    // Longer than a JSON number holds exactly: the webhook has it as one
+    // (docs/contributors/messaging-api.md#template-events).
     ...utility('13873723567266081', 'pickup_reminder', [
       body('Hello {{customer_name}}, we collect your parcel on {{pickup_date}}.'),
     ]),

@@ -2,7 +2,7 @@ import type { Template, TemplateComponent } from './template.ts'
 
 const placeholder = /\{\{\s*([a-z0-9_]+)\s*\}\}/g
 
-/** The distinct placeholders of a text, in order: `1`, `2` or names. */
+/** Returns the distinct placeholders of a text, in order: `1`, `2` or names. */
 export const placeholdersOf = (text: string | undefined): string[] => [
   ...new Set(Array.from((text ?? '').matchAll(placeholder), match => match[1] ?? '')),
 ]
@@ -10,7 +10,9 @@ export const placeholdersOf = (text: string | undefined): string[] => [
 export const hydrate = (text: string, value: (name: string) => string): string =>
   text.replace(placeholder, (_whole, name: string) => value(name))
 
-/** What the parameters of a send are held against. Placeholders of an absent part are none. */
+/**
+ * The placeholders and buttons that the parameters of a send are checked against. An absent part has no placeholders.
+ */
 export interface TemplateShape {
   header: TemplateComponent | undefined
   headerPlaceholders: string[]
@@ -22,7 +24,7 @@ export interface TemplateShape {
 
 const shapes = new WeakMap<Template, TemplateShape>()
 
-/** Worked out once for each template: every send asks. */
+/** Computes the shape once for each template, since every send needs it. */
 export const shapeOf = (template: Template): TemplateShape => {
   const known = shapes.get(template)
   if (known) return known

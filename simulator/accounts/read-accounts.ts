@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { Type } from '@sinclair/typebox'
 import { Value } from '@sinclair/typebox/value'
 
-/** What the simulator reads of the notifier's file of a tenant (docs/operators/operating.md#the-notifiers-file). */
+/** The part of a tenant's notifier file that the simulator reads (docs/operators/operating.md#the-notifiers-file). */
 const NotifierFile = Type.Object({
   channels: Type.Array(
     Type.Object({
@@ -23,7 +23,7 @@ export interface ChannelAccount {
   appSecret: string
 }
 
-/** The numbers of the notifier's files of tenants. Throws an Error that names the file and what is wrong with it. */
+/** Returns the numbers in the tenants' notifier files. Throws an Error that names the file and its error. */
 export const readAccounts = async (
   paths: readonly string[],
   environment: Record<string, string | undefined>,

@@ -1,7 +1,7 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { oneOf } from '../basics/one-of.ts'
 
-/** docs/contributors/messaging-api.md#templates. */
+/** See docs/contributors/messaging-api.md#templates. */
 const templateStatuses = [
   'APPROVED',
   'PENDING',

@@ -1,6 +1,6 @@
 import { type Static, Type } from '@sinclair/typebox'
 
-/** How the simulator behaves: set by its settings, changed while it runs by PUT /control/behaviour. */
+/** How the simulator behaves: the settings define it, and PUT /control/behaviour changes it at run time. */
 export const Behaviour = Type.Object(
   {
     webhook_url: Type.Union([Type.String({ maxLength: 2048, pattern: '^https?://.+' }), Type.Null()], {

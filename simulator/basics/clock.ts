@@ -1,10 +1,10 @@
-/** What is planned for later. Nothing here keeps a process alive. */
+/** Actions that are planned for later. None of them keeps a process alive. */
 export interface Clock {
   /** Runs `action` in `delayMs` or up to 20 ms later. */
   after(delayMs: number, action: () => void): void
-  /** How many actions are planned. */
+  /** Returns how many actions are planned. */
   planned(): number
-  /** Forgets what is planned. */
+  /** Forgets all planned actions. */
   reset(): void
 }
 

@@ -1,6 +1,6 @@
 /** A list that keeps the last `capacity` items. */
 export interface Ring<T> {
-  /** Adds an item; returns the one that made room for it. */
+  /** Adds an item; returns the oldest one if it had to make room. */
   push(item: T): T | undefined
   newestFirst(): Generator<T>
 }

@@ -5,14 +5,14 @@ import { demoNumber, demoToken, displayNumberOf } from '../accounts/accounts.ts'
 import type { World } from '../world/world.ts'
 import type { NumberChange, TokenChange } from './schema.ts'
 
-/** The number of that id, or the first one; throws when there is none. */
+/** Finds the number with that id, or the first one; throws when there is none. */
 export const pickNumber = ({ accounts }: World, id: string | undefined): PhoneNumber => {
   const number = id === undefined ? accounts.numbers.values().next().value : accounts.numbers.get(id)
   if (!number) throw invalid({ phone_number_id: [selectedInvalid('phone_number_id')] })
   return number
 }
 
-/** Adds a number or changes it. A new one is as the demo's, with a phone number of its own, and signs with its id. */
+/** Adds a number or changes it. A new one copies the demo's, with its own phone number, and signs with its id. */
 export const putNumber = ({ accounts }: World, id: string, change: NumberChange): void => {
   const display_phone_number = displayNumberOf(id)
   const before = accounts.numbers.get(id) ?? { ...demoNumber, display_phone_number, app_secret: id }

@@ -23,10 +23,10 @@ import type {
 
 const first = <T>(items: Iterable<T>, limit = 100): T[] => Iterator.from(items).take(limit).toArray()
 
-/** What the routes of control do, and what a test in the same process calls directly. */
+/** Creates the actions of the control routes; a test in the same process runs them directly. */
 export const createControl = (world: World) => ({
   summary: (): Summary => summaryOf(world),
-  /** Applies the changes; what is left out stays. */
+  /** Applies the changes; omitted fields keep their values. */
   behave(change: BehaviourChange): Summary['behaviour'] {
     return Object.assign(world.behaviour, change)
   },
@@ -43,7 +43,7 @@ export const createControl = (world: World) => ({
   calls: (limit?: number): RequestView[] => first(world.requests.list(), limit),
   /** Updates of webhooks that were given up, newest first. */
   givenUp: (limit?: number): GivenUp[] => first(world.callback.givenUp.newestFirst(), limit),
-  /** The next requests meet this trouble. */
+  /** Makes the next requests fail in this way. */
   script(script: Script) {
     if (script.trouble.kind === 'refused' && script.recipient !== undefined)
       throw invalid({ recipient: ['A request that is refused before its body is read has no recipient yet.'] })
@@ -58,7 +58,7 @@ export const createControl = (world: World) => ({
     if (!message.text && !message.button && !message.location) throw invalid({ text: [required('text')] })
     return receive(world, accounts.pickNumber(world, message.phone_number_id), message)
   },
-  /** The payload is the one that the message gave to the button, else the button's text. */
+  /** The payload is the one that the message gave to the button, or the button's text if there is none. */
   press({ message_id, index, from, copies }: Press): InboundView {
     const message = world.messages.find(message_id)
     if (!message) throw invalid({ message_id: [selectedInvalid('message_id')] })
@@ -88,7 +88,7 @@ export const createControl = (world: World) => ({
     world.callback.send(number.phone_number_id, { category: categoryOf(template, category, at) })
     if (at === undefined) catalogue?.set(keyOf(template), { ...template, category })
   },
-  /** Sends a status of a message now, whatever was sent of it before. */
+  /** Sends a status of a message now, whatever statuses it had before. */
   status({ message_id, status, code }: StatusOrder) {
     const message = world.messages.find(message_id)
     if (!message) throw invalid({ message_id: [selectedInvalid('message_id')] })

@@ -12,13 +12,16 @@ import * as schemas from './schema.ts'
 
 const { describe, ListQuery } = schemas
 const listOf = <S extends TSchema>(item: S) => Type.Object({ data: Type.Array(item) })
-/** The response of a request that returns nothing. */
+/** The response to a request that returns nothing. */
 const Done = Type.Object({ done: Type.Literal(true) })
 const done = { done: true as const }
 
 const numberIn = (text: string | undefined): number | undefined => (text === undefined ? undefined : Number(text))
 
-/** Refuses unknown fields, on every level: a misspelt one would do nothing. Responses have the schema of the title. */
+/**
+ * Refuses unknown fields on every level, since a misspelt one would have no effect. The title names the schema of the
+ * responses.
+ */
 const strict = <S extends TSchema>({ title: _, ...schema }: S): S => ({
   ...(schema as S),
   ...(schema.properties && {
@@ -29,7 +32,7 @@ const strict = <S extends TSchema>({ title: _, ...schema }: S): S => ({
   ...(schema.anyOf && { anyOf: schema.anyOf.map(strict) }),
 })
 
-/** How people and tests inspect and steer the simulator. For loopback: without authentication. */
+/** Routes by which people and tests inspect and steer the simulator. They have no authentication: for loopback only. */
 export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = async (app, { control }) => {
   app.setValidatorCompiler(validator)
   app.setSerializerCompiler(() => JSON.stringify)
@@ -47,7 +50,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{ control: Control }> = as
   show('/inbound', 'Inbound messages, newest first', InboundView, control.inbox)
   show('/given-up', 'Updates of webhooks that were given up, newest first', GivenUp, control.givenUp)
 
-  /** A request that changes something, and returns nothing unless `Response` says what. */
+  /** Declares a request that changes something and returns nothing unless `Response` is given. */
   const change = <Body extends TSchema>(
     method: 'PUT' | 'POST' | 'DELETE',
     path: string,

@@ -15,7 +15,7 @@ export const OfNumber = Type.Object({
 
 const Count = Type.String({ maxLength: 6, pattern: '^[0-9]{1,6}$', must: 'be a whole number' })
 
-/** What a PUT leaves out stays as it is, or as the demo account has it. */
+/** A PUT leaves omitted fields as they are; a new number takes them from the demo account. */
 export const NumberChange = Type.Partial(Type.Omit(PhoneNumber, ['phone_number_id']), { title: 'NumberChange' })
 export type NumberChange = Static<typeof NumberChange>
 
@@ -33,7 +33,7 @@ export const MessageQuery = Type.Object({
   phone_number_id: Type.Optional(Type.String()),
   limit: Type.Optional(Count),
 })
-/** Which messages are asked for, with the limit as a number. */
+/** The filter of a list of messages, with the limit as a number. */
 export type MessageQuestion = Omit<Static<typeof MessageQuery>, 'limit'> & { limit?: number | undefined }
 
 export const ListQuery = Type.Object({ limit: Type.Optional(Count) })
@@ -48,7 +48,7 @@ export const StatusOrder = Type.Object(
 )
 export type StatusOrder = Static<typeof StatusOrder>
 
-/** The platform moves a template to another category. */
+/** An order to the platform to move a template to another category. */
 export const CategoryOrder = Type.Object(
   {
     name: Type.String(),
@@ -76,7 +76,7 @@ export const Summary = Type.Object(
 )
 export type Summary = Static<typeof Summary>
 
-/** The part of a route's schema that every route of control has. */
+/** Builds the part of a route's schema that every control route has. */
 export const describe = <S extends TSchema>(summary: string, body: S) => ({
   tags: ['control'],
   summary,

@@ -1,13 +1,16 @@
-/** What the platform says about a code. `details` is for codes that need no more than the code. */
+/** The platform's texts for a code. `details` is for codes that need no more than the code. */
 interface ErrorFacts {
   status: number
   title: string
   details?: string
-  /** No `(#code)` before the title. */
+  /** Omits `(#code)` before the title. */
   bare?: true
 }
 
-/** By code, docs/contributors/messaging-api.md#error-table. Where that states no HTTP status it is 400. */
+/**
+ * Errors by code (docs/contributors/messaging-api.md#error-table). The HTTP status is 400 unless that page states
+ * another.
+ */
 export const errorTable: Record<number, ErrorFacts> = {
   0: { status: 401, title: 'We were unable to authenticate the app user.', bare: true },
   1: { status: 400, title: 'An unknown error occurred' },

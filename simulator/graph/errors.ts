@@ -3,9 +3,9 @@ import { factsOf, isPlainGraphCode } from './error-table.ts'
 interface GraphErrorOptions {
   details?: string | undefined
   subcode?: number | undefined
-  /** Instead of the one of the table. */
+  /** Replaces the status of the table. */
   status?: number | undefined
-  /** Instead of `(#code) title`. */
+  /** Replaces `(#code) title`. */
   message?: string | undefined
   type?: 'OAuthException' | 'GraphMethodException'
   transient?: boolean | undefined
@@ -34,7 +34,7 @@ const messageOf = (code: number): string => {
   return bare ? title : `(#${code}) ${title}`
 }
 
-/** The body of docs/contributors/messaging-api.md#error-format. */
+/** Builds the body of docs/contributors/messaging-api.md#error-format. */
 export const errorBody = ({ message, code, options }: GraphError) => {
   const { subcode, type = 'OAuthException', transient } = options
   const details = options.details ?? (isPlainGraphCode(code) ? undefined : detailsOf(code))
@@ -51,10 +51,13 @@ export const errorBody = ({ message, code, options }: GraphError) => {
   }
 }
 
-/** The `details` of a code that is returned or sent without a reason of its own. */
+/** Returns the `details` of a code that is returned or sent without a reason of its own. */
 export const detailsOf = (code: number): string => factsOf(code).details ?? `${factsOf(code).title.replace(/\.$/, '')}.`
 
-/** The wrong or inaccessible object of docs/contributors/messaging-api.md#error-table: one error for both. */
+/**
+ * Returns the error for a wrong or inaccessible object (docs/contributors/messaging-api.md#error-table): one error for
+ * both.
+ */
 export const objectMissing = (method: string, id: string): GraphError =>
   new GraphError(100, {
     subcode: 33,
@@ -67,14 +70,14 @@ export const parameterRequired = (name: string): GraphError =>
 
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 
-/** Letters and digits that mean nothing; not for secrets. */
+/** Returns random letters and digits without meaning; not for secrets. */
 const opaqueId = (length: number): string => {
   let id = ''
   for (let left = length; left > 0; left--) id += letters[Math.floor(Math.random() * letters.length)]
   return id
 }
 
-/** `v21.0` as a number that grows with the version. */
+/** Converts `v21.0` to a number that grows with the version. */
 const rank = (version: string): number => {
   const [major = '0', minor = '0'] = version.slice(1).split('.')
   return Number(major) * 1000 + Number(minor)

@@ -1,11 +1,14 @@
 import { GraphError } from '../graph/errors.ts'
 
-/** A window a little shorter than the second: who sends exactly the rate is not refused for the network's jitter. */
+/**
+ * The window is a little shorter than a second, so that network jitter causes no refusal of a client that sends at
+ * exactly the rate.
+ */
 const windowMs = 900
 
-/** The throughput of docs/contributors/messaging-api.md#rate-limits. Only messages that pass count. */
+/** The throughput limits of docs/contributors/messaging-api.md#rate-limits. Only accepted messages count. */
 export interface Limits {
-  /** At most `perSecond` messages of a number in any 900 ms, else throws 130429; 0 is no limit. */
+  /** Throws 130429 beyond `perSecond` messages of a number in any 900 ms; 0 is no limit. */
   takeThroughput(phoneNumberId: string, perSecond: number, now: number): void
 }
 

@@ -1,7 +1,7 @@
 import { createRing } from '../basics/ring.ts'
 import type { Message } from './message.ts'
 
-/** The last messages that were accepted. Older ones are forgotten, statuses still to come for them are sent all the same. */
+/** The last accepted messages. Older ones are forgotten; their remaining statuses are still sent. */
 export interface MessageLog {
   add(message: Message): void
   find(id: string): Message | undefined
@@ -17,7 +17,7 @@ interface MessageFilter {
   phoneNumberId?: string | undefined
 }
 
-/** About 1 KB each. */
+/** A message takes about 1 KB. */
 const capacity = 50_000
 
 export const createMessageLog = (): MessageLog => {

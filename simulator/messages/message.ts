@@ -6,7 +6,7 @@ import { oneOf } from '../basics/one-of.ts'
 import { statusWords } from '../trouble/trouble.ts'
 import type { Component, Parameter, ReplyButton } from './schema.ts'
 
-/** A message that was accepted. Times as the clock's, in milliseconds. */
+/** An accepted message. Times come from the clock, in milliseconds. */
 export interface Message {
   id: string
   phoneNumberId: string
@@ -76,7 +76,7 @@ export const viewOf = (message: Message): MessageView => ({
   })),
 })
 
-/** What the recipient reads. */
+/** Renders the message as the recipient reads it. */
 const render = (template: Template, components: Component[]): Rendered => {
   const shape = shapeOf(template)
   const part = (type: string) => components.find(component => component.type.toLowerCase() === type)?.parameters ?? []
@@ -94,7 +94,7 @@ const headerText = (format: string | undefined, text: string | undefined, parame
   return text === undefined ? undefined : fill(text, parameters)
 }
 
-/** The text with its placeholders filled, by place or by name. */
+/** Fills the placeholders of a text, by position or by name. */
 export const fill = (text: string, parameters: Parameter[]): string =>
   hydrate(text, name =>
     textOf(parameters.find(({ parameter_name }) => parameter_name === name) ?? parameters[Number(name) - 1]),
@@ -103,7 +103,7 @@ export const fill = (text: string, parameters: Parameter[]): string =>
 const textOf = (parameter: Parameter | undefined): string =>
   parameter?.text ?? parameter?.currency?.fallback_value ?? parameter?.date_time?.fallback_value ?? ''
 
-/** An id as the real ones look: `wamid.` and base64 that has the other party's number in it. */
+/** Makes an id in the form of the real ones: `wamid.` and base64 that contains the other party's number. */
 export const messageId = (person: string): string => {
   const unique = randomUUID().replaceAll('-', '').slice(0, 18).toUpperCase()
   const bytes = `\x1c\x18${String.fromCharCode(person.length)}${person}\x15\x02\x00\x11\x18\x12${unique}\x00`

@@ -7,7 +7,10 @@ const Media = Type.Object({
 })
 const Fallback = Type.Object({ fallback_value: Type.String() })
 
-/** docs/contributors/messaging-api.md#components. Which of these a part of a template takes is checked against the template. */
+/**
+ * See docs/contributors/messaging-api.md#components. The check against the template decides which of these a part
+ * takes.
+ */
 export const Parameter = Type.Object(
   {
     type: Type.String(),
@@ -39,7 +42,7 @@ export const Component = Type.Object(
 )
 export type Component = Static<typeof Component>
 
-/** The body of a send (docs/contributors/messaging-api.md#send). Fields unknown to it are refused, as the real one does. */
+/** The body of a send (docs/contributors/messaging-api.md#send). Unknown fields are refused, as the real API does. */
 export const MessageBody = Type.Object(
   {
     messaging_product: Type.Literal('whatsapp'),

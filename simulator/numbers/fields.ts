@@ -3,7 +3,7 @@ import { GraphError } from '../graph/errors.ts'
 
 const defaultFields = ['verified_name', 'code_verification_status', 'display_phone_number', 'quality_rating', 'id']
 
-/** What can be asked of a number (docs/contributors/messaging-api.md#numbers-and-tokens). */
+/** The fields that a client may request of a number (docs/contributors/messaging-api.md#numbers-and-tokens). */
 const readers: Record<string, (number: PhoneNumber) => unknown> = {
   id: number => number.phone_number_id,
   display_phone_number: number => number.display_phone_number,
@@ -17,7 +17,7 @@ const readers: Record<string, (number: PhoneNumber) => unknown> = {
   health_status: number => healthOf(number),
 }
 
-/** The asked fields of a number, or the default ones; throws 100 for a field that it does not have. */
+/** Returns the requested fields of a number, or the default ones; throws 100 for a field that it does not have. */
 export const pickFields = (number: PhoneNumber, asked: string | undefined): Record<string, unknown> => {
   const names = asked ? asked.split(',').map(name => name.trim()) : defaultFields
   const picked: Record<string, unknown> = {}

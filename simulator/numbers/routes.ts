@@ -40,7 +40,7 @@ export const debugToken: FastifyPluginAsync<{ world: World }> = async (app, { wo
   })
 }
 
-/** What is known of a token (docs/contributors/messaging-api.md#numbers-and-tokens). `now` in milliseconds. */
+/** Describes a token (docs/contributors/messaging-api.md#numbers-and-tokens). `now` is in milliseconds. */
 const describeToken = (token: AccessToken | undefined, now: number): object => {
   if (!token) return { data: { error: errorOf(new GraphError(190)), is_valid: false, scopes: [] } }
   const error = tokenErrorOf(token, now)
@@ -67,7 +67,7 @@ const errorOf = ({ code, message, options: { subcode } }: GraphError): object =>
   ...(subcode !== undefined && { subcode }),
 })
 
-/** The fields of docs/merchants/contract.md#register; throws 100 for the first that is missing or malformed. */
+/** Reads the fields of docs/merchants/contract.md#register; throws 100 for the first that is missing or malformed. */
 const readRegistration = (body: unknown): { pin: string; certificate: string } => {
   const { messaging_product, pin, certificate } = (body ?? {}) as Record<string, unknown>
   if (messaging_product === undefined) throw parameterRequired('messaging_product')

@@ -7,7 +7,7 @@ const hashOf = (html: string, tag: 'style' | 'script'): string => {
   return `'sha256-${createHash('sha256').update(content).digest('base64')}'`
 }
 
-/** The page that shows what arrived. Nothing but its own style, script and requests may run on it. */
+/** The page that shows the accepted messages. Its policy admits only its own style, script and requests. */
 export const page: FastifyPluginAsync = async app => {
   const html = await readFile(new URL('page.html', import.meta.url), 'utf8')
   const policy = [

@@ -1,18 +1,18 @@
 import type { FastifyReply } from 'fastify'
 import type { Trouble } from '../trouble/trouble.ts'
 
-/** A trouble in which the response, not the request, goes wrong. */
+/** A failure of the response, not of the request. */
 type BrokenResponse = Exclude<Trouble, { kind: 'error' }>
 
-/** Whether the request takes effect although its response goes wrong. */
+/** Returns true if the request takes effect although its response fails. */
 export const takesEffect = (trouble: BrokenResponse): boolean =>
   trouble.kind !== 'refused' && (trouble.accepted ?? (trouble.kind === 'lost' || trouble.kind === 'half'))
 
-/** The HTTP status that the client sees; null when it sees none, or half a response. */
+/** Returns the HTTP status that the client sees; null when it sees none, or half a response. */
 export const statusOf = ({ kind }: BrokenResponse): number | null =>
   ({ html: 502, empty: 500, lost: null, half: null, refused: null })[kind]
 
-/** Responds with `body` as the trouble wants it. */
+/** Responds with `body`, broken as the trouble says. */
 export const breakResponse = (reply: FastifyReply, { kind }: BrokenResponse, body: object): FastifyReply => {
   if (kind === 'html') return sendBadGateway(reply)
   if (kind === 'empty') return reply.code(500).send()
@@ -32,7 +32,7 @@ export const cut = (reply: FastifyReply): FastifyReply => {
   return reply
 }
 
-/** Promises the whole response and closes the connection in the middle of it. */
+/** Announces the whole response and closes the connection in the middle of it. */
 const sendHalf = (reply: FastifyReply, text: string): FastifyReply => {
   reply.hijack()
   const { raw } = reply

@@ -6,7 +6,7 @@ import type { World } from '../world/world.ts'
 
 type Scope = (typeof scopes)[number]
 
-/** The token that a request carries; throws 104 without one, 190 for one that is unknown, revoked or expired. */
+/** Returns the token of a request; throws 104 without one, 190 for one that is unknown, revoked or expired. */
 export const tokenOf = (world: World, request: FastifyRequest): AccessToken => {
   const given = bearerToken(request.headers.authorization)
   if (given === undefined) throw new GraphError(104)
@@ -16,7 +16,7 @@ export const tokenOf = (world: World, request: FastifyRequest): AccessToken => {
   return token as AccessToken
 }
 
-/** Why a known token is not accepted. */
+/** Returns why a known token is refused. */
 export const tokenErrorOf = ({ revoked, expires_at }: AccessToken, now: number): GraphError | undefined => {
   if (revoked)
     return new GraphError(190, {
@@ -32,7 +32,10 @@ export const tokenErrorOf = ({ revoked, expires_at }: AccessToken, now: number):
   })
 }
 
-/** The number `id`, when the caller's token may use it; throws 100/33 otherwise, 10 when the token lacks the scope. */
+/**
+ * Returns the number `id` when the request's token may use it; throws 100/33 otherwise, 10 when the token lacks the
+ * scope.
+ */
 export const numberOf = (world: World, request: FastifyRequest, id: string, scope: Scope): PhoneNumber => {
   const token = tokenOf(world, request)
   const number = world.accounts.numbers.get(id)
@@ -41,7 +44,9 @@ export const numberOf = (world: World, request: FastifyRequest, id: string, scop
   return number
 }
 
-/** Throws unless the caller's token may manage the messaging account: 100/33 for an unknown one, 200 for another's. */
+/**
+ * Throws unless the request's token may manage the messaging account: 100/33 for an unknown account, 200 for another's.
+ */
 export const checkAccount = (world: World, request: FastifyRequest, wabaId: string): void => {
   // A GET of an account without a token gets this error (docs/contributors/messaging-api.md#error-table).
   if (request.headers.authorization === undefined) throw new GraphError(200, { message: '(#200) Provide valid app ID' })

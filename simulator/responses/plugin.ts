@@ -3,7 +3,7 @@ import { errorBody, GraphError, servedVersion } from '../graph/errors.ts'
 import type { World } from '../world/world.ts'
 import { meetBeforeReading } from './respond.ts'
 
-/** What every request of the messaging API has in common: headers, parsing, errors, latency, outages. */
+/** Adds everything that the requests of the messaging API share: headers, parsing, errors, latency, outages. */
 export const respondAsGraph = (app: FastifyInstance, world: World): void => {
   readBodiesLeniently(app)
 
@@ -29,7 +29,7 @@ export const respondAsGraph = (app: FastifyInstance, world: World): void => {
   })
 }
 
-/** What is no JSON, or is not called JSON by its content type, counts as no body at all. */
+/** Treats a body that is not JSON, or whose content type is another, as no body at all. */
 const readBodiesLeniently = (app: FastifyInstance): void => {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('application/json', { parseAs: 'string' }, (_request, text, done) => {
@@ -65,7 +65,7 @@ const asGraphError = ({ statusCode = 500 }: { statusCode?: number }): GraphError
     ? new GraphError(100, { status: statusCode, details: 'The request cannot be read.' })
     : new GraphError(1, { status: 500 })
 
-/** Whatever else is asked below a version. */
+/** Responds to every other path below a version. */
 export const unknownPaths: FastifyPluginAsync = async app => {
   app.all('/*', { schema: { hide: true } }, async request => {
     const path = (request.params as { '*': string })['*']

@@ -4,7 +4,7 @@ import { requestNameOf } from '../world/request-log.ts'
 import type { World } from '../world/world.ts'
 import { breakResponse, cut, statusOf, takesEffect } from './break-response.ts'
 
-/** What an outage, or a script that does not wait for the body, does to a request. */
+/** Applies an outage, or a script that does not wait for the body, to a request. */
 export const meetBeforeReading = (
   world: World,
   request: FastifyRequest,
@@ -21,8 +21,8 @@ export const meetBeforeReading = (
 }
 
 /**
- * Responds to a request that has passed its checks: with the result of `act`, or with the trouble of a script. `act` makes
- * the request take effect; it may still throw a GraphError.
+ * Responds to a request that has passed its checks: with the result of `act`, or with the trouble of a script. `act`
+ * makes the request take effect; it may still throw a GraphError.
  */
 export const respond = (
   world: World,

@@ -7,7 +7,10 @@ import type { Component, Parameter } from '../messages/schema.ts'
 /** Types of a text parameter; the last two are legacy (docs/contributors/messaging-api.md#components). */
 const textTypes = ['text', 'currency', 'date_time']
 
-/** Longest texts after filling (docs/contributors/messaging-api.md#components): header, body beside other parts, body alone. */
+/**
+ * Longest texts after filling (docs/contributors/messaging-api.md#components): header, body beside other parts, body
+ * alone.
+ */
 const maxHeader = 60
 const maxBody = 1024
 const maxBodyAlone = 32_768
@@ -85,7 +88,10 @@ const checkLengths = (shape: TemplateShape, header: Parameter[], body: Parameter
 
 const words: Record<string, string> = { URL: 'Url', COPY_CODE: 'CopyCode', QUICK_REPLY: 'QuickReply' }
 
-/** Holds the button components of a send against the template's buttons (docs/contributors/messaging-api.md#components). */
+/**
+ * Checks the button components of a send against the template's buttons
+ * (docs/contributors/messaging-api.md#components).
+ */
 const checkButtons = (buttons: Button[], components: Component[]): void => {
   const given = components.filter(({ type }) => type.toLowerCase() === 'button')
   for (const component of given) checkButton(buttons, component)

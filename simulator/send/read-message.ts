@@ -8,10 +8,10 @@ const check = TypeCompiler.Compile(MessageBody)
 const checkButtons = TypeCompiler.Compile(ButtonsBody)
 const checkText = TypeCompiler.Compile(TextBody)
 
-/** The other kinds of message that the API knows and the simulator does not take. */
+/** The other kinds of message that the API knows and the simulator refuses. */
 const otherTypes = 'audio contacts document image location reaction sticker video'.split(' ')
 
-/** The body of a send, checked in itself; throws the API's error for the first thing wrong. */
+/** Checks the body of a send by itself; throws the API's error for the first problem. */
 export const readMessage = (body: unknown): MessageBody | TextBody | ButtonsBody => {
   if (check.Check(body) || checkText.Check(body)) return body
   if (checkButtons.Check(body)) return withUniqueButtons(body)
@@ -60,7 +60,10 @@ const refusalOf = ({ path, type, value, schema }: ValueError): GraphError => {
 
 const shown = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value)).slice(0, 100)
 
-/** The recipient in digits (docs/contributors/messaging-api.md#recipient). Bare digits are taken as an international number. */
+/**
+ * Returns the recipient in digits (docs/contributors/messaging-api.md#recipient). Bare digits count as an international
+ * number.
+ */
 export const recipientOf = (to: string): string => {
   const digits = to.replace(/[+\-() ]/g, '')
   if (!/^[1-9][0-9]{5,14}$/.test(digits))

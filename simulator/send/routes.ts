@@ -62,7 +62,9 @@ const textOf = (body: Sendable['body']): string | undefined => {
   return body.type === 'text' ? body.text.body : undefined
 }
 
-/** Stores the message and plans its statuses; the result is the success body of docs/contributors/messaging-api.md#accepted. */
+/**
+ * Stores the message and plans its statuses. Returns the success body of docs/contributors/messaging-api.md#accepted.
+ */
 const accept = (world: World, { sender, recipient, template, body }: Sendable) => {
   const message: Message = {
     id: messageId(recipient),

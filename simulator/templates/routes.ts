@@ -34,8 +34,8 @@ const defaultFields = 'name,parameter_format,components,language,status,category
 const knownFields = [...defaultFields.split(','), 'quality_score', 'rejected_reason']
 
 /**
- * A page of the catalogue (docs/contributors/messaging-api.md#templates); `address`, without its query, is for the next link.
- * A cursor names the last template of its page: templates that come or go meanwhile move nothing.
+ * Returns a page of the catalogue (docs/contributors/messaging-api.md#templates); `address`, without its query, is for
+ * the next link. A cursor names the last template of its page, so templates added or removed meanwhile move nothing.
  */
 const pageOf = (templates: Template[], query: CatalogueQuery, address: string): object => {
   const fields = readFields(query.fields)

@@ -23,7 +23,7 @@ export interface CallOptions {
   headers?: Record<string, string>
 }
 
-/** A webhook as it came. */
+/** A webhook as received. */
 interface Post {
   raw: Buffer
   headers: Record<string, string | string[] | undefined>
@@ -31,7 +31,10 @@ interface Post {
   body: any
 }
 
-/** A callback that keeps what comes and responds as `responses` says, 200 when that is empty. */
+/**
+ * Starts a callback that keeps the webhooks it receives and responds as `responses` says, or with 200 when that is
+ * empty.
+ */
 export const receiveWebhooks = async (t: Test) => {
   const posts: Post[] = []
   const responses: number[] = []
@@ -60,7 +63,9 @@ export const receiveWebhooks = async (t: Test) => {
   }
 }
 
-/** A simulator on a port of its own: without delays, and without webhooks unless the behaviour names an address. */
+/**
+ * Starts a simulator on a port of its own: without delays, and without webhooks unless the behaviour names an address.
+ */
 export const build = async (t: Test, { behaviour, ...options }: SimulatorOptions = {}) => {
   const { app, control } = await createSimulator({
     behaviour: { webhook_url: null, delay_factor: 0, throughput_per_second: 0, ...behaviour },
@@ -88,7 +93,7 @@ export const build = async (t: Test, { behaviour, ...options }: SimulatorOptions
   }
   const send = (body: unknown = message(), options: CallOptions = {}) =>
     call(`/v17.0/${numberId}/messages`, { body, ...options })
-  /** Waits until no webhook and, but for what stays `planned`, no status is to come. */
+  /** Waits until no webhook and, except for the `planned` ones, no status is pending. */
   const idle = async ({ planned = 0 } = {}): Promise<void> => {
     const left = () => {
       const { planned: all, webhooks } = control.summary()
@@ -101,7 +106,7 @@ export const build = async (t: Test, { behaviour, ...options }: SimulatorOptions
 
 export const texts = (...values: string[]) => values.map(text => ({ type: 'text', text }))
 
-/** A send of order_delivered, with changes on top. */
+/** Builds a send of order_delivered, with changes on top. */
 export const message = (changes: Record<string, unknown> = {}) => ({
   messaging_product: 'whatsapp',
   to: '94771234567',
@@ -114,9 +119,9 @@ export const message = (changes: Record<string, unknown> = {}) => ({
   ...changes,
 })
 
-/** A send of any template. */
+/** Builds a send of any template. */
 export const templateMessage = (name: string, components: unknown[] = [], code = 'en_US') =>
   message({ template: { name, language: { code }, components } })
 
-/** What a test has to say of an error: its code, its details. */
+/** Returns the part of an error that a test checks: its code and its details. */
 export const outcome = ({ status, body }: ApiResponse) => [status, body.error?.code, body.error?.error_data?.details]

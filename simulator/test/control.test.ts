@@ -16,7 +16,7 @@ t.test('messages are listed by recipient', async t => {
   t.same(await list('?phone_number_id=200'), [])
 })
 
-t.test('calls are listed, refused ones too', async t => {
+t.test('lists requests, refused ones too', async t => {
   const { send, call, control } = await build(t)
   control.script({ trouble: { kind: 'error', code: 131026 } })
   await send()
@@ -26,7 +26,7 @@ t.test('calls are listed, refused ones too', async t => {
   ])
 })
 
-t.test('what is set over HTTP holds', async t => {
+t.test('a setting made over HTTP takes effect', async t => {
   const callback = await receiveWebhooks(t)
   const { send, call, idle } = await build(t)
   const put = (path: string, body: unknown) => call(`/control/${path}`, { method: 'PUT', body })
@@ -57,7 +57,7 @@ t.test('what is set over HTTP holds', async t => {
   t.equal((await send()).status, 200)
 })
 
-t.test('a control call says what is wrong with it', async t => {
+t.test('an invalid control request gets an error that names the problem', async t => {
   const { call } = await build(t)
   const wrong: [path: string, body: unknown, field: string, sentence: RegExp, method?: string][] = [
     ['behaviour', { delay_factor: -1 }, 'delay_factor', /^The delay factor field must be a number, 0 to 100\.$/, 'PUT'],
@@ -84,7 +84,7 @@ t.test('a control call says what is wrong with it', async t => {
   }
 })
 
-t.test('a person presses a button of a message, and its webhook comes as often as is asked for', async t => {
+t.test('a person presses a button of a message, and its webhook comes as often as requested', async t => {
   const callback = await receiveWebhooks(t)
   const { send, call, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
   const button = (index: string, payload: string) => ({
@@ -126,7 +126,7 @@ t.test('a text is accepted within 24 hours after the person wrote', async t => {
   t.match(control.messages(), [{ template: null, rendered: { body: 'Hi', buttons: [] } }])
 })
 
-t.test('control calls and the page work during an outage', async t => {
+t.test('control requests and the page work during an outage', async t => {
   const { call, control } = await build(t)
   control.outage('reset')
   t.equal((await call('/control')).status, 200)
@@ -135,7 +135,7 @@ t.test('control calls and the page work during an outage', async t => {
   t.same((await call('/health/live')).body, { status: 'ok' })
 })
 
-t.test('a number sends so many messages a second, each its own, 80 unless it is set otherwise', async t => {
+t.test('limits the messages of each number per second: 80 by default', async t => {
   t.equal(defaultBehaviour.throughput_per_second, 80)
   const { call, send, control } = await build(t, { behaviour: { throughput_per_second: 8 } })
   control.putNumber('200')

@@ -34,7 +34,7 @@ t.test('a registration is checked', async t => {
   t.equal(await codeOf({ pin: '654321' }), 133005)
 })
 
-t.test('a number tells its fields and its health', async t => {
+t.test('a number shows its fields and its health', async t => {
   const { call, control } = await build(t)
   t.same((await call(`/v17.0/${numberId}`)).body, {
     verified_name: 'Demo Couriers',
@@ -62,7 +62,7 @@ t.test('a number tells its fields and its health', async t => {
   t.equal((await call('/v17.0/1234')).body.error.error_subcode, 33)
 })
 
-t.test('debug_token tells what a token may do', async t => {
+t.test('debug_token shows what a token may do', async t => {
   const { call } = await build(t)
   const ask = (token: string) => call(`/debug_token?input_token=${token}`)
   const { body, headers } = await ask(accessToken)
@@ -78,7 +78,7 @@ t.test('debug_token tells what a token may do', async t => {
   t.equal((await call('/debug_token', { token: null })).body.error.code, 104)
 })
 
-t.test('the served version is the oldest usable one, or a later one that was asked for', async t => {
+t.test('the served version is the oldest usable one, or the later one requested', async t => {
   const { call } = await build(t)
   const served = async (version: string) => (await call(`/${version}/${numberId}`)).headers.get('facebook-api-version')
   t.equal(await served('v17.0'), 'v21.0')

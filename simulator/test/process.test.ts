@@ -5,7 +5,7 @@ import t, { type Test } from 'tap'
 
 const folder = join(import.meta.dirname, '..')
 
-/** A program of the simulator in a process of its own, ended with the test. */
+/** Starts a program of the simulator in a process of its own, which ends with the test. */
 const start = (t: Test, file: string, environment: Record<string, string>) => {
   const { NODE_ENV: _, ...inherited } = process.env
   const child = spawn(process.execPath, [join(folder, file)], { env: { ...inherited, ...environment } })
@@ -15,7 +15,7 @@ const start = (t: Test, file: string, environment: Record<string, string>) => {
   return { child, ended: once(child, 'exit').then(([code]) => code as number | null), output: () => output }
 }
 
-/** Where it listens; undefined when it ended. */
+/** Resolves to the address where it listens; undefined when it ended. */
 const addressOf = async (child: ChildProcess, output: () => string): Promise<string | undefined> => {
   let url: string | undefined
   while (!url && child.exitCode === null) {
@@ -25,7 +25,7 @@ const addressOf = async (child: ChildProcess, output: () => string): Promise<str
   return url
 }
 
-t.test('it refuses to start in production, in a sentence', async t => {
+t.test('refuses to start in production, in one sentence', async t => {
   const { ended, output } = start(t, 'main.ts', { NODE_ENV: 'production', SIMULATOR_PORT: '0' })
   t.equal(await ended, 1)
   t.match(
@@ -34,7 +34,7 @@ t.test('it refuses to start in production, in a sentence', async t => {
   )
 })
 
-t.test('it names every wrong setting at once', async t => {
+t.test('names every wrong setting at once', async t => {
   const { ended, output } = start(t, 'main.ts', {
     SIMULATOR_PORT: 'x',
     WEBHOOK_URL: 'ftp://a',
@@ -47,7 +47,7 @@ t.test('it names every wrong setting at once', async t => {
   t.notMatch(output(), 'two words')
 })
 
-t.test('it reads its settings and stops on SIGTERM, although responses hang', async t => {
+t.test('reads its settings and stops on SIGTERM, although responses hang', async t => {
   const { child, ended, output } = start(t, 'main.ts', {
     SIMULATOR_PORT: '0',
     LOG_LEVEL: 'info',
@@ -90,7 +90,7 @@ t.test('a closed simulator keeps no process alive', async t => {
   t.ok(performance.now() - startedAt < 8000)
 })
 
-t.test('the numbers of tenants work as their files for the notifier say', async t => {
+t.test('the numbers of tenants work as their notifier files say', async t => {
   const { child, output } = start(t, 'main.ts', {
     SIMULATOR_PORT: '0',
     WEBHOOK_URL: 'none',
@@ -106,7 +106,7 @@ t.test('the numbers of tenants work as their files for the notifier say', async 
   t.equal((await ask('106540352242922', 'lanka-access-token')).status, 400, 'and nothing of the demo')
 })
 
-t.test('a file that says too little about its numbers is named', async t => {
+t.test('names a file that lacks data about its numbers', async t => {
   const path = join(folder, '../examples/batch.json')
   const { ended, output } = start(t, 'main.ts', { SIMULATOR_PORT: '0', SIMULATOR_ACCOUNTS: path })
   t.equal(await ended, 1)

@@ -102,7 +102,7 @@ t.test('fields are checked', async t => {
   }
 })
 
-t.test('a body that is not called JSON counts as none', async t => {
+t.test('a body whose content type is not JSON counts as none', async t => {
   const { send } = await build(t)
   const { status, body } = await send(message(), { headers: { 'content-type': 'text/plain' } })
   t.same([status, body.error.message], [400, '(#100) The parameter messaging_product is required.'])
@@ -114,7 +114,7 @@ t.test('a recipient may be written with a plus, blanks, hyphens and brackets', a
   t.same(body.contacts, [{ input: '+94 (77) 123-4567', wa_id: '94771234567' }])
 })
 
-t.test('only an approved template of that language is sent', async t => {
+t.test('only an approved template in that language is sent', async t => {
   const { send } = await build(t)
   const codeOf = async (name: string, language = 'en_US') =>
     (await send(templateMessage(name, [], language))).body.error.code
@@ -152,7 +152,7 @@ t.test('texts have rules of their own', async t => {
   t.same(outcome(await send(withText('x'.repeat(40_000)))).slice(0, 2), [400, 132005])
 })
 
-t.test('a header of another format is refused', async t => {
+t.test('refuses a header of another format', async t => {
   const { send } = await build(t)
   const body = { type: 'body', parameters: texts('Nimali') }
   const image = (value: object) => ({ type: 'header', parameters: [{ type: 'image', image: value }] })
@@ -164,7 +164,7 @@ t.test('a header of another format is refused', async t => {
   t.same((await sendPhoto(image({ link: 'https://a/b.png' }), body)).slice(0, 2), [200, undefined])
 })
 
-t.test('a template with names takes names', async t => {
+t.test('a template with named parameters takes names', async t => {
   const { send, control } = await build(t)
   const named = (...pairs: [string, string][]) =>
     templateMessage('pickup_reminder', [
@@ -187,7 +187,7 @@ t.test('a button with a variable needs its parameter', async t => {
   t.same((await track(body, button('url', '0'))).slice(0, 2), [200, undefined])
 })
 
-t.test('an unknown path is an error of the API, an unknown address one of ours', async t => {
+t.test('an unknown path gets an error of the API, an unknown address one of ours', async t => {
   const { call } = await build(t)
   t.equal((await call('/v17.0/123/nowhere')).body.error.code, 2500)
   t.same((await call('/nowhere')).body, { message: 'There is nothing at this address.', code: 'route_not_found' })

@@ -24,7 +24,7 @@ t.test('the catalogue comes in pages', async t => {
   t.equal(new Set(names).size, 10)
 })
 
-t.test('a template comes whole', async t => {
+t.test('a template has all its fields', async t => {
   const { call } = await build(t)
   const { body } = await call(`${path}?limit=1`)
   t.match(body.data, [
@@ -39,7 +39,7 @@ t.test('a template comes whole', async t => {
   ])
 })
 
-t.test('what a catalogue refuses', async t => {
+t.test('refuses an invalid request of a catalogue', async t => {
   const { call, control } = await build(t)
   const codeOf = async (query: string, options = {}) => (await call(`${path}${query}`, options)).body.error.code
   t.equal(await codeOf('?after=nonsense'), 100)

@@ -9,7 +9,7 @@ const isCut = (call: Promise<unknown>) =>
     () => true,
   )
 
-t.test('a request is refused with the code of a script', async t => {
+t.test('a script refuses a request with its code', async t => {
   const { send, control } = await build(t)
   for (const code of codes) {
     control.script({ trouble: { kind: 'error', code } })
@@ -55,7 +55,7 @@ t.test('a response is cut in half', async t => {
   t.ok(await isCut(response.text()))
 })
 
-t.test('a gateway responds with a page, a server with nothing', async t => {
+t.test('a gateway responds with an HTML page, a server with nothing', async t => {
   const { send, control } = await build(t)
   for (const kind of ['html', 'empty'] as const) control.script({ trouble: { kind } })
   control.script({ trouble: { kind: 'html', accepted: true } })
@@ -69,7 +69,7 @@ t.test('a gateway responds with a page, a server with nothing', async t => {
   t.equal(control.summary().accepted, 1, 'the message behind the page goes out')
 })
 
-t.test('a script is met by so many calls, in turn', async t => {
+t.test('a script applies to as many requests as it says, in turn', async t => {
   const { send, control, call } = await build(t)
   control.script({ times: 2, trouble: { kind: 'error', code: 130429, http_status: 429, retry_after_seconds: 3 } })
   control.script({ trouble: { kind: 'error', code: 190 } })
@@ -102,7 +102,7 @@ t.test('a request is refused before its body is read', async t => {
   t.equal((await send()).status, 200)
 })
 
-t.test('an outage ends as it began, at once', async t => {
+t.test('an outage starts and ends at once', async t => {
   const { send, control } = await build(t)
   control.outage('unavailable')
   t.match((await send()).body.error, { code: 2, is_transient: true })

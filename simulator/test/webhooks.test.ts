@@ -29,7 +29,7 @@ t.test('a message is sent, delivered and read', async t => {
   t.match(control.messages()[0]?.statuses, [{ status: 'sent' }, { status: 'delivered' }, { status: 'read' }])
 })
 
-t.test('user ids stand in webhooks once they are switched on', async t => {
+t.test('webhooks contain user ids once they are switched on', async t => {
   const callback = await receiveWebhooks(t)
   const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
   const person = { wa_id: '94771234567', user_id: 'LK.94771234567' }
@@ -68,7 +68,7 @@ t.test('utility messages are free for a person who wrote, and only for that pers
   t.strictSame([...new Set(types)].sort(), ['94771234567 free_customer_service', '94772222222 regular'])
 })
 
-t.test('a template gets another category, announced before if control says so', async t => {
+t.test('a template changes its category, announced first if control says so', async t => {
   const callback = await receiveWebhooks(t)
   const { call, control, send, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
   const change = { name: 'order_delivered', category: 'MARKETING' }
@@ -103,7 +103,7 @@ t.test('a webhook is signed over its bytes, which are plain ASCII', async t => {
   t.equal(post?.headers['content-type'], 'application/json')
 })
 
-t.test('statuses keep their delays', async t => {
+t.test('statuses respect their delays', async t => {
   const callback = await receiveWebhooks(t)
   const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url, delay_factor: 0.02 } })
   await send()
@@ -124,7 +124,7 @@ t.test('a webhook is repeated until it is acknowledged with 200', async t => {
   t.match(control.summary().webhooks, { delivered: 1, lost: 0, to_retry: 0 })
 })
 
-t.test('updates that wait together come together, up to the batch', async t => {
+t.test('updates that wait together are posted together, up to the batch size', async t => {
   const callback = await receiveWebhooks(t)
   const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
   const { body } = await send()
@@ -175,7 +175,7 @@ t.test('a number has its own secret', async t => {
   t.equal(post?.headers['x-hub-signature-256'], sign(post?.raw ?? Buffer.alloc(0), 'their secret'))
 })
 
-t.test('a status is sent on demand', async t => {
+t.test('sends a status on demand', async t => {
   const callback = await receiveWebhooks(t)
   const { send, control, idle } = await build(t, { behaviour: { webhook_url: callback.url } })
   const { body } = await send()

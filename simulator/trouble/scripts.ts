@@ -25,12 +25,12 @@ export const Script = Type.Object(
 )
 export type Script = Static<typeof Script>
 
-/** The troubles that a test has set, met in the order in which they came. */
+/** The troubles that a test has set, applied in the order in which they were set. */
 export interface Scripts {
   add(script: Script): void
-  /** The trouble of this request, used up; `recipient` in digits. */
+  /** Returns and uses up the trouble of this request; `recipient` in digits. */
   take(request: RequestName, recipient?: string): Trouble | undefined
-  /** As `take`, but only a trouble that does not wait for the body. */
+  /** Does as `take`, but only for a trouble that does not wait for the body. */
   takeBeforeReading(request: RequestName): Trouble | undefined
   list(): Script[]
   clear(): void
@@ -68,7 +68,7 @@ export const createScripts = (): Scripts => {
   }
 }
 
-/** How every request fails during an outage, before it is read. Control and the page keep working. */
+/** How every request fails during an outage, before its body is read. Control and the page keep working. */
 const outageModes = ['reset', 'hang', 'unavailable'] as const
 
 export const Outage = Type.Union(

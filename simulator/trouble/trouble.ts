@@ -26,7 +26,7 @@ const Broken = <Kind extends string>(kind: Kind, fallback: boolean, description:
     { description },
   )
 
-/** What a request meets instead of its ordinary response, once it has passed every check. */
+/** A failure that a request meets in place of its ordinary response, once it has passed every check. */
 export const Trouble = Type.Union(
   [
     Type.Object(

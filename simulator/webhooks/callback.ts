@@ -7,22 +7,30 @@ import { createRing, type Ring } from '../basics/ring.ts'
 import { envelope, type Update } from './payloads.ts'
 import type { GivenUp, WebhookCounts } from './schema.ts'
 
-/** Posts of one number at a time. The real one posts concurrently, in no order (docs/contributors/messaging-api.md#delivery). */
+/**
+ * Posts of one number at a time. The real one posts concurrently, in no order
+ * (docs/contributors/messaging-api.md#delivery).
+ */
 const mostAtOnce = 4
 const mostInPost = 100
-/** A callback has so long to respond. */
+/** The time that a callback has to respond. */
 const timeoutMs = 10_000
-/** Seconds before each further attempt at delay factor 1; then the updates are lost. The real one goes on for 7 days. */
+/**
+ * Seconds before each further attempt at delay factor 1; then the updates are lost. The real API goes on for 7 days.
+ */
 const retrySeconds = [1, 2, 4, 8, 16, 32, 60, 60, 60, 60, 60]
 /** A factor of 0 must not use up all attempts before a callback has restarted. */
 const leastRetryFactor = 0.1
 
-/** Sends the owners of numbers signed webhooks (docs/contributors/messaging-api.md#webhooks), repeated until they respond with 200. */
+/**
+ * Sends the owners of numbers signed webhooks (docs/contributors/messaging-api.md#webhooks), repeated until they
+ * respond with 200.
+ */
 export interface Callback {
-  /** Queues an update; what waits together is posted together, up to a hundred. */
+  /** Queues an update; updates that wait together are posted together, up to a hundred. */
   send(phoneNumberId: string, update: Update): void
   counts(): WebhookCounts
-  /** The last ones, after their last attempt. */
+  /** The last updates given up after their last attempt. */
   givenUp: Ring<GivenUp>
   /** Aborts posts in flight and forgets every update. */
   reset(): void
@@ -103,7 +111,7 @@ export const createCallback = ({ behaviour, clock, logger, findNumber }: Callbac
   }
 }
 
-/** The status of the callback's response, or why there was none. */
+/** Returns the status of the callback's response, or why there was none. */
 const post = async (
   url: string,
   number: PhoneNumber,
@@ -131,7 +139,7 @@ const post = async (
   }
 }
 
-/** The bytes of a webhook: JSON with everything beyond ASCII as `\uXXXX`, in lower-case hex, as the real one signs it. */
+/** Serializes a webhook: JSON with everything beyond ASCII as `\uXXXX`, in lower-case hex, as the real API signs it. */
 const serialize = (payload: unknown): Buffer<ArrayBuffer> =>
   Buffer.from(
     JSON.stringify(payload).replace(

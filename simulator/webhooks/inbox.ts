@@ -7,7 +7,7 @@ const Phone = Type.String({
   must: 'be an international number in digits',
 })
 
-/** What a person sends to a business number. */
+/** A message that a person sends to a business number. */
 export const Inbound = Type.Object(
   {
     from: Phone,
@@ -39,7 +39,7 @@ export const Inbound = Type.Object(
 )
 export type Inbound = Static<typeof Inbound>
 
-/** A person presses a quick reply of a message. */
+/** A person's press of a quick reply of a message. */
 export const Press = Type.Object(
   {
     message_id: Type.String(),
@@ -53,7 +53,7 @@ export const Press = Type.Object(
 )
 export type Press = Static<typeof Press>
 
-/** A person stops or resumes marketing messages. */
+/** A person's stop or resumption of marketing messages. */
 export const Preference = Type.Object(
   {
     from: Phone,

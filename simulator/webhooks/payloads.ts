@@ -12,10 +12,13 @@ export type Update =
   | { preference: object }
   | { category: object }
 
-/** A person's id for the business, of 2026 (docs/contributors/messaging-api.md#status-events). */
+/** Returns a person's id for the business, as introduced in 2026 (docs/contributors/messaging-api.md#status-events). */
 export const userIdOf = (person: string): string => `LK.${person}`
 
-/** A status event (docs/contributors/messaging-api.md#status-events). `at` in milliseconds; a window is open within 24 hours of an inbound message. */
+/**
+ * Builds a status event (docs/contributors/messaging-api.md#status-events). `at` is in milliseconds; a window is open
+ * within 24 hours of an inbound message.
+ */
 export const statusOf = (
   message: Message,
   { status, code }: StatusStep,
@@ -40,7 +43,9 @@ const errorOf = (code: number): object => ({
   href: 'https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/',
 })
 
-/** Prices are on `sent`, and on the first of `delivered` and `read` (docs/contributors/messaging-api.md#pricing). */
+/**
+ * `sent` carries a price, and so does the first of `delivered` and `read` (docs/contributors/messaging-api.md#pricing).
+ */
 const priceOf = (message: Message, status: string, at: number, isWindowOpen: boolean): object => {
   if (status === 'read' && message.statuses.some(earlier => earlier.status === 'delivered')) return {}
   const category = message.template?.category.toLowerCase() ?? 'service'
@@ -54,7 +59,10 @@ const priceOf = (message: Message, status: string, at: number, isWindowOpen: boo
   return { conversation, pricing: { billable: !isFree, pricing_model: 'PMP', type, category } }
 }
 
-/** A changed category; `at` in milliseconds of one that is to come (docs/contributors/messaging-api.md#category-changes). */
+/**
+ * Builds the event of a changed category; `at` is in milliseconds for a future change
+ * (docs/contributors/messaging-api.md#category-changes).
+ */
 export const categoryOf = ({ id, name, language, category: current }: Template, category: string, at?: number) => ({
   message_template_id: Number(id),
   message_template_name: name,
@@ -64,7 +72,7 @@ export const categoryOf = ({ id, name, language, category: current }: Template, 
     : { correct_category: category, new_category: current, category_update_timestamp: Math.floor(at / 1000) }),
 })
 
-/** A marketing preference (docs/contributors/messaging-api.md#marketing-preferences). */
+/** Builds the event of a marketing preference (docs/contributors/messaging-api.md#marketing-preferences). */
 export const preferenceOf = (wa_id: string, value: 'stop' | 'resume', at: number): object => ({
   wa_id,
   detail: `User requested to ${value} marketing messages`,
@@ -73,7 +81,10 @@ export const preferenceOf = (wa_id: string, value: 'stop' | 'resume', at: number
   timestamp: Math.floor(at / 1000),
 })
 
-/** The envelope of one number's updates (docs/contributors/messaging-api.md#status-events). Adjacent statuses share a change. */
+/**
+ * Builds the envelope of one number's updates (docs/contributors/messaging-api.md#status-events). Adjacent statuses
+ * share a change.
+ */
 export const envelope = (number: PhoneNumber, updates: Update[], at: number): object => {
   const changes: { field: string; value: object }[] = []
   let shared: { statuses: object[]; contacts?: object[] } | undefined

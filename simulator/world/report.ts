@@ -5,7 +5,7 @@ import type { Inbound, InboundView } from '../webhooks/inbox.ts'
 import { statusOf, userIdOf } from '../webhooks/payloads.ts'
 import type { World } from './world.ts'
 
-/** How long after the status before it a status comes, in milliseconds, before the delay factor. */
+/** The delay of a status after the one before it, in milliseconds, before the delay factor. */
 const usualDelayMs = { sent: 500, delivered: 1_500, read: 8_000 }
 
 /** Plans the statuses of an accepted message, with delays between half and one and a half of the usual. */
@@ -30,7 +30,10 @@ export const reportStatus = (world: World, message: Message, step: StatusStep, a
 const windowMs = 86_400_000
 const windowKey = (phoneNumberId: string, person: string): string => `${phoneNumberId} ${person}`
 
-/** Stores a person's message and sends it to the callback of the number (docs/contributors/messaging-api.md#inbound-messages). */
+/**
+ * Stores a person's message and sends it to the callback of the number
+ * (docs/contributors/messaging-api.md#inbound-messages).
+ */
 export const receive = (
   world: World,
   number: PhoneNumber,
@@ -63,11 +66,11 @@ export const receive = (
   return view
 }
 
-/** Whether texts may be sent to the person (docs/contributors/messaging-api.md#conversations). */
+/** Returns true if texts may be sent to the person (docs/contributors/messaging-api.md#conversations). */
 export const isOpen = ({ lastInbound }: World, phoneNumberId: string, person: string): boolean =>
   Date.now() - (lastInbound.get(windowKey(phoneNumberId, person)) ?? 0) < windowMs
 
-/** A reply button comes back by another name than a button of a template. */
+/** A reply button returns under another name than a template's button. */
 const tap = (number: PhoneNumber, { text, payload = text }: NonNullable<Inbound['button']>, message?: Message) => {
   const id = message?.id
   const isReply = message?.replies.some(reply => reply.id === payload)

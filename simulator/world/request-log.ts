@@ -29,12 +29,12 @@ interface RequestOutcome {
   trouble?: string
 }
 
-/** The last requests, and how many had which outcome. */
+/** The last requests, and how many had each outcome. */
 export interface RequestLog {
   add(at: number, request: FastifyRequest, outcome: RequestOutcome): void
   /** Newest first. */
   list(): Generator<RequestView>
-  /** By error code, `ok`, or the kind of trouble that cut the response. */
+  /** Counts by error code, `ok`, or the kind of trouble that cut the response. */
   counts(): Record<string, number>
 }
 
@@ -66,7 +66,7 @@ export const createRequestLog = (capacity: number, logger: FastifyBaseLogger): R
 
 const textOf = (value: unknown): string | null => (typeof value === 'string' ? value.slice(0, 512) : null)
 
-/** Which request a path is: its last word, else the number itself. */
+/** Returns which request a path names: its last word, or else the number itself. */
 export const requestNameOf = (url: string): RequestName => {
   const word = (url.split('?')[0] ?? '').replace(/\/$/, '').split('/').at(-1) as RequestName
   return requestNames.includes(word) ? word : 'phone_number'

@@ -11,14 +11,14 @@ import { type Callback, createCallback } from '../webhooks/callback.ts'
 import { createInbox, type Inbox } from '../webhooks/inbox.ts'
 import { createRequestLog, type RequestLog } from './request-log.ts'
 
-/** Everything that the simulator knows. It is in memory alone and ends with the process. */
+/** The whole state of the simulator. It is in memory alone and ends with the process. */
 export interface World {
   readonly clock: Clock
   readonly behaviour: Behaviour
   readonly accounts: Accounts
   readonly messages: MessageLog
   readonly inbox: Inbox
-  /** When each person last wrote to each number, in milliseconds. */
+  /** The time when each person last wrote to each number, in milliseconds. */
   readonly lastInbound: Map<string, number>
   readonly requests: RequestLog
   readonly limits: Limits
