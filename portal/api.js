@@ -1,16 +1,19 @@
-// Requests to the two services: their documented operations and nothing else.
+// Sends requests to the two services: their documented operations and nothing else.
 import { t } from './i18n.js'
 import { endSession, getSession } from './session.js'
 
-/** What a service refused, in its own words. */
+/** A refusal by a service, in its own words. */
 export class ApiError extends Error {
-  /** @param {string} message @param {{ status?: number, code?: string, errors?: Record<string, string[]>, retryAfter?: number }} about */
+  /**
+   * @param {string} message
+   * @param {{ status?: number, code?: string, errors?: Record<string, string[]>, retryAfter?: number }} about
+   */
   constructor(message, { status = 0, code, errors = {}, retryAfter = 0 } = {}) {
     super(message)
     this.status = status
     this.code = code
     this.errors = errors
-    /** Seconds; 0: not said. */
+    /** Seconds; 0: not given. */
     this.retryAfter = retryAfter
     const mayPass = status === 0 || status === 429 || status >= 500
     /** Seconds until a read is repeated; 0: never. */
@@ -18,14 +21,18 @@ export class ApiError extends Error {
   }
 }
 
-/** @typedef {{ method?: string, body?: unknown, key?: string, ifMatch?: string, signal?: AbortSignal, as?: 'json' | 'blob', token?: string | null }} Options */
+/**
+ * @typedef
+ * {{ method?: string, body?: unknown, key?: string, ifMatch?: string, signal?: AbortSignal, as?: 'json' | 'blob', token?: string | null }}
+ * Options
+ */
 
 /** Relative to the page, so that a proxy may serve it below a path. */
 const notifierUrl = new URL('..', document.baseURI).href.replace(/\/$/, '')
 let ordersUrl = ''
 const timeoutMs = { json: 30_000, blob: 120_000 }
 
-/** Asks the notifier where orders is. */
+/** Reads the address of orders from the notifier. */
 export const readSettings = async () => {
   const response = await fetch('settings.json')
   ordersUrl = (await response.json()).orders_url.replace(/\/$/, '')
@@ -70,16 +77,19 @@ export const orders = (path, options = {}) => request(ordersUrl + path, options)
 /** @param {string} path such as /api/messages @param {Options} [options] */
 export const notifier = (path, options = {}) => request(notifierUrl + path, options)
 
-/** A path with the values that are given as its query. @param {string} path @param {Record<string, unknown>} query */
+/** Returns a path with the given values as its query. @param {string} path @param {Record<string, unknown>} query */
 export const withQuery = (path, query) => {
   const given = Object.entries(query).filter(([, value]) => value !== undefined && value !== '')
   return given.length > 0 ? `${path}?${new URLSearchParams(given.map(([name, value]) => [name, String(value)]))}` : path
 }
 
-/** For Idempotency-Key. */
+/** A value for the Idempotency-Key header. */
 const newKey = () => crypto.randomUUID?.() ?? Array.from(crypto.getRandomValues(new Uint32Array(4))).join('-')
 
-/** Keys for one action of a person: the same body keeps its key until it has succeeded, so that a repetition takes effect once. */
+/**
+ * Makes keys for one action of a person: the same body keeps its key until it has succeeded, so that a repetition takes
+ * effect once.
+ */
 export const newKeys = () => {
   let last = { text: '', key: '' }
   return {

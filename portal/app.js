@@ -16,8 +16,10 @@ import { Templates } from './screens/templates.js'
 import { Today } from './screens/today.js'
 import { changeSession, may, useSession } from './session.js'
 
-/** Screens by the first part of the address after `#/`. `needs`: the operation without which it is not shown; `isHidden`: not in
- * the menu. A screen gets `params` (the other parts) and `query`. */
+/**
+ * Screens by the first part of the address after `#/`. `needs` names the operation without which it is not shown;
+ * `isHidden` keeps it out of the menu. A screen gets `params` (the other parts) and `query`.
+ */
 const screens = {
   today: { Screen: Today },
   orders: { Screen: Orders, needs: 'listAllOrders' },
@@ -32,7 +34,7 @@ const screens = {
   gaps: { Screen: Gaps, needs: 'listRateGaps' },
 }
 
-/** `#/parcel/DM00000001?x=y` @param {string} hash */
+/** Parses an address such as `#/parcel/DM00000001?x=y`. @param {string} hash */
 const readHash = hash => {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?')
   const [name, ...params] = path.split('/').map(part => {
@@ -100,7 +102,7 @@ const Top = ({ me, route, onLanguage }) => html`
     </nav>
   </header>`
 
-/** `/` goes to the field that finds, from anywhere but another field. */
+/** Moves the focus to the search field on `/`, except from within another field. */
 const useShortcut = () =>
   useEffect(() => {
     const listener = (/** @type {KeyboardEvent} */ event) => {
@@ -115,7 +117,7 @@ const useShortcut = () =>
     return () => removeEventListener('keydown', listener)
   }, [])
 
-/** Its heading gets the focus when a screen opens, so that screen readers say where one is. */
+/** The screen's heading gets the focus when it opens, so that screen readers announce the screen. */
 const Main = ({ route, me }) => {
   const main = useRef(/** @type {any} */ (null))
   const { Screen } = screens[route.name]
@@ -128,7 +130,7 @@ const Main = ({ route, me }) => {
   return html`<main id="main" tabindex="-1" ref=${main}><${Screen} key=${place} params=${route.params} query=${route.query} /></main>`
 }
 
-/** Who is signed in, before anything is shown. @param {import('./session.js').Session} session */
+/** Reads who is signed in before anything is shown. @param {import('./session.js').Session} session */
 const useMe = ({ token, me }) => {
   const [error, setError] = useState(/** @type {any} */ (undefined))
   useEffect(() => {
@@ -147,7 +149,7 @@ const App = () => {
   const onLanguage = (/** @type {string} */ name) => setLanguage(name).then(() => setShown(name))
   if (!me)
     return html`<${SignIn} error=${token && error} isOpening=${Boolean(token) && !error}><${Language} onChange=${onLanguage} /><//>`
-  // What was open stays behind the form, until somebody else signs in.
+  // The open screen stays behind the form until somebody else signs in.
   return html`
     ${!token && html`<${SignIn} isExpired><${Language} onChange=${onLanguage} /><//>`}
     <div key=${`${me.tenant.id} ${me.name} ${me.email}`} class="console" hidden=${!token}>

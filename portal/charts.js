@@ -1,4 +1,4 @@
-// Charts in SVG, each with the same figures as a table for screen readers.
+// Charts in SVG, each with the same numbers as a table for screen readers.
 import { day, minuteOfDay, number, t } from './i18n.js'
 import { html } from './preact.js'
 
@@ -11,7 +11,10 @@ const FigureTable = ({ title, head, rows }) =>
 
 const series = ['created', 'delivered', 'failed']
 
-/** Of each day three bars. @param {{ days: { date: string, created: number, delivered: number, failed: number }[] }} props */
+/**
+ * Three bars for each day.
+ * @param {{ days: { date: string, created: number, delivered: number, failed: number }[] }} props
+ */
 export const DaysChart = ({ days }) => {
   const top = Math.max(4, ...days.flatMap(each => series.map(name => each[name])))
   const height = (/** @type {number} */ value) => (value / top) * 100

@@ -11,7 +11,10 @@ export const pause = async signal => {
   signal.throwIfAborted()
 }
 
-/** One of many rows by a part of its name: `find` reads those of a name or id. `value` is an id, empty for none. */
+/**
+ * A choice of one of many rows by a part of its name: `find` reads the rows of a name or id. `value` is an id, empty
+ * for none.
+ */
 const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
   const [text, setText] = useState('')
   const chosen = useLive(signal => (value ? find({ id: value }, signal) : Promise.resolve([])), 0, [value])
@@ -29,7 +32,7 @@ const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
   )
   const rows = /** @type {Option[]} */ (found.data ?? [])
   const [isMissing, setIsMissing] = useState(false)
-  /** A name that is not finished yet chooses nothing. */
+  /** An unfinished name chooses nothing. */
   const choose = ({ target }, isFinished) => {
     const wanted = target.value.trim().toLowerCase()
     const named = [...(chosen.data ?? []), ...rows].find(row => row.label.toLowerCase() === wanted)
@@ -48,7 +51,7 @@ const Choice = ({ id, find, value = '', onChange, errors = [], ...more }) => {
     <datalist id=${`${id}-options`}>${rows.map(row => html`<option key=${row.id} value=${row.label}></option>`)}</datalist>`
 }
 
-/** An input, or with `options` or `find` a choice. */
+/** An input; with `options` or `find`, a choice. */
 export const Control = (/** @type {any} */ { options, find, none, onValue, ...field }) => {
   if (find) return html`<${Choice} ...${field} find=${find} onChange=${onValue} />`
   if (!options) return html`<${Field} autocomplete="off" ...${field} onInput=${event => onValue(event.target.value)} />`
@@ -57,7 +60,10 @@ export const Control = (/** @type {any} */ { options, find, none, onValue, ...fi
     ${options.map((/** @type {Option} */ { id, label }) => html`<option key=${id} value=${id}>${label}</option>`)}<//>`
 }
 
-/** `fields`: `{ name, label }`, and what else a `Control` takes. `send` gets what was entered; what was not has its value of `start`. */
+/**
+ * A form whose `fields` are `{ name, label }` and other props of a `Control`. `send` gets the entered values, and those
+ * of `start` for fields that were left alone.
+ */
 export const Form = ({ id, fields, start = {}, submit, send, children = undefined }) => {
   const [entered, setEntered] = useState({})
   const action = useAction(async () => {

@@ -5,7 +5,7 @@ import { getSession } from './session.js'
 
 export const languages = { en: 'English', si: 'සිංහල', ta: 'தமிழ்' }
 let language = 'en'
-/** How numbers and dates are written. */
+/** The locale in which each language writes numbers and dates. */
 const locales = { en: 'en-GB', si: 'si-LK', ta: 'ta-LK' }
 /** @type {Record<string, string>} */
 let texts = en
@@ -21,14 +21,18 @@ export const setLanguage = async wanted => {
   localStorage.setItem('courier.language', name)
 }
 
-/** The language chosen before, else the browser's. */
+/** Returns the language chosen before, or else the browser's. */
 export const readLanguage = () => localStorage.getItem('courier.language') ?? navigator.language.slice(0, 2)
 
-/** A text with `{name}` filled in. @param {string} key @param {Record<string, unknown>} [values] */
+/** Returns a text with `{name}` filled in. @param {string} key @param {Record<string, unknown>} [values] */
 export const t = (key, values = {}) =>
   (texts[key] ?? en[key] ?? key).replace(/\{(\w+)\}/g, (_, name) => String(values[name] ?? ''))
 
-/** The text of a value that a service names; the name itself where there is none. @param {string} group @param {string} name */
+/**
+ * Returns the text of a value that a service names; the name itself if it has none.
+ * @param {string} group
+ * @param {string} name
+ */
 export const named = (group, name) => {
   const key = `${group}.${name}`
   return Object.hasOwn(texts, key) ? t(key) : name.replaceAll('_', ' ')
@@ -52,7 +56,7 @@ const format = options => (/** @type {string} */ iso) =>
     new Date(iso),
   )
 
-/** In the time zone of the courier company. */
+/** Formats in the time zone of the courier company. */
 export const dateTime = format({ day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 export const time = format({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
 
@@ -60,7 +64,7 @@ export const time = format({ hour: '2-digit', minute: '2-digit', hourCycle: 'h23
 export const day = (iso, timeZone) =>
   new Intl.DateTimeFormat(locales[language], { day: 'numeric', month: 'short', timeZone }).format(new Date(iso))
 
-/** Minutes since midnight. @param {string} iso @param {string} timeZone */
+/** Returns minutes since midnight. @param {string} iso @param {string} timeZone */
 export const minuteOfDay = (iso, timeZone) => {
   const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZone })
   const [hours, minutes] = clock.format(new Date(iso)).split(':').map(Number)

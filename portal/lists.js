@@ -22,7 +22,7 @@ export const findMerchants = async ({ id, name = '' }, signal) => {
   return (await orders(path, { signal })).data.map(({ id, name }) => ({ id: String(id), label: `${name} (${id})` }))
 }
 
-/** A text that counts once it is entered: with Enter, or by leaving the field. */
+/** A text field whose value applies once it is entered: on Enter or when it loses the focus. */
 const Entered = ({ value, onChange, ...more }) => {
   const [text, setText] = useState(value)
   useEffect(() => setText(value), [value])
@@ -30,7 +30,7 @@ const Entered = ({ value, onChange, ...more }) => {
   return html`<${Field} value=${text} onInput=${event => setText(event.target.value)} onChange=${enter} ...${more} />`
 }
 
-/** `fields`: `{ name, label }`, and what else a `Control` takes. */
+/** A form of filters whose `fields` are `{ name, label }` and other props of a `Control`. */
 export const Filters = ({ screen, query, fields }) => {
   const control = (/** @type {any} */ { name, ...field }) => {
     const common = { key: name, id: `filter-${name}`, value: query[name] ?? '', ...field }
@@ -62,7 +62,7 @@ export const usePages = (
   return { ...page, cursors, go: (/** @type {string[]} */ next) => setAt({ list, cursors: next }) }
 }
 
-/** The ways to the pages beside the one that `usePages` read. */
+/** Links to the pages beside the one that `usePages` read. */
 export const Pages = ({ of: { cursors, go }, next }) =>
   html`<div class="row">
     ${cursors.length > 1 && html`<${Button} onClick=${() => go(cursors.slice(1))}>${t('page.before')}<//>`}

@@ -1,4 +1,4 @@
-// What was scanned: waybills, and what the service says of each. Only the waybills outlive the page.
+// The scanned waybills, and the response of the service to each. Only the waybills outlive the page.
 import { orders } from './api.js'
 import { statusName, t } from './i18n.js'
 import { useEffect, useRef, useState } from './preact.js'
@@ -7,14 +7,21 @@ import { getSession, readStored } from './session.js'
 export const maxScanned = 500
 const atOnce = 6
 
-/** @typedef {{ waybill: string, order?: any, error?: any, refusal?: { statusKey: string, reason: string }, isRead: boolean }} Item */
+/**
+ * @typedef
+ * {{ waybill: string, order?: any, error?: any, refusal?: { statusKey: string, reason: string }, isRead: boolean }}
+ * Item
+ */
 
 const storageKey = () => {
   const { tenant, me } = getSession()
   return `courier.scan ${tenant} ${me?.email ?? me?.name}`
 }
 
-/** A waybill as it was typed, or as the end of the address that the QR code of a label of this company has. @param {string} text */
+/**
+ * Finds a waybill in typed text, or at the end of the address in a QR code of this company's labels.
+ * @param {string} text
+ */
 export const waybillIn = text => {
   const [, tenant, end = text.trim()] = /^https?:\/\/\S+\/t\/([^/]+)\/([^/?#]+)/i.exec(text.trim()) ?? []
   if (tenant && tenant.toLowerCase() !== getSession().tenant.toLowerCase()) return undefined
@@ -31,7 +38,7 @@ const decode = text => {
   }
 }
 
-/** The newest first. */
+/** Returns the list, newest first. */
 export const useScanList = () => {
   const [, redraw] = useState(0)
   const items = useRef(/** @type {Map<string, Item> | null} */ (null))
@@ -40,7 +47,7 @@ export const useScanList = () => {
   const list = items.current
   const redrawing = useRef(0)
   const isLeft = useRef(false)
-  /** At most every 50 ms: a list of 500 is long. */
+  /** Renders at most every 50 ms, since a list of 500 is long. */
   const show = () => {
     redrawing.current ||= window.setTimeout(() => {
       redrawing.current = 0
@@ -52,7 +59,7 @@ export const useScanList = () => {
     const item = list.get(waybill)
     if (item) list.set(waybill, { ...item, ...changes })
   }
-  /** Resolves to the item as it is then; undefined: it was dropped meanwhile. */
+  /** Resolves to the item in its new state; undefined: it was dropped meanwhile. */
   const check = async (/** @type {string} */ waybill) => {
     await orders(`/api/staff/order/${encodeURIComponent(waybill)}`).then(
       ({ data }) => set(waybill, { order: data, error: undefined, isRead: true }),
@@ -71,7 +78,7 @@ export const useScanList = () => {
   }
   useEffect(() => {
     let timer = 0
-    /** Reads what was not read yet, or what could not be read, until all is. */
+    /** Reads the items that were not read yet or could not be read, until all are. */
     const checkUnread = async (/** @type {Item[]} */ unread) => {
       if (getSession().token) await checkAll(unread.map(({ waybill }) => waybill))
       const failed = [...list.values()].filter(({ error }) => error?.status === 401 || error?.againAfter > 0)
@@ -97,7 +104,7 @@ export const useScanList = () => {
     drop: (/** @type {string[]} */ waybills) => {
       for (const waybill of waybills) list.delete(waybill)
       store()
-      // At once: what is pressed next is meant for the others.
+      // Applies at once: the next action of the person is meant for the other items.
       redraw(count => count + 1)
     },
     set: (/** @type {string[]} */ waybills, /** @type {(item: Item) => Partial<Item>} */ change) => {
@@ -109,7 +116,7 @@ export const useScanList = () => {
   }
 }
 
-/** The moves that any of the items may make, those that all may make first. @param {Item[]} items */
+/** Returns the moves that any of the items may make; those that all may make come first. @param {Item[]} items */
 export const movesOf = items => {
   const moves = new Map()
   for (const { order } of items)
@@ -118,7 +125,7 @@ export const movesOf = items => {
   return [...moves.values()].toSorted((a, b) => b.count - a.count)
 }
 
-/** Why an item may not move there; undefined: it may. @param {Item} item @param {string} statusKey */
+/** Returns why an item may not move there; undefined: it may. @param {Item} item @param {string} statusKey */
 export const refusalOf = ({ order, error, refusal, isRead }, statusKey) => {
   if (!isRead) return t('scan.reading')
   if (!order) return error?.status === 404 ? t('scan.unknown') : (error?.message ?? t('scan.reading'))

@@ -1,11 +1,15 @@
-// Who is signed in. The token lives as long as the tab; it is never part of an address.
+// The signed-in person. The token lives as long as the tab; it is never part of an address.
 import { useEffect, useState } from './preact.js'
 
 /** @typedef {{ name: string, email: string | null, role: string, operations: string[],
  *   tenant: { id: string, name: string, currency: string, country: string, time_zone: string } }} Me */
 /** @typedef {{ tenant: string, token: string | null, me: Me | null }} Session */
 
-/** What this tab has stored; `none` where that is nothing, or damaged. @param {string} name @param {any} none */
+/**
+ * Reads a stored value of this tab; returns `none` if it is missing or damaged.
+ * @param {string} name
+ * @param {any} none
+ */
 export const readStored = (name, none) => {
   try {
     return JSON.parse(sessionStorage.getItem(name) ?? 'null') ?? none
@@ -31,7 +35,10 @@ export const changeSession = changes => {
   for (const listener of listeners) listener()
 }
 
-/** Only of this token: a late response to an older one does not end the session. @param {string | null} token */
+/**
+ * Ends the session of this token only: a late response to an older one changes nothing.
+ * @param {string | null} token
+ */
 export const endSession = token => {
   if (token === session.token) changeSession({ token: null })
 }
@@ -46,5 +53,5 @@ export const useSession = () => {
   return session
 }
 
-/** Whether the person may call an operation of either service, by its operationId. @param {string} operation */
+/** Returns true if the person may use an operation of either service, by its operationId. @param {string} operation */
 export const may = operation => session.me?.operations.includes(operation) ?? false

@@ -7,7 +7,7 @@ const tones = {
   bad: /** @type {const} */ ({ type: 'square', frequency: 165, seconds: 0.4, volume: 0.2 }),
 }
 
-/** Browsers allow sound only once it was started by a key or a click. */
+/** Starts audio: browsers allow it only after a key or a click. */
 export const wakeSound = () => {
   try {
     audio ??= new AudioContext()
@@ -17,7 +17,7 @@ export const wakeSound = () => {
   }
 }
 
-/** Silent where the browser has no sound. @param {keyof typeof tones} name */
+/** Plays a tone; silent where the browser has no sound. @param {keyof typeof tones} name */
 export const play = name => {
   const { type, frequency, seconds, volume } = tones[name]
   wakeSound()

@@ -1,6 +1,10 @@
-// What a template of the catalogue wants filled in, and the components that a message carries for it. Pure.
+// Finds the parameters of a template of the catalogue, and builds the components of a message from their values. Pure.
 
-/** @typedef {{ id: string, part: 'header' | 'body' | 'button', label: string, type: string, name?: string, index?: number, guess: string }} Parameter */
+/**
+ * @typedef
+ * {{ id: string, part: 'header' | 'body' | 'button', label: string, type: string, name?: string, index?: number, guess: string }}
+ * Parameter
+ */
 
 /** Fields of an order that texts may name. */
 export const orderFields = [
@@ -19,7 +23,11 @@ const placeholders = text =>
     before: text.slice(at ? all[at - 1].index : 0, all[at].index),
   }))
 
-/** What most templates mean there; it is shown filled in before anything is sent. @param {string} before @param {string} name */
+/**
+ * Guesses the usual field of the order; the form shows it filled in before anything is sent.
+ * @param {string} before
+ * @param {string} name
+ */
 const guess = (before, name) => {
   if (orderFields.includes(name)) return `{{${name}}}`
   if (/(hello|hi|dear|ආයුබෝවන්|வணக்கம்)\s*$/i.test(before)) return '{{customer_name}}'
@@ -40,7 +48,7 @@ const textsOf = (part, text, more = {}) =>
 
 const media = ['IMAGE', 'VIDEO', 'DOCUMENT']
 
-/** undefined: it wants something that the console cannot fill in. @returns {Parameter[] | undefined} */
+/** Returns undefined for a template with a part that the console cannot fill in. @returns {Parameter[] | undefined} */
 export const parametersOf = ({ components }) => {
   const wanted = components.map(({ type, format, text, buttons = [] }) => {
     if (type === 'HEADER' && media.includes(format))

@@ -3,8 +3,10 @@ import { dateTime, t } from './i18n.js'
 import { html, useEffect, useRef, useState } from './preact.js'
 import { useSession } from './session.js'
 
-/** A value from a service: `read` gets a signal that aborts when the screen is left or `inputs` change. While the page is visible
- * it is read again every `seconds` (0: never); what was shown stays until the next value. */
+/**
+ * Reads a value from a service: `read` gets a signal that aborts when the screen is left or `inputs` change. While the
+ * page is visible it repeats every `seconds` (0: never); the last value stays until the next one.
+ */
 export const useLive = (
   /** @type {(signal: AbortSignal) => Promise<any>} */ read,
   seconds = 0,
@@ -21,7 +23,7 @@ export const useLive = (
     let isWanted = false
     const run = async () => {
       clearTimeout(timer)
-      // The response of an older request is not shown over that of a newer one.
+      // The response to an older request does not replace that to a newer one.
       abort.abort()
       if (!isSignedIn.current) return
       abort = new AbortController()
@@ -49,7 +51,7 @@ export const useLive = (
       document.removeEventListener('visibilitychange', onVisible)
     }
   }, inputs)
-  // Signed in again: what is shown stays until then.
+  // After signing in again, the current view stays until the new value arrives.
   const before = useRef(token)
   useEffect(() => {
     if (token && token !== before.current) again.current()
@@ -58,7 +60,7 @@ export const useLive = (
   return { ...state, reload: () => again.current() }
 }
 
-/** Does something once at a time: `run` ignores further calls until it ends. */
+/** Runs an action once at a time: `run` ignores further presses until it ends. */
 export const useAction = (/** @type {(...values: any[]) => Promise<unknown>} */ act) => {
   const [state, setState] = useState({ isBusy: false, error: /** @type {any} */ (undefined) })
   const isRunning = useRef(false)
@@ -76,18 +78,18 @@ export const useAction = (/** @type {(...values: any[]) => Promise<unknown>} */ 
   return { ...state, run }
 }
 
-/** Says a sentence to screen readers. @param {string} sentence */
+/** Announces a sentence to screen readers. @param {string} sentence */
 export const announce = sentence => {
   const live = document.getElementById('live')
   if (!live) return
-  // The same sentence again is said again.
+  // Makes screen readers repeat an identical sentence.
   live.textContent = ''
   setTimeout(() => {
     live.textContent = sentence
   }, 50)
 }
 
-/** Saves a PDF: a viewer inside the page would need a wider policy. @param {Blob} blob @param {string} name */
+/** Saves a PDF: a viewer inside the page would need a wider content policy. @param {Blob} blob @param {string} name */
 export const saveFile = (blob, name) => {
   const url = URL.createObjectURL(blob)
   Object.assign(document.createElement('a'), { href: url, download: name }).click()
@@ -111,7 +113,7 @@ export const Field = ({ label, id, errors = [], hint = '', children = undefined,
 
 export const Badge = ({ kind = 'neutral', children }) => html`<span class=${`badge ${kind}`}>${children}</span>`
 
-/** What a service refused, with what it says about each field `except` those that say it themselves. */
+/** A refusal by a service, with its errors of each field `except` those that show their own. */
 export const ErrorText = ({ error, except = /** @type {string[]} */ ([]) }) => {
   if (!error) return null
   const lines = Object.entries(error.errors ?? {}).filter(([path]) => !except.includes(path))
@@ -151,12 +153,12 @@ export const Panel = ({ title, aside = null, children }) =>
     <header><h2>${title}</h2>${aside}</header>${children}
   </section>`
 
-/** Until the first value is there; its height is that of what follows. */
+/** A placeholder until the first value arrives, as high as the content to come. */
 export const Loading = ({ lines = 3 }) =>
   html`<div class="loading" aria-busy="true"><span class="hidden">${t('loading')}</span>
     ${Array.from({ length: lines }, (_, index) => html`<span key=${index} class="bar"></span>`)}</div>`
 
-/** What `useLive` read, once it is there: `children` is a function of it. */
+/** A value of `useLive` once it has arrived: `children` is a function of it. */
 export const Live = ({ of: { data, error }, lines = 3, children }) => [
   html`<${ErrorText} error=${error} />`,
   data === undefined ? !error && html`<${Loading} lines=${lines} />` : children(data),

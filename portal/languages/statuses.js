@@ -1,4 +1,4 @@
-// The statuses that companies have by default, by their names. A company's own statuses have its own names alone.
+// The default statuses of companies, by their names. A company's own statuses are not translated.
 /** @type {Record<string, Record<string, string>>} */
 export const statuses = {
   DRAFT: { si: 'කෙටුම්පත', ta: 'வரைவு' },

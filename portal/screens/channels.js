@@ -5,7 +5,7 @@ import { may } from '../session.js'
 import { announce, Badge, Button, ErrorText, Live, Time, useAction, useLive } from '../ui.js'
 import { NewChannel, NewToken, Register } from './channel-forms.js'
 
-/** What a check found: whether it can send, and what keeps it from that. */
+/** The result of a check: the number can send, or the problems that prevent it. */
 const Health = ({ checked: { ok, problems, warnings, number } }) => html`
   <div class=${`notice ${ok ? 'good' : ''}`}>
     <p><strong>${ok ? `✓ ${t('channels.healthy')}` : `✗ ${t('channels.ill')}`}</strong>
@@ -13,7 +13,7 @@ const Health = ({ checked: { ok, problems, warnings, number } }) => html`
     ${[...problems, ...warnings].map(sentence => html`<p key=${sentence}>${sentence}</p>`)}
   </div>`
 
-/** The end of a secret; the newer one of a rotation is kept beside it until it has worked. */
+/** The end of a secret; during a rotation the newer one appears beside it until it has worked. */
 const Ends = ({ now, next }) =>
   html`<code>${now === null ? '–' : `…${now}`}</code>${next && html` → <code>…${next}</code> <span class="soft">${t('channels.unproven')}</span>`}`
 
@@ -58,7 +58,7 @@ const Channel = ({ channel, onChanged }) => {
   </section>`
 }
 
-/** The numbers that messages are sent from. */
+/** The numbers that send messages. */
 export const Channels = () => {
   const list = useLive(signal => notifier('/api/channels', { signal }), 20)
   return html`<h1 tabindex="-1">${t('menu.channels')}</h1>

@@ -10,7 +10,7 @@ import { MessageStatus } from './messages.js'
 export const conversationLink = ({ phone, channel }) =>
   withQuery(`#/conversations/${encodeURIComponent(phone)}`, { channel })
 
-/** What the customer wrote; of a file its kind and caption. */
+/** A customer's message; of a file, its kind and caption. */
 export const Written = ({ of: { type, text } }) =>
   html`${type !== 'text' && html`<span class="soft">${named('media', type)} </span>`}${text}`
 
@@ -35,7 +35,7 @@ const columns = () => [
   },
 ]
 
-/** What customers wrote and nobody has read. */
+/** The unread messages of customers. */
 export const Unread = () => {
   const list = useLive(signal => notifier('/api/conversations?unread=true&limit=10', { signal }), 15)
   return html`<section class="panel wide" aria-labelledby="unread">
@@ -105,7 +105,7 @@ const useReading = (path, shown) => {
   useEffect(() => {
     if (!newest || !may('readConversation')) return
     const body = { up_to: newest, channel: shown.conversation.channel }
-    // It stays unread, and is marked with the next message.
+    // The message stays unread, and is marked with the next one.
     notifier(`${path}/read`, { method: 'POST', body }).catch(() => {})
   }, [newest])
 }
@@ -128,6 +128,6 @@ const Thread = ({ phone, query: { channel } }) => {
     <//>`
 }
 
-/** What customers write, and one conversation with its reply. */
+/** Customers' messages, or one conversation with its reply form. */
 export const Conversations = ({ params: [phone], query }) =>
   phone ? html`<${Thread} phone=${phone} query=${query} />` : html`<${List} query=${query} />`

@@ -8,7 +8,7 @@ import { announce, Button } from '../ui.js'
 const customerFields = ({ customer_secondary_phone }) => [
   { name: 'customer_name', label: t('customer'), maxlength: 255 },
   { name: 'customer_phone', label: t('find.phone'), type: 'tel', maxlength: 50 },
-  // A new one is kept only where the company has them, which the console does not know.
+  // The service keeps a new one only for companies that use them, which the console does not know.
   ...(customer_secondary_phone
     ? [{ name: 'customer_secondary_phone', label: t('edit.second_phone'), type: 'tel', maxlength: 50 }]
     : []),
@@ -22,7 +22,10 @@ const otherFields = () => [
   { name: 'description', label: t('contents'), maxlength: 1000 },
 ]
 
-/** Changes what staff may change of an order. `order` is the response with it; `onDone` gets what looks wrong in the change. */
+/**
+ * A form for the fields of an order that staff may change. `order` is the response with it; `onDone` gets the warnings
+ * about the change.
+ */
 export const Edit = ({ order, onDone, onClose }) => {
   const [base, setBase] = useState(order)
   const { waybill_number, editable } = base.data

@@ -32,7 +32,7 @@ export const parcelColumns = () => [
   { name: 'at', label: t('created'), show: row => html`<${Time} at=${row.created_at} />` },
 ]
 
-/** Which lists may hold what was typed. @param {string} text @param {AbortSignal} signal */
+/** Returns the lists that may hold the typed text. @param {string} text @param {AbortSignal} signal */
 const listsFor = async (text, signal) => {
   const isPhone = /^[ +().-]*\d[\d +().-]{5,38}$/.test(text)
   const merchants = may('listMerchants')
@@ -56,12 +56,12 @@ const find = async (text, signal) => {
   return (await Promise.all((await listsFor(text, signal)).map(read))).filter(({ rows }) => rows.length > 0)
 }
 
-/** Parcels by waybill number, phone, order number or merchant. */
+/** A search for parcels by waybill number, phone, order number or merchant. */
 export const Find = ({ query }) => {
   const text = (query.q ?? '').trim()
   const found = useLive(signal => find(text, signal), 0, [text])
   const exact = found.data?.find(({ filter }) => filter.waybill_number !== undefined)?.rows[0]
-  // In place of this screen: the way back leads to where one typed.
+  // Replaces this screen in the history, so that the way back leads to the search.
   useEffect(() => exact && location.replace(`#/parcel/${encodeURIComponent(exact.waybill_number)}`), [exact])
   return html`<h1 tabindex="-1">${text ? t('find.results', { text }) : t('menu.find')}</h1>
     <${Live} of=${found} lines=${6}>${lists =>

@@ -21,7 +21,7 @@ const columns = () => [
   { name: 'last_at', label: t('gaps.last'), show: row => html`<${Time} at=${row.last_at} />` },
 ]
 
-/** What merchants want to ship and have no rate for. */
+/** City pairs that merchants want to ship and have no rate for. */
 export const Gaps = () => {
   const [days, setDays] = useState('30')
   const gaps = useLive(signal => orders(withQuery('/api/staff/rate-gaps', { days, limit: 100 }), { signal }), 0, [days])

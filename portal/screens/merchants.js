@@ -35,7 +35,7 @@ const columns = () => [
   },
 ]
 
-/** Who ships with the company. */
+/** The merchants of the company. */
 export const Merchants = () => {
   const [name, setName] = useState('')
   const list = usePages(

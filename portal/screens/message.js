@@ -5,7 +5,7 @@ import { html, useMemo, useRef, useState } from '../preact.js'
 import { componentsOf, orderFields, parametersOf } from '../template-parameters.js'
 import { announce, Button, ErrorText, Field, Live, useAction, useLive } from '../ui.js'
 
-/** As the customer's phone shows it. */
+/** The message as the customer's phone shows it. */
 const Phone = ({ text }) =>
   html`<div class="phone" aria-label=${t('message.phone')} role="group"><div class="bubble">
     ${text.media && html`<p class="media">${named('media', text.media.kind)}</p>`}
@@ -18,7 +18,7 @@ const Phone = ({ text }) =>
 const priceOf = ({ amount, currency, is_free }) =>
   is_free ? t('cost.free') : amount === null ? t('cost.unknown') : money(amount, currency)
 
-/** What a send would do: whether it leaves, when, and at what price. */
+/** The result of a preflight: whether the message would leave, when, and at what price. */
 const Verdict = ({ of: { status, leaves_at, waits_for, errors, opt_out, price } }) => {
   const sentences = Object.values(errors).flat()
   const isGood = status === 'queued' && sentences.length === 0 && !waits_for
@@ -34,7 +34,7 @@ const Verdict = ({ of: { status, leaves_at, waits_for, errors, opt_out, price } 
   </div>`
 }
 
-/** Fills in a template, shows what would become of it, and sends it. */
+/** A form that fills in a template, shows the preflight, and sends it. */
 const Draft = ({ waybill, template, keys, onSent }) => {
   const parameters = parametersOf(template) ?? []
   const [values, setValues] = useState(() => Object.fromEntries(parameters.map(({ id, guess }) => [id, guess])))
@@ -48,7 +48,7 @@ const Draft = ({ waybill, template, keys, onSent }) => {
   }
   const isFilled = parameters.every(({ id }) => values[id].trim() !== '')
   const preflight = useLive(signal => preflightOf(body, isFilled, signal), 0, [JSON.stringify(body)])
-  // What was shown last stays while the next one is read.
+  // The last result stays while the next one is read.
   const last = useRef(/** @type {any} */ (undefined))
   if (preflight.data) last.current = preflight.data
   const verdict = last.current
@@ -81,7 +81,12 @@ const Draft = ({ waybill, template, keys, onSent }) => {
   </form>`
 }
 
-/** After a pause in typing. @param {object} body @param {boolean} isFilled @param {AbortSignal} signal */
+/**
+ * Reads a preflight after a pause in typing.
+ * @param {object} body
+ * @param {boolean} isFilled
+ * @param {AbortSignal} signal
+ */
 const preflightOf = async (body, isFilled, signal) => {
   if (!isFilled) return undefined
   await pause(signal)
@@ -99,7 +104,7 @@ export const Composer = ({ waybill, onSent }) => {
   )
   const [chosen, setChosen] = useState('')
   const [isSent, setIsSent] = useState(false)
-  // Outlives the draft: a message whose fate is unknown keeps its key when the template is chosen anew.
+  // The keys outlive the draft: a message whose outcome is unknown keeps its key when the template is chosen anew.
   const keys = useRef(newKeys())
   const template = templates.find(each => idOf(each) === chosen)
   const sent = () => {

@@ -16,7 +16,7 @@ const kinds = {
 }
 export const MessageStatus = ({ status }) => html`<${Badge} kind=${kinds[status]}>${named('messages', status)}<//>`
 
-/** What may still be done with a message. */
+/** The actions that a message still allows. */
 export const MessageActions = ({ id, status, onDone }) => {
   const act = useAction(async verb => {
     await notifier(`/api/messages/${encodeURIComponent(id)}/${verb}`, { method: 'POST', body: {} })
@@ -75,7 +75,7 @@ const fields = () => [
 /** @param {string} [hours] */
 const hoursAgo = hours => (hours ? new Date(Date.now() - Number(hours) * 3_600_000).toISOString() : '')
 
-/** What was sent to customers, newest first, and what waits. */
+/** Messages to customers, newest first, and those that wait. */
 export const Messages = ({ query }) => {
   const { hours, ...filter } = query
   const list = usePages(

@@ -5,7 +5,7 @@ import { movesOf, refusalOf } from '../scan-list.js'
 import { play } from '../sound.js'
 import { announce, Button, ErrorText, Field, Panel, useAction } from '../ui.js'
 
-/** Sends all to one status; those that are refused are named, with the way to leave them out. */
+/** A form that moves all items to one status; it names the refused ones and can leave them out. */
 export const Move = ({ list, field }) => {
   const [status, setStatus] = useState('')
   const [note, setNote] = useState('')
@@ -53,7 +53,7 @@ export const Move = ({ list, field }) => {
   <//>`
 }
 
-/** All or none; what the service refuses is noted at each. */
+/** Moves all or none; notes the service's refusal at each item. */
 const moveAll = async (list, { status_key, note }, keys) => {
   const waybill_numbers = list.items.map(({ waybill }) => waybill)
   const body = { waybill_numbers, status_key, ...(note && { note }) }

@@ -86,7 +86,7 @@ const Cost = ({ cost }) =>
   cost &&
   html`<span class="soft"> ${cost.is_free ? t('cost.free') : cost.amount === null ? '' : money(cost.amount, cost.currency)}</span>`
 
-/** What each kind of entry says. `entry.steps`: the statuses of a message, the newest first. */
+/** Renders each kind of entry. `entry.steps` holds the statuses of a message, newest first. */
 const shown = {
   tracking:
     entry => html`<strong>${statusName(entry.status_name)}</strong> <span class="soft">${entry.staff_name ?? (entry.by ? named('by', entry.by) : '')}</span>
@@ -109,7 +109,7 @@ const shown = {
     html`${t('timeline.action', { action: named('request', entry.action) })} ${entry.outcome && html`<${Badge}>${named('outcome', entry.outcome)}<//>`}${entry.detail && html`<p>${entry.detail}</p>`}`,
 }
 
-/** One entry for each message, where it was last heard of. @param {any[]} entries */
+/** Joins the entries of each message into one, at the time of its latest status. @param {any[]} entries */
 const joinMessages = entries => {
   const known = new Map()
   return entries.flatMap(entry => {
@@ -141,7 +141,7 @@ const Timeline = ({ of }) => {
   <//>`
 }
 
-/** One parcel: what it is, what happened to it, and what may be done with it. */
+/** One parcel: its data, its history, and the actions that it allows. */
 export const Parcel = ({ params: [waybill = ''] }) => {
   const path = encodeURIComponent(waybill)
   const order = useLive(signal => orders(`/api/staff/order/${path}`, { signal }), 15, [waybill])

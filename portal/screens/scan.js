@@ -8,8 +8,11 @@ import { Button, ErrorText, Field, Panel, saveFile, Table, useAction } from '../
 import { Status } from './find.js'
 import { Move } from './move-all.js'
 
-/** Typing goes to the field from wherever the focus is but another field: a reader types too. After a label it sends Enter,
- * Tab or a line feed, which arrives as Ctrl+J and would open the browser's downloads. @param {{ current: any }} field */
+/**
+ * Directs typing to the field from anywhere but another field, since a barcode reader types too. After a label it sends
+ * Enter, Tab or a line feed, which arrives as Ctrl+J and would open the browser's downloads.
+ * @param {{ current: any }} field
+ */
 const useReader = field =>
   useEffect(() => {
     const listener = (/** @type {KeyboardEvent} */ event) => {
@@ -32,7 +35,7 @@ const Scanner = ({ list, form }) => {
   const scans = useRef(0)
   const scan = async (/** @type {string} */ text) => {
     const at = ++scans.current
-    /** A late success does not hide what came after it. */
+    /** A late success does not hide a newer message. */
     const tell = (/** @type {'good' | 'bad'} */ kind, /** @type {string} */ waybill, /** @type {string} */ text) => {
       play(kind)
       setLast(last => (kind === 'good' && last?.at > at ? last : { kind, waybill, text, at }))
@@ -134,7 +137,7 @@ const Scanned = ({ list, field }) => {
   <//>`
 }
 
-/** Parcels one after another by a barcode reader, then all of them at once. */
+/** Takes parcels one after another from a barcode reader, then acts on all of them at once. */
 export const Scan = () => {
   const form = useRef(/** @type {any} */ (null))
   const list = useScanList()

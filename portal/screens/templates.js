@@ -7,7 +7,7 @@ import { announce, Badge, Button, ErrorText, Field, Live, Panel, Table, useActio
 
 const kinds = { APPROVED: 'good', REJECTED: 'bad', DISABLED: 'bad', PAUSED: 'warn' }
 
-/** What a customer reads, with the places of the parameters. */
+/** A template's text as a customer reads it, with the positions of the parameters. */
 const previewOf = ({ components }) =>
   components
     .filter(({ type, text }) => typeof text === 'string' && /^(HEADER|BODY|FOOTER)$/i.test(type))

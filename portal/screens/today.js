@@ -6,7 +6,7 @@ import { may } from '../session.js'
 import { announce, Button, ErrorText, Live, Panel, Table, Time, useAction, useLive } from '../ui.js'
 import { Unread } from './conversations.js'
 
-/** Figures, each with the address of its list. */
+/** Counts, each with a link to its list. */
 const Tiles = ({ of, links, group, bad = [] }) =>
   html`<dl class="tiles">${Object.entries(links).map(
     ([name, link]) => html`<div key=${name} class=${bad.includes(name) && of?.[name] > 0 ? 'bad' : ''}>
@@ -52,7 +52,7 @@ const Messages = () => {
   <//>`
 }
 
-/** Accept or decline, with a note for the customer's message. */
+/** Buttons to accept or decline, with a note for the customer's message. */
 const Decision = ({ request, onDecided }) => {
   const [note, setNote] = useState('')
   const decide = useAction(async decision => {
@@ -73,9 +73,9 @@ const Decision = ({ request, onDecided }) => {
   </div>`
 }
 
-/** What customers ask for by the buttons of messages. */
+/** Customers' requests from the buttons of messages. */
 export const Requests = ({ waybill = undefined }) => {
-  // The panel of a parcel goes with its last request.
+  // The panel disappears from a parcel with its last request.
   const onDecided = () => {
     if (waybill) document.querySelector('h1')?.focus()
     else document.getElementById('requests')?.focus()
