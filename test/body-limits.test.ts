@@ -10,7 +10,7 @@ import { batch, order } from '../services/orders/test/tenant.ts'
 const small = 4_096
 const maxBodyBytes = 5_242_880
 
-/** The operations that may take more than a few short fields, and what they take. */
+/** The operations that may take more than a few short fields, and their limits. */
 const large: Record<string, number> = {
   'POST /api/public/merchant/order/bulk': maxBodyBytes,
   'POST /api/public/merchant/order/single': 65_536,
@@ -48,7 +48,7 @@ const orders = await buildOrders(t)
 
 type Documented = Record<string, Record<string, { requestBody?: object; 'x-max-body-bytes'?: number }>>
 
-t.test('every documented operation refuses what its schema can never need, before it asks who is calling', async t => {
+t.test('every documented operation refuses bodies beyond its schema before it authenticates the client', async t => {
   const seen = new Set<string>()
   for (const app of [orders.app, notifier])
     for (const [path, methods] of Object.entries((await app.inject('/openapi.json')).json().paths as Documented))
@@ -69,7 +69,7 @@ t.test('every documented operation refuses what its schema can never need, befor
   t.strictSame(unknown, [], 'the table names no operation that is not there')
 })
 
-t.test('of a list that is too long only the count is reported', async t => {
+t.test('reports only the count of a list that is too long', async t => {
   const items = (count: number) => Array.from({ length: count }, () => ({}))
   const refusals = {
     order_data: await orders.bulk({ ...batch(), order_data: items(90_000) }),
@@ -82,7 +82,7 @@ t.test('of a list that is too long only the count is reported', async t => {
   }
 })
 
-/** The least of five. */
+/** Returns the fastest of five runs. */
 const fastest = (work: () => unknown): number =>
   Math.min(
     ...Array.from({ length: 5 }, () => {
@@ -92,7 +92,7 @@ const fastest = (work: () => unknown): number =>
     }),
   )
 
-t.test('of a list that is too long no order is read', t => {
+t.test('reads no order of a list that is too long', t => {
   const bytes = Buffer.from(JSON.stringify(batch(Array(15_000).fill(order()))))
   const read = batchReader(1000)
   const [whole, parsing] = [
@@ -103,7 +103,7 @@ t.test('of a list that is too long no order is read', t => {
   t.end()
 })
 
-t.test('the name of a tenant that cannot be one is kept nowhere', async t => {
+t.test('keeps the name of an impossible tenant nowhere', async t => {
   setFlagsFromString('--expose-gc')
   const heap = (): number => {
     runInNewContext('gc')()

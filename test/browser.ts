@@ -12,7 +12,7 @@ const executablePath = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/
   .find(path => existsSync(path))
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** Undefined, with a skipped test, where no Chromium is installed. */
+/** Launches Chromium. Returns undefined and skips the test where none is installed. */
 export const launchBrowser = async (t: Test): Promise<Browser | undefined> => {
   if (!executablePath) {
     t.pass('', { skip: 'no Chromium here: name one in CHROME' })
@@ -23,7 +23,7 @@ export const launchBrowser = async (t: Test): Promise<Browser | undefined> => {
   return browser
 }
 
-/** A page whose every problem ends up in `problems`; it reaches no other host. */
+/** Opens a page that records every problem in `problems`; it reaches no other host. */
 export const openPage = async (t: Test, browser: Browser, url: string, width = 1280) => {
   const problems: string[] = []
   const page: Page = await browser.newPage({ viewport: { width, height: 844 } })
@@ -38,7 +38,7 @@ export const openPage = async (t: Test, browser: Browser, url: string, width = 1
   return { page, problems }
 }
 
-/** What axe calls serious or critical. */
+/** Returns the problems that axe calls serious or critical. */
 export const findBarriers = async (page: Page): Promise<string[]> => {
   await page.evaluate(axe)
   const { violations } = await page.evaluate<AxeResult>('axe.run()')
@@ -46,5 +46,5 @@ export const findBarriers = async (page: Page): Promise<string[]> => {
   return serious.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
 
-/** Pixels that the page needs. */
+/** Returns the width that the page needs, in pixels. */
 export const widthOf = (page: Page): Promise<number> => page.evaluate<number>('document.documentElement.scrollWidth')

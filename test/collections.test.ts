@@ -23,7 +23,7 @@ interface Item {
   }
 }
 
-/** What needs more than the demo has: a customer's request or words, a message that waits or failed. */
+/** Requests that need more than the demo has: a customer's request or message, a message that waits or failed. */
 const refused = [
   'Accept or decline what a customer asks for',
   'Cancel a message before it is sent',

@@ -11,7 +11,7 @@ import { testJourney } from './journey.ts'
 
 const project = `courier-test-${process.pid}`
 
-/** Why the containers cannot run here; false when they can. */
+/** Returns why the containers cannot run here; false when they can. */
 const missing = (): string | false => {
   if (docker('info').status !== 0) return 'no Docker engine responds'
   const images = ['node:24-bookworm-slim', 'postgres:18']
@@ -46,7 +46,7 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
     const [program, ...first] = [...findCompose(), ...words]
     return spawnSync(program, first, { cwd: root, encoding: 'utf8', env: { ...env, ...changed } })
   }
-  /** What the command printed; fails the test with its errors when it failed. */
+  /** Returns what the command printed; fails the test with its errors when it failed. */
   const composed = (words: string[], changed: NodeJS.ProcessEnv = {}): string => {
     const { status, stdout, stderr } = compose(words, changed)
     t.equal(status, 0, `docker compose ${words.join(' ')}\n${status === 0 ? '' : stderr}`)
@@ -78,7 +78,7 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
     composed(['exec', '-T', 'postgres', 'psql', '-U', 'postgres', '-d', 'orders', '-Atc', statement]).trim()
   const countOrders = () => query('select count(*) from orders')
 
-  /** What the service `demo` printed each time that it ran, without the name of the service. */
+  /** Returns what the service `demo` printed on each run, without the name of the service. */
   const printed = () =>
     compose(['logs', '--no-color', 'demo'])
       .stdout.replace(/^\S+ +\| ?/gm, '')
@@ -86,7 +86,7 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
       .slice(0, -1)
   const findRequest = (text = ''): string => /^curl .*$/m.exec(text)?.[0] ?? 'false'
   const bearerOf = (request: string) => ({ authorization: /Bearer [^']+/.exec(request)?.[0] ?? '' })
-  /** Pastes the request. */
+  /** Pastes the printed request into a shell. */
   const paste = (request: string, ...options: string[]): { message: string; data: string[] } =>
     JSON.parse(execFileSync('bash', ['-c', [request, ...options].join(' ')], { cwd: root, encoding: 'utf8' }))
 
@@ -94,7 +94,7 @@ t.test('docker compose up runs the whole system', { skip: missing() }, async t =
   t.ok(await poll(() => printed().length === 1), 'the demo tenant is loaded')
   const request = findRequest(printed()[0])
 
-  await t.test('the printed request gets the first response, which a restart keeps', async t => {
+  await t.test('the printed request returns the first response, also after a restart', async t => {
     const first = paste(request, '-H Idempotency-Key:monday')
     t.equal(first.message, 'Orders Created Successfully')
     t.equal(first.data.length, 25)

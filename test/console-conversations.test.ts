@@ -7,7 +7,7 @@ const browser = await launchBrowser(t)
 if (browser) {
   const { url, notifier } = await startConsole(t)
   notifier.queue.start()
-  /** Shown as text wherever it comes from. */
+  /** A text that must appear as text, from whatever source. */
   const attack = '<img src=x onerror=alert(1)>'
   const write = async (id: string, recipient: string, text: string, hours = 0, type = 'text') => {
     await notifier.rows(
@@ -20,14 +20,14 @@ if (browser) {
        values ('demo', $1, $2, $3, $6, $4, now() - make_interval(hours => $5))`,
       [phoneNumberId, id, recipient, text, hours, type],
     )
-    // The simulator takes a text only from who wrote to it.
+    // The simulator accepts a text only from a person who wrote to it.
     notifier.control.inbound({ from: recipient, text })
   }
   await write('1', '94770000102', 'Too long ago', 30)
   await write('2', '94770000101', attack, 1, 'image')
   await write('3', '94770000101', 'Where is my parcel?')
 
-  t.test('one finds what a customer wrote, and replies, without a mouse', async t => {
+  t.test('staff find a customer’s message and reply without a mouse', async t => {
     const { page, problems } = await openConsole(t, browser, url)
     await signIn(page)
     await page.locator('[aria-labelledby=unread] td a').first().waitFor()
@@ -61,7 +61,7 @@ if (browser) {
     t.strictSame(problems, [])
   })
 
-  t.test('a viewer reads, and neither replies nor marks anything as read', async t => {
+  t.test('a viewer reads, but cannot reply or mark anything as read', async t => {
     await write('4', '94770000102', 'Still there?', 29)
     const { page, problems } = await openConsole(t, browser, `${url}#/conversations/94770000102`)
     await signIn(page, 'viewer')
@@ -71,7 +71,7 @@ if (browser) {
     t.strictSame(problems, [])
   })
 
-  t.test('it fits a phone and has no barriers, in each language', async t => {
+  t.test('fits a phone and has no barriers, in each language', async t => {
     for (const language of ['en', 'si', 'ta']) {
       const options = { language, viewport: { width: 390, height: 844 } }
       const { page, problems } = await openConsole(t, browser, `${url}#/conversations`, options)

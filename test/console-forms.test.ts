@@ -44,7 +44,7 @@ if (browser) {
     await page.locator('.timeline', { hasText: 'The customer called' }).waitFor()
   })
 
-  t.test('what somebody else changed meanwhile is shown before it is overwritten', async t => {
+  t.test('shows another person’s change before it is overwritten', async t => {
     await page.goto(`${url}#/parcel/${second}`)
     await edit.click()
     await page.getByLabel('Customer', { exact: true }).fill('Nimali Silva')
@@ -68,7 +68,7 @@ if (browser) {
     t.equal(await edit.count(), 0)
   })
 
-  t.test('on a phone the moves come first, with default statuses in the language of the person', async t => {
+  t.test('on a phone the moves come first, and default statuses are in the language of the person', async t => {
     const options = { language: 'si', viewport: { width: 390, height: 844 } }
     const phone = await openConsole(t, browser, `${url}#/parcel/${first}`, options)
     await phone.page.locator('#tenant').fill('demo')
@@ -89,7 +89,7 @@ if (browser) {
     await phone.page.getByRole('button', { name: 'Rider on the way' }).waitFor()
   })
 
-  t.test('a number is added and registered, and its secrets are not shown again', async t => {
+  t.test('adds and registers a number, and never shows its secrets again', async t => {
     const secrets = ['demo-access-token', 'demo-app-secret', 'secret-verify-token', '123456', 'demo-certificate']
     await page.goto(`${url}#/channels`)
     await page.getByText('Add a number').click()

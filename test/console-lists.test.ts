@@ -52,7 +52,7 @@ if (browser) {
     t.ok((await widthOf(page)) <= 1280)
   }
 
-  t.test('figures of today lead to their lists', async t => {
+  t.test('numbers of today lead to their lists', async t => {
     await page.getByRole('link', { name: 'New: 3' }).click()
     await page.locator('h1:focus', { hasText: 'Orders' }).waitFor()
     await rows.nth(2).waitFor()
@@ -111,7 +111,7 @@ if (browser) {
     await rows.nth(49).waitFor()
   })
 
-  t.test('a message is cancelled in the list, and one that failed sent again on the page of its parcel', async t => {
+  t.test('cancels a message in the list, and resends a failed one on the page of its parcel', async t => {
     await page.goto(`${url}#/messages?waybill_number=${first}`)
     await rows.getByRole('button', { name: 'Cancel' }).dblclick()
     await rows.getByText('Cancelled').waitFor()

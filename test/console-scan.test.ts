@@ -9,7 +9,7 @@ import { openConsole, signIn, startConsole, tabTo } from './console.ts'
 const browser = await launchBrowser(t)
 if (browser) {
   const { url, orders, notifier } = await startConsole(t)
-  /** Shown as text wherever it comes from. */
+  /** A text that must appear as text, from whatever source. */
   const attack = '<img src=x onerror=alert(1)>'
   const newToken = 'EAA<b>secret-of-a-channel</b>9876'
   const staff = (await createTokenFor(orders.pool, { tenant: 'demo', staff: attack })).token
@@ -42,23 +42,23 @@ if (browser) {
     await page.locator('#scan:focus').waitFor()
     return opened
   }
-  /** As a reader does, and what the page says then. */
+  /** Types as a barcode reader does; returns what the page then says. */
   const scan = async (page: Page, text: string, types = false): Promise<string> => {
     const before = await page.evaluate<number>('tones.length')
     if (types) await page.keyboard.type(text)
     else await page.locator('#scan').fill(text)
     await page.keyboard.press('Enter')
-    // The policy of the page forbids what waitForFunction does.
+    // The page's content policy forbids the script of waitForFunction.
     while ((await page.evaluate<number>('tones.length')) === before) await page.waitForTimeout(10)
     await page.waitForTimeout(30)
     return (await page.locator('.scanned').textContent()) ?? ''
   }
   const [high, low] = [1320, 165]
-  /** Apart from what the browser says of responses that are meant to refuse. */
+  /** Leaves out the browser's messages about responses that refuse on purpose. */
   const faultsIn = (problems: string[]) => problems.filter(text => !/status of (404|422)/.test(text))
   const { page, problems, urls } = await openScan()
 
-  t.test('parcels are scanned and moved without a mouse; who is refused is named and left out', async t => {
+  t.test('scans and moves parcels without a mouse; names refused ones and leaves them out', async t => {
     const [first = '', second = '', third = ''] = await make({ customer_name: attack }, {}, {})
     t.match(await scan(page, first, true), /^✓ Accepted.*CONFIRMED/)
     t.match(await scan(page, `https://courier.example/t/demo/${second}`), `✓ Accepted ${second} CONFIRMED`)
@@ -104,7 +104,7 @@ if (browser) {
     t.notMatch(urls.join('\n'), /courier_|token/i)
   })
 
-  t.test('a fast reader that ends with Tab loses nothing while responses come out of order', async t => {
+  t.test('a fast reader that ends with Tab loses nothing while responses arrive out of order', async t => {
     const waybills = await make({}, {}, {})
     const waits = [400, 200, 0]
     await page.route('**/api/staff/order/DM*', async route => {
@@ -121,7 +121,7 @@ if (browser) {
     await page.unroute('**/api/staff/order/DM*')
   })
 
-  t.test('labels and the run sheet of what was scanned arrive as PDF', async t => {
+  t.test('labels and the run sheet of scanned parcels arrive as PDF', async t => {
     for (const name of ['Labels (PDF)', 'Labels, four on A4', 'Run sheet (PDF)']) {
       const button = page.getByRole('button', { name, exact: true })
       const [download] = await Promise.all([page.waitForEvent('download'), button.click()])
@@ -136,7 +136,7 @@ if (browser) {
     }
   })
 
-  t.test('a paused channel is checked, resumed, and gets a new token that is never shown', async t => {
+  t.test('checks and resumes a paused channel, and never shows its new token', async t => {
     await notifier.rows(`update channels set state = 'paused', paused_reason = $1, name = $1`, [attack])
     await page.goto(`${url}#/channels`)
     await page.getByText(attack).first().waitFor()
@@ -158,7 +158,7 @@ if (browser) {
     t.notMatch(urls.join('\n'), /secret-of-a-channel|courier_/)
   })
 
-  t.test('each screen is without barriers and as wide as the phone, and what others wrote stays text', async t => {
+  t.test('each screen has no barriers and fits the phone, and text of other people stays text', async t => {
     const waybills = await make({ customer_name: attack }, {})
     await orders.rows('update merchants set name = $1', [`${attack} & Sons`])
     await orders.rows('update businesses set name = $1', [attack])

@@ -7,7 +7,7 @@ import { openConsole, signIn, startConsole, tabTo } from './console.ts'
 const browser = await launchBrowser(t)
 if (browser) {
   const { url, orders, ordersUrl, notifier } = await startConsole(t)
-  /** Shown as text wherever it comes from. */
+  /** A text that must appear as text, from whatever source. */
   const attack = '<img src=x onerror=alert(1)>'
   const texts = { customer_name: attack, customer_address: attack, description: attack, remark: attack }
   const booked = await orders.bulk(
@@ -36,7 +36,7 @@ if (browser) {
   const countMessages = async (waybill: unknown) =>
     (await notifier.rows('select count(*)::int from messages where waybill_number = $1', [waybill]))[0].count
   const chooseTemplate = (name: string) => `${name} · en_US`
-  /** No part of any address is a token, and nothing else is requested. */
+  /** Checks that no address contains a token, and that the page requests nothing else. */
   const checkSeen = (t: Test, { problems, urls }: { problems: string[]; urls: string[] }) => {
     t.strictSame(problems, [])
     t.notMatch(urls.join('\n'), /courier_|token|password/i, 'no secret in an address')
@@ -47,10 +47,10 @@ if (browser) {
     )
   }
 
-  /** One page for the tests that follow each other as a person's morning does. */
+  /** One page serves the following tests, which go through a person's morning. */
   const desk = await openConsole(t, browser, url)
 
-  t.test('one signs in, finds a parcel and sends a message without a mouse', async t => {
+  t.test('a person signs in, finds a parcel and sends a message without a mouse', async t => {
     const { page } = desk
     await page.locator('#email').fill('admin@courier.example')
     await page.locator('#password').fill('wrong-password')
@@ -118,7 +118,7 @@ if (browser) {
     desk.problems.length = 0
   })
 
-  t.test('what others wrote stays text on every screen, without barriers, in dark and on a phone', async t => {
+  t.test('text of other people stays text on every screen, without barriers, in dark mode and on a phone', async t => {
     await ask(attacked, 'call_me')
     const screens = ['#/today', '#/find?q=Lanka', `#/parcel/${attacked}`]
     for (const { language, width, colorScheme } of [
@@ -155,7 +155,7 @@ if (browser) {
     }
   })
 
-  t.test('a parcel moves, a request is decided, and what changes elsewhere leaves the focus', async t => {
+  t.test('moves a parcel and decides a request, and changes elsewhere leave the focus where it is', async t => {
     const { page } = desk
     await page.goto(`${url}#/parcel/${third}`)
     await page.getByLabel('Note', { exact: true }).fill(attack)
@@ -178,7 +178,7 @@ if (browser) {
     checkSeen(t, desk)
   })
 
-  t.test('an ended session leads to the form, and what was open is kept', async t => {
+  t.test('an ended session leads to the form, and the open screen is kept', async t => {
     const { page } = desk
     await page.goto(`${url}#/parcel/${first}`)
     await page.getByLabel('Note', { exact: true }).fill('half written')
@@ -197,7 +197,7 @@ if (browser) {
     t.equal(await page.locator('.console').count(), 0)
   })
 
-  t.test('one who may only look gets no buttons that change anything', async t => {
+  t.test('a viewer gets no buttons that change anything', async t => {
     const { page, ...seen } = await openConsole(t, browser, `${url}#/parcel/${first}`)
     await signIn(page, 'viewer')
     await page.locator('.timeline li').first().waitFor()

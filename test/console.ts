@@ -11,7 +11,9 @@ const password = 'courier-demo'
 const members = { admin: 'Dilani Perera', viewer: 'Saman Fernando' }
 export type Role = keyof typeof members
 
-/** Both services in this process, each at an origin of its own, with staff and the templates of the simulator. */
+/**
+ * Starts both services in this process, each at an origin of its own, with staff and the templates of the simulator.
+ */
 export const startConsole = async (t: Test) => {
   const host = '127.0.0.1'
   const port = await freePort()
@@ -34,7 +36,7 @@ export interface Seen {
   readonly urls: string[]
 }
 
-/** A page of the console that notes what goes wrong and what it requests. */
+/** Opens a page of the console that records its problems and requests. */
 export const openConsole = async (
   t: Test,
   browser: Browser,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** Where a running system is reached, and the tokens of its staff. */
+/** The addresses of a running system, and the tokens of its staff. */
 export interface Courier {
   orders: string
   notifier: string
@@ -15,7 +15,7 @@ export interface ApiResponse {
   body: any
 }
 
-/** One request of tenant `demo`. */
+/** Sends one request of tenant `demo`. */
 export const request = async (
   url: string,
   { token, body, key, signal }: { token?: string; body?: unknown; key?: string; signal?: AbortSignal } = {},
@@ -42,13 +42,13 @@ export interface PhoneMessage {
   accepted_at: string
 }
 
-/** What a customer's phone got, oldest first. */
+/** Returns the messages on a customer's phone, oldest first. */
 export const phoneOf = async (simulator: string, digits: string): Promise<PhoneMessage[]> => {
   const { body } = await request(`${simulator}/control/messages?to=${digits}`)
   return body.data.reverse()
 }
 
-/** The value once `isSo`, else an error that shows the beginning of the last one. */
+/** Waits for a value that satisfies `isSo`; throws an error that shows the beginning of the last one. */
 export const eventually = async <Value>(
   what: string,
   poll: () => Promise<Value>,

@@ -12,7 +12,7 @@ if (browser) {
     notifier: await notifier.listen({ host: '127.0.0.1', port: 0 }),
   }
 
-  // The other pages differ in their operations alone.
+  // The other pages differ only in their operations.
   const pages = [
     `${urls.orders}/`,
     ...['merchants', 'internal'].map(name => `${urls.orders}/docs/${name}`),
@@ -39,7 +39,7 @@ if (browser) {
         t.strictSame(problems, [])
       })
 
-  t.test('Authorize asks for one token, in the field that has the focus', async t => {
+  t.test('Authorize takes one token, in the field that has the focus', async t => {
     const { page } = await openPage(t, browser, `${urls.orders}/docs/merchants`)
     await page.locator('.btn.authorize').click()
     t.equal(await page.locator('.dialog-ux input').count(), 1)
@@ -49,7 +49,7 @@ if (browser) {
     t.match(await page.locator('.dialog-ux').innerText(), /Logout/)
   })
 
-  t.test('a request that books is sent only after a question', async t => {
+  t.test('confirms before it sends a request that books', async t => {
     const { page } = await openPage(t, browser, `${urls.orders}/docs/merchants`)
     await page.locator('.btn.authorize').click()
     await page.locator('.dialog-ux input').fill(token)
@@ -82,7 +82,7 @@ if (browser) {
     t.strictSame(await count(), { orders: 1 })
   })
 
-  t.test('/ says where things are to programs', async t => {
+  t.test('/ lists the addresses for programs', async t => {
     t.strictSame(await (await fetch(urls.notifier)).json(), {
       name: 'Courier notifier',
       docs: { staff: '/docs/staff', internal: '/docs/internal' },

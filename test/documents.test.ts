@@ -37,7 +37,7 @@ for (const [name, document] of documents) {
     t.strictSame(new Set(operations.flatMap(({ tags = [] }) => tags)), new Set(tags))
   })
 
-  t.test(`${name}: every operation says what it needs of a token and of a tenant`, async t => {
+  t.test(`${name}: every operation says which token and tenant it needs`, async t => {
     const schemes = Object.keys(document.components.securitySchemes)
     for (const operation of operations) {
       const { operationId = '', security = [{ missing: [] }] } = operation
@@ -53,7 +53,7 @@ for (const [name, document] of documents) {
     t.ok(operations.some(({ security }) => security?.some(scheme => 'token' in scheme)))
   })
 
-  t.test(`${name}: no keyword of our own, no reference that leads nowhere, no component that nobody uses`, async t => {
+  t.test(`${name}: no keyword of our own, no dangling reference, no unused component`, async t => {
     const { schemas: named, responses, headers } = document.components
     const schemas = Object.keys({ ...named, ...responses, ...headers })
     const used = new Set<string>()
@@ -109,7 +109,7 @@ const simulator = await createSimulator()
 const served = await simulator.app.inject('/openapi.json')
 await simulator.app.close()
 
-t.test("the simulator's document is served, and its references lead somewhere", async t => {
+t.test("serves the simulator's document, whose references all resolve", async t => {
   t.equal(served.statusCode, 200, served.body)
   t.ok(served.headers['x-request-id'])
   const { components } = served.json() as OpenApi
@@ -143,7 +143,7 @@ for (const [name, document] of [...documents, ['simulator', served.json() as Ope
     for (const { format } of period) t.equal(format, 'date-time')
   })
 
-t.test('a batch that is created and one that is tried have responses of their own', async t => {
+t.test('a created batch and a dry run have responses of their own', async t => {
   const { paths } = (documents[0] as [string, OpenApi])[1]
   const content = paths['/api/public/merchant/order/bulk']?.post?.responses['200']?.content?.['application/json']
   t.strictSame(

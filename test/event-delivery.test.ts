@@ -9,7 +9,7 @@ import type { TenantFile } from '../services/orders/provisioning/tenant-file.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
 import { batch, order, tenantFile } from '../services/orders/test/tenant.ts'
 
-/** Both applications on databases of their own; orders delivers to the notifier over HTTP. */
+/** Starts both applications on databases of their own; orders delivers to the notifier over HTTP. */
 const buildBoth = async (t: Test, file?: TenantFile, rules?: unknown[]) => {
   const notifier = await buildNotifier(t)
   await giveRules(notifier.pool, rules)
@@ -30,7 +30,7 @@ const buildBoth = async (t: Test, file?: TenantFile, rules?: unknown[]) => {
   return { notifier, orders, move, isDelivered }
 }
 
-/** As many UTF-16 units as orders takes; each is six bytes in JSON. */
+/** The maximum of UTF-16 units that orders accepts; each is six bytes in JSON. */
 const longest = (units: number, first = 'x'): string => first.padEnd(units, '\u0001')
 const key = 'k'.repeat(63)
 
@@ -47,7 +47,7 @@ const longNames = (): TenantFile => {
   return { ...file, statuses }
 }
 
-t.test('the largest events that there can be are all accepted', async t => {
+t.test('the notifier accepts the largest possible events', async t => {
   const { orders, notifier, move, isDelivered } = await buildBoth(t, longNames(), [
     { on: 'order.created', template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}', '{{note}}'] },
     { on: key, template: 'order_delivered', language: 'en_US', body: ['{{description}}', '{{delivery_charge}}'] },
@@ -78,7 +78,7 @@ t.test('the largest events that there can be are all accepted', async t => {
   t.same(await notifier.rows(counts), [{ count: 2000, failed: 0 }])
 })
 
-t.test('odd texts of an order keep no event from being accepted', async t => {
+t.test('odd texts of an order do not prevent the delivery of an event', async t => {
   const { orders, notifier, move, isDelivered } = await buildBoth(t)
   const texts = ['\u0001\u007f\u0085', '\u2028 \u2029', '\ufeff\u202eabc', '😀'.repeat(127), 'නිමාලි'.repeat(42)]
   const odd = [
@@ -143,7 +143,7 @@ t.test(
   },
 )
 
-t.test('an edited order is announced to the person and with the amount that it has now', async t => {
+t.test('an edited order is announced to its new person with its new amount', async t => {
   const { notifier, orders, isDelivered } = await buildBoth(t, undefined, [
     { on: 'order.created', template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}', '{{cod}}'] },
   ])

@@ -8,7 +8,7 @@ import { keyRefusal } from '../shared/edge/idempotency.ts'
 const notifier = await buildNotifier(t)
 const orders = await buildOrders(t)
 
-/** Operations that only read, log in or log out, and those of one service for another. */
+/** Operations that only read, log in or log out, and those between services. */
 const ignoring: Record<string, string[]> = {
   orders: [
     ...['resolvePlaces', 'quoteOrders', 'lookUpOrders', 'printLabels', 'printAnyLabels', 'printRunSheet'],
@@ -20,14 +20,14 @@ const ignoring: Record<string, string[]> = {
 
 const isWriting = (method: string): boolean => ['post', 'put', 'patch', 'delete'].includes(method)
 
-/** A token for one request: logging out ends it. */
+/** Returns a token for one request: logging out ends it. */
 const tokenFor = async (name: string, path: string): Promise<string> => {
   if (name === 'notifier') return notifier.token
   const holder = path.startsWith('/api/staff') ? { staff: 'Ruwan' } : { merchant: 'shop@example.com' }
   return (await createTokenFor(orders.pool, { tenant: 'demo', ...holder })).token
 }
 
-/** The errors of a request with a key. */
+/** Returns the errors of a request with a key. */
 const errorsOf = async (name: string, method: string, path: string): Promise<object> => {
   const { app } = name === 'orders' ? orders : notifier
   const response = await app.inject({
@@ -45,7 +45,7 @@ const errorsOf = async (name: string, method: string, path: string): Promise<obj
 }
 
 for (const [name, { paths, info }] of Object.entries(await readDocuments()))
-  t.test(`${name}: an Idempotency-Key works or is refused where something is created or changed`, async t => {
+  t.test(`${name}: a creating or changing operation honours or refuses an Idempotency-Key`, async t => {
     t.match(info.description, /Idempotency-Key/)
     const kinds: Record<string, string[]> = { keyed: [], refusing: [], ignoring: [] }
     for (const [path, operations] of Object.entries(paths))

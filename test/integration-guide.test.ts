@@ -16,14 +16,14 @@ const steps = [
   ),
 ].map(([, commands = '', response]) => ({ commands, response }))
 
-/** What differs from run to run. */
+/** Masks values that differ between runs. */
 const masked = (text: string): string =>
   text
     .replace(/\bDM\d{8}\b/g, 'a waybill')
     .replace(/[0-9a-f-]{36}\.\d+/g, 'a cursor')
     .replace(/"ms":\d+/g, '"ms":0')
 
-t.test('a developer who follows the guide gets what it says, from login to webhook', async t => {
+t.test('a developer who follows the guide gets its documented responses, from login to webhook', async t => {
   const database = await cloneDatabase(t, 'orders')
   const [port, receiverPort] = [await freePort(), await freePort()]
   const environment = {

@@ -14,7 +14,7 @@ const books = { email: 'books@example.com', password: 'ceylon-books-demo' }
 const demoFile = join(root, 'examples/demo-tenant.json')
 const prefix = '/api/public/merchant'
 
-/** The demo tenant again, as a company whose merchants number their parcels themselves. */
+/** Applies the demo tenant again, as a company whose merchants number their parcels themselves. */
 const applyManualTenant = async (t: Test, { admin }: Stack): Promise<void> => {
   const file = JSON.parse(await readFile(demoFile, 'utf8'))
   Object.assign(file.tenant, { id: 'manual', waybills: { mode: 'manual', format: 'MC########' } })
@@ -52,7 +52,7 @@ t.test('a client written from the description of the merchant API works with eve
     testKnownKeys(t, await open('manual', books, 'x-tenant')),
   )
   await testTracking(t, { client, stranger, passerBy, move })
-  await t.test('too many tries to log in', t => testManyTries(t, passerBy))
+  await t.test('too many login attempts', t => testManyTries(t, passerBy))
   t.notOk(
     stack.orders.lines.some(line => /"level":(50|60)|"status":5\d\d/.test(line)),
     'the service never failed',
@@ -133,7 +133,7 @@ const testRefusals = async (t: Test, base: string, client: MerchantClient): Prom
   }
 }
 
-/** Last, for it shuts this address out. */
+/** Runs last, since it locks this address out. */
 const testManyTries = async (t: Test, client: MerchantClient): Promise<void> => {
   let response = await client.login(books.email, 'not-this')
   for (let tries = 1; tries < 50 && response.status === 422; tries++)

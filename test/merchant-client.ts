@@ -22,7 +22,7 @@ interface RequestOptions {
 interface Settings {
   base: string
   tenant: string
-  /** As its author spelled it; `fetch` sends it so. */
+  /** The header's name as its author spelled it; `fetch` sends it so. */
   tenantHeader?: string
   token?: string
 }
@@ -31,8 +31,8 @@ const timeoutMs = 30_000
 const merchantPrefix = '/api/public/merchant'
 
 /**
- * A merchant's existing program, as small as such programs are: one function per request of the merchant API.
- * It was written from the description of that API alone and takes nothing from the services.
+ * Builds a merchant's existing program, as small as such programs are: one function per request of the merchant API. It
+ * follows the description of that API alone and imports nothing from the services.
  */
 export const merchantClient = ({ base, tenant, tenantHeader = 'X-tenant', token = '' }: Settings) => {
   const common = { Accept: 'application/json', 'Content-Type': 'application/json', [tenantHeader]: tenant }
@@ -66,7 +66,7 @@ export const merchantClient = ({ base, tenant, tenantHeader = 'X-tenant', token 
     cities: (query?: Query) => get('/city', query),
     createOrder: (body: unknown) => post('/order/single', body),
     createOrders: (body: unknown) => post('/order/bulk', body),
-    /** For what `JSON.stringify` cannot write: `1500.0`. */
+    /** Sends bodies that `JSON.stringify` cannot write, such as `1500.0`. */
     createOrdersText: (text: string) => send(`${merchantPrefix}/order/bulk`, { method: 'POST', text }),
     statuses: (query?: Query) => get('/order/status-list', query),
     tracking: (waybill?: unknown) => get('/order/tracking-info', byWaybill(waybill)),
@@ -81,13 +81,15 @@ export const merchantClient = ({ base, tenant, tenantHeader = 'X-tenant', token 
 
 export type MerchantClient = ReturnType<typeof merchantClient>
 
-/** What such a program shows to its user: `message`, then every string under `errors`. */
+/** Returns what such a program shows to its user: `message`, then every string under `errors`. */
 export const sentencesOf = ({ body }: ApiResponse): string[] => [
   body.message,
   ...Object.values(body.errors ?? {}).flat(),
 ]
 
-/** An error response: its status, its message, and under `errors` exactly these fields with sentences that match. */
+/**
+ * Checks an error response: its status, its message, and under `errors` exactly these fields with sentences that match.
+ */
 export const isRefused = (
   t: Test,
   response: ApiResponse,
@@ -103,7 +105,7 @@ export const isRefused = (
 
 export type Row = Record<string, unknown>
 
-/** Every row has these fields and no other, each of its type. Of one that is null, anything goes. */
+/** Checks that every row has these fields and no other, each of its type. A null in the shape admits anything. */
 export const haveShape = (t: Test, rows: Row[], shape: Row, what: string): void => {
   const typed = Object.fromEntries(Object.entries(shape).filter(([, type]) => type !== null))
   t.ok(rows.length > 0, what)

@@ -46,7 +46,7 @@ export const testLists = async (t: Test, base: string, client: MerchantClient): 
 
 const byId = (a: Row, b: Row): number => Number(a.id) - Number(b.id)
 
-/** One row by its id. */
+/** Reads one row by its id. */
 const testRows = async (t: Test, client: MerchantClient, lists: Record<string, Row[]>): Promise<void> => {
   for (const [kind, rows] of Object.entries(lists)) {
     const send = (id: unknown) => client.send(`/api/public/merchant/${kind}/${id}`)
@@ -82,7 +82,9 @@ const testFilters = async (t: Test, client: MerchantClient, cities: Row[]): Prom
 
 type List = (query?: Query) => Promise<ApiResponse>
 
-/** A list in pages in the Laravel shape, walked along its links, and whole with every spelling of `noPagination`. */
+/**
+ * Follows the links of a list in pages in the Laravel shape, and reads it whole with every spelling of `noPagination`.
+ */
 const testPages = async (t: Test, client: MerchantClient, list: List, { base = '', path = '' }): Promise<Row[]> => {
   const { body: whole, status } = await list({ noPagination: true })
   t.equal(status, 200)

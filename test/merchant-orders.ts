@@ -36,12 +36,12 @@ const spellings: Record<string, object> = {
 }
 
 export const testOrders = async (t: Test, client: MerchantClient): Promise<void> => {
-  await t.test('every legal spelling of a parcel is booked, alone and in a batch', async t => {
+  await t.test('books every legal spelling of a parcel, alone and in a batch', async t => {
     const parcels = Object.values(spellings).map(spelling => ({ ...parcel, ...spelling }))
     for (const [index, name] of Object.keys(spellings).entries()) {
       const { status, body } = await client.createOrder(batchOf(parcels[index]))
       t.match({ status, body }, { status: 200, body: { message: created, data: [/^DM\d{8}$/] } }, name)
-      // The same parcel again has warnings.
+      // Repeating the same parcel gives warnings.
       const { warnings: _, ...rest } = body
       t.strictSame(Object.keys(rest), ['message', 'data'])
     }
@@ -52,7 +52,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
     for (const [index, waybill] of body.data.entries()) await isThatParcel(t, client, waybill, parcels[index])
   })
 
-  await t.test('the origin comes in every spelling too', async t => {
+  await t.test('accepts every spelling of the origin', async t => {
     const named = { origin_city_id: null, origin_city_name: 'colombo 11 ', origin_state_name: ' colombo' }
     for (const origin of [{ merchant_business_id: 7290, origin_city_id: 1511 }, named]) {
       const response = await client.createOrders({
@@ -65,7 +65,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
     }
   })
 
-  await t.test('cod is an integer, however it is written', async t => {
+  await t.test('cod is an integer in every spelling', async t => {
     const text = JSON.stringify(batchOf(parcel)).replace('"cod":1500', '"cod":1500.0')
     const whole = await client.createOrdersText(text)
     t.equal(whole.status, 200, '1500.0')
@@ -84,7 +84,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
       isRefused(t, await client.createOrder(batchOf(...items)), { errors: { order_data: /order data/ } })
   })
 
-  await t.test('what a form lacks is listed for every field', async t => {
+  await t.test('lists the missing fields of a form', async t => {
     const [customer_name, customer_address, customer_phone] = ['', null, '  ']
     const blank = { ...parcel, customer_name, customer_address, customer_phone, destination_city_id: '' }
     const response = await client.createOrders({ general_data: {}, order_data: [parcel, blank] })
@@ -121,7 +121,7 @@ export const testOrders = async (t: Test, client: MerchantClient): Promise<void>
   })
 }
 
-/** All spellings come to one parcel. Read by a request of ours that those programs do not know. */
+/** Checks that all spellings create the same parcel. Reads it by a request of ours that those programs do not know. */
 const isThatParcel = async (t: Test, client: MerchantClient, waybill: string, sent: Record<string, unknown> = {}) => {
   const { body } = await client.send(`/api/public/merchant/order/${waybill}`)
   t.match(body.data, {
@@ -141,7 +141,7 @@ const isThatParcel = async (t: Test, client: MerchantClient, waybill: string, se
   )
 }
 
-/** A merchant whose rate card knows one city only, of a tenant whose merchants number their parcels. */
+/** Checks a merchant whose rate card knows one city only, of a tenant whose merchants number their parcels. */
 export const testKnownKeys = async (t: Test, client: MerchantClient): Promise<void> => {
   const book = (more: object) =>
     client.createOrders({

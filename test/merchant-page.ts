@@ -32,7 +32,7 @@ const moveTable = statusTable.map(([number, name, color, next]): (typeof statusT
   number === 1 ? [...next, 3] : next,
 ])
 
-/** Without `id`, `description` and `created_at`, whose values each courier company chooses. */
+/** The rows without `id`, `description` and `created_at`, whose values each courier company chooses. */
 export const statusRows = moveTable.map(([number, name, color, next]) => ({
   key: keyOf(number),
   name,

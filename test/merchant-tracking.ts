@@ -32,7 +32,7 @@ interface Parties {
   client: MerchantClient
   stranger: MerchantClient
   passerBy: MerchantClient
-  /** A member of the courier's staff moves a parcel. */
+  /** Moves a parcel as a member of the courier's staff. */
   move: (waybill: string, status_key: string) => Promise<unknown>
 }
 

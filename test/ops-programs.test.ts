@@ -1,4 +1,4 @@
-// The files of ops/, read by the programs that they are for, where this machine has them.
+// Runs the programs that read the files of ops/, where this machine has them.
 import { spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const succeed = (t: Test, program: string, ...words: string[]): string => {
 
 const compose = findCompose()
 
-/** For the option `skip`: the reason where the program is missing, else false. */
+/** Returns the value of the option `skip`: the reason where the program is missing, else false. */
 const without = (program: string, ...words: string[]): string | false =>
   run(program, words).status === 0 ? false : `${program} is not installed`
 
@@ -33,7 +33,7 @@ t.test(
   },
 )
 
-t.test('Caddy reads its files, which are formatted', { skip: without('caddy', 'version') }, async t => {
+t.test('Caddy accepts its files and their format', { skip: without('caddy', 'version') }, async t => {
   for (const file of ['ops/caddy/Caddyfile', 'ops/caddy/compose.Caddyfile']) {
     succeed(t, 'caddy', 'validate', '--adapter', 'caddyfile', '--config', file)
     t.equal(run('caddy', ['fmt', file]).stdout, readFileSync(join(root, file), 'utf8'))
@@ -42,7 +42,7 @@ t.test('Caddy reads its files, which are formatted', { skip: without('caddy', 'v
 
 t.test('systemd reads the units', { skip: without('systemd-analyze', '--version') }, async t => {
   const units = ['courier-orders@.service', 'courier-notifier@.service']
-  // It looks for the program that a unit starts.
+  // systemd looks for the program that a unit starts.
   const ofThisFolder = units.map(unit =>
     readFileSync(join(root, 'ops/systemd', unit), 'utf8').replaceAll('/opt/courier', root),
   )

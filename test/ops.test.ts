@@ -1,4 +1,4 @@
-// What ops/ names exists: metrics, pages of the documentation, settings.
+// Checks that the names in ops/ exist: metrics, pages of the documentation, settings.
 import { globSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { TSchema } from '@sinclair/typebox'
@@ -12,7 +12,7 @@ const read = (path: string): string => readFileSync(join(root, path), 'utf8')
 const alerts = read('ops/prometheus/alerts.yml')
 const dashboard = read('ops/grafana/courier.json')
 
-/** The metrics in a PromQL expression: its words without functions, keywords, labels and strings. */
+/** Returns the metrics of a PromQL expression: its words without functions, keywords, labels and strings. */
 const metricsIn = (expression: string): string[] => {
   const plain = expression
     .replace(/"[^"]*"/g, '')
@@ -55,7 +55,7 @@ t.test('the version of package.json is that of every package, manifest and page'
   t.match(read('CHANGELOG.md').match(/^## .*$/m)?.[0], version)
 })
 
-t.test('each alert says what to do, on a page that exists', async t => {
+t.test('each alert names its remedy, on a page that exists', async t => {
   const rules = alerts.split('- alert: ').slice(1)
   for (const rule of rules) {
     t.match(rule, /severity: (page|ticket) [\s\S]*summary: "[\s\S]*action: "/)
@@ -70,7 +70,7 @@ t.test('each alert says what to do, on a page that exists', async t => {
   }
 })
 
-t.test('every setting that ops/ gives to a service is one, as a file only if it is a secret', async t => {
+t.test('every setting that ops/ gives to a service exists, as a file only if it is a secret', async t => {
   const properties: Record<string, TSchema> = {
     ...OrdersSettings.properties,
     ...NotifierSettings.properties,

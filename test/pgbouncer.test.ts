@@ -21,7 +21,7 @@ const skip =
     ? false
     : 'needs PgBouncer 1.21 or later: name one in PGBOUNCER'
 
-/** The settings of docs/operators/scaling.md#pgbouncer. Two server connections for each role and database. */
+/** The settings of docs/operators/scaling.md#pgbouncer, with two server connections for each role and database. */
 const settings = `
 pool_mode = transaction
 default_pool_size = 2
@@ -29,7 +29,7 @@ max_prepared_statements = 200
 ignore_startup_parameters = statement_timeout,idle_in_transaction_session_timeout
 server_login_retry = 1`
 
-/** A PgBouncer before these databases. Returns a database's address by way of it. */
+/** Starts PgBouncer in front of these databases. Returns a database's address through it. */
 const startPgBouncer = async (t: Test, databases: readonly TestDatabase[]) => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-pgbouncer-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))
@@ -48,7 +48,7 @@ const startPgBouncer = async (t: Test, databases: readonly TestDatabase[]) => {
     settings,
   ]
   await writeFile(join(folder, 'pgbouncer.ini'), lines.join('\n'))
-  // It refuses to run as root.
+  // PgBouncer refuses to run as root.
   const asUser = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
   spawnSync('chmod', ['-R', 'a+rX', folder])
   const child = spawn(program, [join(folder, 'pgbouncer.ini')], { stdio: 'ignore', ...asUser })

@@ -10,7 +10,7 @@ import { createTokenFor } from '../services/orders/access/token-commands.ts'
 import { build } from '../services/orders/test/build.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 
-t.test('what a customer presses happens in orders, and the customer hears of it', async t => {
+t.test('a customer’s press takes effect in orders, and a message confirms it', async t => {
   let client: OrdersClient | undefined
   const late: OrdersClient = {
     find: (...of) => client?.find(...of) ?? Promise.resolve({ kind: 'unavailable' }),

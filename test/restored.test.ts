@@ -17,7 +17,7 @@ import { recover } from '../services/orders/restoring/restored.ts'
 import { build as buildOrders } from '../services/orders/test/build.ts'
 import { batch, order } from '../services/orders/test/tenant.ts'
 
-/** Both applications; what orders created is delivered. A restore is played by deleting what came after the backup. */
+/** Starts both applications and delivers what orders created. Deleting later rows stands in for a restore. */
 const prepare = async (t: Test) => {
   const notifier = await buildNotifier(t)
   await giveRules(notifier.pool)
@@ -44,7 +44,7 @@ const prepare = async (t: Test) => {
   return { notifier, orders, book, deliver, restored, statuses, baseUrl }
 }
 
-t.test('what the notifier lost comes again, and neither that nor what waited is sent by itself', async t => {
+t.test('the notifier gets lost events again, and sends neither those nor waiting messages on its own', async t => {
   const { notifier, book, deliver, restored, statuses } = await prepare(t)
   const [kept = '', lost = ''] = await book(2)
   await deliver()
@@ -83,7 +83,7 @@ t.test('what the notifier lost comes again, and neither that nor what waited is 
   t.match(await notifier.rows(`select status from messages where message_id = $1`, [later]), [{ status: 'queued' }])
 })
 
-t.test('numbers that orders gave after its backup are not given again, and what it lost is listed', async t => {
+t.test('orders never reuses numbers given after its backup, and lists the orders that it lost', async t => {
   const { orders, book, deliver, restored } = await prepare(t)
   const [kept = ''] = await book(1)
   const given = await book(3)
@@ -108,7 +108,7 @@ t.test('numbers that orders gave after its backup are not given again, and what 
   await t.rejects(restored(200_000_000), { message: /too few numbers/ })
 })
 
-t.test('a message that waits at the backup is made again by an edit that the notifier lost', async t => {
+t.test('an edit that the notifier lost updates a message that waits in the backup', async t => {
   const { notifier, orders, book, deliver, restored } = await prepare(t)
   const [waybill = ''] = await book(1)
   await deliver()
@@ -127,7 +127,7 @@ t.test('a message that waits at the backup is made again by an edit that the not
   ])
 })
 
-t.test("a decision about a customer's request is neither lost nor delivered again", async t => {
+t.test("a decision about a customer's request is neither lost nor redelivered", async t => {
   const { notifier, orders, book, deliver, restored } = await prepare(t)
   const [waybill] = await book(1)
   const insert = `insert into outbox (tenant_id, type, waybill_numbers, status_keys)
@@ -143,7 +143,7 @@ t.test("a decision about a customer's request is neither lost nor delivered agai
 
 const run = promisify(execFile)
 
-t.test('the commands refuse while the service runs, and print what they did', async t => {
+t.test('the commands refuse to run while the service runs, and print their changes', async t => {
   const { notifier, orders, book, deliver, baseUrl } = await prepare(t)
   await book(1)
   await deliver()

@@ -12,7 +12,7 @@ type Variables = Record<string, string>
 const schemas = { orders: OrdersSettings, notifier: NotifierSettings }
 const base = readFileSync(join(root, 'docker-compose.yml'), 'utf8')
 const composeText = base + readFileSync(join(root, 'docker-compose.override.yml'), 'utf8')
-/** By service, the lines below `environment:`, of a later file after those of an earlier one. */
+/** Reads the lines below `environment:` by service; a later file's come after those of an earlier one. */
 const readEnvironments = (text: string): Record<string, [string, string][]> => {
   const found = [...text.matchAll(/^ {2}(\w+):\n(?:(?: {4}.*)?\n)*? {4}environment:\n((?: {6}.*\n)+)/gm)]
   const lines = found.flatMap(([, service = '', block = '']) =>
@@ -23,7 +23,10 @@ const readEnvironments = (text: string): Record<string, [string, string][]> => {
 }
 const environments = readEnvironments(composeText)
 
-/** The environment that compose gives to a service of the image, with these variables in .env, by both files or those of `from`. */
+/**
+ * Returns the environment that compose gives to a service of the image, with these variables in .env, by both files or
+ * those of `from`.
+ */
 const environmentOf = (name: string, variables: Variables = {}, from = environments): Variables => ({
   NODE_ENV: 'production',
   ...Object.fromEntries(
@@ -71,7 +74,7 @@ t.test('every constant of docker-compose.yml that could be a secret is a demonst
 })
 
 for (const name of ['orders', 'notifier'] as const) {
-  t.test(`compose without a .env starts ${name}, whose demonstration secrets are found`, async t => {
+  t.test(`compose without a .env starts ${name}, whose demonstration secrets are detected`, async t => {
     t.strictSame(findDemonstrationSecrets(load(name, environmentOf(name))).sort(), secretsOf[name])
   })
 
@@ -98,7 +101,7 @@ for (const name of ['orders', 'notifier'] as const) {
     `the process of ${name} does not start with refused ones, and warns once of those that are allowed`,
     async t => {
       const run = (variables: Variables) => {
-        // Nothing listens there: a process with accepted settings ends too.
+        // Nothing listens there, so a process with accepted settings ends too.
         const unreachable = [`${name.toUpperCase()}_DATABASE_URL`, `${name.toUpperCase()}_MIGRATE_DATABASE_URL`].map(
           setting => [setting, `postgres://${name}:courier@127.0.0.1:1/none`],
         )
@@ -130,7 +133,7 @@ for (const name of ['orders', 'notifier'] as const) {
   })
 }
 
-t.test('production warns once of addresses that lead browsers to their own machine', async t => {
+t.test('production warns once of addresses that direct browsers to their own machine', async t => {
   const warn = (settings: Variables, addresses: Record<string, string | undefined>) => {
     const lines: object[] = []
     warnOfLoopback(settings, addresses, { warn: fields => lines.push(fields) })
@@ -153,13 +156,13 @@ t.test('the demonstration key is found under any id and as an older key', async 
   t.strictSame(findDemonstrationSecrets({ CREDENTIALS_KEYS: own }), [])
 })
 
-t.test("the password of npm start's Postgres counts on this machine in production alone", async t => {
+t.test('refuses the password of npm start’s Postgres on this machine in production alone', async t => {
   const ORDERS_DATABASE_URL = 'postgres://orders:courier@127.0.0.1:54329/orders'
   t.strictSame(findDemonstrationSecrets({ ORDERS_DATABASE_URL }), [])
   t.strictSame(findDemonstrationSecrets({ ORDERS_DATABASE_URL, NODE_ENV: 'production' }), ['ORDERS_DATABASE_URL'])
 })
 
-t.test('npm run secrets changes no file that exists, and has help', async t => {
+t.test('npm run secrets leaves existing files alone, and has help', async t => {
   const file = join(t.testdir({ '.env': 'SERVICE_TOKEN=in-use' }), '.env')
   const { status, stderr } = runSecrets(file)
   t.equal(status, 1)

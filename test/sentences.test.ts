@@ -6,7 +6,7 @@ import { build } from '../services/orders/test/build.ts'
 import { operationsOf, type Schema } from '../shared/api-docs/openapi.ts'
 import { isBadText, validationErrors } from '../shared/errors/field-errors.ts'
 
-/** A schema with just this keyword, a value that breaks it, and what the sentence has to name. */
+/** A schema with only this keyword, a value that violates it, and the words that the sentence has to name. */
 type Broken = readonly [schema: TSchema, value: unknown, named: readonly unknown[]]
 
 const text = (length: number) => 'x'.repeat(Math.max(0, length))
@@ -34,11 +34,11 @@ const keywords: Record<string, (bound: never, schema: Schema) => Broken> = {
   required: () => [Type.Object({ name: Type.String() }), {}, ['name field is required']],
   type: (type: string) => [Type.Unsafe(Type.Integer()), [], type === 'null' ? [] : ['required']],
 }
-/** They break nothing, or only through the schemas in them. */
+/** These keywords reject nothing, or only through the schemas in them. */
 const others = ['title', 'description', 'default', 'examples', 'example', 'format', 'properties', 'items', 'anyOf']
 
 for (const [name, document] of Object.entries(await readDocuments()))
-  t.test(`${name}: the sentence about each keyword of its schemas names what is legal`, async t => {
+  t.test(`${name}: the sentence about each keyword of its schemas names the legal values`, async t => {
     const seen = new Set<unknown>()
     const walk = (schema: Schema, place: string): void => {
       const { $ref, properties = {}, items, anyOf = [], additionalProperties } = schema
@@ -70,7 +70,7 @@ for (const [name, document] of Object.entries(await readDocuments()))
     t.ok(seen.size > 5)
   })
 
-t.test('a wrong state, event or list of a webhook gets the legal values', async t => {
+t.test('the error of a wrong state, event or list of a webhook names the legal values', async t => {
   const { app, token } = await build(t)
   const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo' }
   const errorsOf = async (payload: object) => {

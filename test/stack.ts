@@ -11,13 +11,13 @@ export interface Stack {
   notifier: ServiceProcess
   simulator: ServiceProcess
   databases: { orders: TestDatabase; notifier: TestDatabase }
-  /** The operator's command line of a service; returns what it printed as JSON. */
+  /** Runs the operator's command line of a service; returns its printed JSON. */
   admin: (service: 'orders' | 'notifier', ...words: string[]) => Promise<unknown>
 }
 
 const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
 
-/** Applies the demo's files to both services. Returns where they are, with a token of staff for each. */
+/** Applies the demo's files to both services. Returns their addresses, with a staff token for each. */
 export const applyDemo = async ({ admin, orders, notifier, simulator }: Stack): Promise<Courier> => {
   await admin('orders', 'apply', join(root, 'examples/demo-tenant.json'))
   await admin('notifier', 'apply', join(root, 'examples/demo-notifier.json'))
@@ -31,14 +31,17 @@ export interface StackOptions {
   orders?: Environment
   notifier?: Environment
   simulator?: Environment
-  /** Instead of clones. */
+  /** Replaces the clone for orders. */
   ordersDatabase?: TestDatabase
   notifierDatabase?: TestDatabase
   /** Called when the addresses are known, before anything is ready. */
   onStarted?: (services: Pick<Stack, 'orders' | 'notifier' | 'simulator'>) => void
 }
 
-/** Both services and the simulator on databases of their own, with each other's addresses, ready. Gone when the test ends. */
+/**
+ * Starts both services and the simulator on databases of their own, with each other's addresses. Stops them when the
+ * test ends.
+ */
 export const startStack = async (t: Teardown, more: StackOptions = {}): Promise<Stack> => {
   const databases = {
     orders: more.ordersDatabase ?? (await cloneDatabase(t, 'orders')),

@@ -34,15 +34,15 @@ const limits = { tokenDays: 30, staffHours: 12, triesPerEmail: 100, triesPerAddr
 const { app: orders, pool, rows, bulk } = await buildOrders(t, { logger, login: limits })
 await orders.listen({ host: '127.0.0.1', port: 0 })
 const { port } = orders.addresses()[0] as { port: number }
-/** Where the notifier finds orders. */
+/** The address at which the notifier reaches orders. */
 const place = { host: '127.0.0.1', port }
 const proxy = await startProxy(place)
 t.teardown(proxy.close)
 const client = createOrdersClient({ url: `http://127.0.0.1:${proxy.port}`, serviceToken, logger })
 t.teardown(client.close)
-/** Of every look-up, how many tokens. */
+/** The number of tokens of each look-up. */
 const lookUps: number[] = []
-/** Holds look-ups of its tenant back, as a tenant does whose database is busy. */
+/** Delays look-ups of its tenant, as a busy database does. */
 const slow = { tenant: '', until: Promise.resolve() }
 const counted: typeof client = {
   ...client,
@@ -53,7 +53,7 @@ const counted: typeof client = {
     return { kind: 'unavailable', reason: 'no response in time' }
   },
 }
-/** By which the notifier's clock is ahead. */
+/** The milliseconds by which the notifier's clock is ahead. */
 const clock = { ahead: 0 }
 const now = () => performance.now() + clock.ahead
 const notifier = await buildNotifier(t, 1_000_000, counted, {}, { logger, sessions: { now, pauseMilliseconds: 50 } })
@@ -92,11 +92,11 @@ const signIn = async (role: StaffRole, name: string): Promise<string> => {
 }
 
 const list: Record<Service, string> = { orders: '/api/staff/order', notifier: '/api/messages' }
-/** Of a read at orders and at the notifier. */
+/** Returns the statuses of a read at orders and at the notifier. */
 const statuses = async (token: string): Promise<number[]> =>
   Promise.all((['orders', 'notifier'] as const).map(async name => (await send(name, 'GET', list[name], token)).status))
 
-/** The operations of staff, as the documents have them. */
+/** The operations of staff in the documents. */
 const operations = (Object.entries(documents) as [Service, OpenApi][]).flatMap(([service, { paths }]) =>
   Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ service, path, method, ...operation })),
@@ -113,7 +113,7 @@ t.test('the table has the operations of staff of both documents, and no others',
   for (const role of staffRoles) t.ok(operationsFor('admin').length >= operationsFor(role).length)
 })
 
-t.test('a route of staff without roles keeps its service from starting', async t => {
+t.test('a staff route without roles prevents its service from starting', async t => {
   const app = Fastify()
   admitStaff(
     app,
@@ -126,7 +126,7 @@ t.test('a route of staff without roles keeps its service from starting', async t
 })
 
 for (const role of staffRoles)
-  t.test(`${role}: refused is what the table says, before the body is read, in both services`, async t => {
+  t.test(`${role}: both services refuse what the table says, before the body is read`, async t => {
     const token = await signIn(role, `${role}-one`)
     for (const { service, path, method, operationId = '', requestBody } of operations) {
       const allowed = rolesFor(operationId)
@@ -142,7 +142,7 @@ for (const role of staffRoles)
     t.strictSame(await statuses(token), [200, 200], 'refusals are no guesses')
   })
 
-t.test('only a role that may read costs sees what a message cost', async t => {
+t.test('only a role that may read costs sees the cost of a message', async t => {
   const { body } = await notifier.call('POST', '/api/messages', messageTo('0770000101'))
   await notifier.rows(
     `insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, template)
@@ -177,7 +177,7 @@ t.test('the timeline of a parcel shows costs to roles that may read them', async
   }
 })
 
-t.test('the notifier knows the person: its audit names it, with the token', async t => {
+t.test('the notifier’s audit names the person and the token', async t => {
   const token = await signIn('messenger', 'Ruwani')
   const { status } = await send('notifier', 'POST', '/api/conversations/0770000101/opt-out', token, { reason: 'asked' })
   t.equal(status, 200)
@@ -188,7 +188,7 @@ t.test('the notifier knows the person: its audit names it, with the token', asyn
   )
 })
 
-t.test('somebody with two roles may do what either may, in both services', async t => {
+t.test('a person with two roles may do what either may, in both services', async t => {
   await addStaff(
     pool,
     { tenant: 'demo', email: 'two@courier.example', name: 'two', role: 'viewer,messenger' },
@@ -201,7 +201,7 @@ t.test('somebody with two roles may do what either may, in both services', async
   t.strictSame([refused.status, JSON.parse(refused.body)], [403, { message, code: 'role_forbidden' }])
 })
 
-t.test('within five seconds both services go by another role, a deactivation and a logout', async t => {
+t.test('within five seconds both services apply another role, a deactivation and a logout', async t => {
   const [changed, gone, left] = await Promise.all(['A', 'B', 'C'].map(name => signIn('viewer', name)))
   for (const token of [changed, gone, left]) t.strictSame(await statuses(token as string), [200, 200])
   await changeRole(pool, { tenant: 'demo', email: 'a@courier.example', role: 'admin' })
@@ -221,7 +221,7 @@ t.test('within five seconds both services go by another role, a deactivation and
   t.ok(seconds < 5, `${seconds.toFixed(2)} s`)
 })
 
-t.test('a token that nobody knows costs orders one look-up, however many requests come with it', async t => {
+t.test('an unknown token costs orders one look-up, however many requests carry it', async t => {
   const { token } = newToken()
   lookUps.length = 0
   const all = await Promise.all(Array.from({ length: 50 }, () => send('notifier', 'GET', '/api/messages', token)))
@@ -234,7 +234,7 @@ t.test('a token that nobody knows costs orders one look-up, however many request
   t.same(lookUps, [], 'nothing of garbage, nor of its own tokens')
 })
 
-t.test('a token that the operator made stays in its service', async t => {
+t.test('a token made by the operator is valid in its own service only', async t => {
   const ofOrders = await createTokenFor(pool, { tenant: 'demo', staff: 'Portal' })
   t.strictSame(await statuses(ofOrders.token), [200, 401])
   t.strictSame(await statuses(notifier.token), [401, 200])
@@ -248,7 +248,7 @@ t.test('a token that the operator made stays in its service', async t => {
   )
 })
 
-t.test('HEAD is refused as GET is, a trailing slash changes nothing, and OPTIONS tells nothing', async t => {
+t.test('refuses HEAD as GET, ignores a trailing slash, and reveals nothing by OPTIONS', async t => {
   const token = await signIn('viewer', 'Heshan')
   const path = '/api/staff/order/1A/label'
   for (const [method, url] of [
@@ -261,7 +261,7 @@ t.test('HEAD is refused as GET is, a trailing slash changes nothing, and OPTIONS
   t.equal((await send('notifier', 'HEAD', '/api/costs', token)).status, 403)
 })
 
-t.test('while orders is away the notifier goes on for 60 s with whom it knows', async t => {
+t.test('while orders is away the notifier admits known staff for 60 s', async t => {
   const token = await signIn('viewer', 'Kasun')
   const soonOver = await signIn('viewer', 'Malini')
   await rows(`update tokens set expires_at = now() + interval '40 s' where staff_name = 'Malini'`)
@@ -287,7 +287,7 @@ t.test('while orders is away the notifier goes on for 60 s with whom it knows', 
   t.equal(linesOf('staff_tokens.confirmed_again').length, 1)
 })
 
-t.test('look-ups of a company that take long keep no other company waiting', async t => {
+t.test('slow look-ups of one company do not delay another company', async t => {
   await addTenant(notifier.pool, 'busy', '106540352242999', {})
   const token = await signIn('viewer', 'Amila')
   t.strictSame(await statuses(token), [200, 200])
@@ -310,7 +310,7 @@ t.test('look-ups of a company that take long keep no other company waiting', asy
   t.equal((await send('notifier', 'GET', '/api/messages', token)).status, 401, 'nor is a revocation delayed')
 })
 
-/** Puts a server in the place of orders. */
+/** Starts a server in the place of orders. */
 const replaceOrders = async (t: Test, body: string): Promise<void> => {
   const other = createServer((_request, response) => response.writeHead(404).end(body)).listen(0, '127.0.0.1')
   await once(other, 'listening')
@@ -330,7 +330,7 @@ t.test('a proxy that responds 404 while orders is away logs nobody out', async t
   t.equal((await send('notifier', 'GET', '/api/messages', token)).status, 503)
 })
 
-t.test('with orders of a version that has no staff its tokens are unknown to the notifier', async t => {
+t.test('with an orders version without staff its tokens are unknown to the notifier', async t => {
   await replaceOrders(t, '{"message":"There is nothing at this address."}')
   clock.ahead += 100_000
   t.equal((await send('notifier', 'GET', '/api/messages', tokens[0] as string)).status, 401)

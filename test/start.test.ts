@@ -15,7 +15,7 @@ interface Run {
   ended: Promise<unknown[]>
 }
 
-/** `npm start` with ports and data of its own; it is ended with the test. */
+/** Runs `npm start` with ports and data of its own; it ends with the test. */
 const prepare = async (t: Test) => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-start-'))
   await chmod(folder, 0o755)
@@ -27,7 +27,7 @@ const prepare = async (t: Test) => {
     SIMULATOR_PORT: String(await freePort()),
     SIMULATOR_DELAY_FACTOR: '0.1',
     EMBEDDED_POSTGRES_PORT: String(await freePort()),
-    // Commands of a stack that is down would find the containers of the test beside this one.
+    // Commands of a stopped stack would find the containers of the parallel test.
     COMPOSE_PROJECT_NAME: 'courier-test-without-containers',
   }
   const launch = (program: string, words: string[], changed: Record<string, string> = {}): Run => {
@@ -36,7 +36,7 @@ const prepare = async (t: Test) => {
       env: { ...environment, ...settings, ...changed },
       detached: true,
     })
-    // `npm test` that is stopped stops its groups of processes; this is one of its own.
+    // A stopped `npm test` stops its groups of processes; this is one of its own.
     process.once('SIGTERM', async () => {
       child.kill('SIGTERM')
       await once(child, 'exit')
@@ -67,7 +67,7 @@ const responds = (url: string): Promise<boolean> =>
     () => false,
   )
 
-t.test('npm start, the printed request, a crash, a second start', async t => {
+t.test('npm start, the printed request, a crash and a second start work', async t => {
   const { npm, orders } = await prepare(t)
   const first = npm('start')
   t.ok(await isReady(first), first.output())
@@ -95,7 +95,7 @@ t.test('npm start, the printed request, a crash, a second start', async t => {
   t.match(demo.output(), /Orders Created Successfully/)
   t.match(
     demo.output(),
-    // Status reports may overtake each other: what a later one passed over is not in the timeline.
+    // Status reports may overtake each other: the timeline lacks a status that a later one passed over.
     /queued\n(.*(accepted|sent)\n)*(.*(delivered|read)\n)+$/,
     'the message of its first order was followed until it was delivered',
   )
@@ -141,7 +141,7 @@ t.test(
   },
 )
 
-t.test('a DATA_DIR that cannot be used is named with the way out, and nothing is started', async t => {
+t.test('names an unusable DATA_DIR with its remedy, and starts nothing', async t => {
   const { npm, settings } = await prepare(t)
   const file = join(settings.DATA_DIR, 'file')
   await writeFile(file, '')
@@ -156,7 +156,7 @@ t.test('a DATA_DIR that cannot be used is named with the way out, and nothing is
   t.same(await readdir(settings.DATA_DIR), ['file'])
 })
 
-t.test('a taken port is named with its setting, and nothing is left running', async t => {
+t.test('names a port in use with its setting, and leaves nothing running', async t => {
   const { npm, settings } = await prepare(t)
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -171,7 +171,7 @@ t.test('a taken port is named with its setting, and nothing is left running', as
   t.notOk(await responds(`http://127.0.0.1:${settings.EMBEDDED_POSTGRES_PORT}`), 'no Postgres is left running')
 })
 
-t.test('demo without a running stack says what to do', async t => {
+t.test('demo without a running stack names the remedy', async t => {
   const { npm } = await prepare(t)
   const run = npm('demo')
   t.same(await run.ended, [1, null])

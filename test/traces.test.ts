@@ -18,7 +18,7 @@ interface Span {
   service: string
 }
 
-/** The body of an export, as far as it is read. */
+/** The body of an export, with only the fields read here. */
 interface Exported {
   resourceSpans: {
     resource: { attributes: { value: { stringValue: string } }[] }
@@ -26,7 +26,7 @@ interface Exported {
   }[]
 }
 
-/** Takes what OpenTelemetry sends by OTLP over HTTP, as JSON. */
+/** Starts a collector that receives OpenTelemetry's OTLP over HTTP, as JSON. */
 const startCollector = async (t: Test) => {
   const spans: Span[] = []
   const server = createServer(async (request, response) => {
@@ -42,7 +42,7 @@ const startCollector = async (t: Test) => {
   return { spans, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` }
 }
 
-/** Has a process print each module of OpenTelemetry that it loads. prom-client always loads its interface. */
+/** Makes a process print each module of OpenTelemetry that it loads. prom-client always loads its interface. */
 const printing = `import { registerHooks } from 'node:module'
 registerHooks({ load: (url, context, next) => {
   if (/@opentelemetry.(?!api)/.test(url)) console.log('loaded ' + url)
@@ -53,7 +53,7 @@ const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(printin
 const traceId = '4bf92f3577b34da6a3ce929d0e0e4736'
 const callerId = '00f067aa0ba902b7'
 
-/** Both services, with a batch that belongs to a trace booked and its message read by the customer. */
+/** Starts both services, books a batch that belongs to a trace, and lets the customer read its message. */
 const bookTraced = async (t: Test, environment: Record<string, string>) => {
   const services = { ...environment, NODE_OPTIONS, LOG_LEVEL: 'debug' }
   const stack = await startStack(t, { orders: services, notifier: services })
@@ -117,7 +117,7 @@ t.test('with a collector one trace leads from the batch to the webhook, without 
   t.notMatch(JSON.stringify(spans), /Nimali|0000177|health/)
 })
 
-t.test('without one a trace is passed on and logged, and nothing of OpenTelemetry is loaded', async t => {
+t.test('without a collector a trace is passed on and logged, and no OpenTelemetry module is loaded', async t => {
   const { orders, notifier, linesOf } = await bookTraced(t, {})
   t.strictSame(linesOf(orders).toSorted(), ['batch.booked', 'request.completed'])
   t.match(

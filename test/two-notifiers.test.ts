@@ -22,7 +22,7 @@ t.test('two processes of the notifier act as one', async t => {
   const { notifierStaff: token } = await applyDemo(stack)
   const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }
   let turn = 0
-  /** A request to the processes in turn. */
+  /** Sends requests to the processes in turn. */
   const call = async (
     path: string,
     method = 'GET',
@@ -42,7 +42,7 @@ t.test('two processes of the notifier act as one', async t => {
   const database = new pg.Client(databases.notifier.superuserUrl)
   await database.connect()
   t.teardown(() => database.end())
-  /** How many messages are in one of these statuses. */
+  /** Counts the messages in one of these statuses. */
   const count = async (...statuses: string[]): Promise<number> => {
     const text = 'select count(*)::int as messages from messages where status = any($1)'
     return (await database.query(text, [statuses])).rows[0].messages
@@ -66,7 +66,7 @@ t.test('two processes of the notifier act as one', async t => {
     t.equal(await sent(), 50, 'each once, and reported to either')
   })
 
-  await t.test('a new token with resume right after it ends the pause for both', async t => {
+  await t.test('a new token followed at once by resume ends the pause for both', async t => {
     await control('tokens', { access_token: 'demo-access-token', revoked: true })
     const messages = Array.from({ length: 40 }, (_, n) => messageTo(`07720000${10 + n}`))
     t.equal((await call('/api/messages/bulk', 'POST', { messages })).status, 202)
@@ -81,7 +81,7 @@ t.test('two processes of the notifier act as one', async t => {
     t.equal(await sent(), 90)
   })
 
-  await t.test('what one accepts the other cancels, resends and shows', async t => {
+  await t.test('a message accepted by one process can be cancelled, resent and read at the other', async t => {
     await control('scripts', { times: 1, trouble: { kind: 'error', code: 131026 } }, 'POST')
     const { body } = await call('/api/messages', 'POST', messageTo('0773000001'))
     const read = async () => (await call(`/api/messages/${body.data.id}`)).body.data

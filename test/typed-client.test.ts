@@ -9,7 +9,7 @@ import { build as buildOrders } from '../services/orders/test/build.ts'
 const header = { 'X-tenant': 'demo' }
 const listening = { host: '127.0.0.1', port: 0 }
 
-t.test('a client generated from the document books a batch, and tries one', async t => {
+t.test('a client generated from the document books a batch, and dry-runs one', async t => {
   const { app, token } = await buildOrders(t)
   const baseUrl = await app.listen(listening)
   const orders = createClient<OrdersPaths>({ baseUrl, headers: { authorization: `Bearer ${token}` } })

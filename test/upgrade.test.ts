@@ -17,7 +17,7 @@ import { eventually, request } from './courier.ts'
 
 type Service = 'orders' | 'notifier'
 
-/** A service without tables, and its load balancer with a place for each version. */
+/** Prepares a service without tables, and its load balancer with a place for each version. */
 const prepare = async (t: Teardown, service: Service, settings: Environment) => {
   const database = await cloneEmpty(t, service)
   const name = service.toUpperCase()
@@ -31,7 +31,7 @@ const prepare = async (t: Teardown, service: Service, settings: Environment) => 
     [`${name}_DATABASE_URL`]: database.url,
     [`${name}_MIGRATE_DATABASE_URL`]: database.ownerUrl,
   }
-  /** A process of the code in `folder`, not started. */
+  /** Describes a process of the code in `folder`, not started yet. */
   const place = async (version: keyof typeof places, folder: string) => {
     const port = await freePort()
     places[version].port = port
@@ -75,7 +75,7 @@ interface Addresses {
   notifierStaff: string
 }
 
-/** Requests of merchants and staff, round after round. Any failure is in the log. */
+/** Sends requests of merchants and staff, round after round, and logs every failure. */
 const keepRequesting = ({ orders, notifier, merchant, ordersStaff, notifierStaff }: Addresses) => {
   const log = { rounds: 0, waybills: [] as string[], cancelled: 0, failures: [] as string[] }
   let isOver = false
@@ -109,7 +109,7 @@ const keepRequesting = ({ orders, notifier, merchant, ordersStaff, notifierStaff
     isOver = true
     await working
   }
-  /** Waits until the processes that run now have had their share. */
+  /** Waits until the running processes have had their share. */
   const goOn = async (): Promise<void> => {
     const { rounds } = log
     await eventually(

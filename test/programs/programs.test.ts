@@ -17,7 +17,7 @@ const logIn = async (program: Program): Promise<string> => {
   return body.token
 }
 
-/** An order as such programs send it: numbers as text and as numbers, optional fields absent, null and "". */
+/** Builds an order as such programs send it: numbers as text and as numbers, optional fields absent, null and "". */
 const order = (fields: object) => ({
   customer_name: 'Nimali Perera / සිංහල',
   customer_address: '12/3 Temple Road',
@@ -31,7 +31,7 @@ const order = (fields: object) => ({
   ...fields,
 })
 
-/** Logs in, looks ids up, books one and several, reads errors and lists: as most such programs do. */
+/** Logs in, looks ids up, books one and several, reads errors and lists, as most such programs do. */
 const testProgram = async (t: Test, program: Program): Promise<void> => {
   const token = await logIn(program)
   const get = (path: string, query: object = {}) =>
@@ -81,7 +81,7 @@ const testProgram = async (t: Test, program: Program): Promise<void> => {
 
 for (const program of programs) t.test(program.name, t => testProgram(t, program))
 
-t.test('tracking by a JSON body, of a GET and of a POST', async t => {
+t.test('tracking by a JSON body, in a GET and in a POST', async t => {
   for (const program of [laravel, axios, dart]) {
     const token = await logIn(program)
     const { body } = await program.send(base, 'GET', `${prefix}/order`, { token, query: { per_page: 1 } })

@@ -11,7 +11,7 @@ interface Sent {
 /** A published kind of client program: how it writes a request, byte for byte. */
 export interface Program {
   readonly name: string
-  /** What its authors write for a bare `noPagination`. */
+  /** The usual way to write a bare `noPagination` in this program. */
   readonly wholeList: Fields
   send(base: string, method: string, path: string, sent?: Sent): Promise<WireResponse>
 }
@@ -20,7 +20,7 @@ type Header = readonly [string, string]
 const bearer = (name: string, token?: string): Header[] => (token ? [[name, `Bearer ${token}`]] : [])
 const withQuery = (path: string, query: string): string => (query ? `${path}?${query}` : path)
 
-/** PHP's http_build_query: brackets escaped, a blank is a plus, true is 1, null is left out. */
+/** PHP's http_build_query escapes brackets, writes a blank as a plus and true as 1, and leaves null out. */
 const phpQuery = (query: Fields): string =>
   Object.entries(query)
     .filter(([, value]) => value !== null && value !== undefined)
@@ -36,13 +36,13 @@ const phpEncode = (text: string): string =>
     .replaceAll('%20', '+')
     .replace(/[!'()*]/g, sign => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)
 
-/** PHP's json_encode: slashes escaped, ASCII alone. */
+/** PHP's json_encode escapes slashes and everything beyond ASCII. */
 const phpJson = (value: unknown): string =>
   JSON.stringify(value)
     .replaceAll('/', '\\/')
     .replace(/[\u0080-\uffff]/g, unit => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** `Http::withToken($token)->withHeaders([...])->get($url, $query)`; a body also of a GET. */
+/** Laravel's `Http::withToken($token)->withHeaders([...])->get($url, $query)`; it sends a body even with a GET. */
 export const laravel: Program = {
   name: "Laravel's Http",
   wholeList: { noPagination: 1 },
@@ -61,7 +61,7 @@ export const laravel: Program = {
     ),
 }
 
-/** axios' params: nested names with brackets as they are, and a cache buster that many add. */
+/** axios' params keep brackets of nested names, with a cache buster that many programs add. */
 const axiosQuery = (query: Fields): string =>
   Object.entries({ ...query, _: 1771527983000 })
     .flatMap(([name, value]) =>
@@ -99,7 +99,7 @@ export const axios: Program = {
     ),
 }
 
-/** Dart's http: header names in lower case, the charset beside the type. */
+/** Dart's http package writes header names in lower case, and the charset beside the type. */
 export const dart: Program = {
   name: "Dart's http",
   wholeList: { noPagination: 'true' },
@@ -119,7 +119,7 @@ export const dart: Program = {
     ),
 }
 
-/** fetch of a page at https://shop.example. */
+/** fetch in a page at https://shop.example. */
 export const page: Program = {
   name: 'a page with fetch',
   wholeList: { noPagination: 'true' },

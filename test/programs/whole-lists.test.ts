@@ -22,7 +22,7 @@ for (const program of programs) {
     }
   })
 
-  t.test(`${program.name}: what a list cannot filter by is an error, not a longer list`, async t => {
+  t.test(`${program.name}: an unknown filter is an error, not a longer list`, async t => {
     const known = await get(`${prefix}/order`, { 'filter[order_no]': 'LS-10421' })
     t.equal(known.body.data.length, 1)
     t.equal((await get(`${prefix}/order`, { 'filter[colour]': 'red' })).status, 422)
@@ -47,7 +47,7 @@ for (const program of programs) {
   })
 }
 
-t.test('a browser lets a page of another origin send its requests and read the responses', async t => {
+t.test('a browser allows a page of another origin to send its requests and read the responses', async t => {
   const origin = 'https://shop.example'
   const preflight = await fetch(`${base}${prefix}/order/bulk`, {
     method: 'OPTIONS',
