@@ -7,10 +7,14 @@ import { createDatabaseWithRoles, onServer } from './databases.ts'
 import { root } from './settings.ts'
 
 const migrations = join(root, 'services/orders/database/migrations')
-/** The migrations that the tables have when they are distributed: the others run on shards, as those of an upgrade do. */
+/**
+ * The migrations that the tables have when they are distributed: the others run on shards, as those of an upgrade do.
+ */
 const isBefore = (file: string): boolean => basename(file) < '0026'
 
-/** What docs/operators/scaling.md says to run: it distributes the tables that are not yet. */
+/**
+ * Returns the SQL that docs/operators/scaling.md says to run: it distributes the tables that are not yet distributed.
+ */
 const distribution = (): string => {
   const [, section = ''] = readFileSync(join(root, 'docs/operators/scaling.md'), 'utf8').split('\n## Citus\n')
   const text = /```sql\n(.*?)```/s.exec(section)?.[1]

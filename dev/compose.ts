@@ -24,8 +24,8 @@ export const findCompose = (): [string, ...string[]] =>
   spawnSync('docker', ['compose', 'version']).status === 0 ? ['docker', 'compose'] : ['docker-compose']
 
 /**
- * Runs Node in a container, with `input` or this process's standard input, and with those variables that are set here. Returns
- * the exit status.
+ * Runs Node in a container, with `input` or this process's standard input, and with those variables that are set here.
+ * Returns the exit status.
  */
 export const runInContainer = (
   container: string,

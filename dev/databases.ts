@@ -2,8 +2,8 @@ import pg from 'pg'
 import { embeddedPassword } from './settings.ts'
 
 /**
- * Creates the roles and the database of a service where they are missing: `<name>_owner` owns the tables, `<name>` reads
- * and writes them; no other role may connect.
+ * Creates the roles and the database of a service where they are missing: `<name>_owner` owns the tables, `<name>`
+ * reads and writes them; no other role may connect.
  */
 export const createDatabaseWithRoles = async (superuserUrl: string, name: string): Promise<void> => {
   await onServer(superuserUrl, async client => {

@@ -17,7 +17,10 @@ const syncTemplates = async (notifier: string, token: string): Promise<void> => 
   if (!response.ok) throw new Error(`The demo templates were not synced: ${await response.text()}`)
 }
 
-/** Applies the example files once, stores the demo's tokens in the data folder, and syncs the templates of the notifier there. */
+/**
+ * Applies the example files once, stores the demo's tokens in the data folder, and syncs the templates of the notifier
+ * there.
+ */
 export const loadDemo = async (dataFolder: string, notifierUrl: string): Promise<Tokens> => {
   const kept = await readTokens(dataFolder)
   const [ofOrders, ofNotifier] = await Promise.all([loadOrders(kept), loadNotifier(kept)])

@@ -22,7 +22,7 @@ interface Token {
   token: string
 }
 
-/** Of the demo's first merchant, and of staff of either service. */
+/** The tokens of the demo's first merchant, and of staff of either service. */
 export interface Tokens {
   merchant: Token
   staff: Token
@@ -102,7 +102,7 @@ const demoStaff = [
 ]
 export const demoEmail = (role: string): string => `${role}@courier.example`
 
-/** Those who are there keep their roles and passwords. */
+/** Creates missing staff; existing staff keep their roles and passwords. */
 const provideStaff = async (pool: pg.Pool): Promise<void> => {
   const listed = await listStaff(pool, tenant)
   const missing = demoStaff.filter(({ role }) => !listed.some(row => row.email === demoEmail(role)))

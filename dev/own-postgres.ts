@@ -11,7 +11,10 @@ import type { Teardown } from './test-database.ts'
 
 const run = promisify(execFile)
 
-/** Copies a running cluster as pg_basebackup does, which is not among the embedded programs. Returns the cluster's folder. */
+/**
+ * Copies a running cluster as pg_basebackup does, which is not among the embedded programs. Returns the cluster's
+ * folder.
+ */
 const copyCluster = (url: string, copy: string): Promise<string> =>
   onServer(url, async client => {
     const { rows } = await client.query('show data_directory')
@@ -30,7 +33,10 @@ const copyCluster = (url: string, copy: string): Promise<string> =>
     return cluster
   })
 
-/** A Postgres as in production, with fsync, that has the roles and an empty database of a service. Gone after `teardown`. */
+/**
+ * A Postgres as in production, with fsync, that has the roles and an empty database of a service. Gone after
+ * `teardown`.
+ */
 export const startOwnPostgres = async (t: Teardown, name: string, settings: Record<string, string> = {}) => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-own-'))
   t.teardown(() => rm(folder, { recursive: true, force: true }))

@@ -15,7 +15,7 @@ interface Pattern {
 /** An expression with a pattern: a literal, RegExp's first argument, or the property `pattern` of an object. */
 interface Spot {
   readonly node: Node
-  /** Of a literal. */
+  /** The pattern of a literal. */
   readonly pattern?: Pattern
   /** Not a property, or with `maxLength` beside it. */
   readonly isBounded: boolean

@@ -2,7 +2,10 @@ import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Linux and macOS give higher ports to outgoing connections: none of them takes one of these before a server listens, or between two starts. */
+/**
+ * Linux and macOS give higher ports to outgoing connections: none of them takes one of these before a server listens,
+ * or between two starts.
+ */
 const [firstPort, endPort] = [12_000, 32_768]
 
 /** A TCP port of loopback on which nothing listens, at random. */

@@ -8,7 +8,10 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { refuseTakenPort } from './ports.ts'
 import { embeddedPassword } from './settings.ts'
 
-/** Runs a program in a group of its own: the signal that stops ours would leave its work half done. Returns what it printed. */
+/**
+ * Runs a program in a group of its own: the signal that stops ours would leave its work half done. Returns what it
+ * printed.
+ */
 const run = async (program: string, args: string[], options: SpawnOptions = {}): Promise<string> => {
   const child = spawn(program, args, { ...options, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
   const ended = once(child, 'close')
@@ -22,7 +25,9 @@ interface EmbeddedPostgres {
   /** For the superuser, database postgres. */
   url: string
   stop: () => Promise<void>
-  /** Sends SIGKILL to all its processes, as a power cut would. `startPostgres` with the same options starts it again. */
+  /**
+   * Sends SIGKILL to all its processes, as a power cut would. `startPostgres` with the same options starts it again.
+   */
   kill: () => Promise<void>
   /** Stops it and deletes its data. */
   remove: () => Promise<void>
@@ -127,7 +132,10 @@ const findClosed = async (...paths: string[]): Promise<string | undefined> => {
   return undefined
 }
 
-/** For a folder such as /root, which the user `postgres` cannot enter: puts the data and a copy of the programs elsewhere. */
+/**
+ * For a folder such as /root, which the user `postgres` cannot enter: puts the data and a copy of the programs
+ * elsewhere.
+ */
 const moveOut = async (programs: string, folder: string, closed: string) => {
   const elsewhere = (path: string): string =>
     join('/var/tmp', `courier-${createHash('sha256').update(path).digest('hex').slice(0, 12)}`)

@@ -13,7 +13,7 @@ const values = {
   phone_number_id: '106540352242922',
 }
 
-/** What later requests take from the responses of others. */
+/** The values that later requests take from the responses of others. */
 const kept: Readonly<Record<string, Record<string, string>>> = {
   logIn: { token: 'token' },
   logInStaff: { staff_token: 'token' },
@@ -33,7 +33,7 @@ const first: typeof kept = {
   listAllOrders: { waybill: 'data[0].waybill_number' },
 }
 
-/** What ends something that others need comes last, in this order. */
+/** Requests that end something that others need come last, in this order. */
 const last = ['cancelOrders', 'deleteWebhook', 'logOut', 'logOutStaff']
 
 interface Entry {
@@ -52,8 +52,8 @@ const findEntries = (service: string, { paths }: OpenApi): Entry[] =>
   )
 
 /**
- * A collection in Postman's format 2.1, which Bruno and Insomnia import too: a folder for each tag. It runs from top to bottom. That
- * of the notifier begins with the login and a parcel, at orders.
+ * A collection in Postman's format 2.1, which Bruno and Insomnia import too: a folder for each tag. It runs from top to
+ * bottom. That of the notifier begins with the login and a parcel, at orders.
  */
 export const toCollection = (service: string, documents: Readonly<Record<string, OpenApi>>): object => {
   const { orders, [service]: document = orders } = documents

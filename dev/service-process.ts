@@ -9,7 +9,7 @@ import { root } from './settings.ts'
 export type Environment = Record<string, string>
 
 interface ProcessOptions {
-  /** Of Node. */
+  /** The flags of Node. */
   flags?: readonly string[]
   /** Prints what the service prints, in place of keeping it in `lines`. */
   isShown?: boolean
@@ -87,7 +87,10 @@ export class ServiceProcess {
 
 const run = promisify(execFile)
 
-/** Runs an operator's command of a service, of the code in `folder`, with `input` as standard input. Returns what it printed as JSON. */
+/**
+ * Runs an operator's command of a service, of the code in `folder`, with `input` as standard input. Returns what it
+ * printed as JSON.
+ */
 export const runAdmin = async (
   service: 'orders' | 'notifier',
   words: readonly string[],

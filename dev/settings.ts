@@ -36,7 +36,7 @@ export const readDevSettings = () => {
   return { ...settings, dataFolder: resolve(root, settings.DATA_DIR) }
 }
 
-/** Whether the environment sets it, or names a file with it. */
+/** Returns true if the environment sets it, or names a file with it. */
 export const isSet = (name: string): boolean => Boolean(process.env[name] || process.env[`${name}_FILE`])
 
 /** The databases of the embedded Postgres: each has a role that owns the tables and one that reads and writes them. */

@@ -16,7 +16,10 @@ export const shiftClock = (t: Test, hours: number | (() => number)): (() => numb
   return () => Real.now()
 }
 
-/** Returns a function that moves the clock by which this process measures intervals. Until the test ends it stands still or goes on. */
+/**
+ * Returns a function that moves the clock by which this process measures intervals. Until the test ends it stands still
+ * or goes on.
+ */
 export const moveStopwatch = (teardown: (cleanUp: () => unknown) => unknown, { isStopped = false } = {}) => {
   const real = performance.now
   const started = real.call(performance)

@@ -34,7 +34,9 @@ const addresses: Addresses = {
   simulator: addressOf(settings.HOST, settings.SIMULATOR_PORT),
 }
 
-/** Lets dev/running.mjs refuse a second start on the data folder: it would stop the first one's Postgres when it ends. */
+/**
+ * Lets dev/running.mjs refuse a second start on the data folder: it would stop the first one's Postgres when it ends.
+ */
 const lockFolder = async (): Promise<void> => {
   const path = join(settings.dataFolder, 'start.pid')
   const where = Object.entries(addresses).map(([name, url]) => `  ${name.padEnd(12)}${url}`)

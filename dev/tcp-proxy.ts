@@ -16,7 +16,7 @@ export type Trouble =
   /** Everything arrives so much later, in both directions. */
   | { kind: 'slow'; milliseconds: number }
 
-/** Of a connection, as after `silence`. */
+/** The state of a connection after `silence`. */
 const silence: Trouble = { kind: 'black_hole' }
 
 /** A proxy in front of servers, which injects failures. */
@@ -25,7 +25,10 @@ export interface TcpProxy {
   readonly port: number
   /** Applies to data from now on, on open connections too; undefined ends it. */
   trouble: Trouble | undefined
-  /** Nothing more arrives over the connections that are open now, and neither end notices, not even that the other one closes. */
+  /**
+   * Nothing more arrives over the connections that are open now, and neither end notices, not even that the other one
+   * closes.
+   */
   silence: () => void
   /** Destroys every connection and refuses new ones. */
   cut: () => Promise<void>
@@ -33,7 +36,10 @@ export interface TcpProxy {
   close: () => Promise<void>
 }
 
-/** Each connection goes to the next of the targets that accepts it. Reads a target at each connection, so that it may change. */
+/**
+ * Each connection goes to the next of the targets that accepts it. Reads a target at each connection, so that it may
+ * change.
+ */
 export const startProxy = async (...targets: readonly { port: number; host: string }[]): Promise<TcpProxy> => {
   const sockets = new Set<Socket>()
   const silent = new WeakSet<Socket>()

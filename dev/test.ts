@@ -1,5 +1,6 @@
-// npm test [-- [--all] [--jobs N] [FILE ...]]: types, lint, patterns and tests, or only the files named. --all adds the short
-// forms of trust/, a short bench, what needs a browser or other languages and, with a Docker engine, the containers.
+// npm test [-- [--all] [--jobs N] [FILE ...]]: types, lint, patterns and tests, or only the files named. --all adds the
+// short forms of trust/, a short bench, what needs a browser or other languages and, with a Docker engine, the
+// containers.
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
@@ -38,7 +39,7 @@ const alsoOnCitus = [
   ),
   'trust/promises.test.ts fuzz',
 ]
-/** Of a first run: these start before all others. */
+/** Tests known to be slow: before times are recorded, a first run starts these before all others. */
 const knownSlow =
   /check\.ts$|\/(compose|upgrade|bench|crash|apply-rules|admin|dev\/test|login-floods|provisioning|process|start|outbox[a-z-]*|events|login|fair)\.test\.ts$|(chaos|killed|restored|cost)$/
 const checks = 'dev/check.ts'
@@ -99,7 +100,7 @@ const runFile = async (file: string, env: NodeJS.ProcessEnv): Promise<Result> =>
   const [status] = await once(child, 'exit')
   signal(group, 'SIGKILL')
   running.delete(group)
-  // What the group printed last.
+  // Waits for the last output of the group.
   await Promise.race([once(child, 'close'), delay(1_000)])
   const summary = /^# \{ total: \d+(?:, pass: (\d+))?(?:, fail: (\d+))?/m.exec(output)
   const failed = Number(summary?.[2] ?? 0)
@@ -168,7 +169,7 @@ try {
   }
   results.push(...(await runAll(chooseFiles(durations), env)))
 } catch (error) {
-  // Of the Postgres that is being stopped; an end by this error would leave it there.
+  // The Postgres that is being stopped raises this error; throwing it here would leave that Postgres behind.
   if (!isStopping) throw error
 } finally {
   if (!isStopping) await stopPostgres()
