@@ -139,7 +139,7 @@ const drain = async (superuser: pg.Client, messages: number) => {
     `select extract(epoch from max(happened_at) - min(happened_at))::float as seconds
      from message_events where status = 'accepted'`,
   )
-  // Of single messages nothing is known.
+  // Nothing is known about single messages.
   const requestMilliseconds = Array.from({ length: messages }, () => Number.NaN)
   return { seconds: rounded(rows[0].seconds, 6), requestMilliseconds, cpuSeconds: Number.NaN }
 }

@@ -1,4 +1,5 @@
-// A Fastify without anything around it: answers the bytes it was given, or checks a signature. Run as a program it is one.
+// A Fastify without anything around it: answers the bytes it was given, or checks a signature. Run as a program it is
+// one.
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import Fastify from 'fastify'
 import { type Service, startService } from './service.ts'
@@ -6,7 +7,7 @@ import { type Service, startService } from './service.ts'
 export const startBareFastify = (cleanUps: AsyncDisposableStack): Promise<Service> =>
   startService({ file: 'bench/bare-fastify.ts', portSetting: 'BARE_PORT', environment: {} }, cleanUps)
 
-/** What it answers from now on, or the secret that it knows. */
+/** Sets the response that the bare Fastify sends from now on, or the secret that it knows. */
 export const tellBareFastify = async (url: string, what: 'answer' | 'secret', text: string): Promise<void> => {
   const answer = await fetch(`${url}/control/${what}`, { method: 'PUT', body: text })
   if (!answer.ok) throw new Error(`the bare Fastify answered ${answer.status}`)

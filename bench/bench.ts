@@ -6,7 +6,7 @@ export interface Bench {
 
 export interface BenchOptions {
   rounds: number
-  /** Of one measurement. */
+  /** How long one measurement takes. */
   seconds: number
   /** undefined: the bench's own. */
   batches: number[] | undefined

@@ -88,9 +88,9 @@ const summarise = ({ unit, unitsPerRequest, floors }: Comparison, rounds: Round[
 }
 
 /**
- * p99 in p50s is the figure to watch: how much longer than usual an unlucky call takes; the floor's tells what the machine
- * itself does to unlucky ones. The first quarter does not count: connections are opened then, and at a steady pace every
- * call behind waits for it.
+ * p99 in p50s is the figure to watch: how much longer than usual an unlucky call takes; the floor's tells what the
+ * machine itself does to unlucky ones. The first quarter does not count: connections are opened then, and at a steady
+ * pace every call behind waits for it.
  */
 const atHalf = (rounds: Round[], floor: string): TableRow => {
   const half = rounds.flatMap(round => round.half ?? [])

@@ -6,7 +6,10 @@ import type { LoadTask } from './load.ts'
 import type { RunTask } from './processes.ts'
 import type { Measurement } from './repeat.ts'
 
-/** Adds the CPU of the service at `url` (without one the measuring process did the work) and of the Postgres (if one did). */
+/**
+ * Adds the CPU of the service at `url` (without one the measuring process did the work) and of the Postgres (if one
+ * did).
+ */
 export const withCost = async (
   run: () => Promise<Measurement>,
   { url, superuser }: { url?: string; superuser?: pg.Client | undefined },
@@ -29,7 +32,7 @@ const readMetric = async (url: string, name: string): Promise<number> => {
   return Number(value)
 }
 
-/** What `getconf CLK_TCK` says on every Linux that Node runs on. */
+/** The value that `getconf CLK_TCK` prints on every Linux that Node runs on. */
 const ticksPerSecond = 100
 
 /** CPU that all processes of a local Postgres have taken since it started. NaN where there is no /proc. */
@@ -57,7 +60,7 @@ export type Load = RunTask<LoadTask, Measurement>
 export interface LoadSetting {
   load: Load
   url: string
-  /** Of the Postgres that works for it, if one does. */
+  /** A connection to the Postgres that works for the service, if one does. */
   superuser?: pg.Client
   task: Omit<LoadTask, 'url' | 'seconds' | 'requestsPerSecond'>
 }

@@ -1,4 +1,4 @@
-/** Of an even number of values the upper middle one. NaN of none. */
+/** Returns the upper middle one of an even number of values; NaN for none. */
 export const median = (values: readonly number[]): number => percentile(values, 0.5)
 
 /** The value below which that share (0 to 1) of the values lies. NaN of none. */

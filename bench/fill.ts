@@ -11,8 +11,8 @@ const firstNumber = 1_000_000
 const chunk = 1_000_000
 
 /**
- * Copies the orders that are there, with their events, until so many more are there: under new waybills, spread over the
- * year before. Whatever columns and indexes the tables have. Returns the seconds that it took.
+ * Copies the orders that are there, with their events, until so many more are there: under new waybills, spread over
+ * the year before. Whatever columns and indexes the tables have. Returns the seconds that it took.
  */
 export const fillOrders = async ({ superuser, tenant }: Ground, count: number): Promise<number> => {
   const start = performance.now()
@@ -22,7 +22,7 @@ export const fillOrders = async ({ superuser, tenant }: Ground, count: number): 
     await insertCopies(superuser, firstNumber + done, end, count)
     tell(`growth: ${(end - firstNumber) / 1_000_000} of ${count / 1_000_000} million orders are there`)
   }
-  // What is booked from now on comes behind them.
+  // Later bookings continue behind these numbers.
   await superuser.query(
     `insert into waybill_counters (tenant_id, next_number) values ($1, $2)
       on conflict (tenant_id) do update set next_number = excluded.next_number`,

@@ -12,7 +12,7 @@ import type { TenantFile } from '../services/orders/provisioning/tenant-file.ts'
 import { startDatabase } from './database.ts'
 import { type Service, startService } from './service.ts'
 
-/** What is measured: a Postgres of its own with a tenant, and the orders service as it runs in production. */
+/** The system under test: a Postgres of its own with a tenant, and the orders service as it runs in production. */
 export interface Ground {
   tenant: string
   headers: Record<string, string>
@@ -20,12 +20,15 @@ export interface Ground {
   databaseUrl: string
   superuserUrl: string
   superuser: pg.Client
-  /** Those that a batch writes beside orders, the idempotency key apart. */
+  /** The tables that a batch writes besides orders, without the idempotency keys. */
   tablesBeside: string[]
   startOrders: (cleanUps: AsyncDisposableStack, profileFolder?: string) => Promise<Service>
 }
 
-/** All of it is stopped and removed by `cleanUps`. Takes some seconds. `change` changes the demo tenant before it is loaded. */
+/**
+ * All of it is stopped and removed by `cleanUps`. Takes some seconds. `change` changes the demo tenant before it is
+ * loaded.
+ */
 export const startGround = async (
   cleanUps: AsyncDisposableStack,
   change: (file: TenantFile) => void = () => {},

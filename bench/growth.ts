@@ -39,7 +39,7 @@ const requireFreeDisk = async (neededBytes: number): Promise<void> => {
 interface Side {
   ground: Ground
   url: string
-  /** Of an order that was there at first. */
+  /** The waybill number of an order that existed from the start. */
   waybill: string
 }
 

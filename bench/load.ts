@@ -12,7 +12,7 @@ export interface Call {
 }
 
 export interface LoadTask {
-  /** Of the service. */
+  /** The address of the service. */
   url: string
   work: LoadWork
   connections: number

@@ -11,7 +11,7 @@ import { startDatabase } from './database.ts'
 import { accessToken, appSecret, numberOf, type Tenant } from './notifier-messages.ts'
 import { type Service, startService } from './service.ts'
 
-/** What the queue works on: a database of the notifier with two tenants, and a simulator without limits. */
+/** The system under test of the queue: a notifier database with two tenants, and a simulator without limits. */
 export interface NotifierGround {
   /** As the role of the service. */
   databaseUrl: string

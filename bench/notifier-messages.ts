@@ -22,7 +22,7 @@ const template = {
 const firstRecipient = 94_700_000_000
 const idDigits = 25
 
-/** What the notifier sends for the message at that place (from 1) of a tenant's messages. */
+/** Returns the body that the notifier sends for the n-th message of a tenant, counted from 1. */
 export const bodyOf = (place: number): string =>
   JSON.stringify({
     messaging_product: 'whatsapp',

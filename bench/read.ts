@@ -7,7 +7,10 @@ import type { FloorWork } from './floor.ts'
 import { type Ground, startGround } from './ground.ts'
 import { startTaskProcess } from './processes.ts'
 
-/** What merchants read most, beside a route that answers the same bytes and beside the select alone. */
+/**
+ * Measures the reads that merchants request most, beside a route that returns the same bytes and beside the select
+ * alone.
+ */
 export const read: Bench = {
   summary: 'requests/s of reading an order and the cities, beside a bare Fastify route and the bare select',
   run: async (options, cleanUps) => {
@@ -47,7 +50,7 @@ const warmUpSeconds = 1
 interface Reading {
   what: string
   paths: string[]
-  /** What the answer is made of. */
+  /** The select that the response is made of. */
   select: FloorWork
 }
 

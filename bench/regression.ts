@@ -9,7 +9,7 @@ import { checkOut, startVersion } from './versions.ts'
 /** Ours to theirs, of one round: more is better. */
 export interface Ratios {
   perSecond: number
-  /** Of operations per second of CPU. */
+  /** Operations per second of CPU. */
   perCpuSecond: number
 }
 
@@ -33,8 +33,8 @@ const mediansOf = (rounds: readonly Ratios[]): Ratios => ({
 const limitOfWaiting = 0.55
 
 /**
- * Both have to be low. A neighbour that takes the cores lowers the throughput of whoever is measured then, but adds little to the CPU of
- * an operation; that is counted in ticks of 10 ms. Slower code costs more of both.
+ * Both have to be low. A neighbour that takes the cores lowers the throughput of whoever is measured then, but adds
+ * little to the CPU of an operation; that is counted in ticks of 10 ms. Slower code costs more of both.
  */
 export const isSlower = (rounds: readonly Ratios[], share = 1): boolean => {
   const { perSecond, perCpuSecond } = mediansOf(rounds)
@@ -62,7 +62,7 @@ const ratiosOf = (ours: Costed, theirs: Costed): Ratios => {
   }
 }
 
-/** That of Postgres is not known everywhere. */
+/** Adds the CPU of Postgres, which not every machine can measure. */
 const cpuOf = ({ nodeSeconds, postgresSeconds }: Costed): number => nodeSeconds + (postgresSeconds || 0)
 
 const measureInTurn = (ours: Measure, theirs: Measure) => async (isReversed: boolean) => {

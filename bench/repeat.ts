@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** What a process did in one measurement. */
+/** The work and the cost of a process in one measurement. */
 export interface Measurement {
   /** From the start to the end of the last call. */
   seconds: number

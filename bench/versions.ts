@@ -19,7 +19,7 @@ const run = promisify(execFile)
 
 const packageFolders = ['shared', 'services/orders', 'services/notifier', 'simulator']
 
-/** Whether every package that the code in `folder` depends on is installed here, in the same version. */
+/** Returns true if every package that the code in `folder` depends on is installed here, in the same version. */
 const hasSamePackages = async (folder: string): Promise<boolean> => {
   const read = async (from: string, kind: 'dependencies' | 'devDependencies', folders: string[]): Promise<string[]> => {
     const files = folders.map(async name => JSON.parse(await readFile(join(from, name, 'package.json'), 'utf8')))
@@ -27,7 +27,7 @@ const hasSamePackages = async (folder: string): Promise<boolean> => {
       Object.entries(packages).map(([name, version]) => `${name} ${version}`),
     )
   }
-  // Those that only the last release needs are among ours of development.
+  // Packages that only the last release needs are among our devDependencies.
   const ours = [read(root, 'dependencies', packageFolders), read(root, 'devDependencies', ['.'])]
   const installed = new Set((await Promise.all(ours)).flat())
   return (await read(folder, 'dependencies', packageFolders)).every(dependency => installed.has(dependency))
@@ -46,7 +46,10 @@ const linkPackages = async (folder: string): Promise<void> => {
   }
 }
 
-/** A folder with the code of a commit and its packages; gone afterwards. Takes half a minute where they differ from ours. */
+/**
+ * A folder with the code of a commit and its packages; gone afterwards. Takes half a minute where they differ from
+ * ours.
+ */
 export const checkOut = async (commit: string, cleanUps: AsyncDisposableStack): Promise<string> => {
   const folder = await mkdtemp(join(tmpdir(), 'courier-version-'))
   cleanUps.defer(() => rm(folder, { recursive: true, force: true }))
