@@ -154,11 +154,10 @@ export const ServiceUrl = (description: string) =>
   )
 
 /**
- * Reads the variables that `schema` names. An empty variable counts as missing. A secret may be in a file instead, which the
- * variable NAME_FILE names. A property may bring `problem`, which
- * returns the sentence that says what is wrong with a value, without a secret; the schema `problems`, which returns names
- * with sentences about all values together.
- * Throws a ConfigError that lists all bad and missing variables.
+ * Reads the variables that `schema` names. An empty variable counts as missing. A secret may be in a file instead,
+ * which the variable NAME_FILE names. A property may bring `problem`, which returns the sentence that says what is
+ * wrong with a value, without a secret; the schema `problems`, which returns names with sentences about all values
+ * together. Throws a ConfigError that lists all bad and missing variables.
  */
 export const loadConfig = <S extends TObject>(
   schema: S,

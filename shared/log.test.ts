@@ -83,7 +83,7 @@ t.test('a data exception is logged without the value in its message', async t =>
   }
 })
 
-/** What a service's logger writes at the level. */
+/** Returns the output of a service's logger at the level. */
 const printed = async (level: string, isForPeople: boolean): Promise<string> => {
   const program = `
     const { createLogger } = await import('${new URL('log.ts', import.meta.url)}')

@@ -27,8 +27,8 @@ const withoutRequests: NonNullable<LoggerOptions['hooks']> = {
 }
 
 /**
- * An error as it may be logged, with its causes. Postgres puts values of rows into `detail`, `where` and, for data exceptions
- * (SQLSTATE class 22), into the message itself: those are left out.
+ * An error as it may be logged, with its causes. Postgres puts values of rows into `detail`, `where` and, for data
+ * exceptions (SQLSTATE class 22), into the message itself: those are left out.
  */
 export const describeError = (error: unknown): Record<string, unknown> => {
   if (!(error instanceof Error)) return { type: typeof error }

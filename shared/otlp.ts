@@ -16,7 +16,9 @@ const kinds = {
   client: SpanKind.CLIENT,
 }
 
-/** Sends spans to a collector by OTLP over HTTP, as JSON. The sender of a request decides whether its trace is recorded. */
+/**
+ * Sends spans to a collector by OTLP over HTTP, as JSON. The sender of a request decides whether its trace is recorded.
+ */
 export const createTracer = (service: string, endpoint: string, logger: Logger): Tracer => {
   const ignore = (): void => {}
   // Never the message: it may quote the collector's response.

@@ -32,9 +32,9 @@ export interface ServiceClient {
 export const serviceRequestMilliseconds = 5_000
 
 /**
- * Sends each request to the other service once, with SERVICE_TOKEN. Never rejects. After several consecutive requests without
- * a response the circuit opens: requests are refused unsent until one that is let through gets a response. Any response
- * closes it, an error too: it shows that the service is up.
+ * Sends each request to the other service once, with SERVICE_TOKEN. Never rejects. After several consecutive requests
+ * without a response the circuit opens: requests are refused unsent until one that is let through gets a response. Any
+ * response closes it, an error too: it shows that the service is up.
  */
 export const createServiceClient = (options: ServiceClientOptions): ServiceClient => {
   const { callMilliseconds = serviceRequestMilliseconds } = options

@@ -1,6 +1,6 @@
 /**
- * The form of a `traceparent` that is read and sent (https://www.w3.org/TR/trace-context/#traceparent-header). `tracestate` is
- * dropped.
+ * The form of a `traceparent` that is read and sent (https://www.w3.org/TR/trace-context/#traceparent-header).
+ * `tracestate` is dropped.
  */
 export const traceparentPattern = '^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$'
 export const traceparentLength = 55

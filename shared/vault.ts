@@ -51,7 +51,7 @@ export const readKeys = (setting: string, text: string): Keyring => {
   return { setting, newest, keys }
 }
 
-/** What is wrong with the keys of a setting, without any of them. */
+/** Says what is wrong with the keys of a setting, without any of them. */
 export const keysProblem = (setting: string, text: string): string | undefined => {
   try {
     readKeys(setting, text)
@@ -84,7 +84,7 @@ const plain = (base64: string): string =>
     .replaceAll('_', '/')
     .replace(/={1,2}$/, '')
 
-/** What a secret is, and of whom: it opens only with the same. */
+/** The kind and the owner of a secret: it opens only with the same reference. */
 type Reference = readonly string[]
 
 /** Seals with the newest key under a random IV: two seals of one text differ. */

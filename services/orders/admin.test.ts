@@ -206,7 +206,7 @@ t.test('a command may take longer than a request', async t => {
   const other = new pg.Client({ connectionString: url })
   await other.connect()
   t.teardown(() => other.end())
-  // What `apply` waits for; it ends by itself, as this process sleeps while the command runs.
+  // `apply` waits for this lock, which ends on its own: this process sleeps while the command runs.
   const held = other.query(`begin; select pg_advisory_xact_lock(hashtextextended('demo', 0)), pg_sleep(6); commit`)
   await delay(200)
   const begin = performance.now()

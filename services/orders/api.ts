@@ -15,7 +15,7 @@ const orderEvents = {
   },
 }
 
-/** What /openapi.json and /docs say of the service as a whole. */
+/** Describes the service as a whole in /openapi.json and /docs. */
 export const api = {
   title: 'Courier orders',
   description:

@@ -55,13 +55,13 @@ export interface OrdersOptions extends Edge {
   notifier: ServiceClient
   serviceToken: string
   maxOrdersPerBatch: number
-  /** Of a bulk request. */
+  /** The largest body of a bulk request. */
   maxBodyBytes: number
-  /** Of one merchant. */
+  /** The limit of one merchant. */
   requestsPerMinute: number
-  /** Of one network address without a token. */
+  /** The limit of one network address without a token. */
   publicRequestsPerMinute: number
-  /** Of the catalogues in memory, with the lists and indexes made of them. */
+  /** The size of the catalogues in memory, with the lists and indexes made of them. */
   catalogueBytes: number
   login: LoginLimits
   webhooks: SendingOptions
@@ -71,7 +71,7 @@ const merchantPrefix = '/api/public/merchant'
 const staffPrefix = '/api/staff'
 /** Some programs know all of it under this path. */
 const alias = { from: '/api/merchant/', to: `${merchantPrefix}/` }
-/** What the routes read and write with. */
+/** Creates the dependencies of the routes. */
 const createDependencies = ({ pool, tracer, login, catalogueBytes }: OrdersOptions, registry: Registry) => {
   const catalogues = createCatalogues(pool, catalogueBytes, registry)
   return {

@@ -9,7 +9,7 @@ import { batch, order, tenantFile } from './test/tenant.ts'
 
 const by = { kind: 'operator', name: 'kamala' } as const
 
-t.test('what operators do and who logs in is audited', async t => {
+t.test('audits logins and the commands of operators', async t => {
   const { request, pool, rows } = await build(t)
   await rows('truncate audit')
   const file = tenantFile()

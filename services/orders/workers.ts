@@ -23,7 +23,7 @@ interface WorkerOptions {
   readonly webhooks: SendingOptions
 }
 
-/** What works beside the requests. The relay and the sender of webhooks run once they are started. */
+/** Creates the workers that run beside the requests. The relay and the sender of webhooks run once they are started. */
 export const createWorkers = (options: WorkerOptions, registry: Registry) => {
   const { pool, catalogues, logger, notifier, tracer, publicUrl } = options
   watchOutbox(pool, registry)

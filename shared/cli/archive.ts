@@ -11,7 +11,7 @@ import { type Position, type Taken, type TakeOld, takeAudit } from '../postgres/
 import { print, printJson, printTable, UsageError } from './command-line.ts'
 import type { WithPool } from './operator-commands.ts'
 
-/** What is archived beside the audit, by the name that `--only` gives it. */
+/** The tables that are archived besides the audit, by the name that `--only` gives them. */
 type Archivable = Readonly<Record<string, TakeOld>>
 
 interface ArchiveRequest {

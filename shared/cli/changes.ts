@@ -12,7 +12,7 @@ export interface Change {
   details?: string[]
 }
 
-/** What became of a file or of a command. */
+/** The outcome of a file or of a command. */
 export type Applied =
   | { kind: 'applied'; changes: Change[]; warnings?: string[] }
   | { kind: 'refused'; errors: FieldErrors }

@@ -43,7 +43,10 @@ export const printFieldErrors = (file: string, errors: FieldErrors, json: boolea
     for (const sentence of sentences) process.stderr.write(`  ${path || 'the file'}: ${sentence}\n`)
 }
 
-/** The JSON of a file, or of standard input for `-`. Throws UsageError without any content of the file: it holds secrets. */
+/**
+ * The JSON of a file, or of standard input for `-`. Throws UsageError without any content of the file: it holds
+ * secrets.
+ */
 export const readJson = async (path: string): Promise<unknown> => {
   const reading = path === '-' ? readText(process.stdin) : readFile(path, 'utf8')
   const text = await reading.catch(error => {
@@ -81,7 +84,7 @@ export const runCommand = async (
 
 type Failure = Error & { code?: string; severity?: string }
 
-/** What the operator can do about it; undefined for a bug of ours. */
+/** Returns advice for the operator; undefined for a bug of ours. */
 const adviceFor = (error: Failure, program: string, databaseSetting: string): string | undefined => {
   if (error instanceof UsageError || error instanceof UnsupportedPostgres) return error.message
   if (error instanceof CommitInDoubt)

@@ -13,7 +13,7 @@ export const readExpiry = (expires: string | undefined): Date | null => {
   return expiresAt
 }
 
-/** What one tenant has, or all of them; `find` reads it of one, without secrets. */
+/** Lists the rows of one tenant, or of all; `find` reads those of one, without secrets. */
 export const listOf = async <Tables, Row>(
   pool: pg.Pool,
   tenant: string | undefined,

@@ -7,7 +7,7 @@ export const immediateActions = ['confirm_order', 'cancel_order', 'change_addres
 const maxActionsPerRequest = 100
 export const maxAddressLength = 500
 
-/** What a customer asked for by a button of a message. Delivered at least once, each time with the same `id`. */
+/** An action that a customer chose by a button of a message. Delivered at least once, each time with the same `id`. */
 export const CustomerAction = Type.Object(
   {
     id: Type.String({ minLength: 1, maxLength: 100 }),

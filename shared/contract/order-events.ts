@@ -25,7 +25,7 @@ export const OrderSnapshot = Type.Object(
     description: nullable,
     status_key: Type.String(),
     status_name: Type.String(),
-    /** What staff wrote about the last status change. */
+    /** The note of staff on the last status change. */
     note: nullable,
     /** True if no move leads from the status. */
     is_final: Type.Boolean(),
@@ -82,7 +82,7 @@ export const editedEvent = 'order.edited'
 /** Besides those: what staff decided about a customer's request, such as `call_me.accepted`. */
 const eventTypePattern = '^(order\\.(created|status_changed|edited)|[a-z][a-z0-9_]{0,62}\\.(accepted|declined))$'
 
-/** Whether an order was created or came to a status; other events leave it as it is. */
+/** Returns true if an order was created or came to a status; other events leave its status unchanged. */
 export const isStatusEvent = (type: string): boolean => orderEventTypes.some(known => known === type)
 
 const utcTime = '^\\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\\d|3[01])T([01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(\\.\\d{1,9})?Z$'
@@ -150,7 +150,9 @@ export type OrderEvents = Static<typeof OrderEvents>
 
 export const knownEventsPerPage = 2000
 
-/** The response of `GET /internal/events/{tenant}`: events that the notifier processed, in the order in which it did. */
+/**
+ * The response of `GET /internal/events/{tenant}`: events that the notifier processed, in the order in which it did.
+ */
 export const KnownEvents = Type.Object(
   {
     data: Type.Array(

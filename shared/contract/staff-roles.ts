@@ -1,4 +1,4 @@
-/** What a member of staff may do (docs/staff/staff.md#roles). */
+/** The roles of staff, which decide what each person may do (docs/staff/staff.md#roles). */
 export const staffRoles = ['viewer', 'dispatcher', 'messenger', 'admin'] as const
 export type StaffRole = (typeof staffRoles)[number]
 

@@ -39,7 +39,10 @@ const StaffToken = Type.Object({
   expires_at: Type.Union([UtcTime, Type.Null()]),
 })
 
-/** The holder of each token, in the order of the request; null for one that is unknown, expired, revoked or not of a login of staff. */
+/**
+ * The holder of each token, in the order of the request; null for one that is unknown, expired, revoked or not of a
+ * login of staff.
+ */
 export const StaffTokenHolders = Type.Object(
   {
     now: { ...UtcTime, description: 'The time of orders, that of its Postgres, by which `expires_at` counts.' },

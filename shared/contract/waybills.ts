@@ -2,8 +2,9 @@
 const maxTypedLength = 100
 
 /**
- * How the waybill number that somebody typed may be stored, the likeliest first: without its blanks, and with capitals. No format
- * has blanks, but one may have lower-case letters, so an order spelt as it was typed comes before one in capitals.
+ * How the waybill number that somebody typed may be stored, the likeliest first: without its blanks, and with capitals.
+ * No format has blanks, but one may have lower-case letters, so an order spelt as it was typed comes before one in
+ * capitals.
  */
 export const spellWaybill = (typed: string): string[] => {
   if (typed.length > maxTypedLength) return [typed]

@@ -210,7 +210,7 @@ const talk = async (port: number, ...parts: string[]) => {
   return { isClosed, seconds: (performance.now() - started) / 1000, head, body }
 }
 
-t.test('what is not HTTP gets a short response and a closed connection', async t => {
+t.test('bytes that are not HTTP get a short response and a closed connection', async t => {
   const port = await (await start(t)).listen()
   const table: [bytes: string, status: string, message: string, code: string][] = [
     ['\x16\x03\x01\x02\x00 no HTTP', '400 Bad Request', 'Bad Request.', 'malformed_request'],

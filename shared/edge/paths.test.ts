@@ -79,7 +79,7 @@ t.test('a request that no route serves counts like any other, whatever its path'
   t.equal(await from('/health/live'), 200)
 })
 
-t.test('what cannot be decoded counts as well', async t => {
+t.test('counts paths that cannot be decoded as well', async t => {
   const app = await start(t, { addressLimits: { requests: 1, refusals: 60 } })
   t.equal((await app.inject('/%zz')).statusCode, 400)
   t.equal((await app.inject('/%zz')).statusCode, 429)

@@ -53,7 +53,7 @@ t.test('an error body carries its code beside message and errors', async t => {
   })
 })
 
-t.test('who accepts application/problem+json gets the same error as RFC 9457', async t => {
+t.test('a client that accepts application/problem+json gets the same error as RFC 9457', async t => {
   const app = await start(t)
   const headers = { accept: 'application/problem+json, application/json' }
   const wrong = await app.inject({ url: '/wrong', headers })

@@ -90,7 +90,7 @@ t.test('a list in the place of the object that has it is told so', async t => {
   t.strictSame(errorsOf(messages, [{}]), { '': [told] })
 })
 
-t.test('what is beyond a thousand sentences is counted, up to four thousand', async t => {
+t.test('counts the errors beyond a thousand, up to four thousand', async t => {
   const check = TypeCompiler.Compile(Type.Array(Type.Object({ cod: Type.Integer() })))
   const more = (length: number) =>
     listErrors(

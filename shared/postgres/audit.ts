@@ -4,8 +4,8 @@ import type pg from 'pg'
 import { type AnyTransaction, inTenant } from './database.ts'
 
 /**
- * Who acts. `name`: the user of the machine, the name of staff, the id of a merchant, or how a customer or the messaging
- * platform says it.
+ * Who acts. `name`: the user of the machine, the name of staff, the id of a merchant, or how a customer or the
+ * messaging platform says it.
  */
 export interface Actor {
   readonly kind: 'operator' | 'staff' | 'merchant' | 'customer' | 'platform'
@@ -56,8 +56,8 @@ export interface AuditTable {
 }
 
 /**
- * Records who did what to which objects, one row each, in the transaction that did it. Only ids: no secrets and no personal
- * data of recipients.
+ * Records who did what to which objects, one row each, in the transaction that did it. Only ids: no secrets and no
+ * personal data of recipients.
  */
 export const audit = async (
   tx: AnyTransaction,

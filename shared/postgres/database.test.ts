@@ -37,7 +37,7 @@ const addState = (tx: Tx, id: number) =>
 
 const countStates = `select count(*)::integer as states from states`
 
-t.test('what an action wrote is committed, and its result returned', async t => {
+t.test('commits the writes of an action and returns its result', async t => {
   const { pool, rows } = await buildTwo(t, 1)
   const result = await inTenant(pool, 'demo', async (tx: Tx) => {
     await addState(tx, 90)

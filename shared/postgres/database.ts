@@ -19,8 +19,8 @@ interface PoolOptions {
 const silentMilliseconds = 2_000
 
 /**
- * A pool that waits at most 2 s for a connection and `statementSeconds` for a statement. Once a connection is silent, it closes those
- * that are idle: they may be as silent. Returns int8 and numeric as text.
+ * A pool that waits at most 2 s for a connection and `statementSeconds` for a statement. Once a connection is silent,
+ * it closes those that are idle: they may be as silent. Returns int8 and numeric as text.
  */
 export const createPool = ({ url, name, connections, ...options }: PoolOptions): pg.Pool => {
   const { statementSeconds = 4, onIdleError = () => {} } = options
@@ -58,7 +58,10 @@ const closeIfSilent = (pool: pg.Pool, error: Error): void => {
       streamOf(client).destroy(new Error('another connection is silent'))
 }
 
-/** A connection that dies emits an error, a busy one in addition to rejecting its queries: unhandled, it ends the process. */
+/**
+ * A connection that dies emits an error, a busy one in addition to rejecting its queries: unhandled, it ends the
+ * process.
+ */
 export const withErrorListeners = (pool: pg.Pool, onIdleError: (error: Error) => void): pg.Pool => {
   pool.on('error', onIdleError)
   pool.on('connect', client => client.on('error', () => {}))
@@ -88,15 +91,15 @@ interface Keeps<Result> {
 
 interface TransactionOptions<Result> extends Keeps<Result> {
   /**
-   * Prepared statements are planned once, for any values. Left to itself Postgres plans one whose arrays are short at each
-   * execution: it thinks little of the time that this takes.
+   * Prepared statements are planned once, for any values. Left to itself Postgres plans one whose arrays are short at
+   * each execution: it thinks little of the time that this takes.
    */
   readonly isPlannedOnce?: boolean
 }
 
 /**
- * Runs `action` in a transaction in which row-level security shows only the rows of `tenant`. Rolls back when `action` throws.
- * Throws CommitInDoubt when the connection ends during commit.
+ * Runs `action` in a transaction in which row-level security shows only the rows of `tenant`. Rolls back when `action`
+ * throws. Throws CommitInDoubt when the connection ends during commit.
  */
 export const inTenant = <Tables, Result>(
   pool: pg.Pool,
@@ -112,7 +115,7 @@ export const inTenant = <Tables, Result>(
 const planningOnce = `select set_config('plan_cache_mode',
   case when current_setting('citus.shard_count', true) is null then 'force_generic_plan' else 'auto' end, true)`
 
-/** What inTenant and inAllTenants share. `settings` say what the transaction may see. */
+/** Runs `action` in a transaction, for inTenant and inAllTenants. `settings` limit what the transaction may see. */
 export const inTransaction = async <Tables, Result>(
   pool: pg.Pool,
   settings: LocalSettings,
@@ -142,7 +145,10 @@ export const inTransaction = async <Tables, Result>(
   }
 }
 
-/** Runs one query in a read-only transaction of `tenant`, in one round trip: nothing depends on the result. Returns the rows. */
+/**
+ * Runs one query in a read-only transaction of `tenant`, in one round trip: nothing depends on the result. Returns the
+ * rows.
+ */
 export const readInTenant = <Row extends pg.QueryResultRow>(
   pool: pg.Pool,
   tenant: string,
@@ -178,7 +184,10 @@ const read = (client: pg.PoolClient, tenant: string, query: pg.QueryConfig): Pro
     client.query(reading as unknown as pg.QueryConfig)
   })
 
-/** A read-only transaction of a tenant in which all statements see the same rows. It holds a connection until it is closed. */
+/**
+ * A read-only transaction of a tenant in which all statements see the same rows. It holds a connection until it is
+ * closed.
+ */
 export interface Snapshot<Tables> {
   readonly tx: TenantTransaction<Tables>
   /** May be called again. */
@@ -210,7 +219,9 @@ export const openSnapshot = async <Tables>(
 /** Settings of Postgres that last until the transaction ends. */
 type LocalSettings = Readonly<Record<string, string>>
 
-/** Starts a transaction with these settings. To be sent together with the first query, without waiting for the result. */
+/**
+ * Starts a transaction with these settings. To be sent together with the first query, without waiting for the result.
+ */
 const begin = (client: pg.PoolClient, statements: readonly string[], settings: LocalSettings): Promise<void> =>
   new Promise((resolve, reject) => {
     const opening = new Opening(statements, settings, error => (error ? reject(error) : resolve()))
@@ -225,8 +236,8 @@ const abandon = (client: pg.PoolClient): Promise<void> =>
   )
 
 /**
- * Sends all queries of this turn of the event loop in one write. Reaches into pg, which exposes no socket; a test counts the
- * writes.
+ * Sends all queries of this turn of the event loop in one write. Reaches into pg, which exposes no socket; a test
+ * counts the writes.
  */
 const sendTogether = (client: pg.PoolClient): void => {
   const stream = streamOf(client)
@@ -263,7 +274,10 @@ const unavailableCodes =
 const unavailableWords =
   /connection terminated|timeout exceeded when trying to connect|not queryable|connection error|query read timeout/i
 
-/** Whether a later attempt may succeed: Postgres cannot be reached, starts or stops, is out of connections or took too long. */
+/**
+ * Returns true if a later attempt may succeed: Postgres cannot be reached, starts or stops, is out of connections or
+ * took too long.
+ */
 export const isUnavailable = (error: unknown): boolean => {
   if (!(error instanceof Error)) return false
   if (error instanceof AggregateError) return error.errors.some(isUnavailable)
@@ -271,14 +285,14 @@ export const isUnavailable = (error: unknown): boolean => {
   return unavailableCodes.test(String(code)) || unavailableWords.test(error.message)
 }
 
-/** Whether the database was lost, before or while a transaction committed. */
+/** Returns true if the database was lost, before or while a transaction committed. */
 export const isLost = (error: unknown): boolean => error instanceof CommitInDoubt || isUnavailable(error)
 
 /** Rejects within two seconds when the database is unavailable. */
 export const checkReachable = (pool: pg.Pool): Promise<unknown> =>
   pool.query({ text: 'select 1', query_timeout: 2_000 } as pg.QueryConfig)
 
-/** Whether row-level security does not apply to the current role, such as a superuser. */
+/** Returns true if row-level security does not apply to the current role, such as a superuser. */
 export const bypassesRowSecurity = async (pool: pg.Pool): Promise<boolean> => {
   const { rows } = await pool.query(
     'select rolsuper or rolbypassrls as bypasses from pg_roles where rolname = current_user',

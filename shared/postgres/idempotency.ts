@@ -36,8 +36,9 @@ const keptHours = 24
 const isOld = sql<boolean>`created_at <= now() - make_interval(hours => ${sql.lit(keptHours)})`
 
 /**
- * Claims the key until the transaction ends; never waits. The lock is taken first, in its own statement, so that its holder
- * sees what the previous one committed. `from tenants`: on Citus the lock is taken on the tenant's node, as that of a batch is.
+ * Claims the key until the transaction ends; never waits. The lock is taken first, in its own statement, so that its
+ * holder sees what the previous one committed. `from tenants`: on Citus the lock is taken on the tenant's node, as that
+ * of a batch is.
  */
 export const claimKey = async (handle: AnyTransaction, tenant: string, claimed: IdempotencyKey): Promise<Claim> => {
   const tx = handle as Kysely<IdempotencyTable>

@@ -7,10 +7,11 @@ import pg from 'pg'
 import { withErrorListeners } from './database.ts'
 
 /**
- * Applies the `NNNN-name.sql` files of `folder` that this database does not have yet, in order, each in a transaction and under
- * one lock: processes that start together share them. A file that meets a table in use does not stop those who use it: it gives
- * up soon, and is tried again. The files grant `appRole` its rights. Returns the names of the files applied. A database that a
- * later version has migrated stays as it is: this version runs on it (docs/operators/upgrade.md). Throws UnsupportedPostgres.
+ * Applies the `NNNN-name.sql` files of `folder` that this database does not have yet, in order, each in a transaction
+ * and under one lock: processes that start together share them. A file that meets a table in use does not stop those
+ * who use it: it gives up soon, and is tried again. The files grant `appRole` its rights. Returns the names of the
+ * files applied. A database that a later version has migrated stays as it is: this version runs on it
+ * (docs/operators/upgrade.md). Throws UnsupportedPostgres.
  */
 export const migrate = async (url: string, folder: string, appRole: string): Promise<string[]> => {
   const options = { connectionString: url, max: 1, application_name: 'migrate', connectionTimeoutMillis: 5_000 }
@@ -65,7 +66,8 @@ const keepTrying = async <Result>(action: () => Promise<Result>): Promise<Result
 const applyNext = (db: Kysely<unknown>, folder: string, appRole: string): Promise<string | undefined> =>
   db.transaction().execute(async tx => {
     await sql`select pg_advisory_xact_lock(${sql.lit(kyselyLock)})`.execute(tx)
-    // A file that locks several tables stays below the second after which Postgres looks for deadlocks: it gives way, no request.
+    // A file that locks several tables stays below the second after which Postgres looks for deadlocks: it gives way,
+    // no request.
     await sql`set local lock_timeout = '200ms'`.execute(tx)
     const getMigrations = async () => {
       const own = await readMigrations(folder, appRole)
@@ -77,7 +79,9 @@ const applyNext = (db: Kysely<unknown>, folder: string, appRole: string): Promis
     return results?.[0]?.migrationName
   })
 
-/** Those that the database has already, after the last of ours: without them Kysely takes it for corrupted. */
+/**
+ * Finds migrations that the database has already, after our last: without them Kysely takes the database for corrupted.
+ */
 const findLaterMigrations = async (db: Kysely<unknown>, last: string) => {
   const { rows } = await sql<{ name: string }>`select name from kysely_migration where name > ${last}`.execute(db)
   const up = async (): Promise<never> => {
@@ -86,7 +90,10 @@ const findLaterMigrations = async (db: Kysely<unknown>, last: string) => {
   return Object.fromEntries(rows.map(({ name }) => [name, { up }]))
 }
 
-/** Without Kysely's own lock, which belongs to the session: behind a transaction pooler it would stay on another's connection. */
+/**
+ * Without Kysely's own lock, which belongs to the session: behind a transaction pooler it would stay on another's
+ * connection.
+ */
 class MigrationAdapter extends PostgresAdapter {
   override async acquireMigrationLock(): Promise<void> {}
 
@@ -103,8 +110,8 @@ class MigrationDialect extends PostgresDialect {
 }
 
 /**
- * The statements of a file, each up to a semicolon at the end of a line outside `$$`. One by one: Citus passes on to its nodes what
- * was sent, and they take one at a time.
+ * The statements of a file, each up to a semicolon at the end of a line outside `$$`. One by one: Citus passes on to
+ * its nodes what was sent, and they take one at a time.
  */
 const readStatements = (text: string): string[] =>
   text

@@ -2,7 +2,7 @@
 import type { Socket } from 'node:net'
 import pg from 'pg'
 
-/** What pg's types leave out. */
+/** The members that pg's types leave out. */
 interface Connection {
   readonly stream: Socket
   /** The texts of prepared statements by name. */
@@ -54,8 +54,8 @@ class Pipelined extends Query {
 }
 
 /**
- * Statements that begin a transaction, prepared, and settings that last until its end, with one response. Each setting is a
- * statement of its own: Citus passes on no other to its nodes.
+ * Statements that begin a transaction, prepared, and settings that last until its end, with one response. Each setting
+ * is a statement of its own: Citus passes on no other to its nodes.
  */
 export class Opening extends Pipelined {
   readonly #statements: readonly string[]
@@ -85,8 +85,8 @@ type Settings = Readonly<Record<string, string>>
 const statementsBefore = 2
 
 /**
- * A query in a read-only transaction of its own, in which row-level security shows only the rows of `tenant`, with one Sync.
- * `onStarted` is called when it has begun, which is at once.
+ * A query in a read-only transaction of its own, in which row-level security shows only the rows of `tenant`, with one
+ * Sync. `onStarted` is called when it has begun, which is at once.
  */
 export class TenantQuery extends Pipelined {
   readonly #tenant: string

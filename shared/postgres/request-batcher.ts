@@ -1,6 +1,8 @@
 /** How requests of one key share batches. */
 interface Batching<Item, Result> {
-  /** Handles a batch; resolves to one result per item, in their order. When it rejects, every item of the batch fails. */
+  /**
+   * Handles a batch; resolves to one result per item, in their order. When it rejects, every item of the batch fails.
+   */
   readonly run: (key: string, items: readonly Item[]) => Promise<readonly Result[]>
   /** How many of the waiting items go into the next batch, the oldest first; so many batches of the key are running. */
   readonly take: (waiting: readonly Item[], running: number) => number
@@ -93,8 +95,8 @@ const namesPerRead = 100
 const namesUndivided = 16
 
 /**
- * Batches look-ups of single rows by name; `read` returns the rows found, by name. Free lanes divide what waits: each reads while the
- * rows of the other are sent.
+ * Batches look-ups of single rows by name; `read` returns the rows found, by name. Free lanes divide what waits: each
+ * reads while the rows of the other are sent.
  */
 export const batchReads = <Row>(
   read: (tenant: string, names: readonly string[]) => Promise<ReadonlyMap<string, Row>>,

@@ -5,7 +5,9 @@ import { batchReads, batchRequests } from './request-batcher.ts'
 import { hashToken, mayBeToken } from './tokens.ts'
 
 export interface FindTokenHolder<Caller> {
-  /** Finds the caller that a token authenticates. In a `flood` of wrong tokens look-ups share statements, one at a time. */
+  /**
+   * Finds the caller that a token authenticates. In a `flood` of wrong tokens look-ups share statements, one at a time.
+   */
   (tenant: string, token: string, flood?: boolean): Promise<Caller | undefined>
   /** Forgets a token that was just revoked. */
   forget(tenant: string, token: string): void
@@ -27,7 +29,10 @@ type ReadCallers<Caller> = (
   hashes: readonly Buffer[],
 ) => Promise<ReadonlyMap<string, Caller>>
 
-/** Finds callers by `read` and caches them for a few seconds, until they expire. undefined: the token is unknown, expired or revoked. */
+/**
+ * Finds callers by `read` and caches them for a few seconds, until they expire. undefined: the token is unknown,
+ * expired or revoked.
+ */
 export const rememberCallers = <Caller extends { readonly millisecondsLeft: number | null }>(
   pool: pg.Pool,
   read: ReadCallers<Caller>,
@@ -71,8 +76,8 @@ interface Wanted {
 }
 
 /**
- * Look-ups for addresses that sent too many wrong tokens: all of the process take turns on one connection, so that forged
- * tokens keep neither Postgres busy nor right ones waiting.
+ * Look-ups for addresses that sent too many wrong tokens: all of the process take turns on one connection, so that
+ * forged tokens keep neither Postgres busy nor right ones waiting.
  */
 const batchFlood = <Caller>(
   pool: pg.Pool,

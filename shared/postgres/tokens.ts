@@ -6,8 +6,8 @@ import type { AnyTransaction } from './database.ts'
 const secretBytes = 32
 
 /**
- * A new token: 256 random bits and their CRC-32, in base64url, behind a prefix that leak scanners recognise. Only its hash is
- * stored.
+ * A new token: 256 random bits and their CRC-32, in base64url, behind a prefix that leak scanners recognise. Only its
+ * hash is stored.
  */
 export const newToken = () => {
   const id = `tok_${randomBytes(9).toString('base64url')}`
@@ -43,8 +43,8 @@ export interface LiveToken {
 }
 
 /**
- * The tokens with these hashes that are neither revoked nor expired, and meet `condition`. Updates `last_used_at` at most once a
- * minute.
+ * The tokens with these hashes that are neither revoked nor expired, and meet `condition`. Updates `last_used_at` at
+ * most once a minute.
  */
 export const findLiveTokens = async <Row extends LiveToken>(
   tx: AnyTransaction,

@@ -7,7 +7,7 @@ export interface Account {
   readonly is_active: boolean
 }
 
-/** Those who may log in at one place. */
+/** The accounts that may log in at one endpoint: merchants or staff. */
 export interface Accounts<Row extends Account> {
   readonly kind: 'merchant' | 'staff'
   readonly find: (tx: Tx, tenant: string, email: string) => Promise<Row | undefined>

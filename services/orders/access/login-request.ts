@@ -8,7 +8,7 @@ import type { FastifyInstance, FastifyRequest, FastifySchema } from 'fastify'
 import type { Account, Accounts } from './accounts.ts'
 import { type LoggedIn, type LoginDependencies, logIn } from './login.ts'
 
-/** Of an e-mail address. Postgres refuses null characters and lone surrogates. */
+/** Matches one character of an e-mail address. Postgres refuses null characters and lone surrogates. */
 const character = '([^\\s@\\u0000\\ud800-\\udfff]|[\\ud800-\\udbff][\\udc00-\\udfff])'
 
 export const loginFields = {
@@ -27,9 +27,9 @@ type LoginRequest = FastifyRequest<{ Body: { email: string; password: string } }
 interface LoginRoute<Row extends Account> {
   readonly accounts: Accounts<Row>
   readonly dependencies: LoginDependencies
-  /** What the document says of the route, with the schemas of its body and of a success. */
+  /** Documents the route, with the schemas of its body and of a successful response. */
   readonly schema: FastifySchema & { readonly success: TSchema }
-  /** What the response says of the account. */
+  /** Returns the fields of the account that the response has. */
   readonly describe: (account: Row) => object
 }
 

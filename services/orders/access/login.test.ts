@@ -206,7 +206,7 @@ t.test('a trusted proxy names the address of the client', async t => {
   t.equal(list.body.meta.path, 'https://courier.example/api/public/merchant/state')
 })
 
-t.test('what is no address of a proxy is refused at the start', t => {
+t.test('refuses a malformed proxy address at the start', t => {
   const needed = { ORDERS_DATABASE_URL: 'postgres://orders@localhost/orders', SERVICE_TOKEN: 'a-token-of-this-test' }
   const read = (TRUSTED_PROXIES: string) => loadConfig(Settings, { ...needed, TRUSTED_PROXIES }).TRUSTED_PROXIES
   for (const good of [
@@ -375,7 +375,7 @@ t.test(
   },
 )
 
-t.test('no log line has a password, an e-mail address or a token', async t => {
+t.test('log lines have no password, e-mail address or token', async t => {
   const lines: string[] = []
   const logger = pino({ level: 'trace' }, { write: line => void lines.push(line) })
   const { login, request } = await open(t, { logger, login: { ...generous, triesPerEmail: 1 } })

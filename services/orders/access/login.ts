@@ -22,7 +22,10 @@ export interface LoginLimits {
 /** Logins in progress, which hold some memory each. */
 const maxLogins = { network: 32, account: 64, tenant: 128, process: 256 }
 
-/** Logins that wait at each of these levels, so that the programs of an office may log in at the same moment; further ones are refused. */
+/**
+ * Logins that wait at each of these levels, so that the programs of an office may log in at the same moment; further
+ * ones are refused.
+ */
 const maxWaiting = 96
 
 /**
@@ -31,7 +34,10 @@ const maxWaiting = 96
  */
 const maxHashes = { network: 1, account: 1, tenant: 2, process: 2 }
 
-/** What logins need. Those of merchants and of staff share it, so that together they hash no more. */
+/**
+ * Creates the dependencies of logins. Merchants and staff share one, which limits how many passwords are hashed at
+ * once.
+ */
 export const createLoginDependencies = (pool: pg.Pool, limits: LoginLimits) => ({
   pool,
   tokenSeconds: { merchant: limits.tokenDays * 86_400, staff: limits.staffHours * 3_600 },
@@ -60,8 +66,8 @@ export type LoggedIn<Row> =
   | { kind: 'busy' }
 
 /**
- * The keys of bulkheads and throttle are what a login claims, so they do not reveal which accounts exist. Of one tenant,
- * those of merchants and of staff differ.
+ * The keys of bulkheads and throttle are what a login claims, so they do not reveal which accounts exist. Of one
+ * tenant, those of merchants and of staff differ.
  */
 const keysOf = (kind: Accounts<Account>['kind'], { network, tenant, email }: Login) => ({
   network,

@@ -24,8 +24,8 @@ export const isPassword = async (password: string, stored: string): Promise<bool
 const cacheMilliseconds = 600_000
 
 /**
- * Caches correct passwords by the stored hash, so a changed one is hashed again: as an HMAC under a key of this process.
- * Wrong ones always cost a hash.
+ * Caches correct passwords by the stored hash, so a changed one is hashed again: as an HMAC under a key of this
+ * process. Wrong ones always cost a hash.
  */
 export const createPasswordCheck = (isCorrect = isPassword): typeof isPassword => {
   const key = randomBytes(32)

@@ -56,8 +56,8 @@ const nameOf = (text: string): string => {
 }
 
 /**
- * Creates a member of staff, or reactivates one that was deactivated. Throws UsageError for an unknown tenant, one who is
- * there and a name that somebody else has: orders' timelines and the audit show it.
+ * Creates a member of staff, or reactivates one that was deactivated. Throws UsageError for an unknown tenant, one who
+ * is there and a name that somebody else has: orders' timelines and the audit show it.
  */
 export const addStaff = async (pool: pg.Pool, request: NewStaff, password: string, by = operator()) => {
   const { tenant } = request
@@ -158,7 +158,7 @@ const change = async (
   })
 }
 
-/** Those of one tenant, or of all, without their passwords. */
+/** Lists the staff of one tenant, or of all, without their passwords. */
 export const listStaff = (pool: pg.Pool, tenant?: string) =>
   commands.listOf(pool, tenant, async (tx: Tx, id) => {
     const rows = await tx

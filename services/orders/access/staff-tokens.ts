@@ -13,7 +13,10 @@ import { type Caller, findCallers } from './tokens.ts'
 /** 100 tokens of tenants with the longest names have 16 KB. */
 const maxBodyBytes = 32_768
 
-/** Who logged in with a token, for the notifier. A token that the operator made is unknown here: it holds in orders alone. */
+/**
+ * Who logged in with a token, for the notifier. A token that the operator made is unknown here: it holds in orders
+ * alone.
+ */
 export const staffTokenRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; serviceToken: string }> = async (
   app,
   { pool, serviceToken },

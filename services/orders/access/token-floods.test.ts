@@ -73,7 +73,7 @@ t.test('garbage is looked up nowhere, and forged tokens of a flood on one connec
   t.ok(uses < 100, `${uses} uses for 500 tokens`)
 })
 
-t.test('what another process of the service made passes as well', async t => {
+t.test('accepts tokens that another process of the service issued', async t => {
   const { ordersOptions, request, flood } = await open(t)
   const other = await createOrders(ordersOptions)
   t.teardown(() => other.app.close())

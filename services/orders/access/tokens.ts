@@ -40,9 +40,9 @@ export interface Caller {
   readonly tokenId: string
   readonly merchantId: string | null
   readonly staffName: string | null
-  /** Of staff who logged in; null for a token made by the operator. */
+  /** The member of staff who logged in; null for a token made by the operator. */
   readonly staffId: string | null
-  /** Of staff; that of a token made by the operator is `admin`. */
+  /** The roles of the member of staff; a token made by the operator has `admin`. */
   readonly roles: readonly StaffRole[]
   readonly expiresAt: Date | null
   readonly millisecondsLeft: number | null

@@ -17,7 +17,9 @@ export interface Comparable {
   readonly batch: CheckedBatch
 }
 
-/** Finds what the orders of the batches look like; those that are like none are left out. Cancelled orders do not count. */
+/**
+ * Finds what the orders of the batches look like; those that are like none are left out. Cancelled orders do not count.
+ */
 export const findAlike = async (tx: Tx, tenant: string, batches: readonly Comparable[]): Promise<FoundAlike> => {
   const orders = batches.flatMap(({ batch }) => batch.orders)
   if (orders.length === 0) return new Map()
@@ -39,8 +41,8 @@ const newest = (condition: string): string => `
   order by created_at desc limit 20`
 
 /**
- * `wanted` computes phone_key as the table does. It is materialized: under row-level security no index serves a condition
- * that calls a function. Joined: Citus takes no subquery of another table as a column.
+ * `wanted` computes phone_key as the table does. It is materialized: under row-level security no index serves a
+ * condition that calls a function. Joined: Citus takes no subquery of another table as a column.
  */
 const findAlikeSql = {
   name: 'find_alike',

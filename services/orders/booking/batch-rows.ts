@@ -6,14 +6,14 @@ import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 
 /** A batch to write: its waybills in the order of its orders. */
 export interface NewBatch {
-  /** Of the catalogue that it was checked against. */
+  /** The version of the catalogue that the batch was checked against. */
   readonly version: string
   readonly merchantId: string
   readonly batch: CheckedBatch
   readonly waybills: readonly string[]
   /** Similar orders are added to them if `duplicates` is `warn`. */
   readonly warnings: ErrorList
-  /** What becomes of orders that are like earlier ones; `off`: they are not looked for. */
+  /** Sets how orders similar to earlier ones are treated; `off` skips the search for them. */
   readonly duplicates: Check
   /** Stored with the waybills in the same transaction. */
   readonly key?: IdempotencyKey | undefined
@@ -34,7 +34,7 @@ interface Column {
   readonly read: (row: Row) => Cell
 }
 
-/** What a statement writes of each order. */
+/** The columns that a statement writes for each order. */
 export const orderColumns: readonly Column[] = [
   { name: 'waybill_number', type: 'text', read: row => row.waybill },
   { name: 'status_key', type: 'text', read: row => row.priced.order.statusKey },
@@ -53,22 +53,22 @@ export const orderColumns: readonly Column[] = [
   { name: 'delivery_charge', type: 'numeric', read: row => `${row.priced.charge}e-2` },
 ]
 
-/** What the orders of a batch have in common. */
+/** The columns that the orders of a batch share. */
 export const batchColumns: readonly Column[] = [
   { name: 'merchant_id', type: 'bigint', read: row => row.of.merchantId },
   { name: 'business_id', type: 'integer', read: row => row.of.batch.businessId },
   { name: 'origin_city_id', type: 'integer', read: row => row.of.batch.origin.id },
 ]
 
-/** Of the outbox. Of one batch alone it stands there once. */
+/** The trace of each order in the outbox; a statement that writes a single batch passes it once. */
 const traceparents: Column = { name: 'traceparents', type: 'text', read: row => row.of.traceparent }
 
 /** The parameters of a statement by name. */
 export type NamedValues = Record<string, string | null>
 
 /**
- * An array for every column; of one batch alone `all_<name>` has what its orders have in common: an array of a thousand times
- * the same would take Postgres longer.
+ * An array for every column; of one batch alone `all_<name>` has what its orders have in common: an array of a thousand
+ * times the same would take Postgres longer.
  */
 export const orderParameters = (batches: readonly NewBatch[]): NamedValues => {
   const rows = toRows(batches)
@@ -96,7 +96,10 @@ const toRows = (batches: readonly NewBatch[]): Row[] => {
   return isSorted ? rows : rows.sort((a, b) => (a.waybill < b.waybill ? -1 : 1))
 }
 
-/** A change for each batch. That of one batch alone takes waybills and statuses from the orders; a status of all stands there once. */
+/**
+ * A change for each batch. That of one batch alone takes waybills and statuses from the orders; a status of all stands
+ * there once.
+ */
 export const changeParameters = (batches: readonly NewBatch[]): NamedValues => {
   const isAlone = batches.length === 1
   const statuses = batches.map(({ batch: { orders } }) => {

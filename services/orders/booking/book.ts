@@ -13,7 +13,6 @@ import type { Batch, ReadableBatch } from './read-batch.ts'
 import { duplicatesOf, type Suspicions, suspect } from './warnings.ts'
 import { type NumberedOrders, numberOrders, type WaybillNumbers } from './waybill-numbers.ts'
 
-/** What booking needs. */
 export interface BookingDependencies {
   readonly pool: pg.Pool
   readonly catalogues: Catalogues
@@ -52,8 +51,8 @@ export type Booked =
 const maxAttempts = 20
 
 /**
- * Creates all orders of a batch, or none and returns every error (docs/merchants/contract.md#errors). Tries again when the batch
- * was not written although nothing is wrong with it now.
+ * Creates all orders of a batch, or none and returns every error (docs/merchants/contract.md#errors). Tries again when
+ * the batch was not written although nothing is wrong with it now.
  */
 export const bookOrders = async (dependencies: BookingDependencies, booking: Booking): Promise<Booked> => {
   const { pool, catalogues, numbers, writeBatch } = dependencies
@@ -101,7 +100,7 @@ interface Checked {
   readonly catalogue: Catalogue
   readonly verdict: Verdict
   readonly habits: Habits | undefined
-  /** Those that need no look at similar orders. */
+  /** The warnings that are found without looking up similar orders. */
   readonly suspicions: Suspicions
 }
 

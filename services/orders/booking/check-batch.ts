@@ -22,7 +22,7 @@ export interface CheckedBatch {
 
 export type Verdict = { kind: 'accepted'; batch: CheckedBatch } | Refusal
 
-/** Those of a bulk body. */
+/** The paths of a bulk body. */
 export const batchPaths: ParcelPaths = { origin: 'general_data.', destination: index => `order_data.${index}.` }
 
 /**

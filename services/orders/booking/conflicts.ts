@@ -6,7 +6,7 @@ import type { Tx } from '../database/tables.ts'
 import { type Comparable, type FoundAlike, findAlike } from './alike.ts'
 import { arrayLiteral } from './batch-rows.ts'
 
-/** What to look up for a batch. */
+/** The values to look up for a batch. */
 export interface Wanted {
   readonly waybills: readonly string[]
   readonly key?: IdempotencyKey | undefined

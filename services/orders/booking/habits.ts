@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 
-/** What a merchant's newest orders have in common. */
+/** The values that a merchant's newest orders share. */
 export interface Habits {
   readonly orders: number
   readonly cityIds: ReadonlySet<number>
@@ -16,7 +16,7 @@ const newest = 1_000
 /** Fewer orders say nothing about the next one. */
 const fewest = 100
 const rememberedMilliseconds = 60_000
-/** Of all merchants together: 20 to 40 MB. */
+/** The limit for all merchants together: 20 to 40 MB. */
 const maxCityIds = 1_000_000
 
 /** undefined for a merchant with few orders. A process reads them once a minute. */

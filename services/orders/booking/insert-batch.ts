@@ -21,9 +21,9 @@ interface Inserted {
 }
 
 /**
- * Writes batches of one version with their first timeline events, their merchants' changes, a row of the outbox if the tenant
- * has messaging, and their idempotency keys, in one statement. Throws 23505 for an existing waybill, or a key that another
- * request writes at the same time.
+ * Writes batches of one version with their first timeline events, their merchants' changes, a row of the outbox if the
+ * tenant has messaging, and their idempotency keys, in one statement. Throws 23505 for an existing waybill, or a key
+ * that another request writes at the same time.
  */
 export const insertBatches = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Promise<Inserted> => {
   const isKeyed = batches.some(({ key }) => key)
@@ -46,8 +46,8 @@ const commonOrOwn = batchColumns.map(({ name, type }) => `coalesce(:all_${name}:
 const input = [...orderColumns.map(({ name }) => name), ...commonOrOwn].join(', ')
 
 /**
- * A locked key belongs to a running request (claimKey). `limit`: joined, a plan that was made when the table was small reads all
- * keys of the tenant for each statement.
+ * A locked key belongs to a running request (claimKey). `limit`: joined, a plan that was made when the table was small
+ * reads all keys of the tenant for each statement.
  */
 const areKeysFree = `
       (select bool_and(pg_try_advisory_xact_lock(lock)) from unnest(:key_locks::bigint[]) as lock)

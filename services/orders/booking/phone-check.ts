@@ -14,11 +14,11 @@ const minDigits = 6
 const holdsSeveral = (phone: string): boolean =>
   phone.split(separator).filter(part => digitsOf(part).length >= minDigits).length > 1
 
-/** Whether it is spelt as numbers of that country usually are. */
+/** Returns true if the number is spelt as numbers of that country usually are. */
 export const isUsualPhone = (phone: string, country: string): boolean =>
   isPlain(phone, country) || isPlain(phone.replace(/[ ().-]/g, ''), country)
 
-/** What is wrong with a phone number of a recipient in `country`; undefined for one that a message can reach. Costly. */
+/** Says why a message cannot reach a phone number of a recipient in `country`; undefined if it can. Costly. */
 export const phoneProblem = (phone: string, country: string): string | undefined => {
   if (holdsSeveral(phone))
     return 'The customer phone field seems to hold two numbers, and a message reaches neither. Give the second as customer_secondary_phone.'
@@ -29,7 +29,9 @@ export const phoneProblem = (phone: string, country: string): string | undefined
 const isValid = (phone: string, country?: string): boolean =>
   parsePhoneNumberFromString(phone, country as CountryCode | undefined)?.isValid() ?? false
 
-/** The usual spellings of a country's numbers, by length: the parser takes a hundred times as long for the same verdict. */
+/**
+ * The usual spellings of a country's numbers, by length: the parser takes a hundred times as long for the same verdict.
+ */
 const isPlain = (phone: string, country: string): boolean => {
   const { prefixes, lengths } = spellingOf(country)
   return (

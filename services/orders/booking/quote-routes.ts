@@ -19,7 +19,7 @@ interface QuotingOptions {
   gaps: RateGaps
 }
 
-/** What parcels cost, before there is a recipient. */
+/** Quotes the charges of parcels, before there is a recipient. */
 export const quoteRoutes: FastifyPluginAsyncTypebox<QuotingOptions> = async (
   app,
   { catalogues, maxOrdersPerBatch, maxBodyBytes, gaps },

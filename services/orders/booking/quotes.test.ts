@@ -76,7 +76,7 @@ t.test('every error is listed at once, under the paths and in the words of the b
   )
 })
 
-t.test('what is no quote is refused', async t => {
+t.test('refuses a malformed quote', async t => {
   for (const body of [
     {},
     [],

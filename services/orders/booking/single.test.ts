@@ -17,7 +17,7 @@ t.test('one order is created as by the bulk request', async t => {
   ])
 })
 
-t.test('no order and more than one are refused under order_data', async t => {
+t.test('refuses none and several orders under order_data', async t => {
   const table: [unknown, string][] = [
     [[], 'The order data field is required.'],
     [undefined, 'The order data field is required.'],

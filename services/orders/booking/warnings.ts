@@ -6,7 +6,7 @@ import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 import type { Habits } from './habits.ts'
 import { isUsualPhone, phoneProblem } from './phone-check.ts'
 
-/** What looks wrong in a legal batch, by what the tenant makes of it. */
+/** The doubts about a valid batch, by how the tenant treats them. */
 export interface Suspicions {
   readonly warnings: ErrorList
   readonly errors: ErrorList
@@ -15,7 +15,7 @@ export interface Suspicions {
 /** In larger batches similar orders are looked for only where the tenant's file asks, and in dry runs. */
 const maxLookedUp = 100
 
-/** What becomes of similar orders of earlier batches. */
+/** Returns how orders similar to earlier ones are treated. */
 export const duplicatesOf = ({ checks: { duplicate } }: Catalogue, orders: number): Check =>
   duplicate ?? (orders <= maxLookedUp ? 'warn' : 'off')
 
@@ -37,7 +37,9 @@ export const suspect = (
   return suspicions
 }
 
-/** Adds warnings of earlier orders that were found later. `warnings` stay as they are: the batch may be written again. */
+/**
+ * Adds warnings of earlier orders that were found later. `warnings` stay as they are: the batch may be written again.
+ */
 export const addAlike = (warnings: ErrorList, orders: readonly PricedOrder[], alike: FoundAlike): FieldErrors => {
   if (alike.size === 0) return warnings.errors
   const list = new ErrorList()
@@ -59,7 +61,9 @@ const suspectPhones = (orders: readonly PricedOrder[], country: string, list: Er
   }
 }
 
-/** Orders of one batch: a sentence for each group, at the second of it. Different numbers say that the orders differ. */
+/**
+ * Orders of one batch: a sentence for each group, at the second of it. Different numbers say that the orders differ.
+ */
 const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void => {
   if (orders.length < 2) return
   const all = [...orders.keys()]
@@ -79,7 +83,10 @@ const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void =
 const parcelOf = (priced: PricedOrder | undefined): string =>
   `${priced?.order.cod} ${priced?.destination.id} ${priced?.order.orderNo ?? ''}`
 
-/** Groups the indexes that have a key in common with an earlier one, with that one, by key. Makes no list for a single one. */
+/**
+ * Groups the indexes that have a key in common with an earlier one, with that one, by key. Makes no list for a single
+ * one.
+ */
 const findRepeats = (
   indexes: readonly number[],
   keyOf: (index: number) => string | undefined,

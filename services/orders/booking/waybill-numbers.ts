@@ -23,8 +23,8 @@ interface Stock {
 }
 
 /**
- * Each process reserves numbers in blocks, in a transaction of their own, so batches never wait for each other's numbers.
- * What a process has left when it exits is never used: gaps are fine.
+ * Each process reserves numbers in blocks, in a transaction of their own, so batches never wait for each other's
+ * numbers. What a process has left when it exits is never used: gaps are fine.
  */
 export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
   const stocks = new Map<string, Stock>()

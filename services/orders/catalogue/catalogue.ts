@@ -11,7 +11,10 @@ import { WaybillFormat } from './waybill-format.ts'
 
 export type Check = 'refuse' | 'warn' | 'off'
 
-/** One version of a tenant's settings, cities, prices, businesses and statuses: batches are checked against it, and orders named by it. */
+/**
+ * One version of a tenant's settings, cities, prices, businesses and statuses: batches are checked against it, and
+ * orders named by it.
+ */
 export interface Catalogue {
   readonly tenant: string
   readonly version: string

@@ -17,7 +17,7 @@ export interface Match {
   readonly end: number
 }
 
-/** What one part of an address says. */
+/** The names found in one part of an address. */
 export interface Part {
   /** Cities, from the left. */
   readonly named: readonly Match[]
@@ -27,7 +27,9 @@ export interface Part {
   readonly towns: readonly City[]
   /** Cities that are named by a street or almost so. */
   readonly similar: readonly City[]
-  /** The last word that no name, street or number explains: it may name a town that is not served. -1 if there is none. */
+  /**
+   * The last word that no name, street or number explains: it may name a town that is not served. -1 if there is none.
+   */
   readonly lastUnknown: number
 }
 
@@ -139,7 +141,10 @@ const longestAt = (words: readonly Word[], start: number, index: PlaceIndex): Ma
   return undefined
 }
 
-/** How far a name may be misspelt: by a vowel or a swap of letters; a long one, which few towns resemble, by a consonant. */
+/**
+ * How far a name may be misspelt: by a vowel or a swap of letters; a long one, which few towns resemble, by a
+ * consonant.
+ */
 const mostDistance = ({ sound }: Named): number => (sound.length < 10 ? 0.8 : 1.8)
 /** Names that are so little farther than the nearest may be meant as well. */
 const almostAsNear = 0.15

@@ -9,8 +9,8 @@ export const refNo = (prefix: 'CT' | 'ST', id: number): string => `${prefix}-${S
 export const countryId = 1
 
 /**
- * The cities and states of one version of a catalogue with their zones in a rate card, by id. The whole lists are long, and
- * clients request them whenever they start.
+ * The cities and states of one version of a catalogue with their zones in a rate card, by id. The whole lists are long,
+ * and clients request them whenever they start.
  */
 export class Lists {
   readonly cities: readonly ListedCity[]

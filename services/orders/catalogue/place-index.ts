@@ -3,7 +3,7 @@ import type { City, CityIndex, State } from './cities.ts'
 import { addTo } from './multimap.ts'
 import { consonantsOf, maxSoundLength, soundDistance, soundOf, startOf, wordsOf } from './spelling.ts'
 
-/** What a name stands for: a city, or a state or numbered districts (Colombo 01 to 15), of which no single city is meant. */
+/** The meaning of a name: a city, or a state or numbered districts (Colombo 01 to 15), which name no single city. */
 export interface Named {
   readonly sound: string
   /** As it is written, without blanks and signs. */
@@ -19,7 +19,10 @@ export interface Near {
   readonly distance: number
 }
 
-/** What comparing names may cost a request, in steps: one for each name, one for each pair of letters compared. */
+/**
+ * Limits how much comparing names may cost a request, in steps: one for each name, one for each pair of letters
+ * compared.
+ */
 export class SuggestionBudget {
   readonly #limit: number
   spent = 0
@@ -39,7 +42,7 @@ export class SuggestionBudget {
 const mostWords = 6
 /** How much of a sound may differ in names that are suggested. */
 const suggestedShare = 0.34
-/** What each of them adds to the distance. */
+/** The weight of a wrong consonant in the distance. */
 const wrongConsonant = 1.5
 
 /** The names and aliases of a tenant's cities and states by their sound, and the cities by their postal codes. */
@@ -47,7 +50,7 @@ export class PlaceIndex {
   readonly #bySound = new Map<string, Named[]>()
   readonly #byStart = new Map<string, Named[]>()
   readonly #byCode = new Map<string, City[]>()
-  /** Of the longest name, but not more than addresses are read for. */
+  /** The words of the longest name, but not more than addresses are read for. */
   maxWords = 1
 
   constructor({ states, cities }: CityIndex) {
@@ -82,7 +85,7 @@ export class PlaceIndex {
     return words
   }
 
-  /** Those that are written so, or else sound so. */
+  /** Finds the names that are written like this, or else those that sound like it. */
   named(plain: string): readonly Named[] {
     if (plain.length > 2 * maxSoundLength) return []
     const alike = this.#bySound.get(soundOf(plain)) ?? []

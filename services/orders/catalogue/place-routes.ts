@@ -16,7 +16,7 @@ interface PlaceOptions {
 
 const maxWaiting = 10
 
-/** Which cities are meant by what people write. */
+/** Finds the cities that people mean by the names they write. */
 export const placeRoutes: FastifyPluginAsyncTypebox<PlaceOptions> = async (app, { catalogues, nextSlice }) => {
   const bulkheads = createBulkheads({ caller: 1, process: 4 }, maxWaiting)
   acceptJson(app)

@@ -60,7 +60,7 @@ t.test("with an origin it says what the merchant's rate card has", async t => {
   t.strictSame(await answers(1500, withoutCard), [[false, null], [false, null], nothing])
 })
 
-t.test('what is no question is refused, with every error', async t => {
+t.test('refuses malformed places, with every error', async t => {
   const errors = async (places: unknown, rest = {}) => {
     const { status, body } = await resolve(places, rest)
     t.equal(status, 422)

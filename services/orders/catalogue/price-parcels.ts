@@ -18,13 +18,16 @@ export interface FoundPrices {
   readonly rates: readonly (Rate | undefined)[]
 }
 
-/** What precedes the fields of the cities in the paths of errors. */
+/** The prefixes of the cities' fields in the paths of errors. */
 export interface ParcelPaths {
   readonly origin: string
   readonly destination: (index: number) => string
 }
 
-/** Finds the cities of parcels and a merchant's rates for them; `findings` gets every error (docs/merchants/contract.md#errors). Pure. */
+/**
+ * Finds the cities of parcels and a merchant's rates for them; `findings` gets every error
+ * (docs/merchants/contract.md#errors). Pure.
+ */
 export const findPrices = (
   { origin: from, destinations: to }: Parcels,
   { rateCards }: Catalogue,
@@ -46,7 +49,10 @@ type PricedParcel =
   | { kind: 'priced'; origin: City; destination: City; rate: Rate /** Hundredths. */; charge: number }
   | Refusal
 
-/** The cities and the charge of one parcel, as booking finds them, or every error; `path` precedes their fields (`order.`). */
+/**
+ * The cities and the charge of one parcel, as booking finds them, or every error; `path` precedes their fields
+ * (`order.`).
+ */
 export const priceParcel = (
   catalogue: Catalogue,
   merchantId: string,

@@ -14,7 +14,7 @@ export const readVersion = async (pool: pg.Pool, tenant: string): Promise<string
   return (await pool.query({ name: 'read_version', text, values: [tenant] })).rows[0]?.version
 }
 
-/** What is deactivated is included: orders refer to it still. Lists are sorted by id, statuses as in the set. */
+/** Includes deactivated rows: orders still refer to them. Lists are sorted by id, statuses as in the set. */
 export interface CatalogueRow extends Selectable<Omit<Tables['tenants'], 'tenant_id' | 'messaging'>> {
   readonly states: readonly [id: number, name: string, isActive: boolean][]
   readonly cities: readonly [id: number, stateId: number, name: string, postalCode: string | null, isActive: boolean][]

@@ -22,8 +22,8 @@ interface RateCardParts {
 }
 
 /**
- * A merchant's prices: cities belong to zones, and a pair of zones has a rate. Processes keep hundreds of thousands of them: with
- * the prices in arrays of numbers a rate takes half of what it takes in an object.
+ * A merchant's prices: cities belong to zones, and a pair of zones has a rate. Processes keep hundreds of thousands of
+ * them: with the prices in arrays of numbers a rate takes half of what it takes in an object.
  */
 export class RateCard {
   readonly name: string

@@ -34,9 +34,9 @@ export interface ResolvedPlace {
 
 const maxAlternatives = 5
 
-/** What else is known of a place. */
+/** The context of a place, from the other fields. */
 interface Clues {
-  /** Of the states; undefined where none is named. */
+  /** The states that are named; undefined where none is. */
   readonly states: ReadonlySet<number> | undefined
   /** The cities of its postal code; undefined without a code. */
   readonly coded: readonly City[] | undefined

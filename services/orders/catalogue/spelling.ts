@@ -1,4 +1,5 @@
-// How names of places sound, however they are written: in Latin, Sinhala or Tamil letters (docs/merchants/places.md#how-it-matches).
+// How names of places sound, however they are written: in Latin, Sinhala or Tamil letters
+// (docs/merchants/places.md#how-it-matches).
 
 const byLetter = (sounds: Record<string, string>): Map<string, string> =>
   new Map(Object.entries(sounds).flatMap(([sound, letters]) => [...letters].map(letter => [letter, sound] as const)))
@@ -68,7 +69,9 @@ const sameSounds = new Map(
   }),
 )
 
-/** The same for spellings that differ by habit alone: th or t, w or v, y or i, doubled letters, an h that is not heard. */
+/**
+ * The same for spellings that differ by habit alone: th or t, w or v, y or i, doubled letters, an h that is not heard.
+ */
 export const soundOf = (word: string): string =>
   word
     .replace(/cch|[cgkstdbz]h|ee|oo|[cfqwxyz]/g, letters => sameSounds.get(letters) ?? letters)
@@ -97,7 +100,7 @@ const isWeak = (letter: string): boolean => 'aeiouh'.includes(letter)
 const isNasal = (letter: string): boolean => letter === 'm' || letter === 'n'
 const isDigit = (letter: string): boolean => letter >= '0' && letter <= '9'
 
-/** What it costs that a letter is missing: little for those that are hardly heard. Numbers do not change. */
+/** Returns the cost of a missing letter: little for letters that are hardly heard. Numbers must match. */
 const lossOf = (letter: string): number => (isDigit(letter) ? 100 : isWeak(letter) ? 0.5 : 1.5)
 
 const changeOf = (a: string, b: string): number => {
@@ -124,7 +127,7 @@ const isLetter = (code: number): boolean => code < 26
 /** Longer sounds are not compared. */
 export const maxSoundLength = 40
 const width = maxSoundLength + 1
-/** Of one comparison; allocating them would cost more than it. */
+/** Buffers that all comparisons reuse; allocating them would cost more than a comparison. */
 const [first, second] = [new Uint8Array(maxSoundLength), new Uint8Array(maxSoundLength)]
 const rows = new Float64Array(width * width)
 

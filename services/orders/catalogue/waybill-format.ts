@@ -1,4 +1,4 @@
-/** What each wildcard of a mask stands for; every other character stands for itself. */
+/** The characters that each wildcard of a mask matches; every other character matches itself. */
 const wildcards: Record<string, string> = {
   '#': '0123456789',
   '@': 'ABCDEFGHIJKLMNOPQRSTUVWXYZ',

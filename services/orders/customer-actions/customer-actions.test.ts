@@ -178,7 +178,7 @@ t.test('a customer changes the address as the merchant could', async t => {
   t.equal((await get('/order/DM00000030')).body.data.customer_address, '7 Beach Road')
 })
 
-t.test('what is not there is refused, also an order of another tenant', async t => {
+t.test('refuses actions on missing orders and on those of another tenant', async t => {
   const other = tenantFile()
   other.tenant.id = 'other'
   await apply(other)
@@ -351,7 +351,7 @@ t.test("a merchant's webhook says that it was the customer", async t => {
   t.notMatch(JSON.stringify(receiver.accepted), /Sea Street/)
 })
 
-t.test('what processes of the version before write is the doing of merchant and staff', async t => {
+t.test('attributes rows that the previous version wrote to merchant or staff', async t => {
   const [waybill] = await make(['DM00000090'])
   await rows(
     `insert into order_events (tenant_id, waybill_number, status_key, staff_name)
@@ -376,7 +376,7 @@ t.test('a phone number in Arabic or full-width digits is the one that the messag
   }
 })
 
-t.test('who got a message by mistake decides nothing once the phone number is corrected', async t => {
+t.test('refuses actions from the old phone number once it is corrected', async t => {
   const waybill = 'DM00000901'
   await make([waybill], { ...confirmed, customer_phone: '077 000 0101' })
   const by = (recipient: string) => act(action(waybill, 'change_address', { recipient }))

@@ -4,17 +4,19 @@ import { sql } from 'kysely'
 import type { RequestStatus, Tx } from '../database/tables.ts'
 import { type CustomerRequest, requestColumns } from '../tracking/customer-requests.ts'
 
-/** What came of an action. */
 export interface Outcome {
   readonly outcome: ActionOutcome
   readonly detail: string | null
 }
 
-/** Two deliveries of an action never run at once: the second waits, and sees in its next statement what the first stored. */
+/**
+ * Two deliveries of an action never run at once: the second waits, and sees in its next statement what the first
+ * stored.
+ */
 export const lockAction = (tx: Tx, tenant: string, id: string) =>
   tx.client.query('select pg_advisory_xact_lock(hashtextextended($1, 0))', [`customer action ${id} of ${tenant}`])
 
-/** What came of an earlier delivery. */
+/** Finds the outcome of an earlier delivery. */
 export const findOutcome = (tx: Tx, tenant: string, id: string): Promise<Outcome | undefined> =>
   tx
     .selectFrom('customer_actions')

@@ -33,7 +33,7 @@ const closed = {
 const maxDecisionBytes = 8_192
 const id = /^[1-9]\d{0,17}$/
 
-/** What customers ask of staff by a button of a message. */
+/** Lists and decides the requests that customers make of staff by a button of a message. */
 export const customerRequestRoutes: FastifyPluginAsyncTypebox<RequestsOptions> = async (app, { pool, onChanged }) => {
   acceptJson(app)
   app.get(

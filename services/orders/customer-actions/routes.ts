@@ -29,11 +29,14 @@ interface CustomerActionsOptions {
 /** An action with every character of an address escaped has less than 4 KiB. */
 const maxBodyBytes = 524_288
 
-/** Lists of one tenant, which are worked on one after another: they hold one connection to Postgres, and leave the others to merchants and staff. */
+/**
+ * Lists of one tenant, which are worked on one after another: they hold one connection to Postgres, and leave the
+ * others to merchants and staff.
+ */
 const maxWaiting = 100
 const tooMany = 'Too many lists of actions wait. Repeat the request: what is done already is not done again.'
 
-/** What customers asked for by a button, from the notifier. */
+/** Receives the actions that customers chose by a button, from the notifier. */
 export const customerActionRoutes: FastifyPluginAsyncTypebox<CustomerActionsOptions> = async (app, options) => {
   const { pool, serviceToken } = options
   const inTurn = createBulkheads({ tenant: 1 }, maxWaiting)

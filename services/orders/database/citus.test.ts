@@ -1,7 +1,8 @@
 import t from 'tap'
 import { build } from '../test/build.ts'
 
-// What Citus asks of the schema (docs/operators/scaling.md#citus), on plain Postgres. on-citus.test.ts runs the real one.
+// Checks on plain Postgres that the schema meets the rules of Citus (docs/operators/scaling.md#citus). on-citus.test.ts
+// runs a real Citus.
 
 t.test('the schema is one that Citus shards by tenant', async t => {
   const { rows } = await build(t)

@@ -103,7 +103,7 @@ t.test('every operation of both tenants works, and no other tenant sees what it 
   t.strictSame(complaints, [])
 })
 
-t.test('who waits for changes gets them; a merchant that is like an earlier order is warned', { skip }, async t => {
+t.test('a waiting request gets changes; an order like an earlier one gets a warning', { skip }, async t => {
   const { app, bulk, token, complaints } = await openTwo(t)
   const headers = { 'x-tenant': 'demo', authorization: `Bearer ${token}` }
   const waiting = app.inject({ url: '/api/public/merchant/order/changes?wait=20&cursor=now', headers })

@@ -21,13 +21,13 @@ interface ChangeColumns {
   happened_at: Generated<Date>
 }
 
-/** What may happen to an order, and who may make it happen. */
+/** The types of changes to an order, and the actors that may make them. */
 export const changeTypes = ['order.created', 'order.status_changed', 'order.edited'] as const
 export type ChangeType = (typeof changeTypes)[number]
 export const changeActors = ['merchant', 'staff', 'customer'] as const
 export type ChangeActor = (typeof changeActors)[number]
 
-/** Of a customer's request that staff decide. */
+/** The statuses of a customer's request that staff decide. */
 export const requestStatuses = ['open', 'accepted', 'declined'] as const
 export type RequestStatus = (typeof requestStatuses)[number]
 
@@ -106,7 +106,7 @@ export interface Tables {
     hash: Buffer
     merchant_id: Bigint | null
     staff_name: string | null
-    /** Of a member of staff who logged in. */
+    /** The member of staff who logged in. */
     staff_id: ColumnType<string | null, string | null | undefined, never>
     from_login: Generated<boolean>
     created_at: Generated<Date>
@@ -135,7 +135,7 @@ export interface Tables {
     description: string | null
     remark: string | null
     delivery_charge: Decimal
-    /** Whether it was delivered at the first attempt. */
+    /** True if the order was delivered at the first attempt. */
     first_attempt: Generated<boolean | null>
     created_at: Generated<Date>
   }

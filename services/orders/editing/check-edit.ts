@@ -22,7 +22,10 @@ interface WantedEdit extends Omit<WantedFields, 'given'> {
   readonly changes: OrderChanges
 }
 
-/** The order as it is to be, or every error of a change whose shape is right. Pure: holds for that version of the catalogue. */
+/**
+ * The order as it is to be, or every error of a change whose shape is right. Pure: holds for that version of the
+ * catalogue.
+ */
 export const checkEdit = (
   edit: WantedEdit,
   order: OrderRow,
@@ -89,7 +92,7 @@ const hintOf = (editable: readonly string[], editor: Mover, statuses: Statuses):
   return `${whoMay(editor)} change an order that is ${open.join(' or ')}.`
 }
 
-/** What is wrong with a new phone number: an error or a warning, as the tenant chose for new orders. */
+/** Checks a new phone number; a problem is an error or a warning, as the tenant chose for new orders. */
 const checkPhone = (phone: string | undefined, { country, checks }: Catalogue) => {
   const check = checks.phone ?? 'warn'
   const isFine = phone === undefined || check === 'off' || isUsualPhone(phone, country)

@@ -18,7 +18,7 @@ interface Edit {
   readonly waybill: string
   readonly editor: Mover
   readonly changes: OrderChanges
-  /** Of the order as the editor saw it. */
+  /** The ETag of the order as the editor saw it. */
   readonly ifMatch: string | undefined
   readonly by: Actor
 }
@@ -34,7 +34,10 @@ export type Edited =
 
 const maxAttempts = 5
 
-/** Changes an order that the editor may change, with its edits, its merchant's changes, the outbox and the audit. One transaction. */
+/**
+ * Changes an order that the editor may change, with its edits, its merchant's changes, the outbox and the audit. One
+ * transaction.
+ */
 export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edit): Promise<Edited> => {
   if (!isWaybill.test(edit.waybill)) return { kind: 'unknown' }
   const edited = await withCatalogue(catalogues, edit.tenant, catalogue =>
@@ -45,7 +48,10 @@ export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edi
   return edited ?? { kind: 'busy' }
 }
 
-/** Calls `attempt` again with a newer catalogue while it returns undefined: its catalogue is out of date. undefined: gave up. */
+/**
+ * Calls `attempt` again with a newer catalogue while it returns undefined: its catalogue is out of date. undefined:
+ * gave up.
+ */
 export const withCatalogue = async <Result>(
   catalogues: Catalogues,
   tenant: string,
@@ -60,7 +66,10 @@ export const withCatalogue = async <Result>(
   return undefined
 }
 
-/** `editOrder` in a transaction of the caller's. undefined: the catalogue is out of date. Writes nothing unless it is edited. */
+/**
+ * `editOrder` in a transaction of the caller's. undefined: the catalogue is out of date. Writes nothing unless it is
+ * edited.
+ */
 export const editIn = async (tx: Tx, catalogue: Catalogue, edit: Edit): Promise<Edited | undefined> => {
   const { tenant, ifMatch } = edit
   const [, order, version, statuses] = await Promise.all([

@@ -197,7 +197,7 @@ t.test('staff changes the order of any merchant with a reason, which only staff 
   ])
 })
 
-t.test('what is not there, not theirs or no edit is refused', async t => {
+t.test('refuses to edit missing orders, those of others, and malformed edits', async t => {
   await make(['DM00000040'])
   const gone = { status: 404, body: { code: 'not_found' } }
   t.match(await edit('DM09999999', { cod: 1 }), gone)

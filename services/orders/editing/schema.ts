@@ -36,7 +36,7 @@ export const fixedFields: Readonly<Record<string, string>> = {
 
 const options = { additionalProperties: false, description: 'At least one field; absent fields stay as they are.' }
 
-/** What a merchant changes of an order. */
+/** The fields of an order that a merchant changes. */
 export const OrderEdit = Type.Object(fields, {
   ...options,
   title: 'OrderEdit',

@@ -6,7 +6,7 @@ type Page = PDFKit.PDFDocument
 
 export const mm = (millimetres: number): number => (millimetres * 72) / 25.4
 
-/** Of a printer with 203 dots per inch: codes whose modules are whole dots are sharp. */
+/** A dot of a printer with 203 dots per inch: codes whose modules are whole dots are sharp. */
 const dot = 72 / 203
 
 export const labelWidth = mm(100)

@@ -14,8 +14,8 @@ interface LabelJob {
 export type PrintJob = LabelJob | RunSheetJob
 
 /**
- * Draws a PDF and hands out its bytes as they come. Takes about a millisecond of its thread for each parcel, then lets other work
- * run. Stops without an end of the PDF once `isWanted` returns false.
+ * Draws a PDF and hands out its bytes as they come. Takes about a millisecond of its thread for each parcel, then lets
+ * other work run. Stops without an end of the PDF once `isWanted` returns false.
  */
 export const draw = async (
   job: PrintJob,

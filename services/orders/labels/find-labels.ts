@@ -15,7 +15,7 @@ export interface LabelStore {
 export interface Caller {
   readonly tenant: string
   readonly merchantId: string | null
-  /** Of orders. */
+  /** The public address of orders. */
   readonly publicUrl: string
 }
 

@@ -29,8 +29,9 @@ export const readFonts = (): [FontName, Buffer][] =>
   )
 
 /**
- * Turns a WOFF file into the OpenType file it was made from. From a WOFF file fontkit would inflate a whole table for each glyph.
- * https://www.w3.org/TR/WOFF/#OverallStructure and https://learn.microsoft.com/typography/opentype/spec/otff describe both formats.
+ * Turns a WOFF file into the OpenType file it was made from. From a WOFF file fontkit would inflate a whole table for
+ * each glyph. https://www.w3.org/TR/WOFF/#OverallStructure and
+ * https://learn.microsoft.com/typography/opentype/spec/otff describe both formats.
  */
 const unpackWoff = (woff: Buffer<ArrayBuffer>): Buffer => {
   const count = woff.readUInt16BE(12)

@@ -4,7 +4,7 @@ import type { OrderView } from '../tracking/order-view.ts'
 export const layouts = ['100x150', 'a4x4'] as const
 export type Layout = (typeof layouts)[number]
 
-/** What is printed about a parcel. */
+/** The data that a label shows of a parcel. */
 export interface Label extends OrderView {
   /** The tenant's name. */
   readonly company: string

@@ -31,7 +31,7 @@ const ofMerchant = '/public/merchant/order'
 
 const hasScanner = spawnSync('zbarimg', ['--version']).status === 0 && spawnSync('pdftoppm', ['-v']).status === 0
 
-/** What a scanner reads on each page of a PDF, printed with 203 dots per inch. */
+/** Reads the codes of each page of a PDF as a scanner would, printed with 203 dots per inch. */
 const scan = (t: Test, pdf: Buffer): string[][] => {
   const folder = t.testdir({})
   const file = join(folder, 'labels.pdf')

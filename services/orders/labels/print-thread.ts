@@ -3,7 +3,8 @@ import { constants, setPriority } from 'node:os'
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { draw, type PrintJob } from './draw.ts'
 
-// So that requests go first when the cores are busy. Only Linux has a priority for each thread; elsewhere it would be that of the process.
+// So that requests go first when the cores are busy. Only Linux has a priority for each thread; elsewhere it would be
+// that of the process.
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW)
 
 /** Draws each job into its own port, several jobs in turns, and stops one whose port is closed. */

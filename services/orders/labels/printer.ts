@@ -2,9 +2,9 @@ import { Readable } from 'node:stream'
 import { MessageChannel, Worker } from 'node:worker_threads'
 import type { PrintJob } from './draw.ts'
 
-/** Of a process, until their last byte is read. Each has up to 500 labels in memory. */
+/** The jobs of a process, until their last byte is read. Each has up to 500 labels in memory. */
 const maxJobs = 10
-/** Of one tenant, so that others find room. */
+/** The jobs of one tenant, so that others find room. */
 const maxJobsOfTenant = 4
 /** A PDF that nobody has read to its end after so long is given up. */
 const maxMilliseconds = 120_000
@@ -14,8 +14,8 @@ const idleMilliseconds = 60_000
 const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 128 }
 
 /**
- * Draws in a thread of its own, which starts with the first job and ends when there is nothing to do. Tenants take turns, label
- * by label; each tenant's jobs are drawn one after another. A job stops when its reader is gone.
+ * Draws in a thread of its own, which starts with the first job and ends when there is nothing to do. Tenants take
+ * turns, label by label; each tenant's jobs are drawn one after another. A job stops when its reader is gone.
  */
 export class Printer {
   readonly #jobs: string[] = []

@@ -34,8 +34,8 @@ const linesOf = (page: Page, text: string, width: number, style: TextStyle): str
 }
 
 /**
- * The word with its width, or the parts of one that is too wide for a line. Such a word is measured by its letters: of the whole, pdfkit
- * would keep each measured beginning as long as the document.
+ * The word with its width, or the parts of one that is too wide for a line. Such a word is measured by its letters: of
+ * the whole, pdfkit would keep each measured beginning as long as the document.
  */
 const partsOf = (page: Page, word: string, width: number, style: TextStyle): [part: string, width: number][] => {
   if (word.length < maxWholeWord) {

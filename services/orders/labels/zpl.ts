@@ -1,7 +1,10 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import { codOf, factsOf, type Label, phonesOf, placeOf } from './label.ts'
 
-/** Writes control characters, and those that would end a field or begin a command, in hexadecimal. ^CI28 says that the rest is UTF-8. */
+/**
+ * Writes control characters, and those that would end a field or begin a command, in hexadecimal. ^CI28 says that the
+ * rest is UTF-8.
+ */
 const escapeText = (text: string): string =>
   text.replace(/[\p{Cc}^~_\\]/gu, character =>
     [...Buffer.from(character)].map(byte => `_${byte.toString(16).padStart(2, '0')}`).join(''),
@@ -48,8 +51,8 @@ const moduleDots = (waybill: string): number => Math.max(1, Math.min(4, Math.flo
 const labelsPerSlice = 20
 
 /**
- * Writes labels in ZPL II for a thermal printer with 203 dots per inch, 20 at a time (about a millisecond), and lets other requests run
- * between them.
+ * Writes labels in ZPL II for a thermal printer with 203 dots per inch, 20 at a time (about a millisecond), and lets
+ * other requests run between them.
  */
 export const writeZpl = async function* (labels: readonly Label[]): AsyncGenerator<string> {
   for (let start = 0; start < labels.length; start += labelsPerSlice) {

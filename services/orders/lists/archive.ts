@@ -4,7 +4,10 @@ import { findStatuses } from '../statuses/status-queries.ts'
 
 const ordersAtOnce = 2_000
 
-/** The timelines of orders in a final status, without open requests, whose last event is that old. The orders stay: their waybills are taken. */
+/**
+ * The timelines of orders in a final status, without open requests, whose last event is that old. The orders stay:
+ * their waybills are taken.
+ */
 export const takeTimelines: TakeOld = async (tx, tenant, days, [at = '-infinity', waybill = '']) => {
   const statuses = [...(await findStatuses(tx, tenant)).values()]
   const final = statuses.filter(({ moves }) => moves.length === 0).map(({ key }) => key)

@@ -91,7 +91,7 @@ t.test('a filter that a list does not have is refused, with those that it has', 
   t.strictSame(Object.keys(body.errors).sort(), ['filter[merchant_id]', 'page'], 'with all other errors')
 })
 
-t.test('what cannot be filtered by is refused, not an empty list', async t => {
+t.test('refuses invalid filters instead of returning an empty list', async t => {
   const after = 'The created to field must be a date or time after or equal to created from.'
   const table: [query: string, field: string, sentence: string | RegExp][] = [
     ['status=nonsense', 'status', /^The selected status is invalid\. The statuses are key_1 DRAFT, key_2 CONFIRMED, /],

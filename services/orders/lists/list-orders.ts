@@ -54,8 +54,8 @@ export const countOrders = async (
 }
 
 /**
- * The matching orders. Those of a filter by number, phone or day of an outcome are few and materialized first: the planner may
- * otherwise scan all orders by age.
+ * The matching orders. Those of a filter by number, phone or day of an outcome are few and materialized first: the
+ * planner may otherwise scan all orders by age.
  */
 const hits = (filter: OrderFilter, conditions: readonly string[]): string => {
   const { waybill_number, order_no, phone, delivered_on, failed_on } = filter
@@ -77,7 +77,10 @@ class Values {
   }
 }
 
-/** The condition of each filter, on the placeholder of its value. An index of the tenant's orders serves each but that by origin. */
+/**
+ * The condition of each filter, on the placeholder of its value. An index of the tenant's orders serves each but that
+ * by origin.
+ */
 const conditionSql: Readonly<Record<string, (value: string) => string>> = {
   merchant_id: id => `merchant_id = ${id}::bigint`,
   // A business uses the index of its merchant.

@@ -47,7 +47,7 @@ t.test("another merchant's orders are missing", async t => {
   t.strictSame((await lookUp({ order_nos: ['C-1'] }, other)).body, { data: [], missing: ['C-1'] })
 })
 
-t.test('what cannot be a number is missing, what is no question is refused', async t => {
+t.test('lists impossible numbers as missing and refuses malformed look-ups', async t => {
   t.strictSame((await lookUp({ order_nos: ['a\0b', '\ud800'] })).body, { data: [], missing: ['a\0b', '\ud800'] })
   const either = { waybill_numbers: ['Give either waybill_numbers or order_nos.'] }
   t.match(await lookUp({}), { status: 422, body: { errors: either } })

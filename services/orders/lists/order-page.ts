@@ -84,7 +84,10 @@ export const wantedOrders = ({ cursor, ...numbered }: PageQuery): WantedOrders =
   return { after, all: false, page }
 }
 
-/** A page of a list of orders: by number with a count, or after a cursor without one. Both carry the cursor of the next page. */
+/**
+ * A page of a list of orders: by number with a count, or after a cursor without one. Both carry the cursor of the next
+ * page.
+ */
 export const orderPage = async (
   { pool, catalogues }: { pool: pg.Pool; catalogues: Catalogues },
   tenant: string,

@@ -11,8 +11,8 @@ import { countOrders, type Position, selectOrders } from './list-orders.ts'
 import type { OrderFilter } from './order-filter.ts'
 
 /**
- * The longest list in one response: about 45 MB, which Postgres and the service read and write in some seconds. Longer ones
- * would hold a connection, and a snapshot, for minutes.
+ * The longest list in one response: about 45 MB, which Postgres and the service read and write in some seconds. Longer
+ * ones would hold a connection, and a snapshot, for minutes.
  */
 export const maxWholeList = 50_000
 
@@ -20,7 +20,7 @@ export const maxWholeList = 50_000
 const longestSeconds = 60
 /** Rows in memory at once: about half a megabyte. */
 export const rowsPerFetch = 500
-/** What is read ahead of the client, as much as a long page: shorter lists free their connection at once. */
+/** The bytes read ahead of the client, as many as a long page has: shorter lists free their connection at once. */
 export const bufferedBytes = 1_048_576
 /** Requests of a caller, and callers, that wait for their turn. */
 const maxWaiting = 10

@@ -30,7 +30,7 @@ t.test('a merchant cancels drafts and confirmed orders of its own', async t => {
   )
 })
 
-t.test('what is under way, gone already or of another merchant is refused, and nothing is cancelled', async t => {
+t.test('refuses orders under way, cancelled or of another merchant, and cancels none', async t => {
   await make(['DM00000010', 'DM00000011', 'DM00000012'], { initial_status_key: 'key_2' })
   await makeOfBooks(['DM00000013'])
   await move(['DM00000011'], 'key_5')
@@ -73,7 +73,7 @@ t.test('a repeated request with its Idempotency-Key gets the first response', as
   t.strictSame(other.body, refusal({ 'waybill_numbers.0': unknown }), 'another merchant has keys of its own')
 })
 
-t.test('no waybills is an error of the field', async t => {
+t.test('an empty list of waybills is an error of the field', async t => {
   for (const nothing of [undefined, null, []])
     t.strictSame((await cancel(nothing)).body, refusal({ waybill_numbers: ['The waybill numbers field is required.'] }))
 })

@@ -25,7 +25,7 @@ t.test('a merchant confirms drafts of its own: timeline, events and changes have
   ])
 })
 
-t.test('what is no draft of the merchant is refused, and nothing is confirmed', async t => {
+t.test('refuses orders that are not drafts of the merchant, and confirms none', async t => {
   await make(['DM00000010', 'DM00000011', 'DM00000012'])
   await makeOfBooks(['DM00000013'])
   await confirm(['DM00000011'])

@@ -1,6 +1,9 @@
 import { Type } from '@sinclair/typebox'
 
-/** The bytes of a body with so many waybills. One with every character escaped is 300; the rest is for white space and a note. */
+/**
+ * The bytes of a body with so many waybills. One with every character escaped is 300; the rest is for white space and a
+ * note.
+ */
 export const bytesOfWaybills = (count: number): number => count * 512
 
 export const waybillNumbers = (maxItems: number, description: string) =>

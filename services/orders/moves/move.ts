@@ -71,8 +71,8 @@ export const moveIn = async (
 export const limitLockWait = (tx: Tx) => tx.client.query(`set local lock_timeout = '2s'`)
 
 /**
- * Locks those of `waybills` that the mover may see until the transaction ends, and returns the status of each, read under
- * the lock. Locking in the order of the waybills prevents deadlocks.
+ * Locks those of `waybills` that the mover may see until the transaction ends, and returns the status of each, read
+ * under the lock. Locking in the order of the waybills prevents deadlocks.
  */
 const lockOrders = async (
   tx: Tx,
@@ -93,8 +93,8 @@ const locking = `
   order by waybill_number for no key update`
 
 /**
- * Writes a checked move of locked orders. Clock, outbox id and change ids are read while the rows are locked, so the events of
- * a waybill never go backwards.
+ * Writes a checked move of locked orders. Clock, outbox id and change ids are read while the rows are locked, so the
+ * events of a waybill never go backwards.
  */
 const writeMoves = async (tx: Tx, { tenant, waybills, statusKey, note, mover, traceparent }: Omit<Move, 'key'>) => {
   const staffName = 'staffName' in mover ? mover.staffName : null
@@ -112,7 +112,7 @@ const writeMoves = async (tx: Tx, { tenant, waybills, statusKey, note, mover, tr
   return tx.client.query({ name: 'write_moves', text: writing, values })
 }
 
-/** Those of `waybills` that could not be delivered at some time before. */
+/** Finds the orders among `waybills` that have had a failed delivery. */
 const findFailed = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<string[]> => {
   const { rows } = await tx.client.query({
     name: 'find_failed',

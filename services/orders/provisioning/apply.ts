@@ -15,8 +15,8 @@ import type { MerchantsFile, TenantFile } from './tenant-file.ts'
 
 /**
  * Makes a tenant what a checked file says, in one transaction. States, cities and businesses that the file
- * no longer names are deactivated, zones and rates of its cards deleted; merchants and cards that it does not name stay.
- * `dryRun` rolls the same transaction back. Resolves once no process admits a token that this ended.
+ * no longer names are deactivated, zones and rates of its cards deleted; merchants and cards that it does not name
+ * stay. `dryRun` rolls the same transaction back. Resolves once no process admits a token that this ended.
  */
 export const applyTenant = async (
   pool: pg.Pool,

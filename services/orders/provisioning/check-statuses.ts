@@ -5,7 +5,7 @@ import { type Add, unique } from './unique.ts'
 
 type Entries = NonNullable<TenantFile['statuses']>
 
-/** Whether a file replaces the set of statuses instead of renaming or recolouring some. */
+/** Returns true if a file replaces the set of statuses instead of renaming or recolouring some. */
 export const isWholeSet = (entries: Entries): boolean => entries.some(entry => entry.moves)
 
 export const checkStatuses = ({ statuses = [] }: TenantFile, add: Add): void => {

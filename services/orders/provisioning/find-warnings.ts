@@ -2,7 +2,7 @@ import { WaybillFormat } from '../catalogue/waybill-format.ts'
 import type { Tx } from '../database/tables.ts'
 import type { TenantFile } from './tenant-file.ts'
 
-/** What is legal in a file and will stop booking. */
+/** Finds settings that are valid in a file but will block booking. */
 export const findWarnings = async (tx: Tx, file: TenantFile): Promise<string[]> => [
   ...(await warnOfMask(tx, file)),
   ...file.rate_cards.flatMap(card => warnOfCard(card, file)),
@@ -26,7 +26,7 @@ const warnOfMask = async (tx: Tx, { tenant: { id, waybills } }: TenantFile): Pro
 
 const maxNamed = 5
 
-/** Of the cities of the file those to which no zone of the card has a rate. */
+/** Lists the cities of the file to which no zone of the card has a rate. */
 const warnOfCard = ({ name, zones, rates }: TenantFile['rate_cards'][number], { states }: TenantFile): string[] => {
   const reached = new Set(rates.map(({ to }) => to))
   const zoneOfCity = new Map(

@@ -11,7 +11,10 @@ interface StoredMerchant {
 
 export const addressOf = ({ email }: Pick<Entry, 'email'>): string => email.toLowerCase()
 
-/** The stored row of each merchant of a file: with its `id`, else with the e-mail address that it `was` or has; undefined: new. */
+/**
+ * The stored row of each merchant of a file: with its `id`, else with the e-mail address that it `was` or has;
+ * undefined: new.
+ */
 export const matchMerchants = <Row extends StoredMerchant>(
   entries: readonly Entry[],
   stored: readonly Row[],

@@ -140,7 +140,7 @@ t.test('text that Postgres cannot hold is a mistake of the file', async t => {
     })
 })
 
-t.test('what is no object at all is refused', async t => {
+t.test('refuses a file that is not an object', async t => {
   for (const value of [null, [], 'tenant', 7])
     t.strictSame(validationErrors(value), { '': ['The data must be an object.'] }, JSON.stringify(value))
 })

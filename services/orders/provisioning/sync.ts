@@ -3,8 +3,8 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 
 /**
- * The tables that follow a file: the name of a row in the list of changes, the primary key after `tenant_id`, and what becomes of rows
- * that the file no longer names.
+ * The tables that follow a file: the name of a row in the list of changes, the primary key after `tenant_id`, and what
+ * becomes of rows that the file no longer names.
  */
 const tables = {
   tenants: { kind: 'tenant', keys: [], others: 'kept' },
@@ -38,8 +38,8 @@ export interface Wanted {
 }
 
 /**
- * Brings tables to the wanted state, each in a statement a step, and returns what changed. Tables that others refer to come first: rows
- * are deleted in reverse order, once all are written.
+ * Brings tables to the wanted state, each in a statement a step, and returns what changed. Tables that others refer to
+ * come first: rows are deleted in reverse order, once all are written.
  */
 export const sync = async (tx: Tx, tenant: string, wanted: readonly Wanted[]): Promise<Change[]> => {
   const written: Awaited<ReturnType<typeof write>>[] = []

@@ -40,11 +40,11 @@ const TenantSettings = Type.Object(
     secondary_phone: Type.Optional(Type.Boolean()),
     /** Where recipients reach the company, on the page of a parcel. */
     contact: Type.Optional(Name),
-    /** Of the page of a parcel. */
+    /** The colour of the tracking page. */
     color: Type.Optional(Type.String({ maxLength: 7, pattern: '^#[0-9a-f]{6}$', must: 'be a colour such as #0a5c8f' })),
     /** false: the notifier gets no events of the company's orders. */
     messaging: Type.Optional(Type.Boolean()),
-    /** What becomes of what looks wrong but is legal; `warn` where nothing is said. */
+    /** Sets how doubtful but valid input is treated; the default is `warn`. */
     checks: Type.Optional(
       Type.Object(
         { phone: Type.Optional(Check), duplicate: Type.Optional(Check), unusual: Type.Optional(Check) },

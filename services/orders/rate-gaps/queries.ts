@@ -44,7 +44,7 @@ const addMissingSql = `
   on conflict (tenant_id, merchant_id, day, origin_city_id, destination_city_id)
     do update set asked_for = rate_gaps.asked_for + excluded.asked_for, last_at = excluded.last_at`
 
-/** What one active merchant asked for, and what it booked when there was a rate, between two cities. */
+/** The parcels that one active merchant requested between two cities, and those it booked when there was a rate. */
 export interface Wanted {
   readonly merchant_id: string
   readonly name: string

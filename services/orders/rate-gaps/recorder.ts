@@ -23,8 +23,8 @@ const flushMilliseconds = 5_000
 const maxInMemory = 10_000
 
 /**
- * Counts the combinations that rate cards lack, and stores the counts every few seconds: a killed process loses them. What could not
- * be stored stays in memory, within its bounds.
+ * Counts the combinations that rate cards lack, and stores the counts every few seconds: a killed process loses them.
+ * What could not be stored stays in memory, within its bounds.
  */
 export const createRateGaps = (pool: pg.Pool, logger: Logger): RateGaps => {
   let counts = new Map<string, MissingCount>()

@@ -31,7 +31,7 @@ const Query = Type.Object({
 /** A report reads many orders: whoever asks for the same meanwhile shares it. */
 const keptMilliseconds = 5_000
 
-/** What rate cards lack. */
+/** Lists the rates that rate cards lack. */
 export const rateGapRoutes: FastifyPluginAsyncTypebox<RateGapOptions> = async (app, { pool, catalogues, gaps }) => {
   const reports = new LRUCache<string, RateGap[], { tenant: string; days: number }>({
     max: 100,

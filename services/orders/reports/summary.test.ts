@@ -18,7 +18,7 @@ const moveAlong = async (waybill: string, keys: number[]): Promise<void> => {
 const toRider = [5, 6, 8, 9, 10, 11, 12]
 const confirmed = { initial_status_key: 'key_2' }
 
-t.test('what became of the orders of a period', async t => {
+t.test('summarizes the outcomes of the orders of a period', async t => {
   await createAt('2026-03-01T00:00:00Z', ['DM00000001', 'DM00000002', 'DM00000003', 'DM00000004'], confirmed)
   await createAt('2026-03-01T00:00:00Z', ['DM00000005', 'DM00000006'], { cod: 100 })
   await moveAlong('DM00000001', [...toRider, 13])

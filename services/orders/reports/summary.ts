@@ -16,7 +16,10 @@ export interface SummaryQuery {
   readonly group: Grouping | undefined
 }
 
-/** The most orders that one statement counts: half a second by day, from the index alone, and in time also on a busy machine. */
+/**
+ * The most orders that one statement counts: half a second by day, from the index alone, and in time also on a busy
+ * machine.
+ */
 export const maxSummed = 500_000
 
 /** The sums of a group's orders in one status. COD in whole units of the tenant's currency. */

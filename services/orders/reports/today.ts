@@ -39,13 +39,13 @@ export const exampleToday: Today = {
   days: [{ date: '2026-02-19', created: 120, delivered: 98, failed: 7 }],
 }
 
-/** Of days that are over. At first those of the last one may lack what was written at midnight. */
+/** How long days that are over stay cached. Yesterday may at first lack rows written at midnight. */
 const earlierMilliseconds = 86_400_000
 const yesterdayMilliseconds = 3_600_000
 
 /**
- * The figures of a tenant's day and of the days before. Processes keep them for `keptMilliseconds`: requests in between cost
- * nothing.
+ * The figures of a tenant's day and of the days before. Processes keep them for `keptMilliseconds`: requests in between
+ * cost nothing.
  */
 export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: string) => Promise<Today>) => {
   let earlier: LRUCache<string, Day> | undefined

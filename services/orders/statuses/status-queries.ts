@@ -34,7 +34,7 @@ export const lockStatusSet = (tx: Tx, tenant: string) =>
 export const keepStatusSet = (tx: Tx, tenant: string) =>
   tx.client.query('select pg_advisory_xact_lock_shared(hashtextextended($1, 0))', [lockName(tenant)])
 
-/** Those of `keys` that some order has. */
+/** Finds the `keys` that some order has. */
 export const findUsedKeys = async (tx: Tx, tenant: string, keys: readonly string[]): Promise<string[]> => {
   const { rows } = await sql<{ key: string }>`
     select key from unnest(${[...keys]}::text[]) as key

@@ -1,4 +1,7 @@
-/** The statuses that a merchant may choose at creation (docs/merchants/contract.md#statuses): DRAFT, the default, or CONFIRMED. */
+/**
+ * The statuses that a merchant may choose at creation (docs/merchants/contract.md#statuses): DRAFT, the default, or
+ * CONFIRMED.
+ */
 export const initialStatusKeys = ['key_1', 'key_2'] as const
 export type InitialStatusKey = (typeof initialStatusKeys)[number]
 
@@ -23,7 +26,7 @@ export const failedAttemptKeys: readonly string[] = ['key_15', 'key_16', 'key_17
 export const statusClasses = ['waiting', 'under_way', 'delivered', 'returned', 'cancelled'] as const
 type StatusClass = (typeof statusClasses)[number]
 
-/** What a status means, by its key, in a set of a tenant's own too: there, statuses with keys of their own are under way. */
+/** Returns the class of a status by its key. In a tenant's own set, statuses with other keys are under way. */
 export const classOf = (key: string): StatusClass => {
   if (initialStatusKeys.some(initial => initial === key)) return 'waiting'
   if (key === cancelledKey) return 'cancelled'
@@ -36,7 +39,10 @@ export const beforePickup: readonly string[] = ['key_1', 'key_2', 'key_4', 'key_
 
 export const editables = ['all', 'customer', 'none'] as const
 
-/** The fields that staff may change: all before pickup; then, until it is delivered, returned or cancelled, the customer_ fields. */
+/**
+ * The fields that staff may change: all before pickup; then, until it is delivered, returned or cancelled, the
+ * customer_ fields.
+ */
 export const editableIn = (key: string): (typeof editables)[number] => {
   if (beforePickup.includes(key)) return 'all'
   return classOf(key) === 'under_way' ? 'customer' : 'none'

@@ -31,7 +31,10 @@ export const webhookKeyring = readKeys('WEBHOOK_KEYS', `test:${Buffer.alloc(32, 
 /** The application's own pool, of the database at that URL. */
 type PoolOf = (url: string) => Promise<pg.Pool>
 
-/** The orders application on a database of its own, with one tenant and a token of its first merchant. Its relay is not started. */
+/**
+ * The orders application on a database of its own, with one tenant and a token of its first merchant. Its relay is not
+ * started.
+ */
 export const build = async (
   t: Teardown,
   { file = tenantFile(), poolOf, ...limits }: { file?: TenantFile; poolOf?: PoolOf } & Partial<OrdersOptions> = {},

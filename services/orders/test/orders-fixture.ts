@@ -5,7 +5,9 @@ import { batch, order, tenantFile } from './tenant.ts'
 
 const merchant = '/api/public/merchant'
 
-/** The small tenant, both merchants with a card; orders with waybills of the test's choice, and the requests about them. */
+/**
+ * The small tenant, both merchants with a card; orders with waybills of the test's choice, and the requests about them.
+ */
 export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters<typeof build>[1]> = {}) => {
   const file = options.file ?? tenantFile()
   for (const merchant of file.merchants) merchant.rate_card = 'standard'

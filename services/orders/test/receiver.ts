@@ -12,8 +12,8 @@ import { serviceToken } from './build.ts'
 if (!FormatRegistry.Has('date-time')) FormatRegistry.Set('date-time', text => !Number.isNaN(Date.parse(text)))
 
 /**
- * The reaction to a request: acknowledged, acknowledged with the response lost, refused because the tenant is unknown, a bare status,
- * no response, or the end of the connection instead.
+ * The reaction to a request: acknowledged, acknowledged with the response lost, refused because the tenant is unknown,
+ * a bare status, no response, or the end of the connection instead.
  */
 export type Reaction = 'acknowledge' | 'lose' | 'unknown' | 'hang' | 'cut' | number
 

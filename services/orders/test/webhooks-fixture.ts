@@ -46,7 +46,7 @@ export const webhooksFixture = async (t: Test, options: Partial<OrdersOptions> =
     const { status, body } = await app.request('/order/cancel', { waybill_numbers })
     if (status !== 200) throw new Error(JSON.stringify(body))
   }
-  /** What is due later is due now. */
+  /** Makes everything that is due later due now. */
   const hurry = () =>
     app.rows(`with paused as (update webhook_endpoints set retry_at = null)
       update webhook_deliveries set next_attempt_at = now() where state = 'pending' and next_attempt_at is not null`)

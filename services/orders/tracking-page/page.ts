@@ -11,7 +11,10 @@ interface Page {
   readonly policy: string
 }
 
-/** Says where a parcel is, or that there is none, in a page that needs no script. The `code` of its link shows amount and city. Pure. */
+/**
+ * Says where a parcel is, or that there is none, in a page that needs no script. The `code` of its link shows amount
+ * and city. Pure.
+ */
 export const pageOf = (language: Language, parcel: TrackedOrder | undefined, code?: string): Page => {
   const words = languages[language]
   const style = styleOf(parcel?.catalogue.color ?? '#1d4e6b')

@@ -5,7 +5,7 @@ import { type RequestStatus, requestStatuses, type Tx } from '../database/tables
 
 const nullable = Type.Union([Type.String(), Type.Null()])
 
-/** What a customer asked for, which staff decide. */
+/** A customer's request that staff decide. */
 export const CustomerRequest = Type.Object(
   {
     id: Type.String(),

@@ -7,7 +7,7 @@ import type { Tx } from '../database/tables.ts'
 
 /** An order as it is stored. Times in this file are ISO 8601, UTC, in microseconds. */
 export interface OrderRow {
-  /** Of the catalogue, in the same snapshot: it has the names of all ids here. */
+  /** The version of the catalogue, in the same snapshot: it has the names of all ids here. */
   readonly version: string
   readonly waybill_number: string
   readonly order_no: string | null
@@ -144,7 +144,9 @@ export const viewOrders = async <Row extends OrderRow, View>(
 /** Waybill numbers are printable ASCII. Postgres refuses some other text. */
 export const isWaybill = /^[\x21-\x7e]{1,50}$/
 
-/** Finds an order by the waybill number as somebody typed it, of `merchantId` if given; undefined when there is none. */
+/**
+ * Finds an order by the waybill number as somebody typed it, of `merchantId` if given; undefined when there is none.
+ */
 export type FindOrder = (
   tenant: string,
   waybill: string,

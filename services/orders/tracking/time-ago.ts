@@ -1,6 +1,8 @@
 const secondsOf = { week: 604_800, day: 86_400, hour: 3_600, minute: 60, second: 1 }
 
-/** How long ago `then` was, in the largest whole unit: "1 month ago". Months and years are those of the calendar, UTC. */
+/**
+ * How long ago `then` was, in the largest whole unit: "1 month ago". Months and years are those of the calendar, UTC.
+ */
 export const timeAgo = (then: Date, now: Date): string => {
   const months = wholeMonths(then, now)
   if (months >= 12) return inWords(Math.floor(months / 12), 'year')

@@ -111,7 +111,7 @@ t.test('an invalid content type is 415, and the OpenAPI document lists it', asyn
     }
 })
 
-t.test('no waybill is an error of the field, and odd ones do not exist', async t => {
+t.test('a missing waybill is an error of the field, and odd ones do not exist', async t => {
   for (const nothing of [undefined, {}, null, [], 'x', { waybill_number: null }, { waybill_number: ' ' }]) {
     const response = await request('POST', track, nothing === undefined ? undefined : JSON.stringify(nothing))
     t.strictSame([response.status, response.body], [422, missing], JSON.stringify(nothing))

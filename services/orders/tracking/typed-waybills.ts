@@ -12,8 +12,8 @@ const namesOfOne = ['waybill', 'waybill_number', 'filter[waybill_number]']
 const maxTyped = 1000
 
 /**
- * A preValidation hook: replaces the waybill numbers that people typed, in the path, the query and `waybill_numbers` of the
- * body, by those of the orders that they mean. Unknown ones only lose their blanks.
+ * A preValidation hook: replaces the waybill numbers that people typed, in the path, the query and `waybill_numbers` of
+ * the body, by those of the orders that they mean. Unknown ones only lose their blanks.
  */
 export const readTypedWaybills =
   (pool: pg.Pool, tenantOf: (request: FastifyRequest) => string): preValidationAsyncHookHandler =>

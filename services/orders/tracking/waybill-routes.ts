@@ -94,7 +94,10 @@ export const trackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (
   addReads(app, findOrder, route, order => toTimeline(order, new Date()))
 }
 
-/** Tracking for recipients: whoever knows the waybill number. An unknown tenant and an unknown waybill get the same response. */
+/**
+ * Tracking for recipients: whoever knows the waybill number. An unknown tenant and an unknown waybill get the same
+ * response.
+ */
 export const publicTrackingRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   acceptWaybillBody(app)
   app.post(
@@ -137,7 +140,7 @@ const FinanceStatus = Type.Object(
 /** This service invoices nothing yet. */
 const pending = { finance_status: 'Pending', invoice_ref_no: null, invoice_no: null }
 
-/** Whether an order of the merchant was invoiced. */
+/** Returns whether an order of the merchant was invoiced. */
 export const financeRoutes: FastifyPluginAsyncTypebox<WaybillOptions> = async (app, { findOrder }) => {
   const about = {
     summary: 'Whether an order was invoiced',

@@ -1,6 +1,6 @@
 import type { Stage } from '../stages.ts'
 
-/** What the page says in one language. */
+/** The texts of the page in one language. */
 export interface Words {
   /** In itself. */
   readonly language: string
@@ -12,7 +12,7 @@ export interface Words {
   readonly contact: string
   readonly pay: string
   readonly nothingToPay: string
-  /** Of a parcel that exists. */
+  /** The texts for a parcel that exists. */
   readonly stages: Readonly<Record<Stage, { readonly title: string; readonly text: string }>>
   readonly unknown: { readonly title: string; readonly text: string }
 }
