@@ -20,14 +20,14 @@ t.test('the bulk bench measures the service and its floors', async t => {
 })
 
 // bench/regression.test.ts measures this code beside that of another commit.
-t.test('a commit that does not exist is named', async t => {
+t.test('names a commit that does not exist', async t => {
   await t.rejects(bench('bulk', '--against', 'no-such-commit'), {
     code: 1,
     stderr: /invalid reference: no-such-commit/,
   })
 })
 
-t.test('a wrong name or option measures nothing and says what there is', async t => {
+t.test('refuses a wrong name or option, and lists the right ones', async t => {
   await t.rejects(bench('bulky'), { code: 1, stderr: /there is no bench bulky; there are: bulk, / })
   await t.rejects(bench('bulk', '--rounds', '0'), { code: 1, stderr: /--rounds must be a whole number from 1, not 0/ })
 })

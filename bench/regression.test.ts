@@ -4,7 +4,7 @@ import { compareInShort, isSlower, measureUntilSure, type Ratios } from './regre
 
 const ratios = (perSecond: number, perCpuSecond: number): Ratios => ({ perSecond, perCpuSecond })
 
-t.test('slower is what has less throughput and costs more CPU, in most rounds', async t => {
+t.test('slower means less throughput and more CPU in most rounds', async t => {
   t.equal(isSlower([ratios(0.6, 0.7), ratios(0.7, 0.6), ratios(1.2, 1.1)]), true)
   t.equal(isSlower([ratios(0.6, 0.98), ratios(0.7, 1), ratios(0.5, 0.97)]), false, 'a busy machine')
   t.equal(isSlower([ratios(0.5, 1), ratios(0.4, 1), ratios(0.5, 1)]), true, 'it waits')
@@ -12,7 +12,7 @@ t.test('slower is what has less throughput and costs more CPU, in most rounds', 
   t.equal(isSlower([ratios(0.7, 0.7)], 0.8), false, 'less is accepted')
 })
 
-t.test('rounds are added while it looks slower, nine at most, in the other order every second time', async t => {
+t.test('adds rounds while it looks slower, up to nine, reversing the order every second time', async t => {
   const orders: boolean[] = []
   const play = async (...speeds: number[]): Promise<number> =>
     (

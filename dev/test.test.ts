@@ -16,7 +16,7 @@ const start = (tmpdir: string, ...args: string[]) => {
   return { child, output: text(child.stdout), ended: once(child, 'exit') }
 }
 
-t.test('the output of a failed file is printed whole, and the last line counts all', async t => {
+t.test('prints the whole output of a failed file, and counts everything in the last line', async t => {
   const folder = t.testdir({
     run: {},
     'good.ts': `console.log('ok 1 - fine\\n1..1\\n# { total: 1, pass: 1 }')`,

@@ -27,7 +27,7 @@ t.test('a variable that is not set has its default, or is absent where there is 
   t.strictSame(settings, { DATABASE_URL: url, HOST: '127.0.0.1', PORT: 3000, LOG_LEVEL: 'info', ORDERS: 1000 })
 })
 
-t.test('text becomes what the schema says, without surrounding whitespace', async t => {
+t.test('text is converted to the type of the schema, without surrounding white space', async t => {
   const environment = { DATABASE_URL: ` ${url} `, REPLICA_URL: url, PORT: ' 0 ', ORDERS: '5000', LOG_LEVEL: 'silent' }
   t.strictSame(loadConfig(Settings, environment), {
     DATABASE_URL: url,
@@ -72,7 +72,7 @@ t.test('the value of a secret is never shown', async t => {
     t.strictSame(errorsOf({ DATABASE_URL: secret }), ['DATABASE_URL must be a postgres:// address (the database)'])
 })
 
-t.test('a secret may be in a file, named by NAME_FILE; its last newline does not count', async t => {
+t.test('a secret may be in a file, named by NAME_FILE; its last newline is dropped', async t => {
   const folder = t.testdir({ url: `${url}\n`, empty: '\n', wrong: 'mysql://orders:s3cret@there\n' })
   const at = (name: string) => ({ DATABASE_URL_FILE: `${folder}/${name}` })
   t.equal(loadConfig(Settings, at('url')).DATABASE_URL, url)

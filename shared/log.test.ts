@@ -93,7 +93,7 @@ const printed = async (level: string, isForPeople: boolean): Promise<string> => 
   return (await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program])).stdout
 }
 
-t.test('a terminal gets readable lines that name the service, those of requests only at debug', async t => {
+t.test('a terminal gets readable lines that name the service, and request lines only at debug', async t => {
   const atInfo = await printed('info', true)
   t.match(atInfo, /orders: batch\.booked/)
   t.notMatch(atInfo, /request\.completed/)
@@ -116,7 +116,7 @@ t.test('a value that looks like a stack is not logged', async t => {
   t.notMatch(line, /Kamal|Silva/)
 })
 
-t.test('where a function failed is not logged', async t => {
+t.test('the place where a function failed is not logged', async t => {
   const error = await failureOf(t, `do $$ begin perform 'Kamal'::text::integer; end $$`)
   t.match(error.where, /PL\/pgSQL/)
   t.notMatch(await logged(error), /PL\/pgSQL|Kamal/)
@@ -133,7 +133,7 @@ t.test('an error of Postgres inside another error is logged without values too',
   for (const outer of outers) t.notMatch(await logged(outer), /Nimali|Perera|Kamal|Silva/)
 })
 
-t.test('any other error is logged whole', async t => {
+t.test('logs any other error whole', async t => {
   const error = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:5432'), { code: 'ECONNREFUSED' })
   t.match(JSON.parse(await logged(error)).err, {
     type: 'Error',

@@ -76,7 +76,7 @@ t.test('any status is a response, with or without JSON; redirects are not follow
   t.equal(arrived.length, answers.length)
 })
 
-t.test('a missing response is a value that shows nothing of the request', async t => {
+t.test('a missing response is a value without content of the request', async t => {
   const reactions: [(response: ServerResponse) => void, RegExp][] = [
     [response => response.destroy(), /^connection (closed|reset)$/],
     [() => {}, /^no response in time$/],
@@ -97,7 +97,7 @@ t.test('a missing response is a value that shows nothing of the request', async 
   t.match(await clientOf(t, 'http://nowhere.invalid').get('/'), { kind: 'unreachable', reason: /^host not found/ })
 })
 
-t.test('the circuit opens after failures in a row, and closes by itself', async t => {
+t.test('the circuit opens after several failures in a row, and closes on its own', async t => {
   const first = await start(t, response => answer(response))
   const client = clientOf(t, first.baseUrl, { failuresToOpen: 3, openMilliseconds: 500 })
   t.match(await client.get('/'), { kind: 'response' })

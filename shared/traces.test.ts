@@ -47,7 +47,7 @@ t.test('items of several traces get a span in each, and without a tracer they st
   t.equal(await inSpans(tracer, 's', 'client', [{}], async ([item]) => item && ended.length), 3, 'none without a trace')
 })
 
-t.test('a collector that is away costs a warning, without its address, and keeps nothing from stopping', async t => {
+t.test('an unavailable collector costs a warning without its address, and does not delay stopping', async t => {
   const log: string[] = []
   const logger = pino({}, { write: line => void log.push(line) })
   const tracer = createTracer('orders', 'http://user:secret@127.0.0.1:1', logger)

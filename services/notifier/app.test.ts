@@ -79,7 +79,7 @@ t.test('odd input is refused with 4xx', async t => {
   }
 })
 
-t.test('HEAD has the head of GET, without a body', async t => {
+t.test('HEAD returns the headers of GET, without a body', async t => {
   const { app, call, token } = await build(t)
   const { id } = (await call('POST', '/api/messages', messageTo('0770000101'))).body.data
   const { paths } = (await app.inject('/openapi.json')).json()

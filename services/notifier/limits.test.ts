@@ -23,7 +23,7 @@ t.test('the tokens of a member of staff share one rate limit', async t => {
   t.equal(await statusOf(await of('Nimal')), 200)
 })
 
-t.test('wrong tokens of an address refuse no right one, however fresh', async t => {
+t.test('wrong tokens of an address never block a valid one, however new', async t => {
   const { call, pool } = await limited(t, { addressLimits: { requests: 20, refusals: 3 } })
   const statusOf = async (token: string) =>
     (await call('GET', '/api/channels', undefined, { authorization: `Bearer ${token}` })).status

@@ -139,7 +139,7 @@ for (const trouble of ['cut', 'black_hole'] as const)
     },
   )
 
-t.test('the limits of an address are those that are set', async t => {
+t.test('the limits of an address follow the settings', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
   const { child } = launch(t, {
     NOTIFIER_DATABASE_URL: url,

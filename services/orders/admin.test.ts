@@ -114,7 +114,7 @@ t.test('apply prints a few changes one by one, and all of them as JSON', async t
   t.same(JSON.parse(succeed(t, orders('apply', file, '--json'))), { dry_run: false, changes: [] })
 })
 
-t.test('apply prints before and after, and warns of what will stop booking', async t => {
+t.test('apply prints old and new values, and warns of settings that block booking', async t => {
   const { orders, save } = await start(t)
   const applied = (file: ReturnType<typeof tenantFile>) =>
     succeed(t, orders('apply', save(file)))
@@ -138,7 +138,7 @@ t.test('apply prints before and after, and warns of what will stop booking', asy
   t.notMatch(lines.join(), /another-password|argon2/)
 })
 
-t.test('a file may have merchants alone, and change nothing else', async t => {
+t.test('a file with only merchants changes nothing else', async t => {
   const { orders, save } = await start(t)
   succeed(t, orders('apply', save(tenantFile())))
   const one = {
@@ -215,7 +215,7 @@ t.test('a command may take longer than a request', async t => {
   await held
 })
 
-t.test('audit lists who did what, the newest first', async t => {
+t.test('audit lists actors and actions, newest first', async t => {
   const { orders, save } = await start(t)
   const audit = (...words: string[]) => orders('audit', '--tenant', 'demo', ...words)
   succeed(t, orders('apply', save(tenantFile())))
@@ -239,7 +239,7 @@ t.test('audit lists who did what, the newest first', async t => {
   t.match(fail(t, orders('audit', '--tenant', 'nowhere')), /there is no tenant nowhere/)
 })
 
-t.test('an invalid file is refused with the paths of its errors, and nothing of it is applied', async t => {
+t.test('refuses an invalid file with the paths of its errors, and applies none of it', async t => {
   const { orders, save } = await start(t)
   const file = save(tenantFile({ currency: 'rupee', time_zone: 'Mars/Base' }))
   t.equal(
@@ -262,7 +262,7 @@ t.test('an invalid file is refused with the paths of its errors, and nothing of 
   )
 })
 
-t.test('a business that belongs to somebody else is refused by the database, with its path', async t => {
+t.test('the database refuses another merchant’s business, with its path', async t => {
   const { orders, save } = await start(t)
   succeed(t, orders('apply', save(tenantFile())))
   const [shoes, books] = tenantFile().merchants
@@ -309,7 +309,7 @@ t.test('a token is created for a merchant or for staff, and shown once', async t
   t.notMatch(table + list, /hash|courier_/)
 })
 
-t.test('a token without exactly one holder, a tenant and a future expiry is not created', async t => {
+t.test('refuses a token without exactly one holder, a tenant and a future expiry', async t => {
   const { orders, save } = await start(t)
   succeed(t, orders('apply', save(tenantFile())))
   t.match(fail(t, orders('token', 'create', '--staff', 'Ruwan')), /--tenant/)

@@ -80,7 +80,7 @@ t.test('an action that is rolled back leaves no trace', async t => {
   ])
 })
 
-t.test('the service can add to the audit and read it, no more', async t => {
+t.test('the service can only add to the audit and read it', async t => {
   const { pool } = await build(t)
   const attempt = (tenant: string, statement: string) =>
     inTenant(pool, tenant, async (tx: Tx) => (await tx.client.query(statement)).rowCount)

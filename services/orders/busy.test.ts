@@ -22,7 +22,7 @@ const busy = {
   body: { code: 'unavailable', message: /Nothing was changed; repeat the request\.$/ },
 }
 
-t.test('a catalogue that is changed before every write ends in 503, and nothing is written', async t => {
+t.test('a catalogue changed before every write ends in 503, without any write', async t => {
   const { bulk, request, rows, restore } = await changingTenant(t, 'pg_current_xact_id()::text::bigint')
   t.match(await bulk(batch()), busy)
   t.match(await bulk(batch(), { query: '?dry_run=true' }), busy)
@@ -32,7 +32,7 @@ t.test('a catalogue that is changed before every write ends in 503, and nothing 
   t.match(await bulk(batch()), { status: 200, body: { data: ['DM00000001'] } })
 })
 
-t.test('a catalogue that changes while it is read ends in 503, and nothing is written', async t => {
+t.test('a catalogue that changes while it is read ends in 503, without any write', async t => {
   const { bulk, request, rows, restore } = await changingTenant(t, "nextval('versions')")
   t.match(await request('/city'), busy)
   t.match(await request('/state'), busy)

@@ -38,7 +38,7 @@ const open = async (t: Test, options: Partial<OrdersOptions> = {}) => {
   return { ...built, wire, preflight, allowedFor }
 }
 
-t.test('a preflight needs no token, and says what a script may send', async t => {
+t.test('a preflight needs no token, and lists the headers and methods that a script may send', async t => {
   const { preflight } = await open(t, { addressLimits: { requests: 1, refusals: 1 } })
   for (let round = 0; round < 3; round++)
     t.match(await preflight('POST', `${merchantPath}/order/bulk`), {
@@ -89,7 +89,7 @@ t.test('a script reads a batch, its headers and its errors', async t => {
   t.match(responses[3]?.headers, { 'retry-after': /./ })
 })
 
-t.test('the refusals that come before everything else have the headers too', async t => {
+t.test('the earliest refusals have the headers too', async t => {
   const { wire } = await open(t, { addressLimits: { requests: 2, refusals: 60 } })
   const statuses: unknown[] = []
   for (const path of [`${merchantPath}/nothing`, '/api/public/order/tracking-info', `${merchantPath}/state`]) {
@@ -103,7 +103,7 @@ t.test('the refusals that come before everything else have the headers too', asy
   ])
 })
 
-t.test('without a setting only what merchants and their customers request is open', async t => {
+t.test('without a setting only the routes of merchants and their customers are open', async t => {
   const { allowedFor, wire } = await open(t)
   for (const path of [
     `${merchantPath}/login`,
@@ -125,7 +125,7 @@ t.test('without a setting only what merchants and their customers request is ope
   t.equal((await wire('OPTIONS', '/nothing')).status, 404)
 })
 
-t.test('CORS_ORIGINS lists who may request, of staff too', async t => {
+t.test('CORS_ORIGINS lists the origins that may send requests, also those of staff', async t => {
   const { allowedFor, wire, pool } = await open(t, { corsOrigins: `${origin},http://localhost:5173` })
   for (const path of [`${merchantPath}/state`, '/api/staff/order']) {
     t.equal(await allowedFor('GET', path), origin, path)
@@ -143,7 +143,7 @@ t.test('CORS_ORIGINS lists who may request, of staff too', async t => {
   t.equal(await closed.allowedFor('GET', `${merchantPath}/state`), undefined)
 })
 
-t.test('origins of the staff console may send requests of staff, and nothing else that others may not', async t => {
+t.test('origins of the staff console may send requests of staff, and nothing more than other origins', async t => {
   const portal = 'http://127.0.0.1:3001'
   for (const [settings, ofMerchants] of [
     [{}, '*'],

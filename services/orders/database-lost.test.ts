@@ -48,7 +48,7 @@ const lose = (t: Test, change: (waybill: string) => Promise<ApiResponse>): Promi
 // Far from the numbers of orders that name none.
 let made = 50_000
 
-t.test('each request changes all or nothing, and says which', async t => {
+t.test('each request changes all or nothing, and reports the outcome', async t => {
   await lose(t, () => bulk(batch([order()])))
   await lose(t, waybill => move([waybill], 'key_2'))
   await lose(t, waybill => cancel([waybill]))
@@ -61,7 +61,7 @@ t.test('each request changes all or nothing, and says which', async t => {
   await lose(t, () => request('POST', `${merchant}/logout`, undefined, { token: tokens.pop() ?? '' }))
 })
 
-t.test('of several actions of customers those before the failure may be done', async t => {
+t.test('a failure keeps the customer actions before it', async t => {
   let actions = 0
   const responses = await lose(t, waybill => {
     const about = { waybill_number: waybill, action: 'confirm_order', happened_at: '2026-02-19T19:06:23.000Z' }

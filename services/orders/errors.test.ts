@@ -376,6 +376,6 @@ for (const method of ['PUT', 'PATCH', 'DELETE'] as const)
       )
   })
 
-t.test('a byte order mark before the body is passed over', async t => {
+t.test('skips a byte order mark before the body', async t => {
   t.equal((await request(t, {}, { payload: `\uFEFF${JSON.stringify(batch())}` })).status, 200)
 })

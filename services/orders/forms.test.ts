@@ -118,7 +118,7 @@ t.test('a secondary phone is kept only where the tenant allows it', async t => {
   t.equal((await stored({ customer_secondary_phone: '0112' }, {}, plain)).customer_secondary_phone, null)
 })
 
-t.test('fields that are not known are ignored, whatever they are called and hold', async t => {
+t.test('unknown fields are ignored, whatever their names and values', async t => {
   const { waybill_number: _, created_at: __, ...expected } = await stored({})
   const unknown = '"order_flag_id":"7","__proto__":{"customer_name":"P","cod":-1},"constructor":{"prototype":null},'
   const odd = `${unknown}"toString":1,"note":"\\u0000 \\ud800","customer":{"name":"\\udc00"},`
@@ -180,7 +180,7 @@ t.test('names of cities and states have at most 255 characters, ids 64', async t
   })
 })
 
-t.test('text that Postgres cannot hold is refused where it stands', async t => {
+t.test('text that Postgres cannot store is refused at its path', async t => {
   const cannot = (name: string) => [`The ${name} field must not contain a null character or half of a surrogate pair.`]
   for (const bad of ['\0', 'a\0b', '\ud83d', '\ude00\ud83d', '\udfff'])
     t.strictSame(await refusal({ customer_name: bad, remark: bad }, { merchant_business_id: `7290${bad}` }), {
@@ -193,7 +193,7 @@ t.test('text that Postgres cannot hold is refused where it stands', async t => {
   })
 })
 
-t.test('any other text is kept exactly', async t => {
+t.test('any other text is stored exactly', async t => {
   const texts = [
     'නිමාලි පෙරේරා',
     '👩‍👩‍👧 🇱🇰 e\u0301',

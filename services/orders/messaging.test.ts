@@ -55,7 +55,7 @@ t.test('events of a tenant that the notifier does not know wait, and then go out
   t.equal(lines.length, 2)
 })
 
-t.test('a notifier that is down meanwhile changes nothing for a tenant that it does not know', async t => {
+t.test('a notifier outage changes nothing for a tenant that it does not know', async t => {
   const { relay, receiver, book, rows } = await outboxFixture(t)
   await book(1)
   receiver.react = () => (receiver.requests % 2 ? 'unknown' : 500)
@@ -67,7 +67,7 @@ t.test('a notifier that is down meanwhile changes nothing for a tenant that it d
   })
 })
 
-t.test('tenants that the notifier does not know delay no other one', async t => {
+t.test('tenants that the notifier does not know delay no other tenants', async t => {
   const { relay, receiver, book, addTenant } = await outboxFixture(t)
   const unknown = await Promise.all(['ta', 'tb', 'tc', 'td', 'te'].map(addTenant))
   receiver.react = ({ tenant }) => (tenant === 'demo' ? 'acknowledge' : 'unknown')
@@ -81,7 +81,7 @@ t.test('tenants that the notifier does not know delay no other one', async t => 
   t.ok(receiver.requests < 5 + 5 * unknown.length, 'a booking alone makes no attempt')
 })
 
-t.test('without messaging nothing is written to the outbox, and what waits there is deleted', async t => {
+t.test('without messaging the outbox gets no events, and pending ones are deleted', async t => {
   const { relay, ordersOptions, pool, receiver, apply, bulk, request, book, depth } = await outboxFixture(t)
   await book(2)
   const off = tenantFile({ messaging: false })

@@ -110,7 +110,7 @@ const holdOrders = async (owner: pg.Client) => {
   }
 }
 
-t.test('invalid settings stop the process before it listens, and all are named', async t => {
+t.test('invalid settings stop the process before it listens, and the error names them all', async t => {
   const { ended, stderr, lines } = launch(t, {
     ORDERS_DATABASE_URL: 'mysql://orders:s3cret@there',
     ORDERS_PORT: 'http',
@@ -125,7 +125,7 @@ t.test('invalid settings stop the process before it listens, and all are named',
   t.strictSame(lines, [])
 })
 
-t.test('an address of Postgres that no client can read stops the process, without its password', async t => {
+t.test('an invalid Postgres URL stops the process, without showing its password', async t => {
   const { ended, stderr, lines } = launch(t, { ORDERS_DATABASE_URL: 'postgres://orders:s3cret@there:port/orders' })
   t.equal(await ended, 1)
   t.match(stderr(), /ORDERS_DATABASE_URL must be a postgres:\/\/ address/)
@@ -147,7 +147,7 @@ t.test('a port in use stops the process and names the setting', async t => {
   t.equal(stderr(), '')
 })
 
-t.test('a start waits for Postgres, and SIGTERM ends the wait at once', async t => {
+t.test('startup waits for Postgres, and SIGTERM ends the wait at once', async t => {
   const { url, ownerUrl } = await provide(t)
   const { hostname: host, port } = new URL(url)
   const proxy = await startProxy({ host, port: Number(port) })
@@ -258,7 +258,7 @@ for (const [how, seconds] of [
     t.equal(child.exitCode, null)
   })
 
-t.test('a connection that is cut under a running request costs that request alone', async t => {
+t.test('a connection cut during a request fails only that request', async t => {
   const { proxy, get, bulk, child, owner } = await start(t)
   const { untilWaiting, release } = await holdOrders(owner)
   const requests = [bulk(), bulk(), bulk()]
@@ -353,7 +353,7 @@ t.test('SIGTERM lets the requests in flight finish, then the process ends', asyn
   t.ok(logs().some(line => line.msg === 'process.stopped'))
 })
 
-t.test('SIGTERM ends the process within 10 seconds also when a request waits for Postgres in vain', async t => {
+t.test('SIGTERM ends the process within 10 seconds even when a request waits for Postgres in vain', async t => {
   const { child, ended, owner, token, logs, address } = await start(t)
   const { untilWaiting } = await holdOrders(owner)
   const waits = callOverOpenConnection(t, address, token, 0)
@@ -367,59 +367,62 @@ t.test('SIGTERM ends the process within 10 seconds also when a request waits for
   t.ok(logs().some(line => line.msg === 'process.stopped'))
 })
 
-t.test('the log is JSON lines with request ids, without persons and tokens, also of requests that fail', async t => {
-  const { bulk, get, lines, logs, owner, token } = await start(t)
-  const person = {
-    customer_name: 'Zebulon Quixote',
-    customer_address: '77 Xylophone Lane',
-    customer_phone: '0779998887',
-    customer_secondary_phone: '0776665554',
-    customer_email: 'zebulon@example.com',
-    description: 'A brass kazoo',
-    remark: 'Ring the gong',
-  }
-  const ids: (string | null)[] = []
-  const expectStatus = async (
-    expected: number,
-    request: Promise<{ status: number; headers: Headers }>,
-  ): Promise<void> => {
-    const { status, headers } = await request
-    t.equal(status, expected)
-    ids.push(headers.get('x-request-id'))
-  }
-  const failing = async (constraint: string): Promise<void> => {
-    await owner.query(`alter table orders add constraint failing check (${constraint}) not valid`)
-    await expectStatus(500, bulk(batch([order(person)])))
-    await owner.query('alter table orders drop constraint failing')
-  }
-  await expectStatus(200, bulk(batch([order(person)])))
-  await expectStatus(422, bulk(batch([order({ ...person, destination_city_id: 9 })])))
-  await expectStatus(422, bulk(batch([order({ ...person, cod: person.customer_name })])))
-  await expectStatus(400, bulk(`{"customer_name": "${person.customer_name}", ${person.customer_phone}`))
-  await expectStatus(401, bulk(batch([order(person)]), `${token}x`))
-  await expectStatus(404, get(`/${encodeURIComponent(person.customer_name)}?phone=${person.customer_phone}`))
-  await failing('length(customer_name) < 3')
-  await failing('customer_name::integer > 0')
+t.test(
+  'the log is JSON lines with request ids, without personal data and tokens, even for failed requests',
+  async t => {
+    const { bulk, get, lines, logs, owner, token } = await start(t)
+    const person = {
+      customer_name: 'Zebulon Quixote',
+      customer_address: '77 Xylophone Lane',
+      customer_phone: '0779998887',
+      customer_secondary_phone: '0776665554',
+      customer_email: 'zebulon@example.com',
+      description: 'A brass kazoo',
+      remark: 'Ring the gong',
+    }
+    const ids: (string | null)[] = []
+    const expectStatus = async (
+      expected: number,
+      request: Promise<{ status: number; headers: Headers }>,
+    ): Promise<void> => {
+      const { status, headers } = await request
+      t.equal(status, expected)
+      ids.push(headers.get('x-request-id'))
+    }
+    const failing = async (constraint: string): Promise<void> => {
+      await owner.query(`alter table orders add constraint failing check (${constraint}) not valid`)
+      await expectStatus(500, bulk(batch([order(person)])))
+      await owner.query('alter table orders drop constraint failing')
+    }
+    await expectStatus(200, bulk(batch([order(person)])))
+    await expectStatus(422, bulk(batch([order({ ...person, destination_city_id: 9 })])))
+    await expectStatus(422, bulk(batch([order({ ...person, cod: person.customer_name })])))
+    await expectStatus(400, bulk(`{"customer_name": "${person.customer_name}", ${person.customer_phone}`))
+    await expectStatus(401, bulk(batch([order(person)]), `${token}x`))
+    await expectStatus(404, get(`/${encodeURIComponent(person.customer_name)}?phone=${person.customer_phone}`))
+    await failing('length(customer_name) < 3')
+    await failing('customer_name::integer > 0')
 
-  const completed = () => logs().filter(line => line.msg === 'request.completed')
-  await waitUntil('every request is logged', () => completed().length === ids.length)
-  t.strictSame(
-    completed().map(line => line.request_id),
-    ids,
-  )
-  t.equal(new Set(ids).size, 8)
-  const failed = logs().filter(line => line.msg === 'request.failed')
-  t.match(failed, [
-    { request_id: ids[6], level: 50, err: { code: '23514', constraint: 'failing' } },
-    { request_id: ids[7], level: 50, err: { code: '22P02' } },
-  ])
-  const log = lines.join('\n')
-  for (const [field, text] of Object.entries(person)) t.notOk(log.includes(text), field)
-  t.notMatch(log, /Zebulon|Quixote|Xylophone/i)
-  t.notOk(log.includes(token) || log.includes(token.slice('courier_'.length)))
-})
+    const completed = () => logs().filter(line => line.msg === 'request.completed')
+    await waitUntil('every request is logged', () => completed().length === ids.length)
+    t.strictSame(
+      completed().map(line => line.request_id),
+      ids,
+    )
+    t.equal(new Set(ids).size, 8)
+    const failed = logs().filter(line => line.msg === 'request.failed')
+    t.match(failed, [
+      { request_id: ids[6], level: 50, err: { code: '23514', constraint: 'failing' } },
+      { request_id: ids[7], level: 50, err: { code: '22P02' } },
+    ])
+    const log = lines.join('\n')
+    for (const [field, text] of Object.entries(person)) t.notOk(log.includes(text), field)
+    t.notMatch(log, /Zebulon|Quixote|Xylophone/i)
+    t.notOk(log.includes(token) || log.includes(token.slice('courier_'.length)))
+  },
+)
 
-t.test('the limits of an address are those that are set', async t => {
+t.test('the limits of an address follow the settings', async t => {
   const more = { ADDRESS_LIMIT_PER_MINUTE: '4', ADDRESS_REFUSALS_PER_MINUTE: '2', TRUSTED_PROXIES: '127.0.0.0/8' }
   const { address } = await start(t, more)
   const statusesOf = async (path: string, from: string) => {
@@ -432,7 +435,7 @@ t.test('the limits of an address are those that are set', async t => {
   t.strictSame(await statusesOf('/api/public/merchant/state', '192.0.2.2'), [401, 401, 429, 429, 429])
 })
 
-t.test('wrong tokens refuse no right one of their address, in any process', async t => {
+t.test('wrong tokens never block a valid one of their address, in any process', async t => {
   const limits = { ADDRESS_REFUSALS_PER_MINUTE: '2', ADDRESS_LIMIT_PER_MINUTE: '30' }
   const first = await start(t, limits)
   const second = launch(t, {

@@ -28,7 +28,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 const hasTerminal = spawnSync('python3', ['-c', 'import pty, os; os.waitstatus_to_exitcode']).status === 0
 const skip = hasTerminal ? false : 'no python3 here, which makes the terminal'
 
-t.test('at a terminal a password is typed and not shown; Ctrl-C and Ctrl-D give up', { skip }, async t => {
+t.test('a terminal hides the typed password; Ctrl-C and Ctrl-D cancel', { skip }, async t => {
   const { url } = await cloneDatabase(t, 'orders')
   const pool = createPool({ url, name: 'test', connections: 2 })
   const folder = mkdtempSync(join(tmpdir(), 'courier-prompt-'))

@@ -4,7 +4,7 @@ import { waitUntil } from './test/receiver.ts'
 
 const traceparentOf = (n: number): string => `00-${String(n).padStart(32, 'a')}-00f067aa0ba902b7-01`
 
-t.test('each batch keeps its own trace, also where several share a statement, and so does a move', async t => {
+t.test('each batch and each move keeps its own trace, even when batches share a statement', async t => {
   const { relay, receiver, book, request, rows } = await outboxFixture(t)
   const batches = await Promise.all(
     Array.from({ length: 12 }, async (_, n) => {

@@ -68,7 +68,7 @@ for (const hours of [-30, 30]) {
   })
 }
 
-t.test('a token is cached until it ends, whatever the clock', async t => {
+t.test('a token is cached until it expires, whatever the clock', async t => {
   shiftClock(t, -30)
   const pass = moveStopwatch(t.teardown, { isStopped: true })
   const { id, status } = await tokenUntil('2.5 seconds')
@@ -79,7 +79,7 @@ t.test('a token is cached until it ends, whatever the clock', async t => {
   t.equal(await status(), 401)
 })
 
-t.test('without Postgres webhooks have the time of the process', async t => {
+t.test('without Postgres, webhooks use the time of the process', async t => {
   const { receiver } = await addReceiver()
   const away = createPool({ url: 'postgres://127.0.0.1:1/orders', name: 'test', connections: 1 })
   const dispatcher = createAgent(undefined)
@@ -90,7 +90,7 @@ t.test('without Postgres webhooks have the time of the process', async t => {
   t.equal(receiver.forged, 0)
 })
 
-t.test('a clock that is set back makes no minute of a limit longer', async t => {
+t.test('a clock set back does not lengthen the minute of a limit', async t => {
   let hours = 30
   shiftClock(t, () => hours)
   const limit = new Limit('merchant', 1)

@@ -42,17 +42,17 @@ t.test('each operation of staff is open to these roles', async t => {
   t.strictSame(staffOperations.toSorted(), table.flatMap(([, operations]) => operations).toSorted())
 })
 
-t.test('an operation that is not of staff has no roles, whatever its name', async t => {
+t.test('an operation that is not for staff has no roles, whatever its name', async t => {
   for (const name of ['createOrders', 'toString', '__proto__', 'constructor']) t.equal(rolesFor(name), undefined, name)
 })
 
-t.test('those of orders are the first of all', async t => {
+t.test('the operations of orders come first', async t => {
   t.strictSame(ordersOperations, staffOperations.slice(0, ordersOperations.length))
   t.ok(ordersOperations.includes('printRunSheet') && !ordersOperations.includes('listMessages'))
   t.strictSame(operationsFor('messenger', ['sendMessage', 'moveOrders']), ['sendMessage'])
 })
 
-t.test('each role may call these operations', async t => {
+t.test('each role may request these operations', async t => {
   for (const role of staffRoles) {
     const expected = table.flatMap(([roles, operations]) => (roles.includes(role) ? operations : []))
     t.strictSame(operationsFor(role).toSorted(), expected.toSorted(), role)

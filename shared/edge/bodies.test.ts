@@ -87,13 +87,13 @@ t.test('a client that writes all of a refused body before it reads gets its resp
     }
 })
 
-t.test('of a refused body no more than 16 MiB are read', async t => {
+t.test('reads at most 16 MiB of a refused body', async t => {
   const { send, received } = await start(t)
   await send('POST /small', { 'content-length': 100 * megabytes }, Buffer.alloc(60 * megabytes, ' ')).closed
   t.ok(received() < 20 * megabytes, `${received()} bytes were received`)
 })
 
-t.test('of a hundred large bodies that no route expects nothing is kept', async t => {
+t.test('keeps nothing of a hundred large bodies that no route expects', async t => {
   const { send, inFlight, untilInFlight } = await start(t)
   const body = Buffer.alloc(4.8 * megabytes, ' ')
   let most = 0
@@ -110,7 +110,7 @@ t.test('of a hundred large bodies that no route expects nothing is kept', async 
   await untilInFlight(0)
 })
 
-t.test('bytes in flight are bounded by address and in all, and counted as they arrive', async t => {
+t.test('bytes in flight are limited per address and in total, and counted as they arrive', async t => {
   const { app, send, untilInFlight } = await start(t)
   const half = (address: string, bytes: number) =>
     send('POST /large', { 'content-length': 150_000, 'x-forwarded-for': address }, ' '.repeat(bytes))
@@ -152,7 +152,7 @@ t.test('a body of unknown length is refused when it goes beyond the bounds', asy
   await untilInFlight(0)
 })
 
-t.test('an overlong content type is refused, and so not cached', async t => {
+t.test('refuses an overlong content type, so that it is not cached', async t => {
   const { app } = await start(t)
   const headers = { 'content-type': `application/${'x'.repeat(300)}` }
   t.equal((await app.inject({ method: 'POST', url: '/small', headers, payload: '{}' })).statusCode, 415)

@@ -65,13 +65,13 @@ const start = async (t: Test) => {
   return { request, listen, lines }
 }
 
-t.test('an address without a route is 404', async t => {
+t.test('an address without a route gets 404', async t => {
   const { request } = await start(t)
   for (const url of ['/nothing', '/orders/a/b', '/docs/nothing'])
     t.match(await request('GET', url), { status: 404, body: { message: 'There is nothing at this address.' } }, url)
 })
 
-t.test('a wrong method is 405 and names the right ones', async t => {
+t.test('a wrong method gets 405 and the allowed ones', async t => {
   const { request } = await start(t)
   const table: [string, string][] = [
     ['/orders', 'POST'],
@@ -105,7 +105,7 @@ t.test('a wrong address or method is reported whatever body comes with it', asyn
   }
 })
 
-t.test('an address that cannot be decoded is 400', async t => {
+t.test('an address that cannot be decoded gets 400', async t => {
   const { request } = await start(t)
   for (const url of ['/orders/%zz', '/%zz', '/orders/%ff'])
     t.match(
@@ -115,7 +115,7 @@ t.test('an address that cannot be decoded is 400', async t => {
     )
 })
 
-t.test('a body that cannot be read says why', async t => {
+t.test('the error of an unreadable body says why', async t => {
   const { request } = await start(t)
   const ofOrders = (body: string, type?: string) => request('POST', '/orders', body, type)
   t.match(await ofOrders('{"cod":'), { status: 400, body: { message: /JSON/ } })
@@ -137,7 +137,7 @@ t.test('a body that cannot be read says why', async t => {
   })
 })
 
-t.test('an internal error hides its message from the caller and logs it', async t => {
+t.test('an internal error is logged, and its message is hidden from the client', async t => {
   const { request, lines } = await start(t)
   for (const how of ['inner', 'text', 'library']) {
     const { status, headers, body } = await request('GET', `/fails/${how}`)
@@ -154,7 +154,7 @@ t.test('an internal error hides its message from the caller and logs it', async 
   }
 })
 
-t.test('Postgres that is away is 503 with Retry-After', async t => {
+t.test('an unavailable Postgres gives 503 with Retry-After', async t => {
   const { request, lines } = await start(t)
   for (const how of ['stopping', 'refused']) {
     const { status, headers, body } = await request('GET', `/fails/${how}`)
@@ -165,7 +165,7 @@ t.test('Postgres that is away is 503 with Retry-After', async t => {
   }
 })
 
-t.test('a commit in doubt is not to be repeated; of a request that reads it is as Postgres that is away', async t => {
+t.test('a commit in doubt gives 503 without Retry-After; a read gets it as when Postgres is away', async t => {
   const { request } = await start(t)
   const changed = await request('POST', '/fails/doubtful')
   t.strictSame([changed.status, changed.body.code], [503, 'outcome_unknown'])
@@ -174,7 +174,7 @@ t.test('a commit in doubt is not to be repeated; of a request that reads it is a
   t.strictSame([read.status, read.body.code, read.headers['retry-after']], [503, 'unavailable', '1'])
 })
 
-t.test('an HttpError comes with its headers, and is not logged as a failure', async t => {
+t.test('an HttpError keeps its headers, and is not logged as a failure', async t => {
   const { request, lines } = await start(t)
   const conflict = await request('GET', '/fails/conflict')
   t.strictSame([conflict.status, conflict.body], [409, { message: 'Busy.', code: 'idempotency_key_running' }])
@@ -232,7 +232,7 @@ t.test('bytes that are not HTTP get a short response and a closed connection', a
   }
 })
 
-t.test('an Expect header that nobody can meet is ignored', async t => {
+t.test('ignores an Expect header that cannot be met', async t => {
   const port = await (await start(t)).listen()
   const { head, body } = await talk(
     port,

@@ -8,14 +8,14 @@ const count = (json: string): number => {
   return values
 }
 
-t.test('lists, objects and commas count as values; what stands in texts does not', async t => {
+t.test('counts lists, objects and commas as values, but nothing inside texts', async t => {
   t.equal(count('{"a": [1, 2], "b": {}}'), 5)
   t.equal(count('"a, [b] {c}"'), 0)
   t.equal(count('["a \\" , [", "\\\\", "c"]'), 3)
   t.equal(count('[[[['), 4)
 })
 
-t.test('counting stops at the first value too many', async t => {
+t.test('stops counting at the first value too many', async t => {
   const bytes = Buffer.from(`[${'1,'.repeat(2_500_000)}`)
   let read = 0
   const watched = new Proxy(bytes, {
@@ -28,14 +28,14 @@ t.test('counting stops at the first value too many', async t => {
   t.equal(read, 2_001)
 })
 
-t.test('more than 64 levels are too many, whatever stands in texts', async t => {
+t.test('refuses more than 64 levels, whatever the texts hold', async t => {
   t.equal(isTooComplex(Buffer.from('['.repeat(64)), 1_000), false)
   t.equal(isTooComplex(Buffer.from('['.repeat(65)), 1_000), true)
   t.equal(isTooComplex(Buffer.from(`["${'['.repeat(100)}"]`), 1_000), false)
   t.equal(isTooComplex(Buffer.from('[{}],'.repeat(100)), 1_000), false)
 })
 
-t.test('an object of more than 1,000 keys is too many, a list of more items is not', async t => {
+t.test('refuses an object of more than 1,000 keys, but not a list of more items', async t => {
   const keys = (count: number) => Array.from({ length: count }, (_, key) => `"${key}": 1`).join()
   t.equal(isTooComplex(Buffer.from(`{${keys(1_001)}}`), 10_000), false)
   t.equal(isTooComplex(Buffer.from(`{"a": {}, ${keys(1_001)}}`), 10_000), true)
@@ -43,7 +43,7 @@ t.test('an object of more than 1,000 keys is too many, a list of more items is n
   t.equal(isTooComplex(Buffer.from(`[${'1,'.repeat(5_000)}1]`), 10_000), false)
 })
 
-t.test('of large bodies that arrive together each round of the event loop reads one', async t => {
+t.test('reads one of several large bodies in each round of the event loop', async t => {
   const app = Fastify()
   t.teardown(() => app.close())
   acceptJson(app)

@@ -41,7 +41,7 @@ const build = async (t: Test, addressLimits: AddressLimits) => {
 
 const plenty = { requests: 1_000_000, refusals: 1_000_000 }
 
-t.test('a caller may make so many requests in the minute after its first', t => {
+t.test('a caller may send up to the limit in the minute after its first request', t => {
   let now = 1_000_000
   const limit = new Limit('merchant', 2, () => now)
   t.strictSame(limit.count('a'), { left: 1, seconds: 60 })
@@ -59,7 +59,7 @@ t.test('a caller may make so many requests in the minute after its first', t => 
   t.end()
 })
 
-t.test('callers without end take bounded memory', t => {
+t.test('any number of callers takes bounded memory', t => {
   const limit = new Limit('address', 1)
   const before = process.memoryUsage().heapUsed
   for (let index = 0; index < 500_000; index++) limit.count(`10.${index}`)
@@ -92,7 +92,7 @@ t.test('never reports more seconds than the window has', async t => {
   t.equal(limit.count('a').seconds, 60)
 })
 
-t.test('responses say where a caller stands, and one request too many is refused', async t => {
+t.test('responses show how much of the limit is left, and one request too many is refused', async t => {
   const get = await build(t, plenty)
   const responses = []
   for (let turn = 0; turn < 6; turn++) responses.push(await get('/called', undefined, { 'x-caller': 'a' }))
@@ -123,7 +123,7 @@ t.test('an address is limited before its callers are authenticated, on unknown p
     for (const url of ['/health/live', '/health/ready', '/metrics']) t.equal((await get(url)).statusCode, 200, url)
 })
 
-t.test('the other service is not limited, but guesses at its token are', async t => {
+t.test('the other service is not limited, but guesses of its token are', async t => {
   const get = await build(t, { requests: 3, refusals: 4 })
   const as = (token: string) => get('/internal/thing', undefined, { authorization: `Bearer ${token}` })
   for (let turn = 0; turn < 10; turn++) t.equal((await as(serviceToken)).statusCode, 200)

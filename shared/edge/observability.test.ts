@@ -3,7 +3,7 @@ import { Gauge, Registry } from 'prom-client'
 import t from 'tap'
 import { serveMetrics } from './observability.ts'
 
-t.test('fifty scrapes at once are collected twice at most, and each has what happened before it', async t => {
+t.test('fifty simultaneous scrapes collect at most twice, and each includes everything before it', async t => {
   const app = Fastify()
   t.teardown(() => app.close())
   const registry = new Registry()

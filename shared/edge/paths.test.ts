@@ -29,7 +29,7 @@ const statusOf = async (port: number, target: string): Promise<string | undefine
   return String(data).split(' ')[1]
 }
 
-t.test('a path is served as it is documented, and in no other spelling', async t => {
+t.test('serves a path only in the documented spelling', async t => {
   const app = await start(t)
   await app.listen({ port: 0, host: '127.0.0.1' })
   const { port } = app.server.address() as AddressInfo
@@ -59,14 +59,14 @@ t.test('a path is served as it is documented, and in no other spelling', async t
   for (const target of odd) t.equal(await statusOf(port, target), '404', target)
 })
 
-t.test('in a parameter anything may be encoded', async t => {
+t.test('any character of a parameter may be encoded', async t => {
   const app = await start(t)
   for (const waybill of ['DM/1', 'a%b', 'D M', 'ශ්‍රී', '%6d', '...', 'x#?&'])
     t.strictSame((await app.inject(`/api/orders/${encodeURIComponent(waybill)}`)).json(), { waybill })
   t.strictSame((await app.inject('/api/orders/%44M1')).json(), { waybill: 'DM1' })
 })
 
-t.test('a request that no route serves counts like any other, whatever its path', async t => {
+t.test('counts a request without a route like any other, whatever its path', async t => {
   const app = await start(t, { addressLimits: { requests: 3, refusals: 60 } })
   const from = async (url: string) => (await app.inject({ url, remoteAddress: '192.0.2.1' })).statusCode
   for (const url of ['/health/live', '/metrics', '/internal/orders/DM1', '/health/ready'])
@@ -110,7 +110,7 @@ t.test('the public URL is the configured one, else that of a trusted proxy, neve
   t.equal(await where({}, forwarded), '', 'from a client')
 })
 
-t.test('without either it is the local address of the connection', async t => {
+t.test('the public URL defaults to the local address of the connection', async t => {
   const app = await start(t)
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const response = await fetch(`${address}/where`, {

@@ -51,7 +51,7 @@ const start = async (t: Test, trustedProxies?: string) => {
   return { app, log, seen, sendAndReset, inFlight }
 }
 
-t.test('a client that resets its connection is counted by its address, and logs nothing', async t => {
+t.test('a client that resets its connection counts under its address, without a log line', async t => {
   for (const [trustedProxies, address] of [
     [undefined, '127.0.0.1'],
     ['127.0.0.1', '192.0.2.7'],
@@ -69,7 +69,7 @@ t.test('a client that resets its connection is counted by its address, and logs 
   }
 })
 
-t.test('connections that were reset before they were accepted count as one caller, and log nothing', async t => {
+t.test('connections reset before they were accepted count as one caller, without a log line', async t => {
   const { log, seen, sendAndReset } = await start(t)
   for (let count = 0; count < 10; count++) await sendAndReset(false)
   t.ok(seen.every(address => address === '' || address === '127.0.0.1'))

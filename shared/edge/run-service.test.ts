@@ -31,7 +31,7 @@ t.test('logs a failure to stop, and stops everything else in its phase', async t
   )
 })
 
-t.test('Postgres is waited for until the time is over, and only while it cannot be reached', async t => {
+t.test('waits for Postgres until the deadline, and only while it cannot be reached', async t => {
   const waited: unknown[] = []
   const logger = { warn: (_fact: unknown, message: string) => waited.push(message) }
   const times = { longest: 0.2, between: 0.06 }

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap'
 import { createServer } from '../edge/server.ts'
 import { errorResponses, invalid, statusOf } from './errors.ts'
 
-t.test('docs/merchants/errors.md lists every code with its status, and no other', async t => {
+t.test('docs/merchants/errors.md lists exactly the codes with their statuses', async t => {
   const page = readFileSync(new URL('../../docs/merchants/errors.md', import.meta.url), 'utf8')
   const listed = [...page.matchAll(/^\| `([a-z_]+)` \| (\d{3}) \|/gm)].map(([, code, status]) => [code, Number(status)])
   t.same(Object.fromEntries(listed), statusOf)
@@ -38,7 +38,7 @@ t.test("errors of @fastify/sensible have their status' code, in the usual body",
   t.match(await read('/broken'), { message: /^Something went wrong/, code: 'internal_error' })
 })
 
-t.test('an error body carries its code beside message and errors', async t => {
+t.test('an error body has its code besides message and errors', async t => {
   const app = await start(t)
   const wrong = await app.inject('/wrong')
   t.equal(wrong.statusCode, 422)

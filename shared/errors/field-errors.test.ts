@@ -78,13 +78,13 @@ t.test('an unknown field is reported with the nearest known name, if one is near
   t.strictSame(Object.keys(errorsOf(schema, odd)), ['__proto__', 'constructor'])
 })
 
-t.test('a value of none of the types of a union is told all of them', async t => {
+t.test('the error of a value of no type of a union names all of them', async t => {
   const id = Type.Union([Type.String({ maxLength: 3 }), Type.Number(), Type.Null()])
   t.equal(sentence(id, true), 'The customer name field must be a string or a number.')
   t.equal(sentence(id, 'four'), 'The customer name field must not be greater than 3 characters.')
 })
 
-t.test('a list in the place of the object that has it is told so', async t => {
+t.test('an error says that a list stands in place of the object that should have it', async t => {
   const messages = Type.Object({ messages: Type.Array(Type.Any()), note: Type.Any() })
   const told = 'The data must be an object. Send the list as {"messages": [...]}.'
   t.strictSame(errorsOf(messages, [{}]), { '': [told] })
@@ -156,7 +156,7 @@ t.test('labels and the fixed sentences read as docs/merchants/contract.md#errors
   t.equal(selectedInvalid('general_data.merchant_business_id'), 'The selected merchant business id is invalid.')
 })
 
-t.test('blank is what was not given', async t => {
+t.test('blank values count as absent', async t => {
   for (const value of [undefined, null, '', ' \t\n', []]) t.equal(isBlank(value), true, JSON.stringify(value))
   for (const value of [0, false, 'a', [''], {}]) t.equal(isBlank(value), false, JSON.stringify(value))
 })

@@ -13,7 +13,7 @@ const refusalOf = (action: () => unknown): unknown => {
 }
 const encode = (text: string) => Buffer.from(text).toString('base64url')
 
-t.test('a cursor brings the position back that it was written from', async t => {
+t.test('a cursor restores the position that it was made from', async t => {
   for (const position of [
     ['2026-02', 'DM1'],
     ['2026-02', ''],
@@ -23,7 +23,7 @@ t.test('a cursor brings the position back that it was written from', async t => 
   t.equal(cursor.read(''), undefined, 'blank is absent')
 })
 
-t.test('refuses a cursor of another list, and texts that are none', async t => {
+t.test('refuses a cursor of another list, and malformed ones', async t => {
   const refusal = {
     statusCode: 422,
     details: { errors: { cursor: ['The cursor field must be the next_cursor of a page.'] } },

@@ -100,7 +100,7 @@ t.test('a statement that is planned once is never planned for its values', async
   ])
 })
 
-t.test('nothing is committed when the action throws or keeps says no', async t => {
+t.test('commits nothing when the action throws or `keeps` returns false', async t => {
   const { pool, rows } = await buildTwo(t, 1)
   const failure = new Error('the action failed')
   const throws = inTenant(pool, 'demo', async (tx: Tx) => {
@@ -128,7 +128,7 @@ t.test('nothing is committed when the action throws or keeps says no', async t =
   t.strictSame(await rows(`select state_id from states where state_id in (90, 91)`), [])
 })
 
-t.test('a failed statement whose error the action swallows is no success', async t => {
+t.test('a failed statement whose error the action swallows still fails the transaction', async t => {
   const { pool, rows } = await buildTwo(t, 1)
   const swallows = inTenant(pool, 'demo', async (tx: Tx) => {
     await addState(tx, 90)
@@ -152,7 +152,7 @@ t.test('a commit that Postgres refuses rejects with its reason, not as in doubt'
   t.strictSame([pool.idleCount, pool.totalCount], [1, 1], 'the connection is kept')
 })
 
-t.test('a query without a tenant in it sees and changes the rows of its own tenant alone', async t => {
+t.test('a query without a tenant in it sees and changes only the rows of its own tenant', async t => {
   const { pool, rows } = await buildTwo(t, 2)
   const seen = await inTenant(pool, 'other', async (tx: Tx) => {
     await tx.updateTable('cities').set({ name: 'Renamed' }).execute()
@@ -175,7 +175,7 @@ t.test('a row of another tenant cannot be written', async t => {
   t.strictSame(await rows(`select count(*)::integer as rows from states where tenant_id = 'demo'`), [{ rows: 3 }])
 })
 
-t.test('the list of tenants is open, and each changes its own row alone', async t => {
+t.test('every tenant sees the list of tenants, and changes only its own row', async t => {
   const { pool, rows } = await buildTwo(t, 1)
   const list = `select tenant_id, name from tenants order by tenant_id`
   const rename = `update tenants set name = 'Renamed'`
@@ -188,7 +188,7 @@ t.test('the list of tenants is open, and each changes its own row alone', async 
   ])
 })
 
-t.test('without a tenant nothing is visible, also on a connection that had one', async t => {
+t.test('no rows are visible without a tenant, even on a connection that had one', async t => {
   const { pool } = await buildTwo(t, 1)
   t.strictSame((await pool.query(countStates)).rows, [{ states: 0 }])
   await inTenant(pool, 'demo', async (tx: Tx) => {
@@ -200,7 +200,7 @@ t.test('without a tenant nothing is visible, also on a connection that had one',
   t.equal(pool.totalCount, 1, 'all of it went over one connection')
 })
 
-t.test('the name of a tenant stays a name, whatever stands in it', async t => {
+t.test('a tenant’s name is never run as SQL', async t => {
   const { pool, rows } = await buildTwo(t, 1)
   for (const tenant of [`x', true); delete from states; --`, `\\' or true --`, '$1', '"demo"', 'dem\u00f6'])
     await inTenant(pool, tenant, async (tx: Tx) => {
@@ -211,7 +211,7 @@ t.test('the name of a tenant stays a name, whatever stands in it', async t => {
   t.strictSame(await rows(countStates), [{ states: 6 }])
 })
 
-t.test('errors inside leave the pool as usable as before', async t => {
+t.test('errors in a transaction leave the pool usable', async t => {
   const { pool } = await buildTwo(t, 2)
   const failing = (index: number) =>
     inTenant(pool, 'demo', async (tx: Tx) => {
@@ -228,7 +228,7 @@ t.test('errors inside leave the pool as usable as before', async t => {
   t.strictSame(await Promise.all(counts), [3, 3, 3, 3])
 })
 
-t.test('a read sees its own tenant alone, writes nothing, and leaves the pool usable when it fails', async t => {
+t.test('a read sees only its own tenant, cannot write, and leaves the pool usable when it fails', async t => {
   const { pool, rows } = await buildTwo(t, 1)
   const read = (text: string, values: unknown[] = []) => readInTenant(pool, 'demo', { text, values })
   t.strictSame(await read('select distinct tenant_id from states'), [{ tenant_id: 'demo' }])
@@ -288,7 +288,7 @@ t.test('a connection that dies inside a transaction is replaced', async t => {
   t.equal(await inTenant(pool, 'demo', async (tx: Tx) => (await tx.client.query(countStates)).rows[0].states), 3)
 })
 
-t.test('the role of the service owns no table, bypasses nothing and sees no table without a policy', async t => {
+t.test('the role of the service owns no tables, bypasses no policy and sees no table without one', async t => {
   const { pool, role, rows } = await buildTwo(t, 1)
   t.equal(await bypassesRowSecurity(pool), false)
   t.strictSame(await rows(`select 1 from pg_class where relowner = $1::regrole`, [role]), [])
@@ -308,7 +308,7 @@ t.test('a superuser is recognised as bypassing row-level security', async t => {
   t.equal(await bypassesRowSecurity(pool), true)
 })
 
-t.test('migrating again does nothing', async t => {
+t.test('migrating again changes nothing', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   t.strictSame(await migrate(ownerUrl, migrations, userOf(url)), [])
 })
@@ -350,7 +350,7 @@ t.test('processes that migrate an empty database at the same time apply each fil
   })
 })
 
-t.test('a migration waits for a table in use without stopping those who use it', async t => {
+t.test('a migration waits for a table in use without blocking its users', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const folder = await mkdtemp(join(tmpdir(), 'courier-migrations-'))
   t.teardown(() => rm(folder, { recursive: true }))
@@ -370,7 +370,7 @@ t.test('a migration waits for a table in use without stopping those who use it',
   t.strictSame(await migrating, ['9999-column'])
 })
 
-t.test('errors that pass by themselves count as unavailable', async t => {
+t.test('transient errors count as unavailable', async t => {
   const coded = (code: string) => Object.assign(new Error('failed'), { code })
   const passing = ['08006', '57P01', '57P02', '57P03', '53300', '57014', '55P03', '25P03', 'ECONNREFUSED', 'ECONNRESET']
   for (const code of [...passing, 'EPIPE', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH'])

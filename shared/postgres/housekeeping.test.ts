@@ -37,7 +37,7 @@ t.test('stop ends a run after the deletion in progress, however many rows are le
   t.equal(deletions, 3)
 })
 
-t.test('a deletion that fails keeps no other from running', async t => {
+t.test('a failed deletion does not stop the others', async t => {
   const { database } = await build(t)
   const pool = createPool({ url: database.url, name: 'housekeeping', connections: 1 })
   t.teardown(() => pool.end())

@@ -14,7 +14,7 @@ const lengths = () => {
   return { asked, find }
 }
 
-t.test('requests of one turn of the event loop share a statement, and each gets its own row', async t => {
+t.test('requests of one round of the event loop share a statement, and each gets its own row', async t => {
   const { asked, find } = lengths()
   const rows = await Promise.all([find('demo', 'a'), find('demo', 'bb'), find('demo', 'a'), find('demo', 'none')])
   t.strictSame(rows, ['demo 1', 'demo 2', 'demo 1', undefined])
@@ -30,7 +30,7 @@ t.test('tenants never share a statement', async t => {
   )
 })
 
-t.test('many requests of one turn are divided evenly', async t => {
+t.test('many requests of one round are divided evenly', async t => {
   const { asked, find } = lengths()
   const rows = await Promise.all(Array.from({ length: 65 }, (_, index) => find('demo', `name ${index}`)))
   t.equal(rows.filter(Boolean).length, 65)
@@ -65,7 +65,7 @@ t.test('a failed statement fails only its own requests', async t => {
   t.equal(await find('demo', 'again'), 'demo 5')
 })
 
-t.test('arrivals without end do not keep items waiting behind a batch that is stuck', async t => {
+t.test('constant arrivals do not delay items behind a stuck batch', async t => {
   const stuck = Promise.withResolvers<string[]>()
   const batches: string[][] = []
   const request = batchRequests<string, string>({

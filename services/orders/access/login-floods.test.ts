@@ -95,7 +95,7 @@ t.test('an IPv6 network is one address at login', async t => {
   t.equal((await login(shop, { remoteAddress: '2001:db8:0:1::1' })).status, 200)
 })
 
-t.test('failed logins from one network lock no merchant out elsewhere', async t => {
+t.test('failed logins from one network do not lock merchants out elsewhere', async t => {
   const { login, statuses } = await open(t, { login: { ...generous, triesPerEmail: 5, triesPerAddress: 30 } })
   const wrong = { ...shop, password: 'wrong' }
   const attacker = await Promise.all(
@@ -110,7 +110,7 @@ t.test('failed logins from one network lock no merchant out elsewhere', async t 
   t.equal((await login(shop, { remoteAddress: '192.0.2.1' })).status, 200, 'where it logged in before it still may')
 })
 
-t.test('a spent network spends no tries of an e-mail address', async t => {
+t.test('a network over its limit uses up no attempts of an e-mail address', async t => {
   const { login, statuses } = await open(t, { login: { ...generous, triesPerEmail: 1, triesPerAddress: 3 } })
   const from = { remoteAddress: '192.0.2.1' }
   t.strictSame(
@@ -124,7 +124,7 @@ t.test('a spent network spends no tries of an e-mail address', async t => {
   t.strictSame(others, times(10, 422))
 })
 
-t.test('a program that logs in before each request does its work, and ends no token of another', async t => {
+t.test('a program may log in before each request without ending the tokens of others', async t => {
   const { login, request } = await open(t, { login: { ...generous, triesPerEmail: 5, triesPerAddress: 30 } })
   const token = async () => (await login(shop)).body.token
   const kept = await token()

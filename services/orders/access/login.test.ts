@@ -113,7 +113,7 @@ t.test('an invalid e-mail address or password is refused under its field', async
   t.equal((await login(shop, { headers: { 'content-type': 'text/plain' } })).status, 415)
 })
 
-t.test('a login without X-tenant is 400', async t => {
+t.test('a login without X-tenant gets 400', async t => {
   const { app } = await open(t)
   const response = await app.inject({ method: 'POST', url: '/api/public/merchant/login', payload: shop })
   t.strictSame(
@@ -233,7 +233,7 @@ t.test('refuses a malformed proxy address at the start', t => {
   t.end()
 })
 
-t.test('a crowd with the right password gets in, except for whom there is no room', async t => {
+t.test('a crowd with the right password gets in, up to the limit', async t => {
   const { login } = await open(t, { login: { ...generous, triesPerEmail: 5 } })
   const responses = await Promise.all(Array.from({ length: 200 }, () => login(shop)))
   const busy = responses.filter(response => response.status === 503)
@@ -244,7 +244,7 @@ t.test('a crowd with the right password gets in, except for whom there is no roo
   t.equal((await login(shop)).status, 200)
 })
 
-t.test('tries are forgotten after a minute', t => {
+t.test('attempts are forgotten after a minute', t => {
   let time = 1_000_000
   const throttle = createLoginThrottle(2, 1000, () => time)
   const here = { network: '192.0.2.1', account: 'demo shop@example.com' }
@@ -261,7 +261,7 @@ t.test('tries are forgotten after a minute', t => {
   t.end()
 })
 
-t.test('bulkheads run few tasks of a key at once, go round among keys, and refuse what is too many', async t => {
+t.test('bulkheads run few tasks of a key at once, alternate between keys, and refuse the excess', async t => {
   const run = createBulkheads({ network: 1, process: 2 }, 2)
   const ends = new Map<string, () => void>()
   const begun: string[] = []
@@ -309,7 +309,7 @@ t.test('a correct password is hashed once, a wrong or changed one each time', as
   t.equal(await hashesOf('another-password', changed, true), 1)
 })
 
-t.test('a changed password ends the old one at once', async t => {
+t.test('a changed password invalidates the old one at once', async t => {
   const { login, apply } = await open(t)
   for (let run = 0; run < 2; run++) t.equal((await login(shop)).status, 200)
   const changed = tenantFile()
@@ -321,7 +321,7 @@ t.test('a changed password ends the old one at once', async t => {
   t.equal((await login({ ...shop, password: 'a-new-password' })).status, 200)
 })
 
-t.test('housekeeping deletes tokens that ended a week ago, and no other', async t => {
+t.test('housekeeping deletes only tokens that ended a week ago', async t => {
   const { pool, rows, login, request } = await open(t)
   const live = (await login(shop)).body.token
   const add = (id: string, expires: string | null, revoked: string | null) =>

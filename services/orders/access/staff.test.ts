@@ -45,7 +45,7 @@ t.test('a correct password gets a working token for twelve hours, with name and 
     { staff_name: name, from_login: true, merchant_id: null },
   ])
 
-  await t.test('until it is logged out, and merchants get nothing by it', async t => {
+  await t.test('a token of staff works until logout, and never for requests of merchants', async t => {
     t.equal((await send('GET', '/order', token)).status, 200)
     t.strictSame(await send('POST', '/logout', token), { status: 200, body: { message: 'success' } })
     t.equal((await send('GET', '/order', token)).status, 401)
@@ -59,7 +59,7 @@ t.test('a correct password gets a working token for twelve hours, with name and 
   })
 })
 
-t.test('a person with several roles may do what any of them may', async t => {
+t.test('a person with several roles has the rights of each', async t => {
   const { tenant_id: tenant, email } = await add('Ruwani', 'dispatcher, messenger')
   const { body } = await login({ email, password })
   const roles = ['dispatcher', 'messenger'] as const
@@ -79,7 +79,7 @@ t.test('a person with several roles may do what any of them may', async t => {
   t.throws(() => changeRole(pool, { tenant, email, role: 'viewer,' }), /one or more of viewer, .* not nothing$/)
 })
 
-t.test('a token that the operator made has every right in orders and no e-mail address', async t => {
+t.test('a token made by the operator has every right in orders, and no e-mail address', async t => {
   const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Portal' })
   const { body } = await send('GET', '/me', token)
   t.match(body.data, { name: 'Portal', email: null, role: 'admin' })
@@ -107,7 +107,7 @@ t.test('every failed login gets the same response', async t => {
   t.equal((await login({ email: `${'a'.repeat(5_000)}@x`, password })).status, 413)
 })
 
-t.test('wrong logins of staff wait, and keep out no merchant with the same e-mail address', async t => {
+t.test('failed logins of staff are throttled without affecting a merchant with the same e-mail address', async t => {
   await addStaff(pool, { ...nimali, email: 'books@example.com', name: 'Books' }, password)
   const asMerchant = (password: string) => request('/login', { email: 'books@example.com', password }, { token: '' })
   const asStaff = (password: string) => login({ email: 'books@example.com', password })
@@ -117,7 +117,7 @@ t.test('wrong logins of staff wait, and keep out no merchant with the same e-mai
   t.equal((await login()).status, 200, 'a colleague')
 })
 
-t.test('logins side by side all work', async t => {
+t.test('concurrent logins all work', async t => {
   const all = await Promise.all(Array.from({ length: 20 }, () => login()))
   t.strictSame(new Set(all.map(({ status }) => status)), new Set([200]))
   const tokens = new Set<string>(all.map(({ body }) => body.token))
@@ -125,7 +125,7 @@ t.test('logins side by side all work', async t => {
   for (const token of tokens) t.equal((await send('GET', '/me', token)).status, 200)
 })
 
-t.test('the commands add, list, change and deactivate, and the audit names whom', async t => {
+t.test('the commands add, list, change and deactivate staff, and the audit names them', async t => {
   const { tenant_id: tenant, email } = await add('Kamal', 'dispatcher')
   const who = { tenant, email: ' KAMAL@courier.example' }
   const kamal = (password = 'nimali-demo') => login({ email, password })

@@ -28,7 +28,7 @@ const open = async (t: Test, calls = 50) => {
   return { ...built, statusOf, flood }
 }
 
-t.test('wrong tokens of an address refuse no right one, however fresh', async t => {
+t.test('wrong tokens of an address never block a valid one, however new', async t => {
   const { pool, request, statusOf, flood, token } = await open(t)
   for (const tokenOf of [garbage, forged]) {
     const statuses = await flood(tokenOf)
@@ -44,7 +44,7 @@ t.test('wrong tokens of an address refuse no right one, however fresh', async t 
   }
 })
 
-t.test('right tokens pass while forged ones come in, in any number of tenants', async t => {
+t.test('valid tokens pass during a flood of forged ones, in any number of tenants', async t => {
   const { pool, statusOf, flood } = await open(t, 400)
   await flood(forged)
   const wrong = Array.from({ length: 300 }, (_, index) => statusOf(forged(), index % 2 ? 'demo' : `tenant-${index}`))
@@ -53,7 +53,7 @@ t.test('right tokens pass while forged ones come in, in any number of tenants', 
   t.strictSame([...new Set(await Promise.all(wrong))], [429])
 })
 
-t.test('garbage is looked up nowhere, and forged tokens of a flood on one connection', async t => {
+t.test('malformed tokens are never looked up, and forged ones of a flood use one connection', async t => {
   const { pool, statusOf, flood } = await open(t)
   let busy = 0
   let most = 0

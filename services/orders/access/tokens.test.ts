@@ -19,7 +19,7 @@ const open = async (t: Test) => {
   return { pool, bulk, apply, rows, statusOf }
 }
 
-t.test('a token is 256 random bits and a checksum after a prefix, and its id reveals nothing of it', async t => {
+t.test('a token is a prefix, 256 random bits and a checksum, and its id does not reveal it', async t => {
   const { pool } = await open(t)
   const made = await Promise.all(Array.from({ length: 20 }, () => createTokenFor(pool, shop)))
   for (const { id, token } of made) {
@@ -43,7 +43,7 @@ t.test('only the hash of a token is stored', async t => {
     t.notOk(stored[0].row.includes(form))
 })
 
-t.test('a token ends at its time, also one that was just used', async t => {
+t.test('a token expires on time, even one that was just used', async t => {
   const { pool, statusOf } = await open(t)
   const expires = new Date(Date.now() + 1_500)
   const { token } = await createTokenFor(pool, { ...shop, expires: expires.toISOString() })
@@ -83,7 +83,7 @@ t.test('revoking twice keeps the first time, and an unknown id is reported', asy
   )
 })
 
-t.test('the last use of a token is kept, within a minute', async t => {
+t.test('the last use of a token is stored within a minute', async t => {
   const { pool, statusOf, rows } = await open(t)
   const { id, token } = await createTokenFor(pool, shop)
   const lastUse = async () => (await listTokens(pool, 'demo')).find(row => row.token_id === id)?.last_used_at
@@ -98,7 +98,7 @@ t.test('the last use of a token is kept, within a minute', async t => {
   t.ok(Date.now() - ((await lastUse())?.getTime() ?? 0) < 10_000)
 })
 
-t.test('a token authenticates its holder in its tenant alone', async t => {
+t.test('a token authenticates its holder only in its tenant', async t => {
   const { pool, bulk, apply, statusOf } = await open(t)
   await apply(tenantFile({ id: 'other' }))
   const { token } = await createTokenFor(pool, shop)
@@ -129,7 +129,7 @@ t.test('a merchant is found by address in any letter case', async t => {
   t.equal(await statusOf(token), 200)
 })
 
-t.test('a request that cannot be met says why, and creates no token', async t => {
+t.test('an impossible command says why, and creates no token', async t => {
   const { pool, rows } = await open(t)
   const ending = (expires: string): [TokenRequest, string] => [
     { ...shop, expires },
@@ -156,7 +156,7 @@ t.test('a request that cannot be met says why, and creates no token', async t =>
   t.equal(await count(), before)
 })
 
-t.test('a password is known by its hash alone, and two hashes of it differ', async t => {
+t.test('only the hash of a password is stored, and two hashes of it differ', async t => {
   const [first, second] = await Promise.all([hashPassword('lanka-shoes-demo'), hashPassword('lanka-shoes-demo')])
   t.match(first, /^argon2id\$[\w-]{22}\$[\w-]{43}$/)
   t.not(first.split('$')[1], second.split('$')[1], 'the salts differ')

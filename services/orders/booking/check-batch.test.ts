@@ -73,7 +73,7 @@ t.test("a business is the merchant's own", async t => {
   t.equal(errorsOf(batchOf([orderOf()], { businessId: '7291' })), 'accepted')
 })
 
-t.test('a merchant without a card, and a city that nobody knows', async t => {
+t.test('refuses a merchant without a rate card, and an unknown city', async t => {
   t.strictSame(errorsOf(batchOf([orderOf()], { businessId: '7300' }), plainCatalogue(), 'books'), {
     merchant_rate_card: ['Please assign a rate card to the merchant.'],
   })
@@ -83,7 +83,7 @@ t.test('a merchant without a card, and a city that nobody knows', async t => {
   })
 })
 
-t.test('waybills are optional or required, fit the mask, and stand once in a batch', async t => {
+t.test('waybills are optional or required, fit the mask, and are unique in a batch', async t => {
   const given = (waybill: string | undefined) => orderOf({ waybill })
   t.equal(errorsOf(batchOf([given(undefined), given(undefined)])), 'accepted')
   t.equal(errorsOf(batchOf([given('DM01')]), plainCatalogue(manual)), 'accepted')

@@ -72,7 +72,7 @@ const strangeErrors = (waybills: string[], owned: Set<string>, { errors }: ApiRe
   })
 }
 
-t.test('50 batches at once without waybills get 1,000 numbers, no two alike', async t => {
+t.test('50 batches at once without waybills get 1,000 distinct numbers', async t => {
   const { post, rows } = await listen(t)
   const responses = await Promise.all(
     Array.from({ length: 50 }, (_, round) =>

@@ -51,7 +51,7 @@ t.test('a request without a key is never a repetition', async t => {
   t.equal(await countOf('free'), 4)
 })
 
-t.test('a key that came with another body is refused, even if only its blanks differ', async t => {
+t.test('refuses a key that came with another body, even if only its white space differs', async t => {
   await bulk(named('body'), keyed('body'))
   for (const body of [batch(), JSON.stringify(named('body'), null, 1)]) {
     const response = await bulk(body, keyed('body'))
@@ -183,7 +183,7 @@ t.test('20 requests at once with one key create one batch', async t => {
   t.equal(await countOf('at once'), 2)
 })
 
-t.test('a request that dies in the middle leaves neither orders nor its key', async t => {
+t.test('a request that dies halfway leaves neither orders nor its key', async t => {
   const { waiting, kill, release } = await hold(t, 'DM00900001')
   const body = batch([order({ order_no: 'died' }), order({ order_no: 'died', waybill_number: 'DM00900001' })])
   const first = bulk(body, keyed('died'))
@@ -198,7 +198,7 @@ t.test('a request that dies in the middle leaves neither orders nor its key', as
   t.equal(await countOf('died'), 2)
 })
 
-t.test('keys are looked up one by one, also by a plan that was made when there were none', async t => {
+t.test('keys are looked up by index, even by a plan made on an empty table', async t => {
   const { database, ordersOptions, token } = await build(t)
   const pool = createPool({ url: database.url, name: 'plans', connections: 1 })
   t.teardown(() => pool.end())

@@ -49,7 +49,7 @@ t.test('the charge is that of a dry run, for any cities and weights', async t =>
   await t.resolves(fc.assert(same, { numRuns: 30 }))
 })
 
-t.test('every error is listed at once, under the paths and in the words of the bulk request', async t => {
+t.test('lists every error at once, with the paths and sentences of the bulk request', async t => {
   const orders = [
     order({ destination_city_id: 9 }),
     order({ destination_city_id: null, destination_city_name: 'Gale', destination_state_name: 'Galle' }),

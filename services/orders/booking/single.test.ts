@@ -8,7 +8,7 @@ const single = (body: unknown, { query = '', key }: { query?: string; key?: stri
 const countOf = async (orderNo: string): Promise<number> =>
   (await rows('select count(*)::int from orders where order_no = $1', [orderNo]))[0].count
 
-t.test('one order is created as by the bulk request', async t => {
+t.test('creates one order as the bulk request does', async t => {
   const { status, body } = await single(batch([order({ order_no: 'one' })]))
   t.equal(status, 200)
   t.match(body, { message: 'Orders Created Successfully', data: [/^DM\d{8}$/] })

@@ -20,7 +20,7 @@ t.test('a response has warnings only when there are any', async t => {
   t.strictSame(Object.keys(body), ['message', 'data'])
 })
 
-t.test('a phone that no message can reach, and two in one field, are warned of; the orders are created', async t => {
+t.test('warns of a phone that messages cannot reach, and of two in one field; creates the orders', async t => {
   const reachable = [
     '0770000101',
     '+94 77 000 01 01',
@@ -45,7 +45,7 @@ t.test('a phone that no message can reach, and two in one field, are warned of; 
   })
 })
 
-t.test('an order that looks like one of the last 24 hours is warned of, with its waybill', async t => {
+t.test('warns of an order like one of the last 24 hours, with its waybill', async t => {
   const first = own({ order_no: 'LS-1' })
   const { body } = await bulk(batch([first]))
   const [waybill] = body.data
@@ -63,7 +63,7 @@ t.test('an order that looks like one of the last 24 hours is warned of, with its
     t.notOk('warnings' in (await bulk(batch([{ ...first, order_no: undefined, ...other }]))).body)
 })
 
-t.test('orders of another merchant, older ones and cancelled ones are no duplicates', async t => {
+t.test('orders of another merchant, older orders and cancelled orders are not duplicates', async t => {
   const [old, cancelled] = [own(), own()]
   const { body } = await bulk(batch([old, cancelled]))
   await rows(`update orders set created_at = now() - interval '25 hours' where waybill_number = $1`, [body.data[0]])
@@ -73,7 +73,7 @@ t.test('orders of another merchant, older ones and cancelled ones are no duplica
   t.notOk('warnings' in (await bulk(batch([old]), elsewhere)).body)
 })
 
-t.test('orders of one batch that are alike are one warning', async t => {
+t.test('similar orders of one batch give one warning', async t => {
   const same = own({ order_no: 'LS-7' })
   const { body } = await bulk(batch([own(), same, own(), same, same, same]))
   t.strictSame(body.warnings, {
@@ -82,7 +82,7 @@ t.test('orders of one batch that are alike are one warning', async t => {
   })
 })
 
-t.test('a repeated request gets the warnings of the first response, and refuses nothing', async t => {
+t.test('a repeated request gets the warnings of the first response, and no refusal', async t => {
   for (const [tenant, duplicate] of [
     ['warning', 'warn'],
     ['refusing', 'refuse'],
@@ -98,7 +98,7 @@ t.test('a repeated request gets the warnings of the first response, and refuses 
   }
 })
 
-t.test('a tenant may turn a warning into a refusal, or off', async t => {
+t.test('a tenant may turn a warning into an error, or off', async t => {
   const strict = await tenantWith('strict', { phone: 'refuse', duplicate: 'refuse' })
   const first = own()
   const [waybill] = (await bulk(batch([first]), strict)).body.data
@@ -115,7 +115,7 @@ t.test('a tenant may turn a warning into a refusal, or off', async t => {
   for (let time = 0; time < 2; time++) t.notOk('warnings' in (await bulk(mistakes, off)).body)
 })
 
-t.test('of a large batch earlier orders are looked for where the tenant asks, and in dry runs', async t => {
+t.test('looks for orders like those of a large batch only if the tenant asks, and in dry runs', async t => {
   const asking = await tenantWith('asking', { duplicate: 'warn' })
   const many = batch(Array.from({ length: 101 }, () => own()))
   const usual = { tenant: 'demo' }
@@ -127,7 +127,7 @@ t.test('of a large batch earlier orders are looked for where the tenant asks, an
   t.equal(await counts(usual, '?dry_run=1'), 101)
 })
 
-t.test('money in a city or for a weight that the merchant never had is warned of', async t => {
+t.test('warns of a city or a weight that is new to the merchant', async t => {
   const at = await tenantWith('unusual')
   await rows(`update orders o set tenant_id = 'unusual', merchant_id = m.merchant_id from merchants m
     where o.tenant_id = 'asking' and m.tenant_id = 'unusual' and m.email = 'shop@example.com'`)

@@ -55,7 +55,7 @@ t.test('a mask matches each wildcard and every other character literally', async
   }
 })
 
-t.test('a mask is described by the wildcards in it', async t => {
+t.test('describes a mask by its wildcards', async t => {
   const description = (mask: string) => new WaybillFormat(mask).description
   t.equal(description('DM##'), 'DM##, where # is a digit')
   t.equal(description('*#@'), '*#@, where # is a digit and @ is a capital letter and * is a digit or a capital letter')
@@ -171,7 +171,7 @@ t.test('a longer format continues at once, with unused numbers', async t => {
   t.match((await bulk(batch(), options)).body.data, [/^Z\d{4}$/])
 })
 
-t.test('two processes never give the same number', async t => {
+t.test('two processes never assign the same number', async t => {
   const { app: another } = await createOrders(ordersOptions)
   t.teardown(() => another.close())
   const headers = { authorization: `Bearer ${token}`, 'x-tenant': 'demo', 'content-type': 'application/json' }

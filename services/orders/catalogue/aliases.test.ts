@@ -100,7 +100,7 @@ t.test('the finance status comes by POST too, with the waybill in the query or t
   t.equal((await inject('POST', `${prefix}/order/waybill-finance-status`, 'x'.repeat(20_000))).statusCode, 413)
 })
 
-t.test('HEAD has the head of GET, without a body', async t => {
+t.test('HEAD returns the headers of GET, without a body', async t => {
   const gets = documented.filter(([method]) => method === 'GET').map(([, path]) => path)
   const extras = [
     '/order?noPagination',

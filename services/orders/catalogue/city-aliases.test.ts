@@ -21,7 +21,7 @@ const chosen = async (city: string, state: string) => {
 }
 const unknown = { 'order_data.0.destination_city_name': ['The selected destination city name is invalid.'] }
 
-t.test('booking takes an exact alias as a name, of origin and destination, and nothing less', async t => {
+t.test('booking accepts an exact alias of origin and destination, but no misspelling', async t => {
   for (const name of ['Mount', ' mOUNT ', 'දෙහිවල']) t.equal(await chosen(name, 'Colombo'), 'Dehiwala', name)
   t.equal(await chosen('mount', 'Galle'), 'Hikkaduwa')
   for (const name of ['Mount.', 'Mt', 'Hikka', 'Dehiwela']) t.strictSame(await chosen(name, 'Colombo'), unknown, name)
@@ -31,7 +31,7 @@ t.test('booking takes an exact alias as a name, of origin and destination, and n
   t.equal(body.data.length, 1)
 })
 
-t.test('an order by an alias has the city, and its own name', async t => {
+t.test('an order by alias has the city, under its own name', async t => {
   const [waybill] = (await bulk(to('Hikka', 'Galle'))).body.data
   const { body } = await request(`/order/${waybill}`)
   t.match(body.data, { destination_city_id: 2101, destination_city_name: 'Hikkaduwa' })

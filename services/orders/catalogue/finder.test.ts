@@ -170,7 +170,7 @@ t.test('most cities are found with a letter left out or two swapped, and hardly 
   t.ok(counts.right > 0.8 * counts.all && counts.wrong < 0.005 * counts.all, JSON.stringify(counts))
 })
 
-t.test('suggestions of booking are those cities, and short names are within one edit', async t => {
+t.test('booking suggests those cities, and short names within one edit', async t => {
   const suggested = (cityName: string, stateName = '') =>
     suggestCities({ cityName, stateName }, company, new SuggestionBudget()).map(({ name }) => name)
   t.strictSame(suggested('Nugegodha'), ['Nugegoda'])

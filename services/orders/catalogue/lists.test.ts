@@ -59,7 +59,7 @@ t.test('states are sorted by id', async t => {
   ])
 })
 
-t.test('states have their cities when asked, and in the whole list', async t => {
+t.test('states include their cities on request, and in the whole list', async t => {
   const whole = (await request('/state?noPagination')).body
   t.strictSame(Object.keys(whole), ['data'])
   for (const include of ['cities', 'x,cities'])
@@ -78,7 +78,7 @@ t.test('states have their cities when asked, and in the whole list', async t => 
   t.strictSame([ofBooks[0].cities[0].zone, ofBooks[0].cities[0].zone_id], [null, null], 'zones are of its own card')
 })
 
-t.test('an id that is none of them is 404', async t => {
+t.test('an unknown id gets 404', async t => {
   for (const [path, kind] of [
     ['/city/77', 'city'],
     ['/city/CT-1500', 'city'],
@@ -148,7 +148,7 @@ t.test('cities are found by part of the name, in any letter case, and by state',
   t.equal((await cityIds('filter[name]=&filter[state_id]=')).length, 11, 'blank is not given')
 })
 
-t.test('odd text in a filter means itself', async t => {
+t.test('odd text in a filter is literal', async t => {
   const table: [string, number[]][] = [
     ['%', [4000]],
     ['_', [4001]],
@@ -165,7 +165,7 @@ t.test('odd text in a filter means itself', async t => {
     t.strictSame(await cityIds(`filter[name]=${encodeURIComponent(name)}`), ids, JSON.stringify(name))
 })
 
-t.test('text that no name can have is refused or found nowhere', async t => {
+t.test('impossible names are refused or match nothing', async t => {
   for (const name of ['%00', 'a%00', 'x'.repeat(256)]) {
     const { status, body } = await request(`/city?filter[name]=${name}`)
     t.strictSame([status, Object.keys(body.errors)], [422, ['filter[name]']], name.slice(0, 10))
@@ -175,7 +175,7 @@ t.test('text that no name can have is refused or found nowhere', async t => {
   t.equal((await request('/city?filter[state_id]=%00')).status, 422)
 })
 
-t.test('bad wishes for a page are refused in every list', async t => {
+t.test('every list refuses malformed page parameters', async t => {
   for (const list of ['/business', '/state', '/city']) {
     const { status, body } = await request(`${list}?page=0&per_page=0&noPagination=perhaps`)
     t.equal(status, 422, list)
@@ -184,7 +184,7 @@ t.test('bad wishes for a page are refused in every list', async t => {
   }
 })
 
-t.test('a change of the operator is in the next response, without the removed rows', async t => {
+t.test('the next response has the operator’s changes, without the removed rows', async t => {
   await request('/city')
   const [colombo, ...others] = file.states
   const [shop, books] = file.merchants
@@ -219,7 +219,7 @@ t.test('another tenant has its own lists', async t => {
   t.match((await requestAsOther('/user/get-current')).body.data, { merchant: { name: 'Far Shop' } })
 })
 
-t.test('every list and the user want a merchant’s token', async t => {
+t.test('every list and the user require a merchant’s token', async t => {
   const staff = (await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token
   for (const path of ['/user/get-current', '/business', '/state', '/city'])
     for (const token of ['', 'courier_wrong', staff])

@@ -31,7 +31,7 @@ t.test('each place gets its city and how sure that is, in the order sent', async
   ])
 })
 
-t.test('a postal code alone is a place, and an unknown one is none', async t => {
+t.test('finds a place by its postal code alone, and none by an unknown code', async t => {
   const { status, body } = await resolve([{ postal_code: '10350' }, { postal_code: '99999', text: '' }])
   t.equal(status, 200)
   t.match(body.data, [
@@ -119,7 +119,7 @@ t.test('a change of the tenant file shows in the next response of every process'
   t.equal(await elsewhere(), 'alias')
 })
 
-t.test('of many requests of a merchant at once some are asked to come back', async t => {
+t.test('asks a merchant with many concurrent requests to retry some later', async t => {
   const places = Array.from({ length: 1000 }, (_, n) => ({ text: `${n} Temple Road, Dehivala` }))
   const responses = await Promise.all(Array.from({ length: 20 }, () => resolve(places)))
   const refused = responses.filter(({ status }) => status === 503)

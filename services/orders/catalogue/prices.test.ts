@@ -44,7 +44,7 @@ const find = (destinations: readonly (object | undefined)[], origin: object | nu
   return { ...found, errors: findings.list.errors, missing: findings.missingRates }
 }
 
-t.test('each parcel has its rate at its place, and a shape that is wrong is left out', async t => {
+t.test('returns the rates in the order of the parcels, without the malformed ones', async t => {
   const { rates, destinations, errors } = find([kotte, undefined, galle])
   t.strictSame(
     rates.map(rate => rate?.firstKg),
@@ -57,7 +57,7 @@ t.test('each parcel has its rate at its place, and a shape that is wrong is left
   t.strictSame(errors, {})
 })
 
-t.test('cities that are wrong have errors at their paths, and without an origin there are no rates', async t => {
+t.test('wrong cities have errors at their paths, and without an origin there are no rates', async t => {
   const { rates, origin, errors } = find([{ cityId: '8' }, galle], { cityId: '9' })
   t.strictSame([rates, origin], [[], undefined])
   t.strictSame(Object.keys(errors), ['from.origin_city_id', 'to.0.destination_city_id'])

@@ -56,7 +56,7 @@ t.test('a card without the zone "*" has no rate for a city that no zone names', 
   t.equal(card.find(2, 1), undefined)
 })
 
-t.test('zones are those of the cities, and of every other city', async t => {
+t.test('finds the zones of cities, and the zone of all other cities', async t => {
   const zones = ['metro', 'rest'].map((name, id) => ({ id, name }))
   const parts = { name: 'standard', zones, cities: [{ cityId: 7, zone: 'metro' }], rates: [] }
   const card = new RateCard({ ...parts, elsewhere: 'rest' })
@@ -65,7 +65,7 @@ t.test('zones are those of the cities, and of every other city', async t => {
   t.equal(new RateCard(parts).zoneOf(8), undefined)
 })
 
-t.test('each of many cities and rates is found, and no other', async t => {
+t.test('finds each of many cities and rates, and only those', async t => {
   const names = Array.from({ length: 40 }, (_, index) => `zone ${index}`)
   const rates = names.flatMap((from, one) =>
     names
@@ -86,7 +86,7 @@ t.test('each of many cities and rates is found, and no other', async t => {
   for (const cityId of [-1, 1, 999, 40_000]) t.equal(card.find(cityId, 0), undefined)
 })
 
-t.test('a city of no zone has no rate, whatever the numbers of the zones', async t => {
+t.test('a city without a zone has no rate, whatever the numbers of the zones', async t => {
   const zones = ['a', 'b', 'c'].map((name, id) => ({ id, name }))
   const cities = zones.map(({ id, name }) => ({ cityId: id, zone: name }))
   const rates = zones.flatMap(from => zones.map(to => ({ from: from.name, to: to.name, firstKg: 1, eachExtraKg: 1 })))
@@ -94,7 +94,7 @@ t.test('a city of no zone has no rate, whatever the numbers of the zones', async
   for (const { id } of zones) t.strictSame([card.find(id, 9), card.find(9, id)], [undefined, undefined])
 })
 
-t.test('a city is looked for in every place that it may have', async t => {
+t.test('looks for a city at every position that it may have', async t => {
   const zones = [{ id: 1, name: 'metro' }]
   for (let first = 0; first < 200; first++) {
     const cityIds = [first, 3 * first + 1, 7 * first + 2, 11 * first + 3]

@@ -135,7 +135,7 @@ t.test('the very next batch and dry run see the prices that an operator changed 
   t.strictSame((await bulk(kilogram)).body, refused({ 'rate_card.destination_city_id': lacks }))
 })
 
-t.test('a city is known as soon as it is applied, and unknown as soon as it is gone', async t => {
+t.test('a city is known as soon as it is applied, and unknown as soon as it is removed', async t => {
   const { bulk, database } = await build(t)
   const apply = operatorOf(t, database.url)
   const toNewCity = batch([order({ destination_city_id: 2102 })])

@@ -29,7 +29,7 @@ for (const [name, text] of Object.entries({
       t.ok(budget.spent <= 1_000_000, `${budget.spent}`)
     })
 
-t.test('a name of more than 64 characters, as it is compared, costs nothing and has no suggestions', async t => {
+t.test('a name of more than 64 normalized characters is not compared, and has no suggestions', async t => {
   const budget = new SuggestionBudget()
   for (const cityName of ['x'.repeat(65), '\ufdfa'.repeat(4)])
     t.strictSame(suggestCities({ cityName, stateName: 'Western' }, index, budget), [])
@@ -43,7 +43,7 @@ t.test('names much longer or shorter are not compared', async t => {
   t.equal(budget.spent, 1)
 })
 
-t.test('fifty usual misspellings are within the budget', async t => {
+t.test('fifty common misspellings fit the budget', async t => {
   const budget = new SuggestionBudget()
   for (const { name } of cities.slice(-50)) {
     const cityName = name.replace('gama', 'gma')
@@ -52,7 +52,7 @@ t.test('fifty usual misspellings are within the budget', async t => {
   t.ok(budget.spent > 2000, String(budget.spent))
 })
 
-t.test('a name that normalises to more than it may have is compared as it is', async t => {
+t.test('a name whose normalized form is too long is compared as it is', async t => {
   t.equal(nameKey('\ufdfa'.repeat(255)).length, 18 * 255)
   t.equal(nameKey(' Ｇalle   FORT '), 'galle fort')
 })

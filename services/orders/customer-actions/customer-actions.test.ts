@@ -38,7 +38,7 @@ const changesOf = async (waybill: string) =>
 const outboxOf = (waybill: string) =>
   rows('select type, status_keys, note from outbox where $1 = any(waybill_numbers) order by outbox_id', [waybill])
 
-t.test('a customer confirms an order: timeline, changes, audit and outbox say who did it', async t => {
+t.test('a customer confirms an order: timeline, changes, audit and outbox name the customer', async t => {
   await make(['DM00000001'])
   const confirm = action('DM00000001', 'confirm_order')
   const [result] = await act(confirm)
@@ -77,7 +77,7 @@ t.test('a repeated action changes nothing, and shows the order as it is now', as
   t.match(await act(refused), [{ outcome: 'refused', order: { status_key: 'key_2' } }], 'a refusal stays one')
 })
 
-t.test('of 20 deliveries of an action at once one acts', async t => {
+t.test('one of 20 simultaneous deliveries of an action takes effect', async t => {
   await make(['DM00000015'])
   for (const [name, rest] of [
     ['confirm_order', {}],
@@ -94,7 +94,7 @@ t.test('of 20 deliveries of an action at once one acts', async t => {
   t.equal((await staffGet('/order/requests?waybill_number=DM00000015')).body.data.length, 1)
 })
 
-t.test('of six lists at once one is worked on, and each is done', async t => {
+t.test('processes six simultaneous lists one at a time, and completes each', async t => {
   const waybill = 'DM00000023'
   await make([waybill])
   const waiting = () =>
@@ -110,7 +110,7 @@ t.test('of six lists at once one is worked on, and each is done', async t => {
   t.match(await Promise.all(posted), Array(6).fill([{ outcome: 'requested' }]))
 })
 
-t.test('different actions of many customers at once end each order in one way', async t => {
+t.test('concurrent, different actions of many customers each take effect once', async t => {
   const waybills = Array.from({ length: 10 }, (_, index) => `DM000001${index}0`)
   await make(waybills)
   const pairs = await Promise.all(
@@ -128,7 +128,7 @@ t.test('different actions of many customers at once end each order in one way', 
   t.strictSame(open, [{ count: 10 }])
 })
 
-t.test('a customer cancels what the merchant could cancel', async t => {
+t.test('a customer cancels the orders that the merchant could cancel', async t => {
   await make(['DM00000020', 'DM00000021', 'DM00000022'], confirmed)
   await moveAlong('DM00000022', [4])
   const cancel = (waybill: string) => action(waybill, 'cancel_order')
@@ -197,7 +197,7 @@ t.test('refuses actions on missing orders and on those of another tenant', async
   t.match(await get('/order/DM00000040'), { body: { data: { status: { key: 'key_1' } } } })
 })
 
-t.test('a request that cannot be read is refused as a whole', async t => {
+t.test('refuses an unreadable request as a whole', async t => {
   await make(['DM00000045'])
   const good = action('DM00000045', 'confirm_order')
   const wrong: [body: unknown, path: string][] = [
@@ -252,7 +252,7 @@ t.test('any other action is a request, open once, until the order is in a final 
   ])
 })
 
-t.test('staff decides a request once, and the notifier gets an event of it', async t => {
+t.test('staff decide a request once, and the notifier gets an event', async t => {
   await make(['DM00000060'], confirmed)
   const reschedule = action('DM00000060', 'reschedule')
   await act(reschedule)
@@ -278,7 +278,7 @@ t.test('staff decides a request once, and the notifier gets an event of it', asy
   t.strictSame((await list('?status=open&waybill_number=DM00000060')).body.data, [])
 })
 
-t.test('a decision is no event for a tenant without messaging', async t => {
+t.test('a decision makes no event for a tenant without messaging', async t => {
   await make(['DM00000065'])
   await act(action('DM00000065', 'call_me'))
   const id = await requestOf('DM00000065')
@@ -318,7 +318,7 @@ t.test('requests come in pages, and only to the staff of their tenant', async t 
   t.equal((await decide(id, decision, token)).status, 401, 'a merchant decides nothing')
 })
 
-t.test('after 90 days what is decided is deleted, and what is open stays', async t => {
+t.test('deletes decided requests after 90 days, and keeps open ones', async t => {
   await make(['DM00000080'])
   await act(...['confirm_order', 'call_me', 'reschedule', 'old'].map(name => action('DM00000080', name)))
   for (const { id, request } of (await list('?waybill_number=DM00000080')).body.data)

@@ -52,7 +52,7 @@ t.test('a merchant changes an order; timeline, changes and audit name the fields
   t.equal((await get('/order?phone=0770000199')).body.data.length, 1, 'the list finds the new number')
 })
 
-t.test('an edit is no status: tracking does not show it', async t => {
+t.test('an edit is not a status: tracking does not show it', async t => {
   await make(['DM00000005'])
   const status = (await get('/order/DM00000005/status')).body.data.date_time
   await edit('DM00000005', { cod: 1 })
@@ -85,7 +85,7 @@ t.test('each edit, whoever makes it, is an event for the notifier of a company w
   t.equal(await told(), 3)
 })
 
-t.test('another city or weight is priced anew, what stays keeps its price', async t => {
+t.test('a new city or weight reprices the order; other edits keep the price', async t => {
   await make(['DM00000010'])
   t.match((await edit('DM00000010', { weight: 3 })).body.data, {
     fields: ['weight', 'delivery_charge'],
@@ -114,7 +114,7 @@ t.test('another city or weight is priced anew, what stays keeps its price', asyn
   t.match(await orderOf('DM00000010'), { destination_city_id: 1501, delivery_charge: 1000 })
 })
 
-t.test('a stale If-Match is refused with the ETag of now, and changes nothing', async t => {
+t.test('refuses a stale If-Match with the current ETag, and changes nothing', async t => {
   await make(['DM00000015'])
   const first = (await get('/order/DM00000015')).headers.etag
   t.match(first, /^"[\w-]{27}"$/)
@@ -134,14 +134,14 @@ t.test('a stale If-Match is refused with the ETag of now, and changes nothing', 
   t.equal((await edit('DM00000015', { cod: 5 })).status, 200, 'without it nothing is compared')
 })
 
-t.test('of edits that see the same order one wins', async t => {
+t.test('one of several edits of the same version wins', async t => {
   await make(['DM00000018'])
   const { etag } = (await get('/order/DM00000018')).headers
   const responses = await Promise.all([1, 2, 3, 4].map(cod => edit('DM00000018', { cod }, ifMatch(etag))))
   t.strictSame(responses.map(({ status }) => status).sort(), [200, 412, 412, 412])
 })
 
-t.test('until it is picked up; then staff changes only how to reach the recipient, until it is delivered', async t => {
+t.test('merchants edit until pickup; then staff edit the recipient’s contact fields, until delivery', async t => {
   await make(['DM00000020', 'DM00000021'], confirmed)
   await cancel(['DM00000021'])
   for (const key of [4, 5]) {
@@ -167,7 +167,7 @@ t.test('until it is picked up; then staff changes only how to reach the recipien
   })
 })
 
-t.test('staff changes the order of any merchant with a reason, which only staff sees', async t => {
+t.test('staff edit the order of any merchant with a reason, which only staff see', async t => {
   await makeOfBooks(['DM00000030'])
   t.match((await staffEdit('DM00000030', { cod: 5 })).body.errors, { reason: ['The reason field is required.'] })
   t.match((await staffEdit('DM00000030', { cod: 5, reason: ' ' })).body.errors, {
@@ -267,7 +267,7 @@ t.test('the newest fifty edits are shown', async t => {
   t.equal((await orderOf('DM00000060')).edits.length, 50)
 })
 
-t.test('an order that another request holds is left alone after two seconds', async t => {
+t.test('gives up after two seconds on an order that another request has locked', async t => {
   await make(['DM00000070'])
   const client = await pool.connect()
   await client.query(`begin; select set_config('app.tenant', 'demo', true)`)
@@ -279,7 +279,7 @@ t.test('an order that another request holds is left alone after two seconds', as
   t.ok(held.headers['retry-after'])
 })
 
-t.test('a second phone is refused where the company keeps none; one that is stored may stay or go', async t => {
+t.test('refuses a second phone where the company has none; a stored one may stay or go', async t => {
   await make(['DM00000080'], { customer_secondary_phone: '0112345678' })
   await apply(tenantFile({ secondary_phone: false }))
   t.match(await edit('DM00000080', { customer_secondary_phone: '0112345679', cod: 1 }), {

@@ -142,7 +142,7 @@ t.test('text cannot leave its field of a label in ZPL, and letters of any script
   t.match(await zplOf({ ...label, customer_address: `${'a'.repeat(199)}😀` }), /aaa\^FS/, 'no half of an emoji')
 })
 
-t.test('500 labels in ZPL are written in 25 slices, between which other requests run', async t => {
+t.test('500 labels in ZPL are written in 25 slices, and other requests run in between', async t => {
   let [slices, turns] = [0, 0]
   for await (const _ of writeZpl(Array(500).fill(label))) {
     slices += 1
@@ -155,7 +155,7 @@ t.test('fonts are unpacked once, and none is inflated again for each glyph', asy
   for (const [name, file] of readFonts()) t.equal(file.readUInt32BE(0), 0x00010000, name)
 })
 
-t.test('drawing stops when nobody wants the PDF any more', async t => {
+t.test('drawing stops once the client is gone', async t => {
   for (const job of [
     { kind: 'labels', labels: Array(500).fill(label), layout: '100x150' } as const,
     { kind: 'run_sheet', labels: Array(500).fill(label), title: 'Van 7' } as const,
@@ -172,7 +172,7 @@ t.test('drawing stops when nobody wants the PDF any more', async t => {
   }
 })
 
-t.test('a text is shown in a font of its script, joined letters and marks in that of the letter before', async t => {
+t.test('text uses a font of its script; joined letters and marks use the font of the letter before', async t => {
   t.strictSame(
     runsOf('12 ශ්‍රී, ஸ்ரீ Ž', 400).map(({ font, text }) => `${font} ${text}`),
     ['latin-400 12 ', 'sinhala-400 ශ්‍රී', 'latin-400 , ', 'tamil-400 ஸ்ரீ', 'latin-400  ', 'latin-ext-400 Ž'],
@@ -185,7 +185,7 @@ const bytesOf = async (pdf: Readable | undefined): Promise<number> => {
   return sum
 }
 
-t.test('too many jobs are refused, those that fail or whose reader left hold up no other', async t => {
+t.test('refuses too many jobs; jobs that fail or whose reader left delay no other', async t => {
   const printer = new Printer()
   t.teardown(() => printer.close())
   const job = { kind: 'labels', labels: [label], layout: '100x150' } as const
@@ -241,7 +241,7 @@ t.test('words as long as a field cost no more than others, and end in an ellipsi
   t.ok((await bytesOf(printer.print('demo', { kind: 'labels', labels, layout: 'a4x4' }))) > 10_000)
 })
 
-t.test('a path that no waybill number has is not found', async t => {
+t.test('a path that cannot be a waybill number gets 404', async t => {
   for (const path of ['A%001', '%E0%A4%A1', 'A'.repeat(60)])
     for (const format of ['pdf', 'zpl'])
       t.equal((await ask(`${ofMerchant}/${path}/label?format=${format}`)).status, 404, path)

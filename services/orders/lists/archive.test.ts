@@ -61,7 +61,7 @@ const fixture = async (t: Test) => {
   return { ...built, folder, env, archive, archiveAs, make, archived, waybillsLeft }
 }
 
-t.test('timelines of finished orders and audit move to files when they are that old; orders stay', async t => {
+t.test('old timelines of finished orders and old audit rows move to files; orders stay', async t => {
   const { make, archive, archived, waybillsLeft, folder, rows, get, staffGet, request } = await fixture(t)
   await make('DM00000001', 'key_13', 401)
   await make('DM00000002', 'key_13', 399)
@@ -116,7 +116,7 @@ t.test('timelines of finished orders and audit move to files when they are that 
   )
 })
 
-t.test('rows are in a file before they are gone: a commit that fails leaves them in both', async t => {
+t.test('rows are in a file before they are deleted: a failed commit leaves them in both', async t => {
   const { make, archive, archived, waybillsLeft, rows } = await fixture(t)
   await make('DM00000001', 'key_13', 401)
   await rows(`create function refuse() returns trigger language plpgsql as $$ begin raise 'refused'; end $$;
@@ -131,7 +131,7 @@ t.test('rows are in a file before they are gone: a commit that fails leaves them
   t.strictSame(first, second, 'with the same event_id')
 })
 
-t.test('a folder that cannot be written to, and a role that owns nothing, delete nothing', async t => {
+t.test('an unwritable folder and a role without ownership delete nothing', async t => {
   const { make, archiveAs, waybillsLeft, folder, env } = await fixture(t)
   await make('DM00000001', 'key_13', 401)
   const file = join(folder, 'file')

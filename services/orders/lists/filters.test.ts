@@ -72,7 +72,7 @@ t.test('lists of orders filter by city, day and the names that rows have', async
       }
 })
 
-t.test('a filter that a list does not have is refused, with those that it has', async t => {
+t.test('refuses an unknown filter, and lists the known ones', async t => {
   const names: Record<string, string> = {
     '/business': 'id, ref_no, name, is_active, business_name, is_default',
     '/state': 'id, ref_no, name, is_active, country_id, has_child',
@@ -122,7 +122,7 @@ t.test('refuses invalid filters instead of returning an empty list', async t => 
   t.strictSame(body, refusal({ is_default: ['The is default field must be true or false.'] }))
 })
 
-t.test('another spelling of a filter is refused with the right one, by staff and merchants alike', async t => {
+t.test('refuses another spelling of a filter and names the right one, for staff and merchants alike', async t => {
   const table: [field: string, meant: string][] = [
     ...['status[]', 'filters[status]', 'Status', 'status[0]'].map((field): [string, string] => [field, 'status']),
     ['createdFrom', 'created_from'],

@@ -8,7 +8,7 @@ const create = async (numbers: (string | null)[]): Promise<string[]> =>
   (await bulk(batch(numbers.map(order_no => order({ order_no }))))).body.data
 const lookUp = (body: unknown, token?: string) => request('/order/lookup', body, token === undefined ? {} : { token })
 
-t.test('orders are found by waybill, in the order of the question, and the others are named', async t => {
+t.test('finds orders by waybill, in the order of the request, and lists the missing ones', async t => {
   const [first = '', second = ''] = await create(['A-1', null])
   await request('/order/cancel', { waybill_numbers: [second] })
   const { status, body } = await lookUp({ waybill_numbers: [second, 'DM99999999', ` ${first} `, second] })
@@ -27,7 +27,7 @@ t.test('orders are found by waybill, in the order of the question, and the other
   t.strictSame([one.cod, one.delivery_charge, one.created_at], [whole.cod, whole.delivery_charge, whole.created_at])
 })
 
-t.test('by order number the newest ten of a number are found, the newest first', async t => {
+t.test('finds the newest ten orders of an order number, newest first', async t => {
   const waybills = await create(Array.from({ length: 12 }, () => 'B-1'))
   const later = await create(['B-1', 'B-2'])
   const { body } = await lookUp({ order_nos: ['B-2', 'B-3', 'B-1'] })

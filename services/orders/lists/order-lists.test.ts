@@ -159,7 +159,7 @@ t.test('orders of the same time are sorted by waybill, each on one page', async 
   t.equal(cursor, null)
 })
 
-t.test('a merchant reads its order as it gave it, with names and timeline', async t => {
+t.test('a merchant reads its order as it sent it, with names and timeline', async t => {
   await make(['DM00000200'], {
     order_no: 'LS-200',
     customer_secondary_phone: '0112345678',
@@ -252,7 +252,7 @@ const date = (name: string) =>
 const cursor = 'The cursor field must be the next_cursor of a page.'
 const cursorOf = (text: string): string => Buffer.from(text).toString('base64url')
 
-t.test('odd input is refused under its field', async t => {
+t.test('refuses odd input under its field', async t => {
   const table: [string, string, string][] = [
     ['created_from=2026-02-30', 'created_from', date('from')],
     ['created_to=2026-13-01', 'created_to', date('to')],

@@ -40,7 +40,7 @@ const large = await fixtureWith(t, total - 1)
 const { get, staffGet, app, pool, rows, token } = large
 type Row = { waybill_number: string; order_no: string | null; created_at: string }
 
-t.test('noPagination returns all orders, newest first, whatever page is asked for', async t => {
+t.test('noPagination returns all orders, newest first, whatever the page', async t => {
   const expected = await rows('select waybill_number from orders order by created_at desc, waybill_number desc')
   t.equal(expected.length, total)
   const flags = ['noPagination', 'noPagination=', 'noPagination=1', 'noPagination=true', 'noPaginationNoFilter']
@@ -62,7 +62,7 @@ t.test('noPagination returns all orders, newest first, whatever page is asked fo
     t.equal((await get(`/order?${query}`)).body.meta.total, total, query)
 })
 
-t.test('filters and a cursor narrow a whole list; rows are as many as are counted', async t => {
+t.test('filters and a cursor narrow a whole list; the count matches the rows', async t => {
   const table: [query: string, sql: string][] = [
     ['order_no=77', `order_no = '77'`],
     ['status=key_2', `status_key = 'key_2'`],
@@ -96,7 +96,7 @@ t.test("a merchant's whole list has no order of another, nor of another tenant",
 /** Every connection is free again. */
 const isIdle = () => pool.idleCount === pool.totalCount && pool.waitingCount === 0
 
-t.test('a list that nobody reads is read ahead to a bound; orders that arrive meanwhile are not in it', async t => {
+t.test('a list without a reader is read ahead to a bound, without orders that arrive meanwhile', async t => {
   const many = await fixtureWith(t, 8_000)
   const open = createWholeLists(many.pool, createCatalogues(many.pool, 2 ** 20))
   const list = await open('a', 'demo', {})
@@ -118,7 +118,7 @@ t.test('a list that nobody reads is read ahead to a bound; orders that arrive me
   await until('the connection is free', () => many.pool.idleCount === many.pool.totalCount)
 })
 
-t.test('a short list frees its connection before it is read; one that is given up frees it too', async t => {
+t.test('a short list frees its connection before the client reads it; so does an aborted one', async t => {
   const open = createWholeLists(pool, createCatalogues(pool, 2 ** 20))
   const list = await open('a', 'demo', { waybill_number: 'X5' })
   if (list.kind !== 'opened') throw new Error(list.kind)
@@ -157,7 +157,7 @@ t.test('a client that goes away frees the connection', async t => {
   t.pass()
 })
 
-t.test('a list that fails midway is cut off: nobody takes it for a whole one', async t => {
+t.test('a list that fails midway is cut off, so that clients do not take it for a whole one', async t => {
   const response = await request('/api/public/merchant/order?noPagination')
   const terminate = () =>
     rows(
@@ -198,7 +198,7 @@ t.test('a caller reads one list at a time, and all callers together hold a few c
   await until('the connections are free', isIdle)
 })
 
-t.test('beyond 50,000 orders the list is refused, and the cursor is named', async t => {
+t.test('refuses a list of more than 50,000 orders, and names the cursor', async t => {
   t.equal(maxWholeList, 50_000)
   const [{ count }] = await rows('select count(*)::int as count from orders')
   await large.add(100_000, 100_000 + maxWholeList - count - 1)

@@ -10,7 +10,7 @@ const statuses = async (waybills: string[]) =>
     row => row.status_key,
   )
 
-t.test('a merchant cancels drafts and confirmed orders of its own', async t => {
+t.test('a merchant cancels its own drafts and confirmed orders', async t => {
   await make(['DM00000001'])
   await make(['DM00000002'], { initial_status_key: 'key_2' })
   const response = await cancel(['DM00000002', 'DM00000001'])

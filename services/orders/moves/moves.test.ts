@@ -42,7 +42,7 @@ t.test('a move writes the orders, their timelines and one row of the outbox', as
   t.strictSame(more, [])
 })
 
-t.test('an illegal move is refused with the legal ones, and nothing of the list is moved', async t => {
+t.test('refuses an illegal move with the legal ones, and moves no order of the list', async t => {
   await make(['DM10000010', 'DM10000011'], { initial_status_key: 'key_2' })
   await make(['DM10000012'])
   await makeOfBooks(['DM10000013'], { initial_status_key: 'key_2' })
@@ -148,7 +148,7 @@ t.test('an invalid body is refused field by field', async t => {
   t.equal((await move(['DM10000020'], 'key_2', { note: 'To 🚚' })).status, 200)
 })
 
-t.test('only a token of staff of that tenant moves orders', async t => {
+t.test('only staff of the tenant move orders', async t => {
   await make(['DM10000030'])
   const options = [{ token }, { token: await staffOf('Abroad', 'other') }, { token: 'nonsense' }]
   for (const option of options) {
@@ -173,7 +173,7 @@ t.test('with an Idempotency-Key a request runs once', async t => {
   t.strictSame(Object.keys(other.body.errors), ['idempotency-key'])
 })
 
-t.test('of two opposite moves at once one wins, the other sees what it did, and none deadlocks', async t => {
+t.test('one of two opposite moves wins, the other sees its result, and neither deadlocks', async t => {
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   const post = async (waybill_numbers: string[], status_key: string) => {
     const response = await fetch(`${address}/api/staff/order/status`, {
@@ -211,7 +211,7 @@ t.test('of two opposite moves at once one wins, the other sees what it did, and 
   )
 })
 
-t.test('the events of a waybill have the order of their moves in the outbox', async t => {
+t.test('the outbox has the events of a waybill in the order of their moves', async t => {
   await make(['DM10000050'], { initial_status_key: 'key_2' })
   for (const key of ['key_5', 'key_6', 'key_8', 'key_9']) t.equal((await move(['DM10000050'], key)).status, 200)
   t.strictSame(
@@ -235,7 +235,7 @@ t.test('the wait for a locked order is bounded', async t => {
   t.equal((await move(['DM10000060'], 'key_2')).status, 200)
 })
 
-t.test('a move that waited is checked against what it waited for', async t => {
+t.test('a move that waited for another is checked against its result', async t => {
   await make(['DM10000070'])
   const client = new pg.Client({ connectionString: database.ownerUrl })
   await client.connect()
@@ -255,7 +255,7 @@ t.test('a move that waited is checked against what it waited for', async t => {
   )
 })
 
-t.test('a thousand orders are moved at once', async t => {
+t.test('moves a thousand orders at once', async t => {
   const waybills = Array.from({ length: 1000 }, (_, index) => `DM3${String(index).padStart(7, '0')}`)
   await make(waybills)
   const response = await move(waybills, 'key_2')

@@ -4,7 +4,7 @@ import { build } from '../test/build.ts'
 import { batch, tenantFile } from '../test/tenant.ts'
 import type { TenantFile } from './tenant-file.ts'
 
-t.test('of two concurrent first applies the later one sees what the other created', async t => {
+t.test('the later of two concurrent first applies sees the rows of the other', async t => {
   const { apply, rows } = await build(t)
   const ofMerchant = (id: string, email: string): TenantFile => {
     const file = tenantFile({ id })
@@ -21,7 +21,7 @@ t.test('of two concurrent first applies the later one sees what the other create
   }
 })
 
-t.test('a session may read the list of tenants and change its own row alone', async t => {
+t.test('a session may read the list of tenants and change only its own row', async t => {
   const { apply, pool, rows } = await build(t)
   await apply(tenantFile({ id: 'other' }))
   const client = await pool.connect()
@@ -33,7 +33,7 @@ t.test('a session may read the list of tenants and change its own row alone', as
   t.same(await rows(`select tenant_id from tenants where name = 'mine'`), [{ tenant_id: 'other' }])
 })
 
-t.test('new names are in the next read of every process, also of what is deactivated', async t => {
+t.test('the next read of every process has new names, also of deactivated rows', async t => {
   const { apply, app, bulk, ordersOptions, token } = await build(t)
   const other = await createOrders(ordersOptions)
   t.teardown(() => other.app.close())

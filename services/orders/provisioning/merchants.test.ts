@@ -76,7 +76,7 @@ t.test('a new password ends the tokens of logins, at once and in every process',
   )
 })
 
-t.test('a login that began before the password changed gives no token', async t => {
+t.test('a login that began before the password changed gets no token', async t => {
   const { login, database, rows } = await open(t)
   const operator = new pg.Client({ connectionString: database.superuserUrl })
   await operator.connect()
@@ -94,7 +94,7 @@ t.test('a login that began before the password changed gives no token', async t 
   t.strictSame(await rows('select 1 from tokens where from_login'), [])
 })
 
-t.test('a merchant gets another name and another e-mail address, and stays the same', async t => {
+t.test('a merchant stays the same under another name and e-mail address', async t => {
   const { apply, login, request, bulk, token } = await open(t)
   const { id } = (await request('/user/get-current')).body.data
   const [waybill] = (await bulk(batch())).body.data
@@ -115,7 +115,7 @@ t.test('a merchant gets another name and another e-mail address, and stays the s
   t.match((await request('/user/get-current', undefined, { token })).body.data, { ...user, email: 'third@example.com' })
 })
 
-t.test('a merchant that is not clear is refused, with everything else', async t => {
+t.test('refuses an ambiguous merchant, along with every other error', async t => {
   const { apply, request } = await open(t)
   const { id } = (await request('/user/get-current')).body.data
   const books = id + 1
@@ -166,7 +166,7 @@ t.test('a deactivated merchant has no valid token and no login; its orders stay'
   for (const live of [token, ofLogin]) t.strictSame(await statusesOf(live), [200, 200], 'its tokens are valid again')
 })
 
-t.test('a logout ends the token it is sent with, and no other', async t => {
+t.test('a logout ends only the token it is sent with', async t => {
   const { login, request, statusesOf, statusElsewhere, token, rows } = await open(t)
   const mine = (await login()).body.token
   t.strictSame(await statusesOf(mine), [200, 200])

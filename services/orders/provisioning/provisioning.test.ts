@@ -132,7 +132,7 @@ t.test('a zone has a name, and lists cities or is "*"', async t => {
   }
 })
 
-t.test('text that Postgres cannot hold is a mistake of the file', async t => {
+t.test('text that Postgres cannot store is an error of the file', async t => {
   const sentence = 'The name field must not contain a null character or half of a surrogate pair.'
   for (const name of ['Kot\u0000te', 'Kot\ud800te'])
     t.strictSame(validationErrors(fileWith({ 'states.0.cities.0.name': name })), {
@@ -279,7 +279,7 @@ t.test('merchants and cards that a file does not name stay', async t => {
   t.strictSame(await everything(), before)
 })
 
-t.test('a business of a merchant that the file does not name is refused, and the whole file with it', async t => {
+t.test('refuses the whole file for a business of a merchant that the file does not name', async t => {
   const { apply, everything } = await provide(t)
   const before = await everything()
   const file = fileWith({ 'merchants.0': undefined, 'merchants.0.businesses.0.id': 7290, 'tenant.name': 'Other' })
@@ -289,7 +289,7 @@ t.test('a business of a merchant that the file does not name is refused, and the
   t.strictSame(await everything(), before)
 })
 
-t.test('a business can go to another merchant of the file, and away', async t => {
+t.test('a business can move to another merchant of the file, and disappear', async t => {
   const { apply, rows } = await provide(t)
   const moved = fileWith({
     'merchants.0.businesses.1': undefined,
@@ -331,7 +331,7 @@ t.test('passwords are hashed before the transaction: many of them do not keep it
   t.match(await applyTenant(pool, { ...tenantFile(), merchants }, false), { kind: 'applied' })
 })
 
-t.test('two operators who apply a new tenant at once both succeed', async t => {
+t.test('two operators applying a new tenant at once both succeed', async t => {
   const { apply, rows } = await provide(t)
   const file = fileWith({ 'tenant.id': 'fresh' })
   await Promise.all([apply(file), apply(file)])

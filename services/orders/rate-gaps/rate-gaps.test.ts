@@ -17,7 +17,7 @@ const gaps = async (days = 31 + asked++) => (await staffGet(`/rate-gaps?days=${d
 const jaffna = { id: 3000, name: 'Jaffna', state: 'Jaffna' }
 const kotte = { id: 1500, name: 'Kotte', state: 'Colombo' }
 
-t.test('refused batches, dry runs and quotes count; what is booked does not', async t => {
+t.test('counts refused batches, dry runs and quotes, but not booked orders', async t => {
   t.strictSame(await gaps(), [])
   t.equal((await bulk(batch([order({}), toJaffna(), toJaffna()]))).status, 422)
   t.equal((await bulk(batch([toJaffna()]), { query: '?dry_run=true' })).status, 422)
@@ -31,7 +31,7 @@ t.test('refused batches, dry runs and quotes count; what is booked does not', as
   t.match(gap.merchants, [{ name: 'Lanka Shoes', rate_card: 'standard' }])
 })
 
-t.test('the most wanted come first, of several merchants together, and what has a rate by now is left out', async t => {
+t.test('lists the most requested first, summed over merchants, without those that have a rate now', async t => {
   t.equal(
     (await bulk(batch(Array(7).fill(toJaffna()), { merchant_business_id: 7300 }), { token: booksToken })).status,
     422,
@@ -50,7 +50,7 @@ t.test('the most wanted come first, of several merchants together, and what has 
   t.match(await gaps(), [{ origin: { name: 'Galle' } }])
 })
 
-t.test('orders of combinations that have no rate any more count, and old days are out of the period', async t => {
+t.test('counts orders of combinations that lost their rate, and leaves out old days', async t => {
   await makeOfBooks(['DM00000071', 'DM00000072'], { destination_city_id: 3000 })
   file.rate_cards[0]?.rates.pop()
   await apply(file)
@@ -82,7 +82,7 @@ t.test('the period begins at midnight; deactivated merchants and cities are left
 
 const city = (id: number) => ({ id, name: '', postalCode: null, state: { id: 1, name: '' } })
 
-t.test('while the database is away one tenant is tried, whoever else asked', async t => {
+t.test('tries one tenant while the database is away, however many have counts', async t => {
   let tries = 0
   const away = new Proxy(pool, {
     get: (target, name) =>

@@ -60,7 +60,7 @@ t.test("days begin and end in the tenant's time zone, and those without orders a
   t.strictSame([first.orders, second.orders], [1, 0])
 })
 
-t.test('by status and by city, the largest first, beyond a hundred summed up', async t => {
+t.test('groups by status and by city, largest first, and sums those beyond a hundred', async t => {
   const period = '?from=2026-03-01&to=2026-03-01'
   const byStatus = (await summary(`${period}&group=status`)).data.groups
   t.equal(byStatus.length, 21)
@@ -104,7 +104,7 @@ t.test("another merchant's orders and other businesses do not count", async t =>
   t.equal(await counts('&business_id=7300'), 0)
 })
 
-t.test('without dates it is the last thirty days; what is no period is refused', async t => {
+t.test('covers the last thirty days without dates; refuses an invalid period', async t => {
   await make(['DM00000041'])
   const { data } = await summary('?group=day')
   t.equal(data.groups.length, 30)

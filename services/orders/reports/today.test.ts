@@ -53,7 +53,7 @@ t.test(
   },
 )
 
-t.test('each figure has its list', async t => {
+t.test('each metric links to its list', async t => {
   const listed = async (query: string) =>
     (await staffGet(`/order?${query}`)).body.data.map((row: { waybill_number: string }) => row.waybill_number).sort()
   const { date } = (await staffGet('/today')).body.data
@@ -74,7 +74,7 @@ t.test('each figure has its list', async t => {
   t.strictSame((await get('/order?filter[failed_on]=2026-01-01')).status, 422, 'a merchant has no such filter')
 })
 
-t.test('the figures are kept for some seconds, and are those of one tenant', async t => {
+t.test('the metrics are cached for some seconds, for each tenant', async t => {
   await make(['DM00000011'])
   t.equal((await staffGet('/today')).body.data.new, 4)
   t.equal((await createToday(pool)('demo')).new, 5)
@@ -90,7 +90,7 @@ const fileOf = (id: string) => ({
   waybills: { mode: 'auto' as const, format: 'OT########' },
 })
 
-t.test('days are counted again when the time zone of the tenant changes', async t => {
+t.test('counts days again when the time zone of the tenant changes', async t => {
   const find = createToday(pool, 1)
   const [{ date, before }] = await rows(`
     select (day - 3)::text as date, (day - 4)::text as before from (select (now() at time zone 'Asia/Colombo')::date as day) today`)
@@ -105,7 +105,7 @@ t.test('days are counted again when the time zone of the tenant changes', async 
   await rows(`update tenants set time_zone = 'Asia/Colombo' where tenant_id = 'demo'`)
 })
 
-t.test('days that were counted are not counted again when a later one fails', async t => {
+t.test('does not count a day again when a later one fails', async t => {
   let counted = 0
   let isAway = true
   const flaky = new Proxy(pool, {

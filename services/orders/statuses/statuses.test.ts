@@ -40,7 +40,7 @@ const everything = `select tenant_id, status_key, name, description, color, is_m
   array(select to_key from status_moves m where m.tenant_id = s.tenant_id and m.from_key = s.status_key
     order by length(to_key), to_key) as moves from statuses s order by tenant_id, position`
 
-t.test('a tenant that is there when the migration runs has what a new one gets', async t => {
+t.test('the migration gives existing tenants the statuses of a new one', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'orders')
   const owner = new pg.Client({ connectionString: ownerUrl })
   await owner.connect()
@@ -112,7 +112,7 @@ t.test('names, colours and descriptions change alone, and stay when the file omi
   )
 })
 
-t.test('a whole set replaces the one that is there, at once for the next move', async t => {
+t.test('a whole set replaces the existing one, from the next move on', async t => {
   const { apply, set, make, move, rows } = await provide(t)
   await make(['DM00000001'], { initial_status_key: 'key_2' })
   const version = async () => Number((await rows(`select version from tenants where tenant_id = 'demo'`))[0].version)
@@ -144,7 +144,7 @@ t.test('a whole set replaces the one that is there, at once for the next move', 
   t.equal((await move(['DM00000001'], 'gone')).status, 200)
 })
 
-t.test('a set without a status that orders are in is refused, and the whole file with it', async t => {
+t.test('refuses the whole file for a set without a status that orders are in', async t => {
   const { apply, set, make, move } = await provide(t)
   await make(['DM00000001', 'DM00000002'], { initial_status_key: 'key_2' })
   await move(['DM00000001'], 'key_5')

@@ -21,7 +21,7 @@ const open = async (path: string, language = '') => {
   return { status: response.statusCode, headers: response.headers, html: response.body }
 }
 
-t.test('the page says where a parcel is, and by its signed link what there is to pay and where it goes', async t => {
+t.test('the page shows where a parcel is; with its signed link also the amount and the destination', async t => {
   const named = { customer_name: 'Nimali Perera', customer_phone: '0770000101', customer_address: '12 Temple Road' }
   const [waybill = ''] = (await bulk(batch([order({ ...named, cod: 4500, initial_status_key: 'key_2' })]))).body.data
   const [label] = await rows('select link_key from tenants')
@@ -54,7 +54,7 @@ t.test('the page says where a parcel is, and by its signed link what there is to
   t.notMatch(cancelled.html, 'LKR')
 })
 
-t.test('it speaks the language that the browser likes best, or that the reader chose', async t => {
+t.test('uses the language that the browser prefers, or that the reader chose', async t => {
   const [waybill = ''] = (await bulk(batch([order({ cod: 0 })]))).body.data
   t.match((await open(`/t/demo/${waybill}`, 'fr, ta;q=0.5, si;q=0.9')).html, '<html lang="si">')
   t.match((await open(`/t/demo/${waybill}?lang=ta`, 'si')).html, /<html lang="ta">[\s\S]*பதிவு செய்யப்பட்டது/)
@@ -70,7 +70,7 @@ t.test('it speaks the language that the browser likes best, or that the reader c
   for (const [header, language] of wishes) t.equal(languageOf(header), language, String(header))
 })
 
-t.test('a parcel or a company that does not exist gets one page, whoever asks for what', async t => {
+t.test('unknown parcels and unknown companies get the same page', async t => {
   const pages = await Promise.all(
     ['/t/demo/DM99999999', '/t/nobody/DM00000001', '/t/%00/x', `/t/demo/${'9'.repeat(60)}`, '/t/demo/%3Cscript%3E'].map(
       path => open(path),
@@ -79,12 +79,12 @@ t.test('a parcel or a company that does not exist gets one page, whoever asks fo
   for (const { status, html } of pages) t.strictSame([status, html], [404, pages[0]?.html])
 })
 
-t.test('those who read many pages are refused', async t => {
+t.test('refuses clients that read many pages', async t => {
   const statuses = await Promise.all(Array.from({ length: 40 }, async () => (await open('/t/demo/DM99999999')).status))
   t.ok(statuses.includes(429))
 })
 
-t.test('each status is a stage, and a status of the company itself is under way', async t => {
+t.test('each status has a stage, and a status of the company’s own is under way', async t => {
   t.strictSame(
     standardStatuses.map(({ key }) => stageOf(key)).join(' '),
     'booked booked cancelled booked booked on_its_way delivered on_its_way on_its_way on_its_way on_its_way out_for_delivery ' +
@@ -93,7 +93,7 @@ t.test('each status is a stage, and a status of the company itself is under way'
   t.equal(stageOf('customs'), 'on_its_way')
 })
 
-t.test('nothing that a company or a merchant writes becomes markup', async t => {
+t.test('text of a company or a merchant never becomes markup', async t => {
   const parcelOf = (waybill_number: string, company: string, city: string, currency: string) => {
     const destination = { id: 2100, name: city, postalCode: null, state: { id: 2, name: 'Galle' } }
     const names = { merchants: new Map(), businesses: new Map([[1, 'Shop']]), cities: new Map([[2100, destination]]) }

@@ -74,7 +74,7 @@ t.test('the notifier reads an order, with its timeline newest first', async t =>
   )
 })
 
-t.test('a waybill or tenant that is not there is 404, however it is written', async t => {
+t.test('an unknown waybill or tenant gets 404, however it is written', async t => {
   const [waybill] = (await bulk(batch())).body.data
   const unknown = {
     status: 404,
@@ -85,7 +85,7 @@ t.test('a waybill or tenant that is not there is 404, however it is written', as
   for (const text of ['other', ...odd]) t.strictSame(await ask(text, waybill), unknown, text)
 })
 
-t.test('without the right SERVICE_TOKEN it is 401, also for what is not there', async t => {
+t.test('a wrong SERVICE_TOKEN gets 401, also for unknown orders', async t => {
   const [waybill] = (await bulk(batch())).body.data
   const wrong = [
     '',

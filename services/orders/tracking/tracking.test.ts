@@ -57,7 +57,7 @@ const getWithBody = (address: string, body: string | Buffer, headers: Record<str
     request.end(body)
   })
 
-t.test('the waybill may be in the query, in the body of a GET or in that of a POST', async t => {
+t.test('the waybill may be in the query, or in the body of a GET or POST', async t => {
   const address = await app.listen({ host: '127.0.0.1', port: 0 })
   const { body: expected } = await get('/order/tracking-info?waybill_number=DM00000001')
   const keys = expected.data.map((event: { date_time: string }) => event.date_time)
@@ -95,7 +95,7 @@ t.test('the waybill may be in the query, in the body of a GET or in that of a PO
   t.strictSame(await getWithBody(address, '{}'), { status: 422, body: missing })
 })
 
-t.test('an invalid content type is 415, and the OpenAPI document lists it', async t => {
+t.test('an invalid content type gets 415, and the OpenAPI document lists it', async t => {
   const { paths } = (await app.inject('/openapi.json')).json()
   for (const url of [track, everywhere])
     for (const type of ['/', 'a/b/c']) {
@@ -150,7 +150,7 @@ t.test('the finance status is pending, at both addresses', async t => {
   t.equal((await request('GET', '/api/merchant/order/waybill-finance-status', undefined, { token: 'no' })).status, 401)
 })
 
-t.test('anyone may track a parcel, and learns nothing of the recipient or of staff in full', async t => {
+t.test('anyone may track a parcel, with masked recipients and without names of staff', async t => {
   const headers = { authorization: '' }
   const response = await request('POST', everywhere, { waybill_number: 'DM00000001' }, { headers })
   t.equal(response.status, 200)
@@ -176,7 +176,7 @@ t.test('anyone may track a parcel, and learns nothing of the recipient or of sta
   t.notMatch(JSON.stringify(response.body), /Nimali|Temple|0770000101|0112345678|Kamal|Van 7/)
 })
 
-t.test('amount and city are public to whoever has the code of the signed link, and to nobody who guesses', async t => {
+t.test('amount and city need the code of the signed link, which cannot be guessed', async t => {
   const [row] = await rows("select link_key from tenants where tenant_id = 'demo'")
   const sign = (waybill: string) => hash('sha256', row.link_key + waybill, 'base64url').slice(0, 11)
   const tracked = async (tracking_code: unknown) => {
@@ -189,7 +189,7 @@ t.test('amount and city are public to whoever has the code of the signed link, a
     t.strictSame(await tracked(code), [null, null], String(code))
 })
 
-t.test('in public an unknown tenant looks like an unknown waybill', async t => {
+t.test('public tracking shows an unknown tenant like an unknown waybill', async t => {
   for (const tenant of ['demo', 'nobody', 'other', "x' or true", 'A']) {
     const response = await request(
       'POST',
@@ -253,7 +253,7 @@ t.test('the statuses are listed with the moves before and after', async t => {
   )
 })
 
-t.test('an order tells its status alone', async t => {
+t.test('an order shows only its own status', async t => {
   await make(['DM00000010'], { order_no: 'LS-7', initial_status_key: 'key_2' })
   const { status, body } = await get('/order/DM00000010/status')
   t.equal(status, 200)

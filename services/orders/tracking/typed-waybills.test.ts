@@ -3,7 +3,7 @@ import { build } from '../test/build.ts'
 import { ordersFixture } from '../test/orders-fixture.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
 
-t.test('a waybill number in lower case or with blanks is found wherever one is given', async t => {
+t.test('finds a waybill number in lower case or with spaces, in every request', async t => {
   const { app, request, make, move, cancel, get, staffGet, token, staffToken } = await ordersFixture(t)
   const [waybill = '', other = ''] = await make(['DM00000001', 'DM00000002'])
   const typed = ' dm 0000\t0001'
@@ -42,7 +42,7 @@ t.test('a waybill number in lower case or with blanks is found wherever one is g
   t.equal((await get(`/order/${waybill}`)).body.data.status.key, 'key_3')
 })
 
-t.test('of two numbers that differ in letter case, the one spelt as it was typed is meant', async t => {
+t.test('prefers the exact spelling of two numbers that differ in letter case', async t => {
   const manual = (format: string) => tenantFile({ waybills: { mode: 'manual', format } })
   const { apply, bulk, request } = await build(t, { file: manual('dm##') })
   const make = (waybill_number: string) => bulk(batch([order({ waybill_number })]))
