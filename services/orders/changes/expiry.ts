@@ -23,7 +23,10 @@ const findingUnread = `
   ) oldest
   where m.tenant_id = $1 and oldest.happened_at < now() - interval '10 minutes' order by 1 limit 10`
 
-/** Numbers the changes of merchants who do not read their feeds, so that a first request finds no backlog. Returns of how many. */
+/**
+ * Numbers the changes of merchants who do not read their feeds, so that a first request finds no backlog. Returns of
+ * how many.
+ */
 export const numberUnread = async (tx: AnyTransaction, tenant: string): Promise<number> => {
   const { rows } = await tx.client.query(findingUnread, [tenant])
   for (const { merchantId } of rows) await numberChanges(tx, tenant, merchantId)

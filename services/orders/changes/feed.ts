@@ -25,7 +25,9 @@ export const idOf = (epoch: string, position: number): string => `${epoch}.${pos
 
 export const cursorPattern = '^(now|[0-9a-f-]{36}\\.(0|[1-9][0-9]{0,14}))$'
 
-/** The position that a cursor names: without one before all that is kept. undefined: what follows it is no longer kept. */
+/**
+ * The position that a cursor names: without one before all that is kept. undefined: what follows it is no longer kept.
+ */
 const positionOf = (cursor: string | undefined, feed: FeedState): number | undefined => {
   if (cursor === undefined) return feed.deletedPosition
   if (cursor === 'now') return feed.lastPosition

@@ -36,9 +36,9 @@ const numbering = `
     (select count(*) from placed) = ${numberedAtOnce} as "isBehind"`
 
 /**
- * Gives the merchant's committed changes, the oldest thousand rows of them, their positions. A change that is committed later
- * gets a later position, whatever its id: a reader that has seen all positions skips nothing. Those of one waybill keep their
- * order, since the later one's id is given after the earlier one is committed.
+ * Gives the merchant's committed changes, the oldest thousand rows of them, their positions. A change that is committed
+ * later gets a later position, whatever its id: a reader that has seen all positions skips nothing. Those of one
+ * waybill keep their order, since the later one's id is given after the earlier one is committed.
  */
 export const numberChanges = async (tx: Tx, tenant: string, merchantId: string): Promise<FeedState> => {
   const values = [tenant, merchantId]

@@ -15,7 +15,9 @@ interface Waiter extends FeedReader {
 
 export type ChangeWatch = ReturnType<typeof createChangeWatch>
 
-/** Lets any number of readers wait for changes, at the cost of one query a second, and up to twenty while orders change. */
+/**
+ * Lets any number of readers wait for changes, at the cost of one query a second, and up to twenty while orders change.
+ */
 export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
   const waiters = new Set<Waiter>()
   let timer: NodeJS.Timeout | undefined
@@ -46,7 +48,9 @@ export const createChangeWatch = (pool: pg.Pool, logger: Logger) => {
     clearTimeout(timer)
     timer = setTimeout(poll, milliseconds)
   }
-  /** Resolves when the reader's merchant has changes, when `signal` aborts, when the watch closes, and after that time. */
+  /**
+   * Resolves when the reader's merchant has changes, when `signal` aborts, when the watch closes, and after that time.
+   */
   const wait = (reader: FeedReader, milliseconds: number, signal: AbortSignal): Promise<void> => {
     if (isClosed || signal.aborted) return Promise.resolve()
     const { promise, resolve } = Promise.withResolvers<void>()

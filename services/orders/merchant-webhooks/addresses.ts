@@ -6,7 +6,10 @@ import { Agent } from 'undici'
 /** Azure's metadata and DNS, at a public address. */
 const metadataAddresses = ['168.63.129.16']
 
-/** Whether an IP address is one of the internet: not private, loopback, link-local, shared, reserved, multicast or a tunnel's. */
+/**
+ * Whether an IP address is one of the internet: not private, loopback, link-local, shared, reserved, multicast or a
+ * tunnel's.
+ */
 export const isPublicAddress = (address: string): boolean => {
   const parsed = ipaddr.process(address)
   if (parsed.range() !== 'unicast' || metadataAddresses.includes(parsed.toString())) return false

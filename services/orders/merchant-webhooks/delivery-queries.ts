@@ -56,8 +56,8 @@ export interface HeldEndpoint {
 }
 
 /**
- * Acquires or renews the lease; undefined when another process holds it, or the endpoint is disabled or deleted. A lease that was
- * lost, as by a change of the endpoint, is not renewed.
+ * Acquires or renews the lease; undefined when another process holds it, or the endpoint is disabled or deleted. A
+ * lease that was lost, as by a change of the endpoint, is not renewed.
  */
 export const holdEndpoint = async (
   tx: Tx,

@@ -53,8 +53,8 @@ const startMilliseconds = 5_000
 const restSeconds = 5
 
 /**
- * Sends an endpoint's due events, several at once but of a waybill one, and stores what came of them. No other process sends to
- * it meanwhile, and no lock is held during a request. Rejects when the database is unavailable.
+ * Sends an endpoint's due events, several at once but of a waybill one, and stores what came of them. No other process
+ * sends to it meanwhile, and no lock is held during a request. Rejects when the database is unavailable.
  */
 export const drainEndpoint = async (options: DrainOptions, key: EndpointKey): Promise<Drained> => {
   const { pool, holder, leaseSeconds: seconds } = options
@@ -135,8 +135,8 @@ const attemptOnce = async (
 }
 
 /**
- * Outcomes that come together share a transaction; without the lease none is stored. Each resolves to whether the endpoint is to get
- * nothing for now.
+ * Outcomes that come together share a transaction; without the lease none is stored. Each resolves to whether the
+ * endpoint is to get nothing for now.
  */
 const recorder = ({ pool, logger, holder }: DrainOptions, key: EndpointKey, { url }: HeldEndpoint) =>
   batchRequests<Outcome, boolean>({

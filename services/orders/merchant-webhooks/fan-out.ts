@@ -9,7 +9,10 @@ import { addDeliveries, type EndpointKey, type Event, type HeldEndpoint, type Pr
 
 const changesAtOnce = 500
 
-/** Adds the next changes of the merchant's feed that the endpoint wants; false when there are none, or too many wait already. */
+/**
+ * Adds the next changes of the merchant's feed that the endpoint wants; false when there are none, or too many wait
+ * already.
+ */
 export const fanOut = async (
   pool: pg.Pool,
   key: EndpointKey,

@@ -19,7 +19,10 @@ const deleteFinished = async (tx: AnyTransaction, tenant: string): Promise<numbe
 
 const isOldPending = `tenant_id = $1 and state = 'pending' and happened_at < now() - make_interval(days => ${keptDays})`
 
-/** Of the endpoint with the oldest, locked: nothing is added to it or stored meanwhile. The next of each waybill is due then. */
+/**
+ * Of the endpoint with the oldest, locked: nothing is added to it or stored meanwhile. The next of each waybill is due
+ * then.
+ */
 const deletePending = async (tx: AnyTransaction, tenant: string): Promise<number> => {
   const { rows: oldest } = await tx.client.query(
     `select endpoint_id as id from webhook_endpoints where tenant_id = $1 and endpoint_id = (

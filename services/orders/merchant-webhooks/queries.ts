@@ -49,7 +49,10 @@ interface NewEndpoint {
   readonly secret: Sealed
 }
 
-/** Adds an endpoint for what happens from now on, with a feed that has caught up; undefined: the merchant has `most` already. */
+/**
+ * Adds an endpoint for what happens from now on, with a feed that has caught up; undefined: the merchant has `most`
+ * already.
+ */
 export const addEndpoint = async (
   tx: Tx,
   { tenant, merchantId }: Owner,
@@ -75,8 +78,8 @@ interface Change {
 }
 
 /**
- * Changes an endpoint and, unless it is disabled then, sends what waits; undefined: the owner has none of that id. What comes of
- * requests in flight to another url, or from before it was enabled, no longer counts.
+ * Changes an endpoint and, unless it is disabled then, sends what waits; undefined: the owner has none of that id. What
+ * comes of requests in flight to another url, or from before it was enabled, no longer counts.
  */
 export const changeEndpoint = async (
   tx: Tx,

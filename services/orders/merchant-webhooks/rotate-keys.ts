@@ -12,7 +12,9 @@ interface Unopened {
   readonly reason: string
 }
 
-/** Seals the secrets of every endpoint with the newest key, each tenant in a transaction: broken off, it may run again. */
+/**
+ * Seals the secrets of every endpoint with the newest key, each tenant in a transaction: broken off, it may run again.
+ */
 export const rotateKeys = async (pool: pg.Pool, keyring: Keyring, by: Actor = operator()) => {
   const unopened: Unopened[] = []
   let rotated = 0

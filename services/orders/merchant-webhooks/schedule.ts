@@ -21,11 +21,17 @@ const longestPause = 5 * minute
 
 export const isDown = (failures: number): boolean => failures >= failuresToDown
 
-/** Failures in a row after further ones at once: however many these are, the pauses begin with the shortest and double once. */
+/**
+ * Failures in a row after further ones at once: however many these are, the pauses begin with the shortest and double
+ * once.
+ */
 export const failuresAfter = (failures: number, further: number): number =>
   Math.min(failures + further, Math.max(failures + 1, failuresToDown))
 
-/** Seconds for which an endpoint gets nothing after so many failures in a row: 5 when it is down, then doubled up to 5 minutes. */
+/**
+ * Seconds for which an endpoint gets nothing after so many failures in a row: 5 when it is down, then doubled up to 5
+ * minutes.
+ */
 export const pauseAfter = (failures: number, random: () => number): number =>
   isDown(failures) ? jittered(Math.min(longestPause, 5 * 2 ** (failures - failuresToDown)), random) : 0
 

@@ -70,7 +70,10 @@ export class WebhookSender {
     this.#loop.start()
   }
 
-  /** Sends soon, if the tenant has endpoints: there are new changes. An endpoint that another process added is found within a second. */
+  /**
+   * Sends soon, if the tenant has endpoints: there are new changes. An endpoint that another process added is found
+   * within a second.
+   */
   wake(tenant: string): void {
     if (this.#tenants.has(tenant)) this.#loop.wake()
   }

@@ -43,7 +43,10 @@ export const requeue = (tx: Tx, tenant: string, events: readonly OwnEvent[]) =>
       with ordinality as given (type, waybill, status_key, note, happened_at, place)
     order by place returning tenant_id`.execute(tx)
 
-/** Puts the edits from `since` on into the outbox again: they change only messages that wait, however often they are delivered. */
+/**
+ * Puts the edits from `since` on into the outbox again: they change only messages that wait, however often they are
+ * delivered.
+ */
 export const requeueEdits = (tx: Tx, tenant: string, since: Date) =>
   sql`
     insert into outbox (tenant_id, type, waybill_numbers, status_keys, happened_at)

@@ -23,7 +23,10 @@ interface RestoreOptions {
   readonly notifier: ServiceClient
   /** The older of the times to which the databases of orders and notifier were restored. */
   readonly since: Date
-  /** Numbers to leave out for each tenant; undefined: more than were probably given; 0: the database of orders was not restored. */
+  /**
+   * Numbers to leave out for each tenant; undefined: more than were probably given; 0: the database of orders was not
+   * restored.
+   */
   readonly skip: number | undefined
   readonly isDryRun: boolean
 }
@@ -46,8 +49,8 @@ export interface Restored {
 }
 
 /**
- * After a database was restored from an older backup: moves the counters of waybill numbers past those that were given since,
- * and compares the events with the notifier's. Each tenant is a transaction.
+ * After a database was restored from an older backup: moves the counters of waybill numbers past those that were given
+ * since, and compares the events with the notifier's. Each tenant is a transaction.
  */
 export const recover = async (pool: pg.Pool, options: RestoreOptions): Promise<Restored[]> => {
   const restored: Restored[] = []
@@ -106,7 +109,9 @@ const beforeDoubt = <Event extends KnownEvent>(events: readonly Event[], known: 
   return end === null ? [] : events.filter(({ happenedAt }) => happenedAt < end)
 }
 
-/** Those of `events` that are not among `others`: an event is known by its order, status and time, whatever its id was. */
+/**
+ * Those of `events` that are not among `others`: an event is known by its order, status and time, whatever its id was.
+ */
 const without = <Event extends KnownEvent>(events: readonly Event[], others: readonly KnownEvent[]): Event[] => {
   const keyOf = ({ waybill, statusKey, happenedAt }: KnownEvent) => `${waybill} ${statusKey} ${happenedAt.getTime()}`
   const keys = new Set(others.map(keyOf))
