@@ -12,7 +12,7 @@ export type ErrorClass = (typeof errorClasses)[number]
  */
 export type Delay = number | 'usage_header' | 'powers_of_four' | 'named_in_details'
 
-/** One line of the table of docs/contributors/messaging-api.md#error-table. */
+/** One line of docs/merchants/error-codes.md, which is made of these. */
 export interface ErrorEntry {
   readonly code: number
   /** The end of a range that starts with `code`. */
