@@ -86,7 +86,7 @@ const floorStatement = (single: Column[], varied: Column[], tables: string[]): s
   const statuses = `${place(varied.findIndex(({ name }) => name === 'status_key'))}::text[]`
   const beside: Record<string, string> = {
     order_events: `(tenant_id, waybill_number, status_key) select ${tenant}, waybill_number, status_key from given`,
-    outbox: `(tenant_id, type, waybill_numbers, status_keys) values (${tenant}, 'order.created', $1::text[], ${statuses})`,
+    log: `(tenant_id, type, waybill_numbers, status_keys) values (${tenant}, 'order.created', $1::text[], ${statuses})`,
     idempotency_keys: `(tenant_id, scope, idempotency_key, fingerprint, result)
       values (${tenant}, 'bench', ($1::text[])[1], sha256('bench'), $1::text[])`,
   }

@@ -64,9 +64,10 @@ export const limits = {
   MAX_ORDERS_PER_BATCH: '5000',
 }
 
-const findTables = async (superuser: pg.Client): Promise<string[]> => {
+/** The tables beside orders that a booking writes, of this version or an earlier one. */
+export const findTables = async (superuser: pg.Client): Promise<string[]> => {
   const { rows } = await superuser.query(
-    `select name from unnest(array['order_events', 'outbox']) as name where to_regclass(name) is not null`,
+    `select relname as name from pg_class where relkind = 'r' and relname in ('order_events', 'outbox', 'new_changes', 'log')`,
   )
   return rows.map(({ name }) => name)
 }

@@ -11,7 +11,7 @@ import { root } from '../dev/settings.ts'
 import { tell } from './bench.ts'
 import type { EmptiedGround } from './bulk-calls.ts'
 import { startDatabase } from './database.ts'
-import { limits } from './ground.ts'
+import { findTables, limits } from './ground.ts'
 import { accessToken, appSecret, numberOf, type Tenant } from './notifier-messages.ts'
 import { startService } from './service.ts'
 
@@ -99,7 +99,7 @@ const startOrders = async (folder: string, cleanUps: AsyncDisposableStack, profi
   const service = { file, portSetting: 'ORDERS_PORT', environment: { ...environment, ...settings }, profileFolder }
   const headers = { authorization: `Bearer ${token}`, 'x-tenant': tenant.id, 'content-type': 'application/json' }
   const { url, pid } = await startService(service, cleanUps)
-  return { ordersUrl: url, orders: { pid, headers, superuser, tablesBeside: ['order_events', 'outbox'] } }
+  return { ordersUrl: url, orders: { pid, headers, superuser, tablesBeside: await findTables(superuser) } }
 }
 
 const startNotifier = async (

@@ -26,13 +26,13 @@ const onlyInAll = [
   /^(trust|bench)\//,
   /^test\/(compose|console|console-[a-z]+|docs-page|examples|ops-programs|pgbouncer|restored|simulator-page|start|traces|tracking-page|two-notifiers|upgrade)\.test\.ts$/,
   /^services\/notifier\/(.*\/)?(apply-rules|costs|crash|fair|keys|late-outcomes|recipient-pause|replies|send-command|stopping|webhooks-cost|webhooks-load)\.test\.ts$/,
-  /^services\/orders\/(.*\/)?(admin|catalogue-memory|labels|login-floods|merchants|messaging|on-citus|outbox-failures|outbox-processes|provisioning|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
+  /^services\/orders\/(.*\/)?(admin|catalogue-memory|labels|login-floods|merchants|messaging|on-citus|relay-failures|relay-processes|provisioning|silent-connections|token-floods|webhooks-failures|whole-lists)\.test\.ts$/,
   /^dev\/(install|mutants|sbom|test)\.test\.ts$/,
 ]
 /** Run on Citus too, where TEST_CITUS_URL names one. */
 const alsoOnCitus = [
   ...globSync(
-    'services/orders/{database/on-citus,booking/bulk,changes/changes,merchant-webhooks/webhooks,outbox/outbox,rate-gaps/rate-gaps}.test.ts',
+    'services/orders/{database/on-citus,booking/bulk,changes/changes,merchant-webhooks/webhooks,relay/relay,rate-gaps/rate-gaps}.test.ts',
     {
       cwd: root,
     },
@@ -41,7 +41,7 @@ const alsoOnCitus = [
 ]
 /** Tests known to be slow: before times are recorded, a first run starts these before all others. */
 const knownSlow =
-  /check\.ts$|\/(compose|upgrade|bench|crash|apply-rules|admin|dev\/test|login-floods|provisioning|process|start|outbox[a-z-]*|events|login|fair)\.test\.ts$|(chaos|killed|restored|cost)$/
+  /check\.ts$|\/(compose|upgrade|bench|crash|apply-rules|admin|dev\/test|login-floods|provisioning|process|start|relay[a-z-]*|events|login|fair)\.test\.ts$|(chaos|killed|restored|cost)$/
 const checks = 'dev/check.ts'
 /** Runs after all others: what it compares takes longer beside them. */
 const measuring = 'bench/regression.test.ts'

@@ -91,7 +91,7 @@ t.test('orders never reuses numbers given after its backup, and lists the orders
   await orders.rows('delete from waybill_counters')
   for (const table of ['orders', 'order_events'])
     await orders.rows(`delete from ${table} where waybill_number <> '${kept}'`)
-  await orders.rows(`insert into outbox (tenant_id, type, waybill_numbers, status_keys, happened_at)
+  await orders.rows(`insert into log (tenant_id, type, waybill_numbers, status_keys, happened_at)
     values ('demo', 'order.created', '{${kept}}', '{key_2}', now() - interval '29 days 1 minute')`)
 
   t.match((await restored(2)).beyond, given.slice(1), 'too few numbers were left out')
@@ -118,7 +118,7 @@ t.test('an edit that the notifier lost updates a message that waits in the backu
     headers: { authorization: `Bearer ${orders.token}`, 'x-tenant': 'demo' },
   })
   t.equal(response.statusCode, 200)
-  await orders.rows('delete from outbox')
+  await orders.rows('update log set is_relayed = true')
   await markRestored(notifier.pool, new Date(), false)
   await restored(0)
   await deliver()
@@ -130,7 +130,7 @@ t.test('an edit that the notifier lost updates a message that waits in the backu
 t.test("a decision about a customer's request is neither lost nor redelivered", async t => {
   const { notifier, orders, book, deliver, restored } = await prepare(t)
   const [waybill] = await book(1)
-  const insert = `insert into outbox (tenant_id, type, waybill_numbers, status_keys)
+  const insert = `insert into log (tenant_id, type, waybill_numbers, status_keys)
     values ('demo', 'call_me.accepted', '{${waybill}}', '{key_2}')`
   await orders.rows(insert)
   await deliver()

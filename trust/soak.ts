@@ -16,7 +16,7 @@ type Service = (typeof services)[number]
 
 /** Tables whose rows are deleted or changed in place. */
 const transient: Record<Service, readonly string[]> = {
-  orders: ['outbox', 'outbox_leases', 'waybill_counters', 'tokens'],
+  orders: ['outbox_leases', 'waybill_counters', 'tokens'],
   notifier: ['channels', 'secrets', 'tokens', 'templates', 'rules'],
 }
 

@@ -3,11 +3,11 @@ import { deleteOldKeys } from '@courier/shared/postgres/idempotency.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import { deleteOldTokens } from './access/tokens.ts'
-import { deleteOldChanges, numberUnread } from './changes/expiry.ts'
 import { deleteOldActions } from './customer-actions/queries.ts'
+import { deleteOldChanges, numberUnread } from './log/expiry.ts'
 import { deliveryDeletions } from './merchant-webhooks/housekeeping.ts'
-import { deleteUnwanted } from './outbox/queries.ts'
 import { deleteOldGaps } from './rate-gaps/queries.ts'
+import { skipUnwanted } from './relay/queries.ts'
 
 /** Deletes what is no longer kept, and events of tenants without messaging; numbers changes that nobody reads. */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
@@ -17,7 +17,7 @@ export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
     numberUnread,
     deleteOldChanges,
     ...deliveryDeletions,
-    deleteUnwanted,
+    skipUnwanted,
     deleteOldActions,
     deleteOldGaps,
   ])

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { createOrdersHousekeeping } from './housekeeping.ts'
-import { outboxFixture } from './test/outbox-fixture.ts'
 import { waitUntil } from './test/receiver.ts'
+import { relayFixture } from './test/relay-fixture.ts'
 import { batch, order, tenantFile } from './test/tenant.ts'
 
 const warnings = (lines: unknown[][]) => ({
@@ -11,7 +11,7 @@ const warnings = (lines: unknown[][]) => ({
 })
 
 t.test('events of a tenant that the notifier does not know wait, and then go out in order', async t => {
-  const { receiver, book, move, addRelay, depth, rows, app } = await outboxFixture(t)
+  const { receiver, book, move, addRelay, depth, rows, app } = await relayFixture(t)
   const waybills = await book(1000)
   await move(waybills.slice(0, 2), 'key_2')
   const sizes: number[] = []
@@ -56,7 +56,7 @@ t.test('events of a tenant that the notifier does not know wait, and then go out
 })
 
 t.test('a notifier outage changes nothing for a tenant that it does not know', async t => {
-  const { relay, receiver, book, rows } = await outboxFixture(t)
+  const { relay, receiver, book, rows } = await relayFixture(t)
   await book(1)
   receiver.react = () => (receiver.requests % 2 ? 'unknown' : 500)
   relay.start()
@@ -68,7 +68,7 @@ t.test('a notifier outage changes nothing for a tenant that it does not know', a
 })
 
 t.test('tenants that the notifier does not know delay no other tenants', async t => {
-  const { relay, receiver, book, addTenant } = await outboxFixture(t)
+  const { relay, receiver, book, addTenant } = await relayFixture(t)
   const unknown = await Promise.all(['ta', 'tb', 'tc', 'td', 'te'].map(addTenant))
   receiver.react = ({ tenant }) => (tenant === 'demo' ? 'acknowledge' : 'unknown')
   for (const options of unknown) await book(1, options)
@@ -82,7 +82,7 @@ t.test('tenants that the notifier does not know delay no other tenants', async t
 })
 
 t.test('without messaging the outbox gets no events, and pending ones are deleted', async t => {
-  const { relay, ordersOptions, pool, receiver, apply, bulk, request, book, depth } = await outboxFixture(t)
+  const { relay, ordersOptions, pool, receiver, apply, bulk, request, book, depth } = await relayFixture(t)
   await book(2)
   const off = tenantFile({ messaging: false })
   t.match(await apply(off), { changes: [{ kind: 'tenant', change: 'changed', details: ['messaging: true -> false'] }] })

@@ -1,11 +1,11 @@
 import t from 'tap'
-import { outboxFixture } from './test/outbox-fixture.ts'
 import { waitUntil } from './test/receiver.ts'
+import { relayFixture } from './test/relay-fixture.ts'
 
 const traceparentOf = (n: number): string => `00-${String(n).padStart(32, 'a')}-00f067aa0ba902b7-01`
 
 t.test('each batch and each move keeps its own trace, even when batches share a statement', async t => {
-  const { relay, receiver, book, request, rows } = await outboxFixture(t)
+  const { relay, receiver, book, request, rows } = await relayFixture(t)
   const batches = await Promise.all(
     Array.from({ length: 12 }, async (_, n) => {
       const traceparent = n % 3 === 0 ? undefined : n === 1 ? 'invalid' : traceparentOf(n)
@@ -13,12 +13,12 @@ t.test('each batch and each move keeps its own trace, even when batches share a 
       return { waybills, traceparent: traceparent === 'invalid' ? undefined : traceparent }
     }),
   )
-  const [{ count }] = await rows('select count(*)::int from outbox')
+  const [{ count }] = await rows('select count(distinct xmin::text)::int from log')
   t.ok(count < 12, `${count} statements`)
   const large = await book(600, { headers: { traceparent: traceparentOf(20) } })
   const plain = await book(3)
   t.strictSame(
-    await rows('select traceparents from outbox where cardinality(waybill_numbers) in (3, 600) order by outbox_id'),
+    await rows('select traceparents from log where cardinality(waybill_numbers) in (3, 600) order by entry_id'),
     [{ traceparents: [traceparentOf(20)] }, { traceparents: null }],
   )
   const waybill_numbers = large.slice(0, 2)

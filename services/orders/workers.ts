@@ -7,9 +7,9 @@ import type { Catalogues } from './catalogue/catalogue.ts'
 import { createChangeWatch } from './changes/watch.ts'
 import { Printer } from './labels/printer.ts'
 import { createSending, type SendingOptions } from './merchant-webhooks/sender.ts'
-import { countDeliveries, watchOutbox } from './outbox/metrics.ts'
-import { Relay } from './outbox/relay.ts'
 import { createRateGaps } from './rate-gaps/recorder.ts'
+import { countDeliveries, watchOutbox } from './relay/metrics.ts'
+import { createRelay } from './relay/relay.ts'
 import { createSnapshotReader } from './tracking/order-snapshot.ts'
 
 interface WorkerOptions {
@@ -28,7 +28,7 @@ export const createWorkers = (options: WorkerOptions, registry: Registry) => {
   const { pool, catalogues, logger, notifier, tracer, publicUrl } = options
   watchOutbox(pool, registry)
   const readSnapshots = createSnapshotReader(pool, catalogues, publicUrl)
-  const relay = new Relay({ pool, logger, notifier, tracer, readSnapshots, ...countDeliveries(registry) })
+  const relay = createRelay({ pool, logger, notifier, tracer, readSnapshots, ...countDeliveries(registry) })
   const watch = createChangeWatch(pool, logger)
   const sending = createSending(pool, logger, options.webhooks, registry)
   const gaps = createRateGaps(pool, logger)

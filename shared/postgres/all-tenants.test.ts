@@ -10,14 +10,14 @@ import { createPool, inTenant, readInTenant } from './database.ts'
 /** The files that may see the rows of all tenants, with the reasons. */
 const allowed: Readonly<Record<string, string>> = {
   'services/notifier/sending/': 'the queue and its metrics: it is fair between the numbers of all tenants',
-  'services/notifier/delivery/': 'what customers ask for, of all tenants, and its metrics',
+  'services/notifier/events/deliver-actions.ts': 'what customers ask for, of all tenants',
+  'services/notifier/metrics.ts': 'what waits, of all tenants',
   'services/notifier/platform-webhooks/': 'a webhook names a number; its signature says whose it is',
-  'services/notifier/channels/rotate.ts': 'the operator seals all credentials with a new key',
   'services/notifier/channels/check-keys.ts': 'the keys open the credentials of all tenants, or nothing is sent',
   'services/notifier/channels/prove.ts': 'a number belongs to the one tenant that proved it',
   'services/orders/changes/watch.ts': 'one poll for the waiting requests of all merchants',
   'services/orders/merchant-webhooks/': 'the sender and its metrics: which endpoints have events waiting',
-  'services/orders/outbox/': 'the relay and its metrics: which tenants have events waiting',
+  'services/orders/relay/': 'the relay and its metrics: which tenants have events waiting',
 }
 
 const root = fileURLToPath(new URL('../..', import.meta.url))

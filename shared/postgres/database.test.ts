@@ -355,16 +355,16 @@ t.test('a migration waits for a table in use without blocking its users', async 
   const folder = await mkdtemp(join(tmpdir(), 'courier-migrations-'))
   t.teardown(() => rm(folder, { recursive: true }))
   await cp(migrations, folder, { recursive: true })
-  await writeFile(join(folder, '9999-column.sql'), 'alter table outbox add column novelty text;')
+  await writeFile(join(folder, '9999-column.sql'), 'alter table log add column novelty text;')
   const [reader, owner] = [new pg.Client(url), new pg.Client(ownerUrl)]
   await Promise.all([reader.connect(), owner.connect()])
   t.teardown(() => Promise.all([reader.end(), owner.end()]))
-  await reader.query('begin; select from outbox')
+  await reader.query('begin; select from log')
   const migrating = migrate(ownerUrl, folder, userOf(url))
-  const waiting = `select from pg_locks where relation = 'outbox'::regclass and not granted`
+  const waiting = `select from pg_locks where relation = 'log'::regclass and not granted`
   while (((await owner.query(waiting)).rowCount ?? 0) === 0);
   const started = performance.now()
-  await owner.query('select from outbox')
+  await owner.query('select from log')
   t.ok(performance.now() - started < 3_000, 'others read it soon')
   await reader.query('rollback')
   t.strictSame(await migrating, ['9999-column'])

@@ -17,7 +17,7 @@ export interface NewBatch {
   readonly duplicates: Check
   /** Stored with the waybills in the same transaction. */
   readonly key?: IdempotencyKey | undefined
-  /** Stored with its events. */
+  /** Stored with its entry of the log. */
   readonly traceparent?: string | undefined
 }
 
@@ -60,9 +60,6 @@ export const batchColumns: readonly Column[] = [
   { name: 'origin_city_id', type: 'integer', read: row => row.of.batch.origin.id },
 ]
 
-/** The trace of each order in the outbox; a statement that writes a single batch passes it once. */
-const traceparents: Column = { name: 'traceparents', type: 'text', read: row => row.of.traceparent }
-
 /** The parameters of a statement by name. */
 export type NamedValues = Record<string, string | null>
 
@@ -77,7 +74,6 @@ export const orderParameters = (batches: readonly NewBatch[]): NamedValues => {
   for (const column of batchColumns)
     if (batches.length > 1) parameters[column.name] = arrayOf(rows, column)
     else parameters[`all_${column.name}`] = String(column.read(rows[0] as Row))
-  parameters.traceparents = arrayOf(batches.length > 1 ? rows : rows.slice(0, 1), traceparents)
   return parameters
 }
 
@@ -96,22 +92,17 @@ const toRows = (batches: readonly NewBatch[]): Row[] => {
   return isSorted ? rows : rows.sort((a, b) => (a.waybill < b.waybill ? -1 : 1))
 }
 
-/**
- * A change for each batch. That of one batch alone takes waybills and statuses from the orders; a status of all stands
- * there once.
- */
-export const changeParameters = (batches: readonly NewBatch[]): NamedValues => {
+/** An entry of the log for each batch. That of one batch alone takes waybills and statuses from the orders. */
+export const entryParameters = (batches: readonly NewBatch[]): NamedValues => {
   const isAlone = batches.length === 1
-  const statuses = batches.map(({ batch: { orders } }) => {
-    const keys = orders.map(({ order }) => order.statusKey)
-    if (keys.every(key => key === keys[0])) return arrayLiteral(keys.slice(0, 1))
-    return isAlone ? undefined : arrayLiteral(keys)
-  })
   return {
-    change_merchants: arrayLiteral(batches.map(({ merchantId }) => merchantId)),
+    log_merchants: arrayLiteral(batches.map(({ merchantId }) => merchantId)),
     // Arrays of different lengths: Postgres nests them only as text.
-    change_waybills: isAlone ? null : arrayLiteral(batches.map(({ waybills }) => arrayLiteral(waybills))),
-    change_statuses: arrayLiteral(statuses),
+    log_waybills: isAlone ? null : arrayLiteral(batches.map(({ waybills }) => arrayLiteral(waybills))),
+    log_statuses: isAlone
+      ? null
+      : arrayLiteral(batches.map(({ batch }) => arrayLiteral(batch.orders.map(({ order }) => order.statusKey)))),
+    log_traceparents: arrayLiteral(batches.map(({ traceparent }) => traceparent)),
   }
 }
 

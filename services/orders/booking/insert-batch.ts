@@ -3,7 +3,7 @@ import type { IdempotencyKey } from '@courier/shared/postgres/idempotency.ts'
 import type { Tx } from '../database/tables.ts'
 import {
   batchColumns,
-  changeParameters,
+  entryParameters,
   keyParameters,
   type NamedValues,
   type NewBatch,
@@ -21,9 +21,8 @@ interface Inserted {
 }
 
 /**
- * Writes batches of one version with their first timeline events, their merchants' changes, a row of the outbox if the
- * tenant has messaging, and their idempotency keys, in one statement. Throws 23505 for an existing waybill, or a key
- * that another request writes at the same time.
+ * Writes batches of one version with their first timeline events, an entry of the log for each, and their idempotency
+ * keys, in one statement. Throws 23505 for an existing waybill, or a key that another request writes at the same time.
  */
 export const insertBatches = async (tx: Tx, tenant: string, batches: readonly NewBatch[]): Promise<Inserted> => {
   const isKeyed = batches.some(({ key }) => key)
@@ -31,7 +30,7 @@ export const insertBatches = async (tx: Tx, tenant: string, batches: readonly Ne
     tenant,
     version: batches[0]?.version ?? '',
     ...orderParameters(batches),
-    ...changeParameters(batches),
+    ...entryParameters(batches),
     ...(isKeyed ? keyParameters(tenant, batches) : {}),
   }
   const { name, text, names } = isKeyed ? insertKeyed : insertPlain
@@ -79,17 +78,14 @@ const statement = (areKeysFree: string, keyInsertion: string): string => `
   ), first_events as (
     insert into order_events (tenant_id, waybill_number, status_key)
     select :tenant, waybill_number, status_key from input where (select is_current and is_free from now) returning tenant_id
-  ), outgoing as (
-    insert into outbox (tenant_id, type, waybill_numbers, status_keys, traceparents)
-    select :tenant, 'order.created', :waybill_number, :status_key, :traceparents::text[] from now where is_current and is_free and messaging
-    returning tenant_id
-  ), changed as (
-    insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor)
+  ), logged as (
+    insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, traceparents, is_relayed)
     select :tenant, merchant_id, 'order.created', coalesce(waybills::text[], :waybill_number),
-      coalesce(statuses::text[], :status_key), 'merchant'
-    from unnest(:change_merchants::bigint[], :change_waybills::text[], :change_statuses::text[])
-      as changed (merchant_id, waybills, statuses)
-    where (select is_current and is_free from now) returning tenant_id
+      coalesce(statuses::text[], :status_key), 'merchant',
+      case when traceparent is not null then array[traceparent] end, not messaging
+    from now, unnest(:log_merchants::bigint[], :log_waybills::text[], :log_statuses::text[], :log_traceparents::text[])
+      as entry (merchant_id, waybills, statuses, traceparent)
+    where is_current and is_free returning tenant_id
   )${keyInsertion}
   select is_current, is_free from now`
 

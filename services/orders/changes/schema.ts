@@ -1,8 +1,8 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { changeTypes } from '../database/tables.ts'
+import type { Change } from '../log/read-changes.ts'
 import { ActorName } from '../tracking/order-view.ts'
-import { idOf } from './feed.ts'
-import type { Change } from './queries.ts'
+import { idOf } from './read-feed.ts'
 
 export const ChangeItem = Type.Object(
   {

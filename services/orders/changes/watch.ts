@@ -2,7 +2,33 @@ import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
-import { type FeedReader, findNews } from './queries.ts'
+import type { FeedOwner } from '../log/feed.ts'
+
+/** A merchant that has read its feed up to a position. */
+interface FeedReader extends FeedOwner {
+  readonly after: number
+}
+
+const findingNews = `
+  select number::int - 1 as index
+  from unnest($1::text[], $2::bigint[], $3::bigint[]) with ordinality as reader (tenant_id, merchant_id, after, number)
+  join feeds f on f.tenant_id = reader.tenant_id and f.merchant_id = reader.merchant_id
+  where f.last_position > reader.after
+    or exists (select from log n where n.tenant_id = f.tenant_id and n.merchant_id = f.merchant_id and n.position is null)`
+
+/** Returns those of `readers` for whom there are changes. For `inAllTenants`. */
+const findNews = async <Reader extends FeedReader>(tx: Tx, readers: readonly Reader[]): Promise<Reader[]> => {
+  const { rows } = await tx.client.query({
+    name: 'find_news',
+    text: findingNews,
+    values: [
+      readers.map(({ tenant }) => tenant),
+      readers.map(({ merchantId }) => merchantId),
+      readers.map(({ after }) => after),
+    ],
+  })
+  return rows.map(({ index }) => readers[index] as Reader)
+}
 
 /** What other processes write is found by the next poll. */
 const pollMilliseconds = 1_000

@@ -35,8 +35,8 @@ interface Acted {
 }
 
 /**
- * Acts once for an id: outcome, order, timeline, changes, audit and outbox are one transaction, and a repeated id
- * changes nothing. undefined: the catalogue kept changing, nothing was written.
+ * Acts once for an id: outcome, order, timeline, log and audit are one transaction, and a repeated id changes
+ * nothing. undefined: the catalogue kept changing, nothing was written.
  */
 export const act = async (pool: pg.Pool, catalogues: Catalogues, delivered: Delivered): Promise<Acted | undefined> => {
   const { tenant, action, publicUrl } = delivered

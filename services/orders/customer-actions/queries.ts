@@ -96,10 +96,10 @@ export const insertEvent = (
     with clock as materialized (
       select clock_timestamp() as now
     )
-    insert into outbox (tenant_id, type, waybill_numbers, status_keys, note, happened_at, traceparents)
+    insert into log (tenant_id, type, waybill_numbers, status_keys, note, happened_at, traceparents)
     select ${tenant}, ${`${request}.${status}`}, array[${waybill_number}], array[${statusKey}], ${note}, now,
       ${traceparent === undefined ? null : [traceparent]}::text[]
-    from clock, tenants where tenants.tenant_id = ${tenant} and messaging returning outbox.tenant_id`.execute(tx)
+    from clock, tenants where tenants.tenant_id = ${tenant} and messaging returning log.tenant_id`.execute(tx)
 
 const keptDays = 90
 

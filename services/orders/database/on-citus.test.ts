@@ -10,11 +10,11 @@ import { createTokenFor, listTokens, revokeTokenById } from '../access/token-com
 import { createOrdersHousekeeping } from '../housekeeping.ts'
 import { takeTimelines } from '../lists/archive.ts'
 import { rotateKeys } from '../merchant-webhooks/rotate-keys.ts'
-import { acquireLease, suspend } from '../outbox/leases.ts'
+import { acquireLease, suspend } from '../relay/leases.ts'
 import { recover } from '../restoring/restored.ts'
 import { serviceToken } from '../test/build.ts'
-import { clientOf } from '../test/outbox-fixture.ts'
 import { startReceiver, waitUntil } from '../test/receiver.ts'
+import { clientOf } from '../test/relay-fixture.ts'
 import { batch, order, tenantFile } from '../test/tenant.ts'
 import { webhooksFixture } from '../test/webhooks-fixture.ts'
 import type { Tx } from './tables.ts'
@@ -165,22 +165,21 @@ t.test('the commands of the operator and the housekeeping run', { skip }, async 
   const known = { data: [], next: null, in_doubt_before: new Date(Date.now() + 60_000).toISOString() }
   const notifier = { get: async () => ({ kind: 'response', status: 200, body: known }) } as never
   const since = new Date(Date.now() - 3_600_000)
-  await rows('delete from outbox')
+  await rows('update log set is_relayed = true')
   const restored = await recover(pool, { since, skip: undefined, isDryRun: false, notifier })
   t.equal(restored.find(({ tenant }) => tenant === 'demo')?.requeued.length, 4)
 
   for (const [table, column] of [
     ['webhook_deliveries', 'last_attempt_at'],
-    ['changes', 'happened_at'],
-    ['new_changes', 'happened_at'],
     ['rate_gaps', 'day'],
     ['customer_actions', 'stored_at'],
     ['idempotency_keys', 'created_at'],
     ['tokens', 'revoked_at'],
   ])
     await rows(`update ${table} set ${column} = now() - interval '100 days'`)
+  await rows(`update log set happened_at = now() - interval '100 days', is_relayed = true`)
   await createOrdersHousekeeping(pool, ordersOptions.logger).clean()
-  t.strictSame(await rows('select 1 from changes'), [])
+  t.strictSame(await rows('select 1 from log'), [])
   const owner = createPool({ url: database.ownerUrl, name: 'owner', connections: 1 })
   t.teardown(() => owner.end())
   await rows(`update orders set created_at = now() - interval '100 days', status_key = 'key_3'`)

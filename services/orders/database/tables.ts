@@ -10,17 +10,6 @@ type Decimal = ColumnType<string, number | string, number | string>
 
 type CheckColumn = ColumnType<'refuse' | 'warn' | 'off' | null, string | null | undefined, string | null>
 
-interface ChangeColumns {
-  tenant_id: string
-  merchant_id: Bigint
-  type: ChangeType
-  waybill_numbers: string[]
-  status_keys: string[]
-  fields: string[] | null
-  actor: ChangeActor
-  happened_at: Generated<Date>
-}
-
 /** The types of changes to an order, and the actors that may make them. */
 export const changeTypes = ['order.created', 'order.status_changed', 'order.edited'] as const
 export type ChangeType = (typeof changeTypes)[number]
@@ -149,8 +138,6 @@ export interface Tables {
     note: string | null
     actor: 'customer' | null
   }
-  new_changes: ChangeColumns & { change_id: Generated<string> }
-  changes: ChangeColumns & { position: Bigint }
   feeds: {
     tenant_id: string
     merchant_id: Bigint
@@ -184,17 +171,23 @@ export interface Tables {
     decided_by: string | null
     note: string | null
   }
-  outbox: {
+  log: {
     tenant_id: string
-    outbox_id: Generated<string>
-    row_key: Generated<string>
+    entry_id: Generated<string>
+    entry_key: Generated<string>
+    merchant_id: Bigint | null
     /** As in an OrderEvent. */
     type: string
     waybill_numbers: string[]
     status_keys: string[]
+    fields: string[] | null
+    actor: ChangeActor | null
     note: string | null
     happened_at: Generated<Date>
+    /** Of each waybill, or one of all. */
     traceparents: string[] | null
+    position: Bigint | null
+    is_relayed: Generated<boolean>
   }
   outbox_leases: {
     tenant_id: string

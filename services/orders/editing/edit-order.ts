@@ -34,10 +34,7 @@ export type Edited =
 
 const maxAttempts = 5
 
-/**
- * Changes an order that the editor may change, with its edits, its merchant's changes, the outbox and the audit. One
- * transaction.
- */
+/** Changes an order that the editor may change, with its edits, its entry of the log and the audit. One transaction. */
 export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edit): Promise<Edited> => {
   if (!isWaybill.test(edit.waybill)) return { kind: 'unknown' }
   const edited = await withCatalogue(catalogues, edit.tenant, catalogue =>
@@ -137,11 +134,7 @@ const writeEditSql = `
   ), noted as (
     insert into order_edits (tenant_id, waybill_number, fields, edited_at, staff_name, reason, actor, previous)
     select $1, $2, $3::text[], now, $5, $6, case when $4 = 'customer' then $4 end, $7::jsonb from clock returning tenant_id
-  ), changed as (
-    insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, fields, actor, happened_at)
-    select $1, merchant_id, 'order.edited', array[$2], array[status_key], $3::text[], $4, (select now from clock)
-    from edited returning tenant_id
   )
-  insert into outbox (tenant_id, type, waybill_numbers, status_keys, happened_at)
-  select $1, 'order.edited', array[$2], array[status_key], (select now from clock)
-  from edited, tenants where tenants.tenant_id = $1 and messaging returning outbox.tenant_id`
+  insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, fields, actor, happened_at, is_relayed)
+  select $1, merchant_id, 'order.edited', array[$2], array[status_key], $3::text[], $4, (select now from clock), not messaging
+  from edited, tenants where tenants.tenant_id = $1 returning log.tenant_id`

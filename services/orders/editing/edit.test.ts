@@ -187,9 +187,7 @@ t.test('staff edit the order of any merchant with a reason, which only staff see
   t.match(own.edits, [{ fields: ['cod'], user: { first_name: 'Kamal' } }])
   t.notOk('reason' in own.edits[0] || 'previous' in own.edits[0])
   t.match(
-    await rows(
-      `select actor, fields from new_changes where waybill_numbers = '{DM00000030}' and type = 'order.edited'`,
-    ),
+    await rows(`select actor, fields from log where waybill_numbers = '{DM00000030}' and type = 'order.edited'`),
     [{ actor: 'staff', fields: ['cod'] }],
   )
   t.match(await rows(`select actor_kind, actor from audit where object_id = 'DM00000030: cod'`), [

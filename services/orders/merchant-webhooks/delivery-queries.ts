@@ -1,6 +1,6 @@
 import type { Sealed } from '@courier/shared/vault.ts'
 import type { Tx } from '../database/tables.ts'
-import type { Waiting } from '../delivery/loop.ts'
+import type { Waiting } from '../log/loop.ts'
 import { secretColumns, secretsIn } from './secrets.ts'
 import type { DisabledReason, Health, Outcome, Settled } from './settle.ts'
 
@@ -29,7 +29,7 @@ export const findWaiting = async (tx: Tx, holder: string): Promise<Waiting<Endpo
         replay_to is not null
         or exists (select from webhook_deliveries d where d.tenant_id = e.tenant_id and d.endpoint_id = e.endpoint_id
           and d.state = 'pending' and d.next_attempt_at <= now())
-        or exists (select from new_changes n where n.tenant_id = e.tenant_id and n.merchant_id = e.merchant_id)
+        or exists (select from log n where n.tenant_id = e.tenant_id and n.merchant_id = e.merchant_id and n.position is null)
         or exists (select from feeds f where f.tenant_id = e.tenant_id and f.merchant_id = e.merchant_id
           and f.last_position > e.position))`,
     values: [holder],
@@ -108,53 +108,39 @@ export interface Event {
   readonly happenedAt: string
 }
 
-/** How far the events of the feed have been added. */
-export type Progress =
-  | { readonly position: number }
-  | { readonly replayAfter: number; readonly replayTo: number | null }
+/** How far the events of the feed have been added: of a replay, or of what is new. */
+export interface Progress {
+  readonly reached: number
+  /** The last position of the replay while it goes on; null: it ends. undefined: there is none. */
+  readonly replayTo?: number | null
+}
 
 /** Adds events, also those that were sent before, and notes how far that is; false: the lease is lost, roll back. */
 export const addDeliveries = async (
   tx: Tx,
   { tenant, endpointId }: EndpointKey,
   holder: string,
-  progress: Progress,
+  { reached, replayTo }: Progress,
   events: readonly Event[],
 ): Promise<boolean> => {
-  const columns = Object.entries(progress)
-  const sets = columns.map(([name], index) => `${columnOf[name]} = $${index + 4}`).join(', ')
+  const sets = replayTo === undefined ? 'position = $4' : 'replay_after = $4, replay_to = $5'
+  const values = [tenant, endpointId, holder, reached, ...(replayTo === undefined ? [] : [replayTo])]
+  const waybills = events.map(({ waybill }) => waybill)
   const [{ rowCount }] = await Promise.all([
-    tx.client.query(`update webhook_endpoints set ${sets} where tenant_id = $1 and endpoint_id = $2 and holder = $3`, [
-      ...[tenant, endpointId, holder],
-      ...columns.map(([, value]) => value),
-    ]),
-    tx.client.query({ name: 'add_deliveries', text: adding, values: [tenant, endpointId, ...arraysOf(events)] }),
-    activate(
-      tx,
-      tenant,
-      endpointId,
-      events.map(({ waybill }) => waybill),
+    tx.client.query(
+      `update webhook_endpoints set ${sets} where tenant_id = $1 and endpoint_id = $2 and holder = $3`,
+      values,
     ),
+    tx.client.query({ name: 'add_deliveries', text: adding, values: [tenant, endpointId, JSON.stringify(events)] }),
+    activate(tx, tenant, endpointId, waybills),
   ])
   return rowCount === 1
 }
 
-const columnOf: Readonly<Record<string, string>> = {
-  ...{ position: 'position', replayAfter: 'replay_after', replayTo: 'replay_to' },
-}
-
-const arraysOf = (events: readonly Event[]) => [
-  events.map(({ position }) => position),
-  events.map(({ messageId }) => messageId),
-  events.map(({ type }) => type),
-  events.map(({ waybill }) => waybill),
-  events.map(({ body }) => body),
-  events.map(({ happenedAt }) => happenedAt),
-]
-
 const adding = `
   insert into webhook_deliveries (tenant_id, endpoint_id, position, message_id, type, waybill_number, body, happened_at)
-  select $1, $2, event.* from unnest($3::bigint[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[]) as event
+  select $1, $2, position, "messageId", type, waybill, body, "happenedAt" from json_to_recordset($3::json)
+    as event (position bigint, "messageId" text, type text, waybill text, body text, "happenedAt" timestamptz)
   on conflict (tenant_id, endpoint_id, position) do update
     set message_id = excluded.message_id, body = excluded.body, state = 'pending', attempts = 0, next_attempt_at = null
     where webhook_deliveries.state <> 'pending'`
@@ -222,20 +208,11 @@ export const storeOutcomes = async (
   { verdicts, failures, isRecovered, pause, disabledReason }: Settled,
 ): Promise<void> => {
   const { tenant, endpointId } = key
-  const values = [
-    ...[verdicts.map(({ position }) => position), verdicts.map(({ state }) => state)],
-    ...[verdicts.map(({ delay }) => delay), outcomes.map(({ code }) => code)],
-    ...[outcomes.map(({ milliseconds }) => milliseconds), outcomes.map(({ error }) => error)],
-    outcomes.map(({ responseBody }) => responseBody),
-  ]
+  const results = JSON.stringify(outcomes.map((outcome, index) => ({ ...outcome, ...verdicts[index] })))
+  const waybills = outcomes.map(({ waybill }) => waybill)
   await Promise.all([
-    tx.client.query({ name: 'store_outcomes', text: storing, values: [tenant, endpointId, ...values] }),
-    activate(
-      tx,
-      tenant,
-      endpointId,
-      outcomes.map(({ waybill }) => waybill),
-    ),
+    tx.client.query({ name: 'store_outcomes', text: storing, values: [tenant, endpointId, results] }),
+    activate(tx, tenant, endpointId, waybills),
     ...(isRecovered ? [sendPending(tx, key)] : []),
     tx.client.query({
       name: 'store_health',
@@ -251,10 +228,10 @@ export const storeOutcomes = async (
 
 const storing = `
   update webhook_deliveries d set state = o.state, attempts = attempts + 1, last_attempt_at = now(), code = o.code,
-    milliseconds = o.milliseconds, error = o.error, response_body = o.response_body,
+    milliseconds = o.milliseconds, error = o.error, response_body = o."responseBody",
     next_attempt_at = to_timestamp(extract(epoch from now())::float8 + o.delay)
-  from unnest($3::bigint[], $4::text[], $5::float8[], $6::int[], $7::int[], $8::text[], $9::text[])
-    as o (position, state, delay, code, milliseconds, error, response_body)
+  from json_to_recordset($3::json)
+    as o (position bigint, state text, delay float8, code int, milliseconds int, error text, "responseBody" text)
   where d.tenant_id = $1 and d.endpoint_id = $2 and d.position = o.position and d.state = 'pending'`
 
 /** Makes what waits for another attempt due now. */

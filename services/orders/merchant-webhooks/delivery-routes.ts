@@ -5,29 +5,18 @@ import { inTenant } from '@courier/shared/postgres/database.ts'
 import { VaultError } from '@courier/shared/vault.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { keptDays } from '../changes/expiry.ts'
 import type { Tx } from '../database/tables.ts'
+import { keptDays } from '../log/expiry.ts'
 import { bodyOf } from './fan-out.ts'
 import { listedDays } from './housekeeping.ts'
 import { sendOnce } from './post.ts'
 import { findTarget, listDeliveries, replay } from './queries.ts'
-import {
-  changing,
-  common,
-  failuresOfOne,
-  found,
-  idIn,
-  keysNeeded,
-  keysOf,
-  params,
-  unknownWebhook,
-  type WebhookOptions,
-} from './route-options.ts'
+import * as route from './route-options.ts'
 import { DeliveryQuery, exampleDelivery, examplePing, Ping, ReplayPeriod, WebhookDelivery } from './schema.ts'
 import { openSecret } from './secrets.ts'
 
-/** What is sent to a webhook, again, or to try it. */
-export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, options) => {
+/** Sends something to a webhook, to try it or again, and lists what was sent. */
+export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = async (app, options) => {
   const { pool, dispatcher, resolve, clock, onChanged } = options
   const pinging = new Set<string>()
   app.post(
@@ -35,33 +24,30 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<WebhookOptions> = 
     {
       ...refusesKeys,
       schema: {
-        ...common,
+        ...route.ofOne,
         operationId: 'pingWebhook',
         summary: 'Send a message of the type ping now',
         description: 'Once, even while the webhook is disabled. The response has the result, within 10 seconds.',
-        params,
-        response: {
-          200: Type.Object({ data: Ping }, { examples: [{ data: examplePing }] }),
-          ...failuresOfOne,
-        },
+        response: { 200: Type.Object({ data: Ping }, { examples: [{ data: examplePing }] }), ...route.failuresOfOne },
       },
     },
     async request => {
-      const [id, { tenant }] = [idIn(request), request.merchant]
-      const { url, secrets } = found(await inTenant(pool, tenant, (tx: Tx) => findTarget(tx, request.merchant, id)))
+      const [id, { tenant }] = [route.readId(request), request.merchant]
+      const target = await inTenant(pool, tenant, (tx: Tx) => findTarget(tx, request.merchant, id))
+      const { url, secrets } = route.expectFound(target)
       if (pinging.has(id))
         throw httpError('rate_limited', 'Another ping of this webhook is running.', { retryAfterSeconds: 1 })
       pinging.add(id)
       try {
         const body = bodyOf('ping', (await clock()).toISOString(), { webhook_id: id })
-        const opened = secrets.map(sealed => openSecret(keysOf(options), tenant, id, sealed))
+        const opened = secrets.map(sealed => openSecret(route.expectKeys(options), tenant, id, sealed))
         const message = { url, secrets: opened, messageId: `ping.${randomUUID()}`, body }
         const { signal } = new AbortController()
         const sending = { dispatcher, allowsPrivate: resolve === undefined, clock, signal }
         const { code, milliseconds, error, responseBody } = await sendOnce(sending, message)
         return { data: { code, ms: milliseconds, error, response_body: responseBody } }
       } catch (error) {
-        throw error instanceof VaultError ? keysNeeded() : error
+        throw error instanceof VaultError ? route.keysNeeded() : error
       } finally {
         pinging.delete(id)
       }
@@ -73,37 +59,31 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<WebhookOptions> = 
     {
       ...refusesKeys,
       schema: {
-        ...common,
+        ...route.ofOne,
         operationId: 'replayWebhook',
         summary: 'Send the events of a period again',
         description: `Those of the last ${keptDays} days, oldest first, each with its original webhook-id, before any new events. One replay at a time.`,
-        params,
         body: ReplayPeriod,
         response: {
           202: Type.Object(
             { message: Type.String(), data: Type.Object({ changes: Type.Integer({ description: replayedChanges }) }) },
             { examples: [{ message: replayed, data: { changes: 41 } }] },
           ),
-          ...failuresOfOne,
+          ...route.failuresOfOne,
         },
       },
     },
     async (request, reply) => {
-      const [id, period] = [idIn(request), readPeriod(request.body, await clock())]
-      const result = await changing(
-        pool,
-        request,
-        'webhook.replayed',
-        id,
-      )(async tx => {
+      const [id, period] = [route.readId(request), readPeriod(request.body, await clock())]
+      const changes = await route.changeAudited(options, request, 'webhook.replayed', id, async tx => {
         const changes = await replay(tx, request.merchant, id, period)
-        if (changes === 'unknown') throw unknownWebhook()
+        if (changes === 'unknown') throw route.unknownWebhook()
         if (changes === 'running') throw httpError('rate_limited', running, { retryAfterSeconds: 10 })
         return changes
       })
       onChanged(request.merchant.tenant)
       reply.code(202)
-      return { message: replayed, data: { changes: found(result) } }
+      return { message: replayed, data: { changes: route.expectFound(changes) } }
     },
   )
 
@@ -111,28 +91,28 @@ export const webhookDeliveryRoutes: FastifyPluginAsyncTypebox<WebhookOptions> = 
     '/webhook/:id/deliveries',
     {
       schema: {
-        ...common,
+        ...route.ofOne,
         operationId: 'listWebhookDeliveries',
         summary: 'Deliveries to a webhook and their results',
         description: `Newest events first: those of the last ${listedDays} days, and all pending ones.`,
-        params,
         querystring: DeliveryQuery,
         response: {
           200: Type.Object(
             { data: Type.Array(WebhookDelivery), next_cursor: Type.Union([Type.String(), Type.Null()]) },
             { title: 'WebhookDeliveries', examples: [{ data: [exampleDelivery], next_cursor: null }] },
           ),
-          ...failuresOfOne,
+          ...route.failuresOfOne,
         },
       },
       serializerCompiler: () => JSON.stringify,
     },
     async request => {
-      const [id, { state, cursor: before, limit: most = 50 }] = [idIn(request), request.query]
+      const [id, { state, cursor: before, limit: most = 50 }] = [route.readId(request), request.query]
       const limit = Number(most)
       const filter = { state: state as 'pending' | undefined, before, limit: limit + 1 }
       const { tenant } = request.merchant
-      const rows = found(await inTenant(pool, tenant, (tx: Tx) => listDeliveries(tx, request.merchant, id, filter)))
+      const found = await inTenant(pool, tenant, (tx: Tx) => listDeliveries(tx, request.merchant, id, filter))
+      const rows = route.expectFound(found)
       const data = rows.slice(0, limit).map(({ position: _, ...delivery }) => delivery)
       return { data, next_cursor: rows.length > limit ? (rows[limit - 1]?.position ?? null) : null }
     },

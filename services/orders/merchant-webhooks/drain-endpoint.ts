@@ -6,8 +6,8 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 import type { Dispatcher } from 'undici'
 import type { Tx } from '../database/tables.ts'
-import { createLease, type Lease } from '../delivery/lease.ts'
-import type { Drained } from '../delivery/loop.ts'
+import { createLease, type Lease } from '../log/lease.ts'
+import type { Drained } from '../log/loop.ts'
 import {
   type DueDelivery,
   disable,

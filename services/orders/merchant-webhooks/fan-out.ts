@@ -1,10 +1,10 @@
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import { openFeed } from '../changes/feed.ts'
-import type { FeedState } from '../changes/numbering.ts'
-import { type Change, readChanges } from '../changes/queries.ts'
 import { changeItem } from '../changes/schema.ts'
 import type { Tx } from '../database/tables.ts'
+import type { FeedState } from '../log/feed.ts'
+import { openFeed } from '../log/feed.ts'
+import { type Change, readChanges } from '../log/read-changes.ts'
 import { addDeliveries, type EndpointKey, type Event, type HeldEndpoint, type Progress } from './delivery-queries.ts'
 
 const changesAtOnce = 500
@@ -30,9 +30,7 @@ export const fanOut = async (
   const read = after < through ? await readChanges(pool, tenant, merchantId, after, changesAtOnce) : []
   const changes = read.filter(({ position }) => position <= through)
   const reached = changes.at(-1)?.position ?? through
-  const progress: Progress = isReplay
-    ? { replayAfter: reached, replayTo: reached < through ? through : null }
-    : { position: reached }
+  const progress: Progress = { reached, ...(isReplay && { replayTo: reached < through ? through : null }) }
   const events = changes.filter(({ type }) => endpoint.events.includes(type)).map(each => eventOf(feed.epoch, each))
   await inTenant(pool, tenant, (tx: Tx) => addDeliveries(tx, key, holder, progress, events), {
     keeps: isHeld => isHeld,

@@ -1,6 +1,6 @@
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import type { DeleteExpired } from '@courier/shared/postgres/housekeeping.ts'
-import { keptDays } from '../changes/expiry.ts'
+import { keptDays } from '../log/expiry.ts'
 import { activate } from './delivery-queries.ts'
 
 /** How long what was delivered or given up is listed. */

@@ -1,7 +1,7 @@
 import type { Sealed } from '@courier/shared/vault.ts'
-import { numberChanges } from '../changes/numbering.ts'
 import { isoTime } from '../database/iso-time.ts'
 import type { ChangeType, Tx } from '../database/tables.ts'
+import { numberChanges } from '../log/feed.ts'
 import { secretColumns, secretsIn } from './secrets.ts'
 import type { DisabledReason } from './settle.ts'
 
@@ -169,7 +169,7 @@ export const replay = async (tx: Tx, { tenant, merchantId }: Owner, id: string, 
   )
   if (!rows[0] || rows[0].isRunning) return rows[0] ? 'running' : 'unknown'
   const { rows: spans } = await tx.client.query(
-    `select min(position) - 1 as after, least($3, max(position + cardinality(waybill_numbers) - 1)) as last from changes
+    `select min(position) - 1 as after, least($3, max(position + cardinality(waybill_numbers) - 1)) as last from log
     where tenant_id = $1 and merchant_id = $2 and position <= $3::bigint and happened_at between $4 and $5`,
     [tenant, merchantId, rows[0].position, period.from, period.to],
   )

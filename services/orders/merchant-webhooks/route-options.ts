@@ -22,44 +22,52 @@ export interface WebhookOptions {
   readonly onChanged: (tenant: string) => void
 }
 
-export const common = { tags: ['webhooks'], security: [{ token: [] }] }
 export const failures = errorResponses(400, 401, 405, 413, 415, 422, 429, 503)
 export const failuresOfOne = { ...failures, ...errorResponses(404) }
-export const params = Type.Object({ id: Type.String({ description: 'The id of the webhook.' }) })
-const isId = /^[0-9a-f-]{36}$/
+/** What the schemas of all routes have. */
+export const common = { tags: ['webhooks'], security: [{ token: [] }] }
+const params = Type.Object({ id: Type.String({ description: 'The id of the webhook.' }) })
+/** What the schemas of routes of one webhook have. */
+export const ofOne = { ...common, params }
 
 export const unknownWebhook = (): HttpError => httpError('not_found', 'The requested webhook does not exist.')
 
-/** The id in the path; any other text is that of no webhook. */
-export const idIn = (request: { params: { id: string } }): string => {
+const isId = /^[0-9a-f-]{36}$/
+
+/** Returns the id in the path; any other text is that of no webhook. */
+export const readId = (request: { params: { id: string } }): string => {
   if (!isId.test(request.params.id)) throw unknownWebhook()
   return request.params.id
 }
 
-export const found = <Value>(value: Value | undefined): Value => {
+export const expectFound = <Value>(value: Value | undefined): Value => {
   if (value === undefined) throw unknownWebhook()
   return value
 }
 
-/** Does it in a transaction with its entry in the audit, unless it did nothing. */
-export const changing =
-  (pool: pg.Pool, request: FastifyRequest, verb: Extract<Action, `webhook.${string}`>, id: string) =>
-  <Result>(action: (tx: Tx) => Promise<Result | undefined>): Promise<Result | undefined> => {
-    const { tenant, merchantId, tokenId } = request.merchant
-    const by = { kind: 'merchant', name: merchantId, tokenId, requestId: request.id } as const
-    return inTenant(pool, tenant, async (tx: Tx) => {
-      const done = await action(tx)
-      if (done !== undefined) await audit(tx, tenant, by, verb, id)
-      return done
-    })
-  }
+/** Acts in a transaction with its entry in the audit, unless `action` did nothing. */
+export const changeAudited = <Result>(
+  { pool }: WebhookOptions,
+  request: FastifyRequest,
+  verb: Extract<Action, `webhook.${string}`>,
+  id: string,
+  action: (tx: Tx) => Promise<Result | undefined>,
+): Promise<Result | undefined> => {
+  const { tenant, merchantId, tokenId } = request.merchant
+  const by = { kind: 'merchant', name: merchantId, tokenId, requestId: request.id } as const
+  return inTenant(pool, tenant, async (tx: Tx) => {
+    const done = await action(tx)
+    if (done !== undefined) await audit(tx, tenant, by, verb, id)
+    return done
+  })
+}
 
 export const keysNeeded = () =>
   httpError('unavailable', 'Webhooks are not set up: the setting WEBHOOK_KEYS of orders is missing or lacks a key.', {
     retryAfterSeconds: 60,
   })
 
-export const keysOf = ({ keyring }: WebhookOptions): Keyring => {
+export const expectKeys = ({ keyring }: WebhookOptions): Keyring => {
   if (!keyring) throw keysNeeded()
   return keyring
 }

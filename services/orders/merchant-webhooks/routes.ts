@@ -6,38 +6,27 @@ import { invalid } from '@courier/shared/errors/errors.ts'
 import { inTenant } from '@courier/shared/postgres/database.ts'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { keptDays } from '../changes/expiry.ts'
-import { catchUp } from '../changes/feed.ts'
 import { changeTypes, type Tx } from '../database/tables.ts'
+import { keptDays } from '../log/expiry.ts'
+import { catchUp } from '../log/feed.ts'
 import { leadsToPrivate, privateProblem, type Resolve, urlProblem } from './addresses.ts'
 import { webhookDeliveryRoutes } from './delivery-routes.ts'
 import { addEndpoint, changeEndpoint, deleteEndpoint, listEndpoints, rotateSecret } from './queries.ts'
-import {
-  changing,
-  common,
-  failures,
-  failuresOfOne,
-  found,
-  idIn,
-  keysOf,
-  params,
-  type WebhookOptions,
-} from './route-options.ts'
-import {
-  exampleSecret,
-  exampleWebhook,
-  maxEndpoints,
-  NewWebhook,
-  Webhook,
-  WebhookChange,
-  WebhookWithSecret,
-} from './schema.ts'
+import * as route from './route-options.ts'
+import * as schema from './schema.ts'
 import { newSecret, sealSecret } from './secrets.ts'
 
-const oneOf = (data: typeof Webhook | typeof WebhookWithSecret, message: string, example: object) =>
+const { maxEndpoints, exampleWebhook, exampleSecret } = schema
+
+const oneOf = (data: typeof schema.Webhook | typeof schema.WebhookWithSecret, message: string, example: object) =>
   Type.Object({ message: Type.String(), data }, { examples: [{ message, data: example }] })
 
-/** The URL as it is stored. */
+const created = 'Webhook Created Successfully'
+const changed = 'Webhook Updated Successfully'
+const deleted = 'Webhook Deleted Successfully'
+const rotated = 'Webhook Secret Rotated Successfully'
+
+/** Returns the URL as it is stored. */
 const readUrl = async (text: string, resolve: Resolve | undefined): Promise<string> => {
   const problem = urlProblem(text, resolve === undefined)
   if (problem !== undefined) throw invalid({ url: [`The url ${problem}.`] })
@@ -46,23 +35,23 @@ const readUrl = async (text: string, resolve: Resolve | undefined): Promise<stri
 }
 
 /** A merchant's endpoints for webhooks (docs/merchants/webhooks.md). */
-export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookOptions> = async (app, options) => {
+export const webhookRoutes: FastifyPluginAsyncTypebox<route.WebhookOptions> = async (app, options) => {
   const { pool, resolve, onChanged } = options
   acceptJson(app)
   refuseUnknownFields(app)
-  app.addHook('onRequest', async () => void keysOf(options))
+  app.addHook('onRequest', async () => void route.expectKeys(options))
 
   app.get(
     '/webhook',
     {
       schema: {
-        ...common,
+        ...route.common,
         operationId: 'listWebhooks',
         summary: 'Your webhooks',
         description: `Up to ${maxEndpoints}, the oldest first.`,
         response: {
-          200: Type.Object({ data: Type.Array(Webhook) }, { examples: [{ data: [exampleWebhook] }] }),
-          ...failures,
+          200: Type.Object({ data: Type.Array(schema.Webhook) }, { examples: [{ data: [exampleWebhook] }] }),
+          ...route.failures,
         },
       },
     },
@@ -74,32 +63,29 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookOptions> = async (a
     {
       ...refusesKeys,
       schema: {
-        ...common,
+        ...route.common,
         operationId: 'createWebhook',
         summary: 'Get events at an address of yours',
         description: `Signed according to Standard Webhooks, from now on. Up to ${maxEndpoints} webhooks; the secret is shown only this once.`,
-        body: NewWebhook,
+        body: schema.NewWebhook,
         response: {
-          201: oneOf(WebhookWithSecret, created, { ...exampleWebhook, secret: exampleSecret }),
-          ...failures,
+          201: oneOf(schema.WebhookWithSecret, created, { ...exampleWebhook, secret: exampleSecret }),
+          ...route.failures,
         },
       },
     },
     async (request, reply) => {
-      const { tenant } = request.merchant
+      const { merchant } = request
       const { events = changeTypes } = request.body
       const [id, secret, url] = [randomUUID(), newSecret(), await readUrl(request.body.url, resolve)]
-      const sealed = sealSecret(keysOf(options), tenant, id, secret)
+      const sealed = sealSecret(route.expectKeys(options), merchant.tenant, id, secret)
       // Before the transaction, which would keep the feed locked for all of a backlog.
-      await catchUp(pool, request.merchant)
-      const result = await changing(
-        pool,
-        request,
-        'webhook.created',
-        id,
-      )(tx => addEndpoint(tx, request.merchant, { id, url, events, secret: sealed }, maxEndpoints))
+      await catchUp(pool, merchant)
+      const result = await route.changeAudited(options, request, 'webhook.created', id, tx =>
+        addEndpoint(tx, merchant, { id, url, events, secret: sealed }, maxEndpoints),
+      )
       if (!result) throw invalid({ url: [`There are already ${maxEndpoints} webhooks: delete one.`] })
-      onChanged(tenant)
+      onChanged(merchant.tenant)
       reply.code(201)
       return { message: created, data: { ...result, secret } }
     },
@@ -109,26 +95,22 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookOptions> = async (a
     '/webhook/:id',
     {
       schema: {
-        ...common,
+        ...route.ofOne,
         operationId: 'changeWebhook',
         summary: 'Change, disable or enable a webhook',
         description: `Pending events are retried at once. Events of the last ${keptDays} days that occurred while it was disabled follow, oldest first.`,
-        params,
-        body: WebhookChange,
-        response: { 200: oneOf(Webhook, changed, exampleWebhook), ...failuresOfOne },
+        body: schema.WebhookChange,
+        response: { 200: oneOf(schema.Webhook, changed, exampleWebhook), ...route.failuresOfOne },
       },
     },
     async request => {
-      const [id, { url, ...others }] = [idIn(request), request.body]
+      const [id, { url, ...others }] = [route.readId(request), request.body]
       const wanted = { ...others, url: url === undefined ? undefined : await readUrl(url, resolve) }
-      const result = await changing(
-        pool,
-        request,
-        'webhook.changed',
-        id,
-      )(tx => changeEndpoint(tx, request.merchant, id, wanted))
+      const result = await route.changeAudited(options, request, 'webhook.changed', id, tx =>
+        changeEndpoint(tx, request.merchant, id, wanted),
+      )
       onChanged(request.merchant.tenant)
-      return { message: changed, data: found(result) }
+      return { message: changed, data: route.expectFound(result) }
     },
   )
 
@@ -136,20 +118,22 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookOptions> = async (a
     '/webhook/:id',
     {
       schema: {
-        ...common,
+        ...route.ofOne,
         operationId: 'deleteWebhook',
         summary: 'Delete a webhook',
         description: 'Its pending events are deleted, too.',
-        params,
         response: {
           200: Type.Object({ message: Type.String() }, { examples: [{ message: deleted }] }),
-          ...failuresOfOne,
+          ...route.failuresOfOne,
         },
       },
     },
     async request => {
-      const id = idIn(request)
-      found(await changing(pool, request, 'webhook.deleted', id)(tx => deleteEndpoint(tx, request.merchant, id)))
+      const id = route.readId(request)
+      const result = await route.changeAudited(options, request, 'webhook.deleted', id, tx =>
+        deleteEndpoint(tx, request.merchant, id),
+      )
+      route.expectFound(result)
       return { message: deleted }
     },
   )
@@ -159,34 +143,25 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookOptions> = async (a
     {
       ...refusesKeys,
       schema: {
-        ...common,
+        ...route.ofOne,
         operationId: 'rotateWebhookSecret',
         summary: 'Create a new secret for a webhook',
         description:
           'It is shown only this once. For 24 hours messages carry two signatures, the one with the new secret first.',
-        params,
         response: {
-          200: oneOf(WebhookWithSecret, rotated, { ...exampleWebhook, secret: exampleSecret }),
-          ...failuresOfOne,
+          200: oneOf(schema.WebhookWithSecret, rotated, { ...exampleWebhook, secret: exampleSecret }),
+          ...route.failuresOfOne,
         },
       },
     },
     async request => {
-      const [id, secret] = [idIn(request), newSecret()]
-      const sealed = sealSecret(keysOf(options), request.merchant.tenant, id, secret)
-      const result = await changing(
-        pool,
-        request,
-        'webhook.rotated',
-        id,
-      )(tx => rotateSecret(tx, request.merchant, id, sealed))
-      return { message: rotated, data: { ...found(result), secret } }
+      const [id, secret] = [route.readId(request), newSecret()]
+      const sealed = sealSecret(route.expectKeys(options), request.merchant.tenant, id, secret)
+      const result = await route.changeAudited(options, request, 'webhook.rotated', id, tx =>
+        rotateSecret(tx, request.merchant, id, sealed),
+      )
+      return { message: rotated, data: { ...route.expectFound(result), secret } }
     },
   )
   await app.register(webhookDeliveryRoutes, options)
 }
-
-const created = 'Webhook Created Successfully'
-const changed = 'Webhook Updated Successfully'
-const deleted = 'Webhook Deleted Successfully'
-const rotated = 'Webhook Secret Rotated Successfully'

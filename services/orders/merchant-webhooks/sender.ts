@@ -7,7 +7,7 @@ import type { Logger } from 'pino'
 import type { Registry } from 'prom-client'
 import type { Dispatcher } from 'undici'
 import type { Tx } from '../database/tables.ts'
-import { DeliveryLoop } from '../delivery/loop.ts'
+import { DeliveryLoop } from '../log/loop.ts'
 import { createAgent, createResolve, type Resolve } from './addresses.ts'
 import { type EndpointKey, findTenants, findWaiting } from './delivery-queries.ts'
 import { type DrainOptions, defaultLeaseSeconds, drainEndpoint } from './drain-endpoint.ts'
@@ -30,65 +30,60 @@ const slow = { milliseconds: 1_000, concurrency: 64 }
 /** Of requests in flight when the process stops. */
 const stopMilliseconds = 3_000
 
+export type WebhookSender = ReturnType<typeof createWebhookSender>
+
 /** Sends merchants' events to their endpoints. Any number of processes may run one. */
-export class WebhookSender {
-  readonly #loop: DeliveryLoop<EndpointKey>
-  readonly #aborted = new AbortController()
-  /** With enabled endpoints, as of the last poll. */
-  #tenants = new Set<string>()
-
-  constructor(options: SenderOptions) {
-    const { pool, logger } = options
-    const drainOptions: DrainOptions = {
-      leaseSeconds: defaultLeaseSeconds,
-      onAttempt: () => {},
-      ...options,
-      holder: randomUUID(),
-      isStopping: () => this.#loop.isStopping,
-      aborted: this.#aborted.signal,
-    }
-    this.#loop = new DeliveryLoop({
-      logger,
-      name: 'webhook',
-      findWaiting: () =>
-        inAllTenants(pool, async (tx: Tx) => {
-          const [tenants, waiting] = await Promise.all([findTenants(tx), findWaiting(tx, drainOptions.holder)])
-          this.#tenants = new Set(tenants)
-          return waiting
-        }),
-      drain: key => drainEndpoint(drainOptions, key),
-      idOf: ({ tenant, endpointId }) => `${tenant} ${endpointId}`,
-      describe: ({ tenant, endpointId }) => ({ tenant, endpoint_id: endpointId }),
-      concurrency,
-      slow,
-      wakeMilliseconds: 20,
-      pollShare: 0.2,
-    })
+export const createWebhookSender = (options: SenderOptions) => {
+  const { pool, logger } = options
+  const aborted = new AbortController()
+  const holder = randomUUID()
+  /** Has the tenants with enabled endpoints, as of the last poll. */
+  let tenants = new Set<string>()
+  const draining: DrainOptions = {
+    leaseSeconds: defaultLeaseSeconds,
+    onAttempt: () => {},
+    ...options,
+    holder,
+    isStopping: () => loop.isStopping,
+    aborted: aborted.signal,
   }
-
-  start(): void {
-    this.#loop.start()
-  }
-
-  /**
-   * Sends soon, if the tenant has endpoints: there are new changes. An endpoint that another process added is found
-   * within a second.
-   */
-  wake(tenant: string): void {
-    if (this.#tenants.has(tenant)) this.#loop.wake()
-  }
-
-  /** Sends soon: the tenant has an endpoint, or something is to be sent to one. */
-  changed(tenant: string): void {
-    this.#tenants.add(tenant)
-    this.#loop.wake()
-  }
-
-  /** Requests that take longer than some seconds more are sent again by another process. */
-  async stop(): Promise<void> {
-    const timer = setTimeout(() => this.#aborted.abort(), stopMilliseconds)
-    await this.#loop.stop()
-    clearTimeout(timer)
+  const loop: DeliveryLoop<EndpointKey> = new DeliveryLoop({
+    logger,
+    name: 'webhook',
+    findWaiting: () =>
+      inAllTenants(pool, async (tx: Tx) => {
+        const [found, waiting] = await Promise.all([findTenants(tx), findWaiting(tx, holder)])
+        tenants = new Set(found)
+        return waiting
+      }),
+    drain: key => drainEndpoint(draining, key),
+    idOf: ({ tenant, endpointId }) => `${tenant} ${endpointId}`,
+    describe: ({ tenant, endpointId }) => ({ tenant, endpoint_id: endpointId }),
+    concurrency,
+    slow,
+    wakeMilliseconds: 20,
+    pollShare: 0.2,
+  })
+  return {
+    start: () => loop.start(),
+    /**
+     * Sends soon, if the tenant has endpoints: there are new changes. An endpoint that another process added is found
+     * within a second.
+     */
+    wake: (tenant: string): void => {
+      if (tenants.has(tenant)) loop.wake()
+    },
+    /** Sends soon: the tenant has an endpoint, or something is to be sent to one. */
+    changed: (tenant: string): void => {
+      tenants.add(tenant)
+      loop.wake()
+    },
+    /** Requests that take longer than some seconds more are sent again by another process. */
+    stop: async (): Promise<void> => {
+      const timer = setTimeout(() => aborted.abort(), stopMilliseconds)
+      await loop.stop()
+      clearTimeout(timer)
+    },
   }
 }
 
@@ -109,6 +104,6 @@ export const createSending = (pool: pg.Pool, logger: Logger, options: SendingOpt
   watchWebhooks(pool, registry)
   const onAttempt = countAttempts(registry)
   const clock = createClock(pool)
-  const sender = keyring && new WebhookSender({ pool, logger, keyring, dispatcher, allowsPrivate, clock, onAttempt })
+  const sender = keyring && createWebhookSender({ pool, logger, keyring, dispatcher, allowsPrivate, clock, onAttempt })
   return { keyring, dispatcher, resolve, clock, sender }
 }

@@ -5,9 +5,9 @@ import type pg from 'pg'
 import { pino } from 'pino'
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { deleteOldChanges } from '../changes/expiry.ts'
 import type { Tx } from '../database/tables.ts'
-import { DeliveryLoop } from '../delivery/loop.ts'
+import { deleteOldChanges } from '../log/expiry.ts'
+import { DeliveryLoop } from '../log/loop.ts'
 import { webhookKeyring } from '../test/build.ts'
 import { waitUntil } from '../test/receiver.ts'
 import { tenantFile } from '../test/tenant.ts'
@@ -267,7 +267,7 @@ t.test('an endpoint whose missed changes are no longer kept catches up with the 
   await call('PATCH', `/${id}`, { state: 'disabled' })
   await book(2)
   await request('/order/changes')
-  await rows(`update changes set happened_at = now() - interval '31 days'`)
+  await rows(`update log set is_relayed = true, happened_at = now() - interval '31 days'`)
   await inTenant(pool, 'demo', (tx: Tx) => deleteOldChanges(tx, 'demo'))
   await call('PATCH', `/${id}`, { state: 'enabled' })
   sender.start()
@@ -377,14 +377,12 @@ t.test('a deleted webhook goes with its secret at once, its deliveries in slices
 
 t.test('registering a webhook numbers a backlog in short transactions', async t => {
   const { addReceiver, rows } = await webhooksFixture(t)
-  await rows(`insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor)
+  await rows(`insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor)
     select 'demo', merchant_id, 'order.created', '{W1}', '{key_1}', 'merchant'
     from (select merchant_id from merchants where tenant_id = 'demo' order by email limit 1) m, generate_series(1, 2500)`)
-  await rows(
-    `update new_changes set merchant_id = (select merchant_id from merchants where email = 'shop@example.com')`,
-  )
+  await rows(`update log set merchant_id = (select merchant_id from merchants where email = 'shop@example.com')`)
   await addReceiver()
-  t.strictSame(await rows('select count(*)::int from changes group by xmin::text order by 1'), [
+  t.strictSame(await rows('select count(*)::int from log group by xmin::text order by 1'), [
     { count: 500 },
     { count: 1000 },
     { count: 1000 },

@@ -26,7 +26,7 @@ t.test('a merchant cancels its own drafts and confirmed orders', async t => {
   )
   t.strictSame(
     await rows(`select waybill_numbers, status_keys, note from outbox where type = 'order.status_changed'`),
-    [{ waybill_numbers: ['DM00000002', 'DM00000001'], status_keys: ['key_3', 'key_3'], note: null }],
+    [{ waybill_numbers: ['DM00000001', 'DM00000002'], status_keys: ['key_3', 'key_3'], note: null }],
   )
 })
 

@@ -18,9 +18,9 @@ t.test('a merchant confirms its own drafts: timeline, events and changes show it
   const { timeline } = (await get('/order/DM00000001')).body.data
   t.match(timeline, [{ status: { key: 'key_2' }, user: { first_name: 'Lanka Shoes' } }, { status: { key: 'key_1' } }])
   t.strictSame(await rows(`select waybill_numbers, status_keys from outbox where type = 'order.status_changed'`), [
-    { waybill_numbers: ['DM00000002', 'DM00000001'], status_keys: ['key_2', 'key_2'] },
+    { waybill_numbers: ['DM00000001', 'DM00000002'], status_keys: ['key_2', 'key_2'] },
   ])
-  t.match(await rows(`select waybill_numbers, actor from new_changes where type = 'order.status_changed'`), [
+  t.match(await rows(`select waybill_numbers, actor from log where type = 'order.status_changed'`), [
     { waybill_numbers: ['DM00000001', 'DM00000002'], actor: 'merchant' },
   ])
 })

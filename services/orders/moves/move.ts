@@ -30,7 +30,7 @@ export type Moved =
   /** The Idempotency-Key came with another body before. */
   | { kind: 'other_body' }
 
-/** Moves all orders to a status with their timeline events and one row of the outbox, or none. One transaction. */
+/** Moves all orders to a status with their timeline events and entries of the log, or none. One transaction. */
 export const moveOrders = (pool: pg.Pool, move: Move): Promise<Moved> =>
   inTenant<Tables, Moved>(
     pool,
@@ -93,8 +93,8 @@ const locking = `
   order by waybill_number for no key update`
 
 /**
- * Writes a checked move of locked orders. Clock, outbox id and change ids are read while the rows are locked, so the
- * events of a waybill never go backwards.
+ * Writes a checked move of locked orders. Clock and entry ids are read while the rows are locked, so the events of a
+ * waybill never go backwards.
  */
 const writeMoves = async (tx: Tx, { tenant, waybills, statusKey, note, mover, traceparent }: Omit<Move, 'key'>) => {
   const staffName = 'staffName' in mover ? mover.staffName : null
@@ -132,15 +132,11 @@ const writing = `
   ), moved as (
     update orders set status_key = $3, first_attempt = waybill_number <> all($8::text[]) where tenant_id = $1 and waybill_number = any($2::text[])
     returning merchant_id, waybill_number
-  ), changed as (
-    insert into new_changes (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, happened_at)
-    select $1, merchant_id, 'order.status_changed', array_agg(waybill_number order by waybill_number), array[$3], $7,
-      (select now from clock)
-    from moved group by merchant_id returning tenant_id
   ), events as (
     insert into order_events (tenant_id, waybill_number, status_key, happened_at, staff_name, note, actor)
     select $1, waybill_number, $3, now, $4, $5, case when $7 = 'customer' then $7 end from clock, unnest($2::text[]) as waybill_number returning tenant_id
   )
-  insert into outbox (tenant_id, type, waybill_numbers, status_keys, note, happened_at, traceparents)
-  select $1, 'order.status_changed', $2::text[], array_fill($3::text, array[cardinality($2::text[])]), $5, now, $6::text[]
-  from clock, tenants where tenants.tenant_id = $1 and messaging returning outbox.tenant_id`
+  insert into log (tenant_id, merchant_id, type, waybill_numbers, status_keys, actor, note, happened_at, traceparents, is_relayed)
+  select $1, merchant_id, 'order.status_changed', array_agg(waybill_number order by waybill_number),
+    array_fill($3::text, array[count(*)::int]), $7, $5, (select now from clock), $6::text[], not messaging
+  from moved, tenants where tenants.tenant_id = $1 group by merchant_id, messaging returning log.tenant_id`

@@ -35,7 +35,7 @@ t.test('a move writes the orders, their timelines and one row of the outbox', as
   t.equal(created.type, 'order.created')
   t.strictSame(moved, {
     type: 'order.status_changed',
-    waybill_numbers: ['DM10000002', 'DM10000001'],
+    waybill_numbers: ['DM10000001', 'DM10000002'],
     status_keys: ['key_5', 'key_5'],
     note: 'Van 7',
   })

@@ -27,15 +27,15 @@ export const findEvents = async (tx: Tx, tenant: string, since: Date): Promise<O
 export const findWaitingEvents = async (tx: Tx, tenant: string): Promise<KnownEvent[]> => {
   const { rows } = await sql<KnownEvent>`
     select waybill, status_key as "statusKey", happened_at as "happenedAt"
-    from outbox, unnest(waybill_numbers, status_keys) as event (waybill, status_key)
-    where tenant_id = ${tenant} and type = any(${[...orderEventTypes]})`.execute(tx)
+    from log, unnest(waybill_numbers, status_keys) as event (waybill, status_key)
+    where tenant_id = ${tenant} and not is_relayed and type = any(${[...orderEventTypes]})`.execute(tx)
   return rows
 }
 
 /** Puts events into the outbox again, in their order. */
 export const requeue = (tx: Tx, tenant: string, events: readonly OwnEvent[]) =>
   sql`
-    insert into outbox (tenant_id, type, waybill_numbers, status_keys, note, happened_at)
+    insert into log (tenant_id, type, waybill_numbers, status_keys, note, happened_at)
     select ${tenant}, type, array[waybill], array[status_key], note, happened_at
     from unnest(${events.map(({ type }) => type)}::text[], ${events.map(({ waybill }) => waybill)}::text[],
       ${events.map(({ statusKey }) => statusKey)}::text[], ${events.map(({ note }) => note)}::text[],
@@ -49,7 +49,7 @@ export const requeue = (tx: Tx, tenant: string, events: readonly OwnEvent[]) =>
  */
 export const requeueEdits = (tx: Tx, tenant: string, since: Date) =>
   sql`
-    insert into outbox (tenant_id, type, waybill_numbers, status_keys, happened_at)
+    insert into log (tenant_id, type, waybill_numbers, status_keys, happened_at)
     select ${tenant}, ${editedEvent}, array[waybill_number], array[max(status_key)], max(edited_at)
     from order_edits join orders using (tenant_id, waybill_number)
     where tenant_id = ${tenant} and edited_at >= ${since} group by waybill_number
@@ -59,7 +59,7 @@ export const requeueEdits = (tx: Tx, tenant: string, since: Date) =>
 export const dropTooOld = async (tx: Tx, tenant: string): Promise<KnownEvent[]> => {
   const { rows } = await sql<KnownEvent>`
     with dropped as (
-      delete from outbox where tenant_id = ${tenant} and happened_at < now() - make_interval(days => ${knownDays})
+      update log set is_relayed = true where tenant_id = ${tenant} and not is_relayed and happened_at < now() - make_interval(days => ${knownDays})
       returning waybill_numbers, status_keys, happened_at
     )
     select waybill, status_key as "statusKey", happened_at as "happenedAt"

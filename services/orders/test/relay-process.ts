@@ -4,7 +4,7 @@ import { createPool } from '@courier/shared/postgres/database.ts'
 import { createServiceClient } from '@courier/shared/service-client.ts'
 import { pino } from 'pino'
 import { createCatalogues } from '../catalogue/catalogue.ts'
-import { Relay } from '../outbox/relay.ts'
+import { createRelay } from '../relay/relay.ts'
 import { createSnapshotReader } from '../tracking/order-snapshot.ts'
 
 const { DATABASE_URL = '', NOTIFIER_URL = '', SERVICE_TOKEN = '', LEASE_SECONDS = '20' } = process.env
@@ -13,7 +13,7 @@ const pool = createPool({ url: DATABASE_URL, name: 'relay process', connections:
 const notifier = createServiceClient({ baseUrl: NOTIFIER_URL, serviceToken: SERVICE_TOKEN, callMilliseconds: 1_000 })
 const readSnapshots = createSnapshotReader(pool, createCatalogues(pool, 2 ** 20), undefined)
 const logger = pino({ level: 'silent' })
-const relay = new Relay({ pool, logger, notifier, readSnapshots, leaseSeconds: Number(LEASE_SECONDS) })
+const relay = createRelay({ pool, logger, notifier, readSnapshots, leaseSeconds: Number(LEASE_SECONDS) })
 relay.start()
 process.stdout.write('ready\n')
 process.on('SIGTERM', async () => {

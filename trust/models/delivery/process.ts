@@ -4,7 +4,7 @@ import { inAllTenants } from '@courier/shared/postgres/all-tenants.ts'
 import type pg from 'pg'
 import { pino } from 'pino'
 import type { Tx } from '../../../services/orders/database/tables.ts'
-import { DeliveryLoop, type Drained, type Waiting } from '../../../services/orders/delivery/loop.ts'
+import { DeliveryLoop, type Drained, type Waiting } from '../../../services/orders/log/loop.ts'
 import type { Stage } from './model.ts'
 
 export interface ProcessOptions<Key> {

@@ -3,9 +3,8 @@ import { createServiceClient, type ServiceClient } from '@courier/shared/service
 import type { Teardown } from '../../../dev/test-database.ts'
 import { createCatalogues } from '../../../services/orders/catalogue/catalogue.ts'
 import type { Tx } from '../../../services/orders/database/tables.ts'
-import { drainTenant } from '../../../services/orders/outbox/drain-tenant.ts'
-import { findWaiting } from '../../../services/orders/outbox/queries.ts'
-import { drainedBy } from '../../../services/orders/outbox/relay.ts'
+import { drainTenant } from '../../../services/orders/relay/drain-tenant.ts'
+import { findWaiting } from '../../../services/orders/relay/queries.ts'
 import { findEvents, requeue } from '../../../services/orders/restoring/queries.ts'
 import { serviceToken } from '../../../services/orders/test/build.ts'
 import { type Receiver, startReceiver } from '../../../services/orders/test/receiver.ts'
@@ -43,13 +42,14 @@ export const startOutbox = async (t: Teardown) => {
     })
   /** The events of each row. */
   const readRows = async (): Promise<string[][]> => {
-    const query = 'select waybill_numbers as waybills, status_keys as statuses from outbox order by outbox_id'
+    const query =
+      'select waybill_numbers as waybills, status_keys as statuses from log where not is_relayed order by entry_id'
     const { rows } = await change(tx => tx.client.query(query))
     return rows.map(({ waybills, statuses }) =>
       waybills.map((waybill: string, index: number) => orderEvent({ waybill, status: statuses[index] })),
     )
   }
-  const empty = (table: 'outbox' | 'outbox_leases') =>
+  const empty = (table: 'log' | 'outbox_leases') =>
     change(tx => tx.client.query(`delete from ${table} where tenant_id = $1`, [tenant]))
   const runners = { A: startProcess(t, orders, receiver), B: startProcess(t, orders, receiver) }
   return { ...orders, reactAs, arrivals, queueAgain, readRows, empty, runners }
@@ -66,16 +66,10 @@ const startProcess = (t: Teardown, { poolOf, pool: orders }: StoppedOrders, { ur
   const pool = poolOf()
   // Reading the catalogue is no step of the model.
   const readSnapshots = createSnapshotReader(pool, createCatalogues(orders, 2 ** 20), undefined)
-  const sending = {
-    readSnapshots,
-    notifier: { ...client, post },
-    tracer: undefined,
-    leaseSeconds,
-    onDelivered: () => {},
-  }
+  const sending = { readSnapshots, notifier: { ...client, post }, leaseSeconds }
   return createProcess<string>(pool, gate, {
     findWaiting,
-    drain: async (tenant, options) => drainedBy(await drainTenant({ ...options, ...sending }, tenant), undefined),
+    drain: (tenant, options) => drainTenant({ ...options, ...sending }, tenant),
     idOf: tenant => tenant,
   })
 }

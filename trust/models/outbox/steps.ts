@@ -34,7 +34,7 @@ export const outbox: CreateModel = async t => {
     settings: fc.record({ random: fc.constantFrom(0, 0.5, 0.9) }),
     begin: async ({ random }) => {
       for (const name of processNames) await runners[name].wake()
-      await real.empty('outbox')
+      await real.empty('log')
       Math.random = () => random
       const state = begin(await pass(1_000), random)
       real.reactAs(state)

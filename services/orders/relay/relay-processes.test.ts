@@ -5,8 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { serviceToken } from '../test/build.ts'
-import { outboxFixture } from '../test/outbox-fixture.ts'
 import { waitUntil } from '../test/receiver.ts'
+import { relayFixture } from '../test/relay-fixture.ts'
 
 /** A process with a relay, ready. Killed when the test ends. */
 const spawnRelay = async (t: Test, databaseUrl: string, notifierUrl: string, leaseSeconds: number) => {
@@ -32,7 +32,7 @@ const spawnRelay = async (t: Test, databaseUrl: string, notifierUrl: string, lea
 }
 
 t.test('several processes share the work: no event is delivered by two of them or twice, each in order', async t => {
-  const { receiver, database, book, move, addTenant, addRelay, depth } = await outboxFixture(t)
+  const { receiver, database, book, move, addTenant, addRelay, depth } = await relayFixture(t)
   const tenants = await Promise.all(['pa', 'pb', 'pc'].map(addTenant))
   const process = () => spawnRelay(t, database.url, receiver.url, 4)
   const [, first, second] = await Promise.all([addRelay({ leaseSeconds: 4 }).start(), process(), process()])
@@ -54,7 +54,7 @@ t.test('several processes share the work: no event is delivered by two of them o
 })
 
 t.test('the events of a killed process are delivered by another one when the lease expires', async t => {
-  const { receiver, database, rows, book, addRelay, depth } = await outboxFixture(t)
+  const { receiver, database, rows, book, addRelay, depth } = await relayFixture(t)
   const killed = await spawnRelay(t, database.url, receiver.url, 3)
   receiver.react = () => 'hang'
   await book(3)
@@ -72,7 +72,7 @@ t.test('the events of a killed process are delivered by another one when the lea
 })
 
 t.test('a stopped process finishes its request and releases its leases', async t => {
-  const { receiver, database, rows, book, depth } = await outboxFixture(t)
+  const { receiver, database, rows, book, depth } = await relayFixture(t)
   const { stop } = await spawnRelay(t, database.url, receiver.url, 20)
   receiver.milliseconds = 500
   await book(1000)
@@ -84,9 +84,9 @@ t.test('a stopped process finishes its request and releases its leases', async t
 })
 
 t.test('a lease that another process acquired is no longer used', async t => {
-  const { receiver, rows, book, move, addRelay, depth } = await outboxFixture(t)
+  const { receiver, rows, book, move, addRelay, depth } = await relayFixture(t)
   const waybills = [...(await book(1000)), ...(await book(1000)), ...(await book(1000))]
-  await rows('delete from outbox')
+  await rows('update log set is_relayed = true')
   await move(waybills, 'key_2')
   receiver.milliseconds = 500
   addRelay({ leaseSeconds: 2 }).start()

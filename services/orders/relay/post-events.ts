@@ -7,9 +7,7 @@ import { Value } from '@sinclair/typebox/value'
 
 export interface PostOptions {
   readonly notifier: ServiceClient
-  readonly tracer: Tracer | undefined
-  /** Called for each request that the notifier acknowledged. */
-  readonly onDelivered: (tenant: string, events: number) => void
+  readonly tracer?: Tracer | undefined
 }
 
 export type PostFailure =
@@ -25,7 +23,7 @@ export const postEvents = (
   tenant: string,
   events: readonly OrderEvent[],
 ): Promise<PostFailure | undefined> =>
-  inSpans(options.tracer, 'outbox.post', 'producer', events, traced => postTraced(options, tenant, traced))
+  inSpans(options.tracer, 'outbox.post', 'producer', events, traced => postTraced(options.notifier, tenant, traced))
 
 /** A server that responds 200 to everything is not the notifier. */
 const Acknowledgement = Type.Object({
@@ -34,7 +32,7 @@ const Acknowledgement = Type.Object({
 const UnknownTenant = Type.Object({ code: Type.Literal('unknown_tenant' satisfies ErrorCode) })
 
 const postTraced = async (
-  { notifier, onDelivered }: PostOptions,
+  notifier: ServiceClient,
   tenant: string,
   events: readonly OrderEvent[],
 ): Promise<PostFailure | undefined> => {
@@ -43,10 +41,9 @@ const postTraced = async (
   const { status, body } = response
   if (status === statusOf.unknown_tenant && Value.Check(UnknownTenant, body)) return { kind: 'unknown_tenant' }
   if (status !== 200 || !Value.Check(Acknowledgement, body)) return { kind: 'refused', status }
-  onDelivered(tenant, events.length)
   return undefined
 }
 
-/** The trace of all events, for the request itself. */
+/** Returns the trace that all events share, for the request itself. */
 const commonTrace = ([first, ...others]: readonly OrderEvent[]): string | undefined =>
   others.every(({ traceparent }) => traceparent === first?.traceparent) ? first?.traceparent : undefined

@@ -1,14 +1,14 @@
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
-import { numberChanges } from './numbering.ts'
+import { numberChanges } from './feed.ts'
 
 /** How long changes are kept. */
 export const keptDays = 30
 
 const deleting = `
   with old as (
-    delete from changes where tenant_id = $1 and ctid = any(array(
-      select ctid from changes
-      where tenant_id = $1 and happened_at < now() - make_interval(days => ${keptDays}) order by happened_at limit 10000
+    delete from log where tenant_id = $1 and entry_id = any(array(
+      select entry_id from (select * from log where tenant_id = $1 order by entry_id limit 10000) oldest
+      where happened_at < now() - make_interval(days => ${keptDays}) and is_relayed and (merchant_id is null or position is not null)
     )) returning merchant_id, position + cardinality(waybill_numbers) - 1 as last
   ), reached as (
     update feeds set deleted_position = greatest(deleted_position, last)
@@ -19,7 +19,8 @@ const deleting = `
 
 const findingUnread = `
   select m.merchant_id as "merchantId" from merchants m cross join lateral (
-    select happened_at from new_changes n where n.tenant_id = $1 and n.merchant_id = m.merchant_id order by change_id limit 1
+    select happened_at from log n
+    where n.tenant_id = $1 and n.merchant_id = m.merchant_id and n.position is null order by entry_id limit 1
   ) oldest
   where m.tenant_id = $1 and oldest.happened_at < now() - interval '10 minutes' order by 1 limit 10`
 
@@ -33,6 +34,6 @@ export const numberUnread = async (tx: AnyTransaction, tenant: string): Promise<
   return rows.length
 }
 
-/** Deletes changes that are no longer kept; returns how many rows. */
+/** Deletes entries that are no longer kept and that nobody waits for; returns how many. */
 export const deleteOldChanges = async (tx: AnyTransaction, tenant: string): Promise<number> =>
   (await tx.client.query(deleting, [tenant])).rows[0].deleted

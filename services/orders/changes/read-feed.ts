@@ -1,24 +1,6 @@
-import { inTenant } from '@courier/shared/postgres/database.ts'
 import type pg from 'pg'
-import type { Merchant } from '../access/merchant.ts'
-import type { Tx } from '../database/tables.ts'
-import { type FeedState, findCurrentFeed, numberChanges } from './numbering.ts'
-import { type Change, readChanges } from './queries.ts'
-
-type MerchantOf = Pick<Merchant, 'tenant' | 'merchantId'>
-
-/** The merchant's feed with all that is committed, up to some thousand rows at a time. */
-export const openFeed = async (pool: pg.Pool, { tenant, merchantId }: MerchantOf): Promise<FeedState> =>
-  (await findCurrentFeed(pool, tenant, merchantId)) ??
-  inTenant(pool, tenant, (tx: Tx) => numberChanges(tx, tenant, merchantId))
-
-/** The same with all that is committed, however much that is. */
-export const catchUp = async (pool: pg.Pool, merchant: MerchantOf): Promise<FeedState> => {
-  for (;;) {
-    const feed = await openFeed(pool, merchant)
-    if (!feed.isBehind) return feed
-  }
-}
+import { catchUp, type FeedOwner, type FeedState, openFeed } from '../log/feed.ts'
+import { type Change, readChanges } from '../log/read-changes.ts'
 
 /** Identifies a change for good, also among those of other merchants, and is the cursor behind it. */
 export const idOf = (epoch: string, position: number): string => `${epoch}.${position}`
@@ -48,7 +30,7 @@ export interface FeedPage {
 /** Up to `limit` changes behind a cursor; undefined when what follows it is no longer kept. */
 export const readFeed = async (
   pool: pg.Pool,
-  merchant: MerchantOf,
+  merchant: FeedOwner,
   cursor: string | undefined,
   limit: number,
 ): Promise<FeedPage | undefined> => {

@@ -4,7 +4,8 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import type { OrdersOptions } from '../app.ts'
 import { createCatalogues } from '../catalogue/catalogue.ts'
-import { Relay, type RelayOptions } from '../outbox/relay.ts'
+import type { DeliveryLoop } from '../log/loop.ts'
+import { createRelay, type RelayOptions } from '../relay/relay.ts'
 import { createSnapshotReader } from '../tracking/order-snapshot.ts'
 import { build, serviceToken } from './build.ts'
 import { startReceiver } from './receiver.ts'
@@ -17,8 +18,8 @@ export const clientOf = (t: Test, baseUrl: string) => {
   return client
 }
 
-/** The application with a relay that is not started, a receiver for it, and ways to fill and read the outbox. */
-export const outboxFixture = async (t: Test, options: Partial<OrdersOptions> = {}) => {
+/** The application with a relay that is not started, a receiver for it, and ways to fill and read the log. */
+export const relayFixture = async (t: Test, options: Partial<OrdersOptions> = {}) => {
   const receiver = await startReceiver(t)
   const app = await build(t, { notifier: clientOf(t, receiver.url), ...options })
   const { bulk, rows, tokenOf, apply, database } = app
@@ -38,18 +39,18 @@ export const outboxFixture = async (t: Test, options: Partial<OrdersOptions> = {
   const move = async (waybills: string[], statusKey: string, note: string | null = null): Promise<void> => {
     await rows('update orders set status_key = $2 where waybill_number = any($1)', [waybills, statusKey])
     await rows(
-      `insert into outbox (tenant_id, type, waybill_numbers, status_keys, note)
+      `insert into log (tenant_id, type, waybill_numbers, status_keys, note)
         values ('demo', 'order.status_changed', $1, $2, $3)`,
       [waybills, waybills.map(() => statusKey), note],
     )
   }
   const depth = async (): Promise<number> => (await rows('select count(*)::int from outbox'))[0].count
   /** A relay as another process has it. Ends with the test. */
-  const addRelay = (more: Partial<RelayOptions> = {}): Relay => {
+  const addRelay = (more: Partial<RelayOptions> = {}): DeliveryLoop<string> => {
     const pool = createPool({ url: database.url, name: 'relay', connections: 4 })
     const notifier = clientOf(t, receiver.url)
     const readSnapshots = createSnapshotReader(pool, createCatalogues(pool, 2 ** 20), undefined)
-    const relay = new Relay({ pool, logger: pino({ level: 'silent' }), notifier, readSnapshots, ...more })
+    const relay = createRelay({ pool, logger: pino({ level: 'silent' }), notifier, readSnapshots, ...more })
     t.teardown(async () => {
       await relay.stop()
       await pool.end()

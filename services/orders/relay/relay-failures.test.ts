@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { maxEventsPerRequest, type OrderEvent } from '@courier/shared/contract/order-events.ts'
 import t from 'tap'
-import { outboxFixture } from '../test/outbox-fixture.ts'
 import { startReceiver, waitUntil } from '../test/receiver.ts'
-import { partsOf, slicesOf } from './events.ts'
+import { relayFixture } from '../test/relay-fixture.ts'
+import { toParts, toSlices } from './events.ts'
 
 t.test('a row ends with the slice that has its last event', async t => {
   const row = (id: string, events: number) => ({
@@ -17,10 +17,13 @@ t.test('a row ends with the slice that has its last event', async t => {
     traceparents: [],
   })
   const cut = (...sizes: number[]) =>
-    slicesOf(
+    toSlices(
       sizes.map((events, index) => row('abcdef'[index] ?? '', events)),
       3,
-    ).map(({ updates, finishedRowIds }) => [updates.map(({ waybill }) => waybill).join(' '), finishedRowIds.join('')])
+    ).map(({ updates, finishedEntryIds }) => [
+      updates.map(({ waybill }) => waybill).join(' '),
+      finishedEntryIds.join(''),
+    ])
   t.strictSame(cut(1, 1, 2, 1), [
     ['a0 b0 c0', 'ab'],
     ['c1 d0', 'cd'],
@@ -37,17 +40,17 @@ t.test('a row ends with the slice that has its last event', async t => {
 
 t.test('events are cut in their order until each part is small enough, or one event', async t => {
   const events = ['a', 'b', 'c', 'd', 'e'].map(id => ({ id, filler: 'x'.repeat(100) }) as unknown as OrderEvent)
-  const cut = (maxBytes: number) => partsOf(events, maxBytes).map(part => part.map(({ id }) => id).join(''))
+  const cut = (maxBytes: number) => toParts(events, maxBytes).map(part => part.map(({ id }) => id).join(''))
   const bytes = Buffer.byteLength(JSON.stringify(events))
   t.strictSame(cut(bytes), ['abcde'])
   t.strictSame(cut(bytes - 1), ['abc', 'de'])
   t.strictSame(cut(300), ['ab', 'c', 'de'])
   t.strictSame(cut(1), ['a', 'b', 'c', 'd', 'e'])
-  t.strictSame(partsOf([], 1), [[]])
+  t.strictSame(toParts([], 1), [[]])
 })
 
 t.test('a notifier that was down gets every event once when it is back', async t => {
-  const { app, relay, receiver, book, move, depth } = await outboxFixture(t)
+  const { app, relay, receiver, book, move, depth } = await relayFixture(t)
   await receiver.close()
   relay.start()
   const waybills = await book(3)
@@ -67,7 +70,7 @@ t.test('a notifier that was down gets every event once when it is back', async t
 })
 
 t.test('after a lost response the same events are delivered again under the same ids', async t => {
-  const { relay, receiver, book, depth } = await outboxFixture(t)
+  const { relay, receiver, book, depth } = await relayFixture(t)
   receiver.react = () => (receiver.posts.length === 0 ? 'lose' : 'acknowledge')
   relay.start()
   await book(3)
@@ -78,7 +81,7 @@ t.test('after a lost response the same events are delivered again under the same
 })
 
 t.test('refused events stay, are retried less and less often, and are logged without their content', async t => {
-  const { receiver, book, depth, addRelay } = await outboxFixture(t)
+  const { receiver, book, depth, addRelay } = await relayFixture(t)
   const lines: unknown[][] = []
   const logger = { info() {}, error() {}, warn: (...line: unknown[]) => void lines.push(line) } as never
   const relay = addRelay({ logger })
@@ -100,7 +103,7 @@ t.test('refused events stay, are retried less and less often, and are logged wit
 })
 
 t.test('a 200 without an acknowledgement acknowledges nothing', async t => {
-  const { relay, receiver, book, depth } = await outboxFixture(t)
+  const { relay, receiver, book, depth } = await relayFixture(t)
   receiver.react = () => 200
   relay.start()
   await book(1)
@@ -109,7 +112,7 @@ t.test('a 200 without an acknowledgement acknowledges nothing', async t => {
 })
 
 t.test("one tenant's failures do not delay another one's events", async t => {
-  const { relay, receiver, book, addTenant, rows } = await outboxFixture(t)
+  const { relay, receiver, book, addTenant, rows } = await relayFixture(t)
   const failing = await Promise.all(['ta', 'tb', 'tc', 'td', 'te'].map(addTenant))
   const kinds = [500, 'hang', 422, 'hang', 401] as const
   receiver.react = ({ tenant }) => kinds[failing.findIndex(options => options.tenant === tenant)] ?? 'acknowledge'
@@ -126,7 +129,7 @@ t.test("one tenant's failures do not delay another one's events", async t => {
 })
 
 t.test('a partly delivered large row is delivered again from its start under the same ids', async t => {
-  const { relay, receiver, book, depth } = await outboxFixture(t)
+  const { relay, receiver, book, depth } = await relayFixture(t)
   receiver.react = () => (receiver.requests === 2 ? 500 : 'acknowledge')
   relay.start()
   await book(1000)
@@ -140,7 +143,7 @@ t.test('a partly delivered large row is delivered again from its start under the
 })
 
 t.test('booking is as fast with a notifier that hangs as without one', async t => {
-  const { relay, receiver, book } = await outboxFixture(t)
+  const { relay, receiver, book } = await relayFixture(t)
   const time = async (): Promise<number> => {
     const started = performance.now()
     for (let round = 0; round < 30; round++) await book(20)
@@ -156,7 +159,7 @@ t.test('booking is as fast with a notifier that hangs as without one', async t =
 })
 
 t.test('while a tenant backs off, its new orders cause no poll of the outbox', async t => {
-  const { relay, receiver, book, pool } = await outboxFixture(t)
+  const { relay, receiver, book, pool } = await relayFixture(t)
   let uses = 0
   pool.on('acquire', () => uses++)
   receiver.react = () => 500
@@ -173,7 +176,7 @@ t.test('while a tenant backs off, its new orders cause no poll of the outbox', a
 })
 
 t.test('the metrics show depth, age, delivered events and failed requests', async t => {
-  const { app, relay, receiver, book, rows, depth } = await outboxFixture(t)
+  const { app, relay, receiver, book, rows, depth } = await relayFixture(t)
   const metrics = async (): Promise<Record<string, number>> => {
     const { body } = await app.inject('/metrics')
     return Object.fromEntries(

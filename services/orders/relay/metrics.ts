@@ -10,22 +10,22 @@ export const watchOutbox = (pool: pg.Pool, registry: Registry): void =>
   createGauges(registry, () => inAllTenants(pool, (tx: Tx) => measureOutbox(tx)), [
     {
       name: 'outbox_depth',
-      help: `Rows of the outbox, of all processes and tenants; ${maxCountedRows} means that or more.`,
+      help: `Entries of the log that wait for the notifier, of all processes and tenants; ${maxCountedRows} means that or more.`,
       read: size => size.rows,
     },
     {
       name: 'outbox_age_seconds',
-      help: 'Age of the oldest row of the outbox whose tenant the notifier knows; 0 when there is none.',
+      help: 'Age of the oldest of these entries whose tenant the notifier knows; 0 when there is none.',
       read: size => size.ageSeconds,
     },
     {
       name: 'outbox_unknown_tenants',
-      help: 'Tenants whose rows wait because the notifier does not know the tenant.',
+      help: 'Tenants whose entries wait because the notifier does not know the tenant.',
       read: size => size.unknownTenants,
     },
     {
       name: 'outbox_unknown_age_seconds',
-      help: 'Age of the oldest of those rows; 0 when there is none.',
+      help: 'Age of the oldest of those entries; 0 when there is none.',
       read: size => size.unknownAgeSeconds,
     },
   ])

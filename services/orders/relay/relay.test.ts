@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
 import t from 'tap'
-import { outboxFixture } from '../test/outbox-fixture.ts'
 import { waitUntil } from '../test/receiver.ts'
+import { relayFixture } from '../test/relay-fixture.ts'
 import { batch, order } from '../test/tenant.ts'
 
 const statusesByWaybill = (events: Iterable<OrderEvent>): Record<string, string[]> => {
@@ -11,7 +11,7 @@ const statusesByWaybill = (events: Iterable<OrderEvent>): Record<string, string[
 }
 
 t.test('a booked batch is delivered at once, with every field that a template may name', async t => {
-  const { relay, receiver, bulk, depth } = await outboxFixture(t, { publicUrl: 'https://track.example/' })
+  const { relay, receiver, bulk, depth } = await relayFixture(t, { publicUrl: 'https://track.example/' })
   relay.start()
   await waitUntil('an idle relay', () => delay(200, true))
   const started = performance.now()
@@ -50,7 +50,7 @@ t.test('a booked batch is delivered at once, with every field that a template ma
 })
 
 t.test('events of a waybill are delivered in order, each once, with their own status and note', async t => {
-  const { relay, receiver, book, move, depth } = await outboxFixture(t)
+  const { relay, receiver, book, move, depth } = await relayFixture(t)
   const waybills = [...(await book(3)), ...(await book(2))]
   await move(waybills, 'key_2')
   await move(waybills.slice(0, 2), 'key_3', 'asked by phone')
@@ -72,13 +72,13 @@ t.test('events of a waybill are delivered in order, each once, with their own st
 })
 
 t.test('a row of 5,000 orders is delivered in requests of 500, in order, each event once', async t => {
-  const { relay, receiver, rows, book, depth } = await outboxFixture(t)
+  const { relay, receiver, rows, book, depth } = await relayFixture(t)
   const waybills: string[] = []
   for (let round = 0; round < 5; round++) waybills.push(...(await book(1000)))
   const [before] = await book(1)
-  await rows('delete from outbox where cardinality(waybill_numbers) > 1')
+  await rows('update log set is_relayed = true where cardinality(waybill_numbers) > 1')
   await rows(
-    `insert into outbox (tenant_id, type, waybill_numbers, status_keys)
+    `insert into log (tenant_id, type, waybill_numbers, status_keys)
       values ('demo', 'order.status_changed', $1, $2)`,
     [waybills, waybills.map(() => 'key_2')],
   )
@@ -91,7 +91,7 @@ t.test('a row of 5,000 orders is delivered in requests of 500, in order, each ev
 })
 
 t.test('a tenant with a large backlog does not delay others', async t => {
-  const { relay, receiver, book, addTenant, depth } = await outboxFixture(t)
+  const { relay, receiver, book, addTenant, depth } = await relayFixture(t)
   const large = await Promise.all(['la', 'lb', 'lc', 'ld', 'le'].map(addTenant))
   for (const options of large) for (let round = 0; round < 6; round++) await book(1000, options)
   await book(1, await addTenant('small'))
@@ -104,7 +104,7 @@ t.test('a tenant with a large backlog does not delay others', async t => {
 })
 
 t.test('tenants with large backlogs are drained in rotation', async t => {
-  const { receiver, book, addTenant, addRelay, depth } = await outboxFixture(t)
+  const { receiver, book, addTenant, addRelay, depth } = await relayFixture(t)
   const tenants = await Promise.all(['ra', 'rb', 'rc', 'rd'].map(addTenant))
   const relay = addRelay({ concurrency: 1 })
   relay.start()
@@ -121,12 +121,12 @@ t.test('tenants with large backlogs are drained in rotation', async t => {
 })
 
 t.test('a backlog of 100,000 rows is read as fast as a short one', async t => {
-  const { relay, receiver, rows, book, depth } = await outboxFixture(t)
+  const { relay, receiver, rows, book, depth } = await relayFixture(t)
   relay.start()
   const [waybill] = await book(1)
   await waitUntil('the first is delivered', async () => (await depth()) === 0)
   await rows(
-    `insert into outbox (tenant_id, type, waybill_numbers, status_keys)
+    `insert into log (tenant_id, type, waybill_numbers, status_keys)
       select 'demo', 'order.status_changed', array[$1], array['key_2'] from generate_series(1, 100000)`,
     [waybill],
   )

@@ -50,8 +50,8 @@ interface Drain {
 }
 
 /**
- * Polls for keys with something to deliver and drains several at once, the one that waited longest first. Back-off is per
- * key. Any number of processes may run one.
+ * Polls for keys with something to deliver and drains several at once, the one that waited longest first. Back-off is
+ * per key. Any number of processes may run one.
  */
 export class DeliveryLoop<Key> {
   readonly #options: LoopOptions<Key>

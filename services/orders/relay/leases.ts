@@ -5,7 +5,10 @@ export interface AcquiredLease {
   readonly isUnknown: boolean
 }
 
-/** Acquires or renews the tenant's lease; undefined when another process holds it. Citus takes no `now()` in the condition. */
+/**
+ * Acquires or renews the tenant's lease; undefined when another process holds it. Citus takes no `now()` in the
+ * condition.
+ */
 export const acquireLease = async (
   tx: Tx,
   tenant: string,
@@ -35,7 +38,7 @@ export const releaseLease = (tx: Tx, tenant: string, holder: string, isDone: boo
   )
 
 /**
- * Gives the lease to nobody for as long as the notifier has not known the tenant, five minutes at most, and somewhat less at
+ * Blocks the lease for as long as the notifier has not known the tenant, five minutes at most, and somewhat less at
  * `random`: no process tries its events meanwhile. Returns since when, once an hour, for a warning.
  */
 export const suspend = async (

@@ -1,0 +1,92 @@
+import { randomUUID } from 'node:crypto'
+import { inTenant, readInTenant } from '@courier/shared/postgres/database.ts'
+import type pg from 'pg'
+import type { Tx } from '../database/tables.ts'
+
+/** How far a merchant's feed goes. */
+export interface FeedState {
+  /** Positions of another epoch mean nothing. */
+  readonly epoch: string
+  readonly lastPosition: number
+  /** Those up to here are no longer kept. */
+  readonly deletedPosition: number
+  /** More changes may wait for their positions. */
+  readonly isBehind: boolean
+}
+
+/** Entries that one transaction numbers. */
+const numberedAtOnce = 1_000
+
+const numbering = `
+  with committed as (
+    select entry_id, cardinality(waybill_numbers) as size from log
+    where tenant_id = $1 and merchant_id = $2 and position is null order by entry_id limit ${numberedAtOnce} for no key update
+  ), placed as (
+    select entry_id, size, sum(size) over (order by entry_id)::bigint as through from committed
+  ), numbered as (
+    update log set position = last_position + through - size + 1
+    from placed, feeds
+    where log.tenant_id = $1 and log.entry_id = placed.entry_id and feeds.tenant_id = $1 and feeds.merchant_id = $2
+    returning log.tenant_id
+  )
+  update feeds set last_position = last_position + coalesce((select max(through) from placed), 0)
+  where tenant_id = $1 and merchant_id = $2
+  returning epoch, last_position::float8 as "lastPosition", deleted_position::float8 as "deletedPosition",
+    (select count(*) from placed) = ${numberedAtOnce} as "isBehind"`
+
+/**
+ * Gives the merchant's committed changes, the oldest thousand entries of them, their positions. A change that is
+ * committed later gets a later position, whatever its id: a reader that has seen all positions skips nothing. Changes
+ * of one waybill keep their order, since the later one's id is given after the earlier one is committed.
+ */
+export const numberChanges = async (tx: Tx, tenant: string, merchantId: string): Promise<FeedState> => {
+  const values = [tenant, merchantId]
+  const [, , { rows }] = await Promise.all([
+    tx.client.query({ name: 'add_feed', text: adding, values }),
+    tx.client.query({ name: 'lock_feed', text: locking, values }),
+    tx.client.query({ name: 'number_changes', text: numbering, values }),
+  ])
+  return rows[0]
+}
+
+const adding = 'insert into feeds (tenant_id, merchant_id) values ($1, $2) on conflict do nothing'
+/** A statement of its own: the numbering sees what was committed before it begins. */
+const locking = 'select from feeds where tenant_id = $1 and merchant_id = $2 for update'
+
+const findingFeed = `
+  select epoch, last_position::float8 as "lastPosition", deleted_position::float8 as "deletedPosition", false as "isBehind"
+  from feeds where tenant_id = $1 and merchant_id = $2
+    and not exists (select from log where tenant_id = $1 and merchant_id = $2 and position is null)`
+
+/** Returns the feed's state when no change waits for its position, else undefined. */
+const findCurrentFeed = async (pool: pg.Pool, tenant: string, merchantId: string): Promise<FeedState | undefined> => {
+  const [feed] = await readInTenant<FeedState & pg.QueryResultRow>(pool, tenant, {
+    name: 'find_current_feed',
+    text: findingFeed,
+    values: [tenant, merchantId],
+  })
+  return feed
+}
+
+/** Whose feed it is. */
+export interface FeedOwner {
+  readonly tenant: string
+  readonly merchantId: string
+}
+
+/** Returns the merchant's feed with all that is committed, up to a thousand more entries of the log at a time. */
+export const openFeed = async (pool: pg.Pool, { tenant, merchantId }: FeedOwner): Promise<FeedState> =>
+  (await findCurrentFeed(pool, tenant, merchantId)) ??
+  inTenant(pool, tenant, (tx: Tx) => numberChanges(tx, tenant, merchantId))
+
+/** Does the same with all that is committed, however much that is. */
+export const catchUp = async (pool: pg.Pool, owner: FeedOwner): Promise<FeedState> => {
+  for (;;) {
+    const feed = await openFeed(pool, owner)
+    if (!feed.isBehind) return feed
+  }
+}
+
+/** After a restore: positions that were given since the backup are given again, to other changes. */
+export const renewFeeds = (tx: Tx, tenant: string) =>
+  tx.client.query('update feeds set epoch = $2 where tenant_id = $1', [tenant, randomUUID()])

@@ -1,0 +1,126 @@
+import { maxEventBytesPerRequest, maxEventsPerRequest, type OrderEvent } from '@courier/shared/contract/order-events.ts'
+import { inTenant } from '@courier/shared/postgres/database.ts'
+import { serviceRequestMilliseconds } from '@courier/shared/service-client.ts'
+import type pg from 'pg'
+import type { Logger } from 'pino'
+import type { Tx } from '../database/tables.ts'
+import { createLease, type Lease } from '../log/lease.ts'
+import type { Drained } from '../log/loop.ts'
+import type { ReadSnapshots } from '../tracking/order-snapshot.ts'
+import { type Slice, toEvents, toParts, toSlices } from './events.ts'
+import { type AcquiredLease, acquireLease, releaseLease, suspend } from './leases.ts'
+import { type PostFailure, type PostOptions, postEvents } from './post-events.ts'
+import { markRelayed, readOldest } from './queries.ts'
+
+export interface DrainOptions extends PostOptions {
+  readonly pool: pg.Pool
+  readonly logger: Logger
+  readonly readSnapshots: ReadSnapshots
+  /** Identifies this process. */
+  readonly holder: string
+  /** When a dead process's lease expires; more than twice the timeout of a request to the notifier. */
+  readonly leaseSeconds?: number
+  /** Returns true to end the drain after the request in flight. */
+  readonly isStopping: () => boolean
+  /** Called for each request that the notifier acknowledged. */
+  readonly onDelivered?: (events: number) => void
+  readonly onFailed?: (kind: 'unreachable' | 'refused') => void
+}
+
+const defaultLeaseSeconds = (4 * serviceRequestMilliseconds) / 1000
+
+type Held = Lease<AcquiredLease>
+/** What ends a drain before everything that was read is delivered. */
+type Obstacle = PostFailure | { readonly kind: 'leased_elsewhere' }
+
+/**
+ * Delivers the tenant's oldest entries in order and marks those that the notifier acknowledged. No other process
+ * delivers them meanwhile: a request starts only while the lease outlasts its timeout. No lock is held during a
+ * request. Rejects when the database is unavailable.
+ */
+export const drainTenant = async (options: DrainOptions, tenant: string): Promise<Drained> => {
+  const { pool, holder, leaseSeconds: seconds = defaultLeaseSeconds } = options
+  const lease = createLease({ pool, tenant, seconds, acquireRow: tx => acquireLease(tx, tenant, holder, seconds) })
+  // The entries are read under the lease: its last holder has marked what it delivered.
+  const slices = await inTenant(pool, tenant, async (tx: Tx) => {
+    const acquired = await lease.acquire(tx)
+    return acquired && readSlices(tx, tenant, acquired)
+  })
+  if (!slices) return 'leased_elsewhere'
+  let isKnown = false
+  try {
+    const obstacle = await deliverSlices(options, tenant, lease, slices)
+    isKnown = obstacle === undefined
+    return obstacle ? await settle(options, tenant, obstacle) : 'done'
+  } finally {
+    await inTenant(pool, tenant, (tx: Tx) => releaseLease(tx, tenant, holder, isKnown))
+  }
+}
+
+/**
+ * Reads a single event of a tenant that the notifier did not know: it costs little and shows whether that has changed.
+ */
+const readSlices = async (tx: Tx, tenant: string, { isUnknown }: AcquiredLease): Promise<Slice[]> => {
+  const events = isUnknown ? 1 : maxEventsPerRequest
+  const slices = toSlices(await readOldest(tx, tenant, events), events)
+  return isUnknown ? slices.slice(0, 1) : slices
+}
+
+const settle = async (options: DrainOptions, tenant: string, obstacle: Obstacle): Promise<Drained> => {
+  const { pool, logger, holder, onFailed } = options
+  const { kind, ...cause } = obstacle
+  if (kind === 'leased_elsewhere') return kind
+  if (kind !== 'unknown_tenant') {
+    onFailed?.(kind)
+    return { failure: kind, cause }
+  }
+  const since = await inTenant(pool, tenant, (tx: Tx) => suspend(tx, tenant, holder, Math.random))
+  if (since) logger.warn({ tenant, since }, 'outbox.tenant_unknown')
+  return 'done'
+}
+
+/** undefined: all are delivered, or the process is stopping. */
+const deliverSlices = async (
+  options: DrainOptions,
+  tenant: string,
+  lease: Held,
+  slices: readonly Slice[],
+): Promise<Obstacle | undefined> => {
+  for (const slice of slices) {
+    if (options.isStopping()) break
+    const obstacle = await deliverEvents(options, tenant, lease, await readEvents(options, tenant, slice))
+    if (obstacle) return obstacle
+    const ids = slice.finishedEntryIds
+    if (ids.length > 0) await inTenant(options.pool, tenant, (tx: Tx) => markRelayed(tx, tenant, ids))
+  }
+  return undefined
+}
+
+const readEvents = async (
+  { logger, readSnapshots }: DrainOptions,
+  tenant: string,
+  { updates }: Slice,
+): Promise<OrderEvent[]> => {
+  const waybills = updates.map(({ waybill }) => waybill)
+  const events = toEvents(updates, await readSnapshots(tenant, waybills))
+  const missing = updates.length - events.length
+  if (missing > 0) logger.error({ tenant, orders: missing }, 'outbox.orders_missing')
+  return events
+}
+
+const deliverEvents = async (
+  options: DrainOptions,
+  tenant: string,
+  lease: Held,
+  events: readonly OrderEvent[],
+): Promise<Obstacle | undefined> => {
+  for (const part of toParts(events, maxEventBytesPerRequest)) {
+    if (!(await lease.renew())) return { kind: 'leased_elsewhere' }
+    if (part.length === 0) continue
+    const failure = await postEvents(options, tenant, part)
+    if (failure) return failure
+    options.logger.info({ tenant, events: part.length }, 'outbox.delivered')
+    options.onDelivered?.(part.length)
+  }
+  return undefined
+}

@@ -1,0 +1,76 @@
+import type { OrderEvent } from '@courier/shared/contract/order-events.ts'
+import type { Snapshot } from '../tracking/order-snapshot.ts'
+
+/** An entry of the log: one change of one or more orders. */
+export interface Entry {
+  readonly id: string
+  readonly key: string
+  readonly type: OrderEvent['type']
+  readonly waybills: readonly string[]
+  /** The new status of each waybill. */
+  readonly statusKeys: readonly string[]
+  readonly note: string | null
+  readonly happenedAt: Date
+  /** Of each waybill, or one of all. */
+  readonly traceparents: readonly (string | null)[]
+}
+
+/** The change of one order. */
+interface StatusUpdate {
+  readonly entry: Entry
+  readonly waybill: string
+  readonly statusKey: string
+  readonly traceparent: string | null | undefined
+}
+
+export interface Slice {
+  readonly updates: readonly StatusUpdate[]
+  /** The entries that are delivered completely with it. */
+  readonly finishedEntryIds: readonly string[]
+}
+
+/**
+ * Cuts the entries, in order, into slices of at most `size` events: small entries share a slice, large ones span
+ * several.
+ */
+export const toSlices = (entries: readonly Entry[], size: number): Slice[] => {
+  const updates = entries.flatMap(entry =>
+    entry.waybills.map((waybill, index) => ({
+      entry,
+      waybill,
+      statusKey: entry.statusKeys[index] ?? '',
+      traceparent: entry.traceparents[entry.traceparents.length === 1 ? 0 : index],
+    })),
+  )
+  const slices: Slice[] = []
+  let finished = 0
+  for (let start = 0; start === 0 || start < updates.length; start += size) {
+    const next = updates[start + size]
+    const end = next ? entries.indexOf(next.entry) : entries.length
+    const finishedEntryIds = entries.slice(finished, end).map(({ id }) => id)
+    slices.push({ updates: updates.slice(start, start + size), finishedEntryIds })
+    finished = end
+  }
+  return slices
+}
+
+/** Builds the events as the notifier expects them; a missing order has none. */
+export const toEvents = (updates: readonly StatusUpdate[], snapshots: ReadonlyMap<string, Snapshot>): OrderEvent[] =>
+  updates.flatMap(({ entry, waybill, statusKey, traceparent }) => {
+    const snapshot = snapshots.get(waybill)
+    if (!snapshot) return []
+    return {
+      id: `${entry.key}/${waybill}`,
+      type: entry.type,
+      happened_at: entry.happenedAt.toISOString(),
+      order: snapshot({ statusKey, note: entry.note }),
+      ...(traceparent && { traceparent }),
+    }
+  })
+
+/** Halves the events, in order, until each part is at most `maxBytes` of JSON, or a single event. */
+export const toParts = (events: readonly OrderEvent[], maxBytes: number): (readonly OrderEvent[])[] => {
+  if (events.length <= 1 || Buffer.byteLength(JSON.stringify(events)) <= maxBytes) return [events]
+  const middle = Math.ceil(events.length / 2)
+  return [events.slice(0, middle), events.slice(middle)].flatMap(half => toParts(half, maxBytes))
+}

@@ -1,0 +1,117 @@
+import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
+import type { Tx } from '../database/tables.ts'
+import type { Waiting } from '../log/loop.ts'
+import type { Entry } from './events.ts'
+
+/**
+ * Runs a query along the index of the entries that wait. After a backlog has grown, stale statistics make Postgres
+ * expect a few rows, and it would read and sort the whole backlog for the oldest. For the same reason the query has no
+ * name: its plan is not cached.
+ */
+const alongTheKey = async (tx: Tx, text: string, values: unknown[] = []) => {
+  const [, { rows }] = await Promise.all([
+    tx.client.query('set local enable_sort = off; set local enable_bitmapscan = off; set local enable_seqscan = off'),
+    tx.client.query(text, values),
+  ])
+  return rows
+}
+
+/**
+ * Returns the tenants with messaging and entries that wait, except those that wait because the notifier does not know
+ * them. For `inAllTenants`.
+ */
+export const findWaiting = (tx: Tx, holder: string): Promise<Waiting<string>[]> =>
+  alongTheKey(
+    tx,
+    `select t.tenant_id as key, coalesce(l.holder <> $1, false) as "isLeasedElsewhere"
+      from tenants t left join outbox_leases l on l.tenant_id = t.tenant_id and l.held_until > now() cross join lateral (
+        select from log where log.tenant_id = t.tenant_id and not is_relayed order by entry_id limit 1
+      ) oldest where t.messaging and l.unknown_since is null`,
+    [holder],
+  )
+
+/**
+ * Reads the tenant's oldest entries that wait: as few as have `events` events together, or all. The recursion reads one
+ * by one along the index, so a backlog of any size costs the same.
+ */
+export const readOldest = async (tx: Tx, tenant: string, events: number): Promise<Entry[]> => {
+  const rows = await alongTheKey(
+    tx,
+    `with recursive oldest as (
+        (${entry('')})
+        union all
+        select following.*, oldest.events + cardinality(following.waybill_numbers)
+        from oldest cross join lateral (${entry('and entry_id > oldest.entry_id', '')}) following
+        where oldest.events < $2
+      )
+      select * from oldest order by entry_id`,
+    [tenant, events],
+  )
+  return rows.map(row => ({
+    id: row.entry_id,
+    key: row.entry_key,
+    type: row.type,
+    waybills: row.waybill_numbers,
+    statusKeys: row.status_keys,
+    note: row.note,
+    happenedAt: row.happened_at,
+    traceparents: row.traceparents ?? [],
+  }))
+}
+
+const entry = (condition: string, count = ', cardinality(waybill_numbers) as events'): string => `
+  select entry_id, entry_key, type, waybill_numbers, status_keys, note, happened_at, traceparents${count}
+  from log where tenant_id = $1 and not is_relayed ${condition} order by entry_id limit 1`
+
+/** Locks in the order in which entries are numbered: neither waits for the other in a circle. */
+export const markRelayed = (tx: Tx, tenant: string, ids: readonly string[]) =>
+  alongTheKey(
+    tx,
+    `with locked as (
+      select entry_id from log where tenant_id = $1 and entry_id = any($2::bigint[]) order by entry_id for no key update
+    )
+    update log set is_relayed = true from locked where log.tenant_id = $1 and log.entry_id = locked.entry_id`,
+    [tenant, ids],
+  )
+
+interface OutboxSize {
+  readonly rows: number
+  /** The age of the oldest entry; 0 when there is none. */
+  readonly ageSeconds: number
+  /** Counts tenants with entries that the notifier does not know; the ages are apart. */
+  readonly unknownTenants: number
+  readonly unknownAgeSeconds: number
+}
+
+/** Counting stops here, so that measuring a backlog of any size costs the same. */
+export const maxCountedRows = 100_000
+
+/** Measures all tenants with messaging; fails after a second. For `inAllTenants`. */
+export const measureOutbox = async (tx: Tx): Promise<OutboxSize> => {
+  await tx.client.query(`set local statement_timeout = '1s'`)
+  const [size] = await alongTheKey(
+    tx,
+    `select * from (select ${ageOf('unknown_since is null')} as "ageSeconds", ${ageOf('unknown_since is not null')} as "unknownAgeSeconds",
+      count(unknown_since)::int as "unknownTenants"
+    from tenants t cross join lateral (
+      select happened_at from log where log.tenant_id = t.tenant_id and not is_relayed order by entry_id limit 1
+    ) oldest left join outbox_leases l on l.tenant_id = t.tenant_id
+    where t.messaging) ages, (select count(*)::int as rows from (select 1 from log where not is_relayed limit ${maxCountedRows}) counted) counted`,
+  )
+  return size
+}
+
+const ageOf = (where: string): string =>
+  `coalesce(extract(epoch from clock_timestamp() - min(oldest.happened_at) filter (where ${where})), 0)::float8`
+
+/** Takes up to 10,000 entries of a tenant without messaging from the relay; returns how many. */
+export const skipUnwanted = async (tx: AnyTransaction, tenant: string): Promise<number> => {
+  const { rowCount } = await tx.client.query(
+    `update log set is_relayed = true where tenant_id = $1 and entry_id in (
+      select entry_id from log join tenants using (tenant_id)
+      where tenant_id = $1 and not is_relayed and not messaging order by entry_id limit 10000 for no key update of log
+    )`,
+    [tenant],
+  )
+  return rowCount ?? 0
+}
