@@ -43,7 +43,7 @@ const settings = () => loadConfigOrExit(Type.Object(databaseSettings), process.e
 
 const withPool = poolOf('notifier admin', () => settings().NOTIFIER_DATABASE_URL)
 
-/** As `withPool`, for a command that needs the keys. */
+/** Does as `withPool`, for a command that needs the keys. */
 const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => Promise<Result>): Promise<Result> => {
   const { CREDENTIALS_KEYS } = loadConfigOrExit(
     Type.Object({ ...databaseSettings, ...credentialSettings }),
@@ -60,13 +60,13 @@ const withKeyring = async <Result>(action: (pool: pg.Pool, keyring: Keyring) => 
   }
 }
 
-/** As `withPool`, for a command that reads from orders. */
+/** Does as `withPool`, for a command that reads from orders. */
 const withOrders = async (
   action: (pool: pg.Pool, orders: ReturnType<typeof createOrdersClient>) => Promise<void>,
 ): Promise<void> => {
   const known = loadConfigOrExit(Type.Object({ ...databaseSettings, ...orderSettings }), process.env)
   const logger = createLogger('notifier admin', 'silent')
-  // Here alone: undici would be a sixth of the start of every command.
+  // Imports undici only here: it would take a sixth of the start of every command.
   const { createOrdersClient } = await import('./orders-client/http-client.ts')
   const orders = createOrdersClient({ url: ordersUrl(known), serviceToken: known.SERVICE_TOKEN, logger })
   return withPool(pool => action(pool, orders)).finally(() => orders.close())

@@ -42,7 +42,7 @@ t.test('a key creates one message, a bulk request all or none with paths, pages 
   t.same([ids.length, new Set(ids).size], [3, 3])
 })
 
-t.test('a body of no bytes is no body, also where JSON is announced', async t => {
+t.test('an empty body counts as no body, even with a JSON content type', async t => {
   const { call } = await build(t)
   t.equal((await call('POST', `/api/channels/${phoneNumberId}/resume`, '')).status, 200)
   const message = await call('POST', '/api/messages', '')

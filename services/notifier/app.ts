@@ -38,9 +38,9 @@ export interface NotifierOptions extends Edge {
   logger: Logger
   keyring: Keyring
   api: MessagingApi
-  /** Reads one order at a time, and does what customers ask for. */
+  /** Reads one order at a time, and delivers customers' requests. */
   orders: OrdersClient
-  /** Where browsers reach orders, for the console. */
+  /** The address at which browsers reach orders, for the console. */
   ordersPublicUrl: string
   /** The bearer token of orders. */
   serviceToken: string
@@ -48,16 +48,16 @@ export interface NotifierOptions extends Edge {
   window: number
   /** Seconds between two messages to one recipient; 0: no limit. */
   pairSeconds: number
-  /** Of one member of staff. */
+  /** The rate limit of one member of staff. */
   requestsPerMinute: number
-  /** Of staff tokens that orders knows. */
+  /** Limits of the cache of staff tokens that orders knows. */
   sessions?: Partial<SessionLimits> | undefined
   maxMessagesPerBatch?: number | undefined
-  /** Of a bulk request. */
+  /** The limit of a bulk request. */
   maxBodyBytes?: number | undefined
 }
 
-/** The HTTP application, in reading order, and the workers beside it. */
+/** Creates the HTTP application, in reading order, and the workers beside it. */
 export const createNotifier = async (options: NotifierOptions) => {
   const { pool, logger, keyring, tracer } = options
   const registry = new Registry()

@@ -12,7 +12,7 @@ const channel = `/api/channels/${phoneNumberId}`
 const wabaId = '102290129340398'
 const secrets = { access_token: 'demo-access-token', app_secret: 'an-app-secret', verify_token: 'a-verify-token' }
 
-/** The application with an empty view of the audit: what setting up wrote is left out. */
+/** Starts the application with an empty view of the audit: the entries of its set-up are left out. */
 const open = async (t: Parameters<typeof build>[0]) => {
   const fixture = await build(t)
   const [last] = await fixture.rows('select coalesce(max(audit_id), 0) as id from audit')
@@ -20,7 +20,7 @@ const open = async (t: Parameters<typeof build>[0]) => {
   return { ...fixture, entries }
 }
 
-t.test('what staff changes is audited, with the request that did it', async t => {
+t.test('audits every change by staff, with its request', async t => {
   const { call, rows, entries } = await open(t)
   const tokens = await rows('select token_id from tokens')
   await call('PUT', channel, { ...secrets, waba_id: wabaId })
@@ -74,7 +74,7 @@ t.test('a refused or repeated request is not audited', async t => {
   )
 })
 
-t.test('a message that staff sends again, and keys that are rotated, are kept', async t => {
+t.test('audits a resend by staff and a rotation of keys', async t => {
   const { call, pool, rows, keyring, entries } = await open(t)
   const { id } = (await call('POST', '/api/messages', messageTo('0770000101'))).body.data
   await rows(`update messages set status = 'failed'`)

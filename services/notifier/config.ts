@@ -14,7 +14,7 @@ import { type Static, Type } from '@sinclair/typebox'
 import { keyringProblem } from './channels/vault.ts'
 import { baseUrlProblem } from './messaging-api/base-url.ts'
 
-/** Where plain http is allowed beside loopback: the service of docker-compose.override.yml. */
+/** Hosts for which plain http is allowed beside loopback: the service of docker-compose.override.yml. */
 const plainHttpHosts = ['simulator']
 
 /** Settings of the operator's commands. */
@@ -25,18 +25,18 @@ export const databaseSettings = {
   ),
 }
 
-/** How orders is reached. */
+/** Settings of the connection to orders. */
 export const orderSettings = {
   SERVICE_TOKEN: ServiceToken,
   ORDERS_URL: ServiceUrl('the address of orders; without it ORDERS_PORT on this machine'),
   ORDERS_PORT: Port(3000, 'the port of orders on this machine'),
 }
 
-/** The address of orders. */
+/** Returns the address of orders. */
 export const ordersUrl = ({ ORDERS_URL, ORDERS_PORT }: { ORDERS_URL?: string; ORDERS_PORT: number }): string =>
   ORDERS_URL ?? `http://127.0.0.1:${ORDERS_PORT}`
 
-/** Where browsers reach orders. */
+/** Returns the address at which browsers reach orders. */
 export const ordersPublicUrl = ({
   ORDERS_PUBLIC_URL,
   ORDERS_PORT,

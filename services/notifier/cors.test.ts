@@ -3,7 +3,7 @@ import { build } from './test/portal.ts'
 
 const origin = 'https://portal.example'
 
-t.test('the staff portal may request from other origins once CORS_ORIGINS names them', async t => {
+t.test('the staff portal may send requests from other origins once CORS_ORIGINS names them', async t => {
   for (const [corsOrigins, allowed] of [
     [undefined, undefined],
     [origin, origin],

@@ -11,7 +11,7 @@ const several = (count: number) =>
 const count = async ({ rows }: Fixture, statuses: string): Promise<number> =>
   (await rows(`select count(*)::int from messages where status = any('{${statuses}}')`))[0].count
 
-/** How often the simulator accepted each message, by our id of it. */
+/** Counts how often the simulator accepted each message, by our id. */
 const acceptedCounts = ({ control }: Fixture): Map<string, number> => {
   const counts = new Map<string, number>()
   for (const { biz_opaque_callback_data: id } of control.messages({ limit: 50_000 }))
@@ -19,7 +19,7 @@ const acceptedCounts = ({ control }: Fixture): Map<string, number> => {
   return counts
 }
 
-/** Every message was accepted exactly once, or is in doubt and was sent at most once. */
+/** Checks that every message was accepted exactly once, or is in doubt and was sent at most once. */
 const nothingLostNothingDoubled = async (t: Tap, fixture: Fixture, ids: string[]) => {
   const counts = acceptedCounts(fixture)
   const rows = await fixture.rows('select message_id, status, provider_message_id from messages')
@@ -39,7 +39,7 @@ const nothingLostNothingDoubled = async (t: Tap, fixture: Fixture, ids: string[]
 }
 type Tap = Pick<typeof t, 'equal' | 'same' | 'ok'>
 
-/** What the worker is doing when it is killed. */
+/** The update during which the worker is killed. */
 const updates = {
   'with its sends answered and stored all the time': { latency: 0, wait: 150 },
   'while its sends wait for their answers': { latency: 400, wait: 250 },
@@ -71,9 +71,9 @@ for (const [moment, { latency, wait }] of Object.entries(updates))
     t.comment({ unknown: await count(fixture, 'unknown'), accepted: await count(fixture, 'accepted') })
   })
 
-t.test('killed while the API hangs: another sends each that it had not begun to write', async t => {
+t.test('killed while the API hangs: another sends each message that it had not begun to write', async t => {
   const fixture = await createFixture(t, { isRunning: false })
-  // The answers hang: the places are taken, and nothing is claimed ahead.
+  // The responses hang: the window is full, and nothing is claimed ahead.
   fixture.control.behave({ answer_latency_ms: 60_000 })
   const ids = await fixture.accept(...several(200))
   const worker = await spawnWorker(t, fixture, { WINDOW: '16', SEND_SECONDS: '4' })
@@ -88,7 +88,7 @@ t.test('killed while the API hangs: another sends each that it had not begun to 
   t.equal(await count(fixture, 'accepted'), 184)
 })
 
-t.test('a process that wakes after its claims and sends are over changes nothing', async t => {
+t.test('a process that wakes after its claims and sends have ended changes nothing', async t => {
   const fixture = await createFixture(t, { isRunning: false })
   fixture.control.behave({ answer_latency_ms: 200 })
   const ids = await fixture.accept(...several(400))
@@ -103,7 +103,7 @@ t.test('a process that wakes after its claims and sends are over changes nothing
   t.comment({ unknown: await count(fixture, 'unknown'), accepted: await count(fixture, 'accepted') })
 })
 
-t.test('two workers share the work without a double', async t => {
+t.test('two workers share the work and send nothing twice', async t => {
   const fixture = await createFixture(t, { isRunning: false })
   fixture.control.behave({ answer_latency_ms: 5 })
   const ids = await fixture.accept(...several(1000))

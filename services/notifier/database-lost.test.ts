@@ -22,14 +22,14 @@ const read = async () => {
   return [control.summary().calls.register, await rows(`select ${found.join()}`)]
 }
 
-/** The responses to a request that changes something each time. */
+/** Collects the responses to a request that changes something each time. */
 const lose = (
   t: Parameters<typeof loseBetweenTransactions>[0],
   request: (index: number) => Promise<() => ReturnType<typeof call>>,
 ) => {
   let index = 0
   const next = async () => {
-    // So that the token is not looked up again.
+    // Caches the token, so that it is not looked up again.
     await call('GET', '/api/channels')
     return request(index++)
   }
@@ -41,7 +41,7 @@ const queued = async (): Promise<string> => {
   return id
 }
 
-t.test('cancelled, or nothing was changed', async t => {
+t.test('cancels, or changes nothing', async t => {
   const responses = await lose(t, async () => {
     const id = await queued()
     return () => call('POST', `/api/messages/${id}/cancel`)
@@ -52,7 +52,7 @@ t.test('cancelled, or nothing was changed', async t => {
   })
 })
 
-t.test('sent again, or nothing was changed', async t => {
+t.test('resends, or changes nothing', async t => {
   const responses = await lose(t, async () => {
     const id = await queued()
     await rows(`update messages set status = 'failed' where message_id = $1`, [id])
@@ -61,12 +61,12 @@ t.test('sent again, or nothing was changed', async t => {
   t.match(responses.at(-1), { status: 200, body: { data: { status: 'queued' } } })
 })
 
-t.test('a channel is changed, or nothing was changed', async t => {
+t.test('changes a channel, or changes nothing', async t => {
   const responses = await lose(t, async index => () => call('PUT', channel, { name: `Name ${index}` }))
   t.match(responses.at(-1), { status: 200, body: { data: { name: `Name ${responses.length - 1}` } } })
 })
 
-t.test('resumed, or nothing was changed', async t => {
+t.test('resumes, or changes nothing', async t => {
   const responses = await lose(t, async () => {
     await rows(`update channels set state = 'paused', paused_reason = 'test'`)
     return () => call('POST', `${channel}/resume`)
@@ -74,7 +74,7 @@ t.test('resumed, or nothing was changed', async t => {
   t.match(responses.at(-1), { status: 200, body: { data: { state: 'active' } } })
 })
 
-t.test('a registration whose outcome could not be stored says so, and not to repeat it', async t => {
+t.test('a registration with an unstored outcome says so, and warns against repeating it', async t => {
   const responses = await lose(t, async () => () => call('POST', `${channel}/register`, registration))
   t.match(responses.at(-1), { status: 200, body: { data: { registered_at: String } } })
   const unknown = responses.filter(({ body }) => body.code === 'outcome_unknown')
@@ -85,7 +85,7 @@ t.test('a registration whose outcome could not be stored says so, and not to rep
   }
 })
 
-t.test('a check is repeated until all of it is stored', async t => {
+t.test('repeats a check until all of it is stored', async t => {
   const responses = await lose(t, async () => {
     await rows(`update channels set proven_at = null, state = 'paused', paused_reason = 'test'`)
     return () => call('POST', `${channel}/check`)
@@ -93,7 +93,7 @@ t.test('a check is repeated until all of it is stored', async t => {
   t.match(responses.at(-1), { status: 200, body: { data: { ok: true } } })
 })
 
-t.test('other requests change all or nothing, too', async t => {
+t.test('other requests also change all or nothing', async t => {
   await lose(t, async () => () => call('POST', '/api/messages', messageTo('0770000101')))
   await lose(t, async () => () => call('POST', '/api/conversations/0770000101/opt-out', { reason: 'by phone' }))
   await lose(t, async () => () => call('POST', '/api/templates/sync'))

@@ -5,9 +5,9 @@ import type pg from 'pg'
 import type { Logger } from 'pino'
 
 /**
- * Deletes idempotency keys that are no longer kept, send times of recipients that may be written to, conversations in
- * which nobody ever wrote, events that orders no longer redelivers, what customers wrote 90 days ago or asked for by buttons that are dead, and prices of
- * messages after 25 months.
+ * Deletes idempotency keys past their time, send times of recipients that may be written to, conversations in which
+ * nobody ever wrote, events that orders no longer redelivers, customers' messages after 90 days, their requests by dead
+ * buttons, and prices of messages after 25 months.
  */
 export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger) =>
   createHousekeeping(pool, logger, [
@@ -17,7 +17,7 @@ export const createNotifierHousekeeping = (pool: pg.Pool, logger: Logger) =>
     deleteFrom('message_prices', sql`priced_at < now() - interval '25 months'`),
     deleteFrom('events', sql`taken_at < now() - interval '30 days'`),
     deleteFrom('inbound_messages', sql`happened_at < now() - interval '90 days'`),
-    // Much later than any button acts: its row keeps it from acting again.
+    // The row outlives its button by far, since it keeps the button from acting again.
     deleteFrom('customer_actions', sql`created_at < now() - interval '90 days'`),
   ])
 

@@ -33,7 +33,7 @@ t.test('wrong tokens of an address never block a valid one, however new', async 
   t.equal(await statusOf((await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })).token), 200)
 })
 
-t.test("signed webhooks are accepted in any number, even from a forger's address", async t => {
+t.test('accepts any number of signed webhooks, even from a forger’s address', async t => {
   const limits = { requests: 5, refusals: 3 }
   const { app, call } = await limited(t, { addressLimits: limits })
   await call('PUT', `/api/channels/${phoneNumberId}`, { app_secret: appSecret })
@@ -72,7 +72,7 @@ t.test('a trusted proxy names the address whose requests are counted', async t =
   t.equal(await from('192.0.2.8', '198.51.100.1'), 429, 'nobody claims to come from elsewhere')
 })
 
-t.test('bodies and batches have the sizes that are set', async t => {
+t.test('bodies and batches have the configured limits', async t => {
   const { call } = await limited(t, { maxBodyBytes: 2_000, maxMessagesPerBatch: 2 })
   const messages = Array.from({ length: 3 }, () => ({ to: '0770000101' }))
   const many = await call('POST', '/api/messages/bulk', { messages })

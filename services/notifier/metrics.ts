@@ -4,13 +4,13 @@ import type pg from 'pg'
 import { Counter, type Registry } from 'prom-client'
 import type { Tx } from './database/tables.ts'
 
-/** Registers a counter with one label; returns what counts. */
+/** Registers a counter with one label; returns the function that increments it. */
 const createCounter = (registry: Registry, name: string, label: string, help: string) => {
   const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
   return (value: string, count = 1): void => counter.inc({ [label]: value }, count)
 }
 
-/** Registers what this process counts. */
+/** Registers the counters of this process. */
 export const createCounters = (registry: Registry) => ({
   countSend: createCounter(
     registry,
@@ -42,7 +42,7 @@ const capped = `of all processes and tenants; ${maxCounted} means that or more.`
 const count = (rows: string): string =>
   `(select count(*)::integer from (select from ${rows} limit ${maxCounted}) counted)`
 const inStatus = (status: string): string => count(`messages where status = '${status}'`)
-/** The age in seconds of the oldest `time` of `rows`; 0 without any. */
+/** Returns SQL for the age in seconds of the oldest `time` of `rows`; 0 without any. */
 const oldest = (time: string, rows: string): string =>
   `(select coalesce(greatest(0, extract(epoch from now() - min(${time}))), 0)::float8 from ${rows})`
 const firstDue = `channels c cross join lateral (
@@ -52,7 +52,7 @@ const firstDue = `channels c cross join lateral (
   limit 1) first_due`
 const waitingActions = 'customer_actions where outcome is null'
 
-/** What needs a person or a larger machine, each measure with its SQL. */
+/** Measures of work for a person or a larger machine, each with its SQL. */
 const gauges = {
   messages_queued: [`Messages that are to be sent, now or later, ${capped}`, inStatus('queued')],
   messages_held: [`Messages that wait for the customer to write, ${capped}`, inStatus('held')],
@@ -78,7 +78,7 @@ const gauges = {
 } as const
 type GaugeName = keyof typeof gauges
 
-/** Registers the gauges, across processes and tenants; they are measured when the metrics are read. */
+/** Registers the gauges, across processes and tenants; a read of the metrics measures them. */
 export const registerGauges = (pool: pg.Pool, registry: Registry): void =>
   createGauges(
     registry,
@@ -87,7 +87,7 @@ export const registerGauges = (pool: pg.Pool, registry: Registry): void =>
   )
 
 const measure = async (tx: Tx): Promise<Record<GaugeName, number>> => {
-  // Where nothing was analyzed since the table grew, Postgres would rather read all of it than an index.
+  // Until a grown table is analyzed, Postgres would read all of it rather than an index.
   await tx.client.query(`set local statement_timeout = '1s'; set local enable_seqscan = off`)
   const columns = Object.entries(gauges).map(([name, [, sql]]) => `${sql} as ${name}`)
   return (await tx.client.query(`select ${columns.join(', ')}`)).rows[0]

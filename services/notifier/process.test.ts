@@ -38,7 +38,7 @@ const listening = (child: ChildProcess): Promise<string> =>
     child.once('exit', () => reject(new Error(`it ended before it listened: ${seen}`)))
   })
 
-t.test('wrong settings are named before it listens, and no secret with them', async t => {
+t.test('names wrong settings before it listens, and no secret with them', async t => {
   const url = 'postgres://notifier:s3cret@127.0.0.1:1/notifier'
   const wrong: [Record<string, string>, RegExp[]][] = [
     [
@@ -74,7 +74,7 @@ t.test('wrong settings are named before it listens, and no secret with them', as
   }
 })
 
-t.test('it becomes ready, serves its metrics, and ends on SIGTERM', async t => {
+t.test('becomes ready, serves its metrics, and ends on SIGTERM', async t => {
   const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
   const { child, ended } = launch(t, {
     NOTIFIER_DATABASE_URL: url,

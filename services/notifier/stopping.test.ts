@@ -4,7 +4,7 @@ import { ServiceProcess } from '../../dev/service-process.ts'
 import { createTokenFor } from './access/token-commands.ts'
 import { createFixture, messageTo, phoneNumberId, until } from './test/fixture.ts'
 
-t.test('a stop while the API hangs stores what is in doubt, and ends well', async t => {
+t.test('a stop while the API hangs stores outcomes in doubt and exits cleanly', async t => {
   const { url, ownerUrl, keys, baseUrl, pool, rows, accept, control } = await createFixture(t, { isRunning: false })
   const { token } = await createTokenFor(pool, { tenant: 'demo', staff: 'Ruwan' })
   const port = await freePort()
@@ -25,7 +25,7 @@ t.test('a stop while the API hangs stores what is in doubt, and ends well', asyn
   await accept(...Array.from({ length: 10 }, (_, n) => messageTo(`07700001${10 + n}`)))
   const count = async (status: string) => (await rows('select from messages where status = $1', [status])).length
   await until('four are being written', async () => (await count('sending')) >= 4)
-  // Its response takes as long; afterwards it writes to the database.
+  // The response takes as long; afterwards the handler writes to the database.
   const checking = fetch(`${notifier.url}/api/channels/${phoneNumberId}/check`, {
     method: 'POST',
     headers: { authorization: `Bearer ${token}`, 'x-tenant': 'demo' },

@@ -64,7 +64,7 @@ const wrong: Record<string, [url: string, body: unknown, errors: Record<string, 
 }
 
 for (const [name, [url, given, errors, method = 'POST']] of Object.entries(wrong))
-  t.test(`${name} is refused, and nothing is stored`, async t => {
+  t.test(`refuses ${name}, and stores nothing`, async t => {
     const response = await call(method, url, given)
     t.equal(response.status, 422)
     const expected = Object.fromEntries(Object.entries(errors).map(([path, sentence]) => [path, [sentence]]))
@@ -72,12 +72,12 @@ for (const [name, [url, given, errors, method = 'POST']] of Object.entries(wrong
     t.same(await rows('select 1 from messages'), [])
   })
 
-t.test('the configured product and no product are accepted', async t => {
+t.test('accepts the configured product and no product', async t => {
   for (const messaging_product of ['whatsapp', '', null, undefined])
     t.equal((await call('POST', '/api/messages', { ...body, messaging_product })).status, 202)
 })
 
-t.test('a token alone makes a channel that sends; response and check say that it has no webhooks', async t => {
+t.test('a token alone makes a channel that sends; response and check report missing webhooks', async t => {
   const { app, call, control, queue, rows } = await build(t)
   control.putNumber('300', { registered: true, waba_id: '102290129340398' })
   const access_token = 'demo-access-token'
@@ -105,7 +105,7 @@ t.test('a token alone makes a channel that sends; response and check say that it
   t.notMatch((await check()).warnings.join(), /no webhooks/)
 })
 
-t.test('a sync of templates without a channel to sync says what is missing', async t => {
+t.test('a sync of templates without a channel to sync names the problem', async t => {
   const { call, rows } = await build(t)
   const errors = async (body = {}) => {
     const response = await call('POST', '/api/templates/sync', body)

@@ -25,7 +25,7 @@ interface WorkerOptions {
   readonly orders: OrdersClient
   readonly tokens: TokenKeeper
   readonly keys: KeyCheck
-  /** How many messages may be in flight at once. */
+  /** The maximum of messages in flight. */
   readonly window: number
   /** Seconds between two messages to one recipient; 0: no limit. */
   readonly pairSeconds: number
@@ -35,10 +35,13 @@ interface WorkerOptions {
   readonly syncDue: () => Promise<void>
 }
 
-/** Longer than the API client's own deadline for a request. */
+/** The time is longer than the API client's own deadline for a request. */
 const sendSeconds = 16
 
-/** Everything that runs beside the HTTP application, once it is started. Any number of processes may run all of it. */
+/**
+ * Creates everything that runs beside the HTTP application, once it is started. Any number of processes may run all of
+ * it.
+ */
 export const createWorkers = (options: WorkerOptions) => {
   const { pool, logger, orders, counters, syncDue } = options
   const queue = createQueue(options)

@@ -8,7 +8,7 @@ import { createFixture, messageTo, phoneNumberId, until } from './test/fixture.t
 import { spawnWorker } from './test/spawn-worker.ts'
 import { createFixture as createWebhooks, envelope, inbound } from './test/webhooks-fixture.ts'
 
-/** A worker whose clock is wrong by so many hours. */
+/** Starts a worker whose clock is wrong by so many hours. */
 const spawn = (t: Test, fixture: Parameters<typeof spawnWorker>[1], hours: number) =>
   spawnWorker(t, fixture, { NODE_OPTIONS: `--import ${root}/dev/wrong-clock.ts`, CLOCK_IS_WRONG_BY: String(hours) })
 
@@ -27,7 +27,7 @@ for (const hours of [-30, 30])
     const [sent] = await accept(messageTo('0770000101'))
     const [retried] = await accept(messageTo('0770000102'))
     const [late] = await accept(messageTo('0770000103', { hold_until_open: true }))
-    // Its conversation closed after it was queued.
+    // The conversation closed after the message was queued.
     await rows(`update messages set status = 'queued' where message_id = $1`, [late])
     control.script({ call: 'messages', times: 1, recipient: '94770000102', trouble: { kind: 'error', code: 131016 } })
     await spawn(t, fixture, hours)
@@ -45,7 +45,7 @@ for (const hours of [-30, 30])
   })
 
 for (const hours of [-30, 30])
-  t.test(`with a clock that is wrong by ${hours} hours a conversation is open from when the person wrote`, async t => {
+  t.test(`with a clock that is wrong by ${hours} hours a conversation opens at the time of its message`, async t => {
     const { call, rows } = await createWebhooks(t)
     const soon = String(Math.floor(Date.now() / 1000) + 7_200)
     const bodies = [
@@ -61,7 +61,7 @@ for (const hours of [-30, 30])
     t.strictSame(ages, [{ isNow: true }, { isNow: true }, { isNow: true }])
   })
 
-t.test('with a wrong clock the ids of messages sort as they were made, and lists by time find them', async t => {
+t.test('with a wrong clock the ids of messages sort by creation, and lists by time find them', async t => {
   const { accept, rows } = await createFixture(t, { isRunning: false })
   const [before] = await accept(messageTo('0770000101'))
   shiftClock(t, -30)

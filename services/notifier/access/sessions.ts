@@ -17,9 +17,9 @@ export interface StaffToken {
 export interface SessionLimits {
   /** A token counts as confirmed for this long, from before its look-up. */
   readonly confirmedMilliseconds: number
-  /** It is admitted for this long after that look-up while orders does not respond. */
+  /** A token is admitted for this long after that look-up while orders does not respond. */
   readonly unconfirmedMilliseconds: number
-  /** For this long after a look-up without a response, those who are still admitted do not wait for the next one. */
+  /** For this long after a look-up without a response, tokens that are still admitted do not wait for the next one. */
   readonly pauseMilliseconds: number
   /** Milliseconds of a monotonic clock. */
   readonly now: () => number
@@ -42,7 +42,7 @@ export interface SessionOptions {
 interface Session {
   readonly staff: StaffToken
   readonly confirmedAt: number
-  /** A time of our monotonic clock: that of orders may be another. */
+  /** A time of our monotonic clock: the clock of orders may differ. */
   readonly endsAt: number
 }
 
@@ -57,7 +57,7 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
   const { confirmedMilliseconds, unconfirmedMilliseconds, pauseMilliseconds, now } = { ...defaults, ...limits }
   const sessions = new LRUCache<string, Session>({ max: 10_000 })
   const looking = new Map<string, Promise<Found>>()
-  /** Until when; of each tenant, so that one whose look-ups are slow delays no revocation of others. */
+  /** The end of each tenant's pause: one tenant's slow look-ups delay no revocation of another's tokens. */
   const pauses = new Map<string, number>()
 
   const liveFor = (milliseconds: number, token: WantedToken): StaffToken | undefined => {
@@ -112,7 +112,9 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
     lanes: () => 1,
   })
 
-  /** Look-ups of one tenant share a request, one at a time; so do those of a flood, of all tenants. */
+  /**
+   * Shares one request at a time between the look-ups of one tenant, or during a flood between those of all tenants.
+   */
   const askOnce = (token: WantedToken, flood: boolean): Promise<Found> => {
     const key = keyOf(token)
     const running = looking.get(key) ?? ask(flood ? '' : token.tenant, token).finally(() => looking.delete(key))
@@ -121,7 +123,7 @@ export const createSessions = ({ pool, orders, logger, sessions: limits }: Sessi
   }
 
   return {
-    /** The holder of a token that was confirmed a moment ago. */
+    /** Returns the holder of a token that was confirmed a moment ago. */
     confirmed: (token: WantedToken): StaffToken | undefined => liveFor(confirmedMilliseconds, token),
     find: async (token: WantedToken, flood: boolean): Promise<Found> => {
       const admitted = liveFor(unconfirmedMilliseconds, token)

@@ -13,7 +13,7 @@ export interface TokenRequest {
   expires?: string
 }
 
-/** Throws UsageError for an unknown tenant, a blank name and an invalid time. */
+/** Creates a token. Throws UsageError for an unknown tenant, a blank name and an invalid time. */
 export const createTokenFor = async (
   pool: pg.Pool,
   request: TokenRequest,
@@ -34,7 +34,7 @@ export const createTokenFor = async (
   return { id, token }
 }
 
-/** The tokens of one tenant, or of all tenants, without their hashes. */
+/** Lists the tokens of one tenant, or of all tenants, without their hashes. */
 export const listTokens = (pool: pg.Pool, tenant?: string) =>
   commands.listOf(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
 
@@ -46,6 +46,6 @@ const findTokens = (tx: Tx, tenant: string) =>
     .orderBy('created_at')
     .execute()
 
-/** Returns the tenant of the token. */
+/** Revokes a token; returns its tenant. */
 export const revokeTokenById = (pool: pg.Pool, tokenId: string, by: Actor = operator()): Promise<string> =>
   commands.revokeTokenById(pool, tokenId, 'notifier', by)

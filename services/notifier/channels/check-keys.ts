@@ -6,13 +6,13 @@ import type { Logger } from 'pino'
 import type { Tx } from '../database/tables.ts'
 import { open } from './vault.ts'
 
-/** A key id whose sealed secrets CREDENTIALS_KEYS cannot open, all or some. */
+/** A key id some or all of whose sealed secrets CREDENTIALS_KEYS cannot open. */
 interface UnopenedKey {
   readonly key_id: string
   /** Wrong: it opens none of them. Damaged: it opens others. */
   readonly problem: 'missing' | 'wrong' | 'damaged'
   readonly secrets: number
-  /** `tenant phone_number_id`, the first hundred. */
+  /** The first hundred, each as `tenant phone_number_id`. */
   readonly channels: readonly string[]
 }
 
@@ -50,7 +50,7 @@ const canOpen = (action: () => string): boolean => {
   }
 }
 
-/** Throws VaultError: what a wrong key sealed would be lost when the right one is back. */
+/** Refuses to seal with a wrong key: those secrets would be lost when the right one is back. Throws VaultError. */
 export const refuseWrongNewest = (keys: readonly UnopenedKey[], { newest }: Keyring): void => {
   if (keys.some(({ key_id, problem }) => key_id === newest && problem === 'wrong'))
     throw new VaultError(
@@ -63,7 +63,10 @@ const repeatMilliseconds = 5_000
 
 export type KeyCheck = ReturnType<typeof createKeyCheck>
 
-/** Checks that the keys open what is stored: before the first message, repeatedly while they do not; logs a change. */
+/**
+ * Checks that the keys open the stored secrets: before the first message, and repeatedly while they do not; logs a
+ * change.
+ */
 export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) => {
   let known: UnopenedKey[] | undefined
   let checkedAt = 0
@@ -90,7 +93,7 @@ export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) 
   }
   /** A damaged secret stops its own channel alone: no key would open it. */
   const mayUse = async (): Promise<boolean> => (await current()).every(({ problem }) => problem === 'damaged')
-  /** A secret could not be opened: the next question checks again. */
+  /** Makes the next use check again after a secret could not be opened. */
   const doubt = (): void => {
     known = undefined
   }
@@ -100,10 +103,10 @@ export const createKeyCheck = (pool: pg.Pool, keyring: Keyring, logger: Logger) 
     ready: async (): Promise<void> => {
       if (!(await mayUse())) throw keysNeeded()
     },
-    /** Before secrets are sealed. */
+    /** Runs before secrets are sealed. */
     refuseWrongNewest: async (): Promise<void> => refuseWrongNewest(await current(), keyring),
     doubt,
-    /** Turns what the vault could not open into 503; other errors stay as they are. */
+    /** Turns a vault error into 503; other errors stay as they are. */
     refuse: (error: unknown): never => {
       if (!(error instanceof VaultError)) throw error
       doubt()

@@ -41,7 +41,7 @@ export const exampleCheck: Checked = {
 }
 
 /**
- * Checks a number and its newest token with the API. When nothing keeps it from sending, a paused channel is resumed; a
+ * Checks a number and its newest token with the API. If nothing prevents it from sending, a paused channel resumes; a
  * token that read the number becomes the only one. undefined: the tenant has no such channel.
  */
 export const checkChannel = async (
@@ -100,7 +100,7 @@ const markHealthy = async (
   by: Actor,
 ): Promise<boolean> => {
   const isPaused = await inTenant(pool, tenant, async (tx: Tx) => {
-    // Before rows are locked: docs/contributors/decisions.md#order-of-locks.
+    // Runs before rows are locked: docs/contributors/decisions.md#order-of-locks.
     if (worked !== undefined) await lockTenant(tx, tenant)
     const channel = await findChannel(tx, tenant, phoneNumberId)
     await updateChannel(tx, tenant, phoneNumberId, { checked_at: sql<Date>`now()` })
@@ -114,7 +114,7 @@ const markHealthy = async (
   return isPaused
 }
 
-/** The number may have been proven before. */
+/** Turns a lost database into 503 and rethrows other errors: the number may be proven already. */
 const unlessLost = (error: unknown): never => {
   if (!isLost(error)) throw error
   throw httpError('unavailable', 'The database was lost, and what the check found may not be stored. Run it again.', {

@@ -9,7 +9,7 @@ const channel = `/api/channels/${phoneNumberId}`
 const pin = '123456'
 const certificate = 'demo-certificate'
 
-t.test('a channel accepts secrets and returns none', async t => {
+t.test('a channel accepts secrets and never returns them', async t => {
   const { call, rows } = await build(t)
   const secrets = Object.fromEntries(
     ['access_token', 'app_secret', 'verify_token'].map(name => [name, `canary-${randomBytes(12).toString('hex')}`]),
@@ -29,7 +29,7 @@ t.test('a channel accepts secrets and returns none', async t => {
   t.equal(created.body.data.access_token_last4, secrets.access_token?.slice(-4))
 })
 
-t.test('a registration is requested once and counted; the eleventh is refused; a refusal names the remedy', async t => {
+t.test('requests a registration once and counts it; refuses the eleventh; a refusal names the remedy', async t => {
   const { call, control } = await build(t)
   const wrong = await call('POST', `${channel}/register`, { pin: '654321', certificate })
   t.equal(wrong.status, 422)
@@ -49,7 +49,7 @@ t.test('a registration is requested once and counted; the eleventh is refused; a
   t.ok((control.summary().calls.register ?? 0) >= before)
 })
 
-t.test('a refused token pauses the channel, a new one and a green check let it go on', async t => {
+t.test('a refused token pauses the channel; a new one and a green check resume it', async t => {
   const { call, control, queue } = await build(t)
   queue.start()
   await call('PUT', channel, { access_token: 'revoked-access-token-0000' })

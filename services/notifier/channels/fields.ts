@@ -18,7 +18,7 @@ export const WabaId = Type.String({ maxLength: 32, pattern: '^[0-9]{1,32}$', mus
 
 export const MessagesPerSecond = Type.Integer({ minimum: 1, maximum: 1000, must: 'be a whole number, 1 to 1000' })
 
-// A sentence about one of these never shows it.
+// An error message about one of these never shows its value.
 /** An access token travels in a header. */
 export const Secret = Type.String({
   maxLength: 512,

@@ -9,13 +9,13 @@ interface Findings {
 }
 
 interface Health {
-  /** Each keeps the channel from sending, and names its remedy; none: the channel is healthy. */
+  /** Each prevents the channel from sending, and names its remedy; none: the channel is healthy. */
   readonly problems: string[]
-  /** Each may keep it from sending later. */
+  /** Each may prevent it from sending later. */
   readonly warnings: string[]
 }
 
-/** The start of the names of scopes depends on the product. */
+/** Returns true if the token has the scope; the start of a scope's name depends on the product. */
 export const holdsScope = ({ scopes }: TokenInfo, scope: Scope): boolean =>
   scopes.some(name => name.endsWith(`_business_${scope}`))
 

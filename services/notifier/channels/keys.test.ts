@@ -42,7 +42,7 @@ for (const [problem, key] of [
   ['missing', keyOf('other')],
   ['wrong', keyOf('test')],
 ] as const)
-  t.test(`a ${problem} key is found at the start, nothing is sent until it is back`, async t => {
+  t.test(`detects a ${problem} key at the start, and sends nothing until it is back`, async t => {
     const fixture = await createFixture(t, { isRunning: false })
     const { accept, rows, control, keys } = fixture
     await accept(messageTo('0770000101'), messageTo('0770000102'))
@@ -52,7 +52,7 @@ for (const [problem, key] of [
     t.equal(response?.status, 503)
     t.match(await response?.json(), { code: 'unavailable', message: /CREDENTIALS_KEYS/ })
     t.equal((await fetch(`${held.url}/health/live`)).status, 200)
-    // Longer than the check's pause.
+    // Waits longer than the check's pause.
     await new Promise(resolve => setTimeout(resolve, 6_000))
     t.same(await rows(readMessages), [untouched, untouched])
     t.same(await rows(readChannel), [{ state: 'active', paused_reason: null }])
@@ -75,7 +75,7 @@ for (const [problem, key] of [
     ])
   })
 
-t.test('a new token under a new key takes the place of one whose key is lost, and sending goes on', async t => {
+t.test('a new token under a new key replaces one whose key is lost, and sending continues', async t => {
   const log: string[] = []
   const keyring = readKeyring(keyOf('fresh'))
   const { app, call, queue, rows } = await build(t, undefined, undefined, { log }, { keyring })
@@ -132,7 +132,7 @@ t.test('a process that lacks the key of a rotation stops sending, and harms no m
   t.same(await rows(readChannel), [{ state: 'active', paused_reason: null }])
 })
 
-t.test('a damaged secret stops its own channel alone, and its messages wait unharmed', async t => {
+t.test('a damaged secret stops only its own channel, and its messages wait unharmed', async t => {
   const { app, pool, keyring, accept, call, queue, rows } = await build(t)
   await addTenant(pool, 'rival', '200', {})
   await inTenant(pool, 'rival', async (tx: Tx) => {
@@ -159,7 +159,7 @@ t.test('a damaged secret stops its own channel alone, and its messages wait unha
   t.equal((await call('GET', '/api/channels')).status, 200)
 })
 
-t.test('a webhook whose app secret cannot be opened is 503, to be repeated', async t => {
+t.test('a webhook whose app secret cannot be opened gets 503, so that the API repeats it', async t => {
   const { app, pool, rows } = await build(t, undefined, undefined, {}, { keyring: readKeyring(keyOf('fresh')) })
   const sealing = readKeyring(keyOf('lost'))
   await inTenant(pool, 'demo', (tx: Tx) =>

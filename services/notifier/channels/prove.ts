@@ -19,9 +19,9 @@ export interface Prover {
 }
 
 /**
- * Gives a number, whose webhooks then go to no other tenant, to one whose token the API has just accepted for it: for a
- * read or for a message. The tenant that has proven it before keeps it until the API refuses all its tokens. Returns
- * false if another tenant keeps it.
+ * Assigns a number, and with it its webhooks, to a tenant whose token the API has just accepted for it: for a read or
+ * for a message. A tenant that has proven it before keeps it until the API refuses all its tokens. Returns false if
+ * another tenant keeps it.
  */
 export const own = async (prover: Prover, tenant: string, phoneNumberId: string): Promise<boolean> => {
   const owner = await findOwner(prover.pool, phoneNumberId)
@@ -34,7 +34,7 @@ export const own = async (prover: Prover, tenant: string, phoneNumberId: string)
   })
 }
 
-/** Judges a tenant's access tokens for a number by the API. Refused: none of them may use it. */
+/** Judges a tenant's access tokens for a number by the API. Refused: the API refuses all of them. */
 const judgeTokens = async ({ pool, keyring, api }: Prover, tenant: string, phoneNumberId: string) => {
   const ref = { tenant, phoneNumberId, kind: 'access_token' } as const
   const secrets = await inTenant(pool, tenant, (tx: Tx) => findSecrets(tx, keyring, ref)).catch(error => {
@@ -50,7 +50,9 @@ const judgeTokens = async ({ pool, keyring, api }: Prover, tenant: string, phone
   return verdict
 }
 
-/** A token that may only send is refused the read as well: such a refusal does not deny it the number. */
+/**
+ * Returns true if the API denies a token the number. It refuses a send-only token the read as well, which is no denial.
+ */
 const isDenied = async (api: MessagingApi, accessToken: string, refused: Refused): Promise<boolean> => {
   const { class: what, pauseSeconds } = classify(refused)
   if (what !== 'pause_channel' || pauseSeconds !== null) return false
@@ -70,7 +72,7 @@ const findOwner = (pool: pg.Pool, phoneNumberId: string): Promise<string | undef
     return row?.tenant_id
   })
 
-/** Returns false when the channel is gone, or its owner is no longer who it was. */
+/** Hands the number over. Returns false when the channel is gone, or its owner has changed. */
 const handOver = (pool: pg.Pool, tenant: string, phoneNumberId: string, owner: string | undefined): Promise<boolean> =>
   inAllTenants(pool, async (tx: Tx) => {
     const now = sql<Date>`now()`

@@ -12,13 +12,13 @@ import { envelope, inbound, sign } from '../test/webhooks-fixture.ts'
 import { proveDue } from './prove.ts'
 
 const number = '306540352242922'
-/** That of the simulator's templates. */
+/** The account of the simulator's templates. */
 const account = '102290129340398'
 const channel = `/api/channels/${number}`
 const tokenOf = { owner: 'owner-access-token', stranger: 'stranger-access-token' } as const
 type Name = keyof typeof tokenOf
 
-/** Two tenants that both want the number; the API takes the token of one. */
+/** Prepares two tenants that both claim the number; the API accepts the token of one. */
 const twoTenants = async (t: Test) => {
   const built = await build(t)
   const { pool, control, call, app, rows } = built
@@ -96,7 +96,7 @@ t.test(
   },
 )
 
-t.test('a token that may only send sends at once, and the accepted message proves the number', async t => {
+t.test('a send-only token sends at once, and the accepted message proves the number', async t => {
   const { put, send, check, webhook, proven, prove, queue, control, rows, channelOf } = await twoTenants(t)
   control.putToken({ access_token: tokenOf.owner, scopes: ['whatsapp_business_messaging'] })
   await put('owner')
@@ -124,7 +124,7 @@ t.test('a token that may only send sends at once, and the accepted message prove
   t.equal(await webhook('stranger-app-secret', '94770000102'), 401)
 })
 
-t.test('a token that may only send takes a number over once the API refuses that of its owner', async t => {
+t.test('a send-only token takes a number over once the API refuses its owner’s token', async t => {
   const { put, send, proven, prove, queue, control } = await twoTenants(t)
   await put('owner')
   await prove()
@@ -137,7 +137,7 @@ t.test('a token that may only send takes a number over once the API refuses that
 })
 
 for (const code of [3, 10, 200, 131005])
-  t.test(`a channel that is paused by code ${code} names the scope that is missing`, async t => {
+  t.test(`a channel paused by code ${code} names the missing scope`, async t => {
     const { put, send, queue, control, channelOf } = await twoTenants(t)
     await put('owner')
     control.script({ call: 'messages', times: 1, trouble: { kind: 'error', code } })
@@ -187,12 +187,12 @@ t.test(
   },
 )
 
-t.test('an unproven number belongs to the tenant whose secret signs; signed by two it belongs to nobody', async t => {
+t.test('an unproven number belongs to the tenant whose secret signs, and to nobody if two sign', async t => {
   const { put, prove, webhook, rows } = await twoTenants(t)
   await put('owner')
   t.equal(await webhook('owner-app-secret', '94770000101'), 200)
   await put('stranger', { app_secret: 'owner-app-secret' })
-  // Who signed is remembered for two seconds.
+  // The signer is cached for two seconds.
   await new Promise(resolve => setTimeout(resolve, 2_100))
   t.equal(await webhook('owner-app-secret', '94770000102'), 401, 'it comes again')
   await prove()

@@ -13,7 +13,7 @@ type PutResult =
   | { kind: 'stored'; isNew: boolean; changed: string[]; channel: Channel }
   | { kind: 'refused'; errors: FieldErrors }
 
-/** Creates or changes a channel; returns which of the two, what changed, and the channel. */
+/** Creates or changes a channel; returns which of the two, the changes, and the channel. */
 export const putChannel = async (
   { pool, keyring, tokens }: ChannelDependencies,
   tenant: string,

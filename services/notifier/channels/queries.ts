@@ -11,7 +11,7 @@ export interface SendingChannel {
   readonly wabaId: string | null
 }
 
-/** The numbers of a tenant, as messages are checked against them. */
+/** Finds the numbers of a tenant against which messages are checked. */
 export const findSendingChannels = (tx: Tx, tenant: string): Promise<SendingChannel[]> =>
   tx
     .selectFrom('channels')
@@ -22,7 +22,7 @@ export const findSendingChannels = (tx: Tx, tenant: string): Promise<SendingChan
 
 export type ChannelRow = Selectable<Tables['channels']>
 
-/** The tenant's channel of that id, which may be any text. */
+/** Finds the tenant's channel with that id, which may be any text. */
 export const findChannel = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<ChannelRow | undefined> =>
   /^[0-9]{1,32}$/.test(phoneNumberId)
     ? tx
@@ -38,7 +38,7 @@ export const findChannels = (tx: Tx, tenant: string): Promise<ChannelRow[]> =>
 
 type Changes = UpdateObject<Tables, 'channels'>
 
-/** Changes the tenant's channel of that id; the caller may narrow the query further. */
+/** Changes the tenant's channel with that id; the code that uses it may narrow the query further. */
 const changeOne = (tx: Tx, tenant: string, phoneNumberId: string, changes: Changes) =>
   tx
     .updateTable('channels')
@@ -55,7 +55,7 @@ export const updateChannel = async (
   changes: Changes,
 ): Promise<boolean> => (await changeOne(tx, tenant, phoneNumberId, changes).execute()).length > 0
 
-/** Stops a number's sending; its messages stay queued. A pause that is there already keeps its reason. */
+/** Stops a number's sending; its messages stay queued. An existing pause keeps its reason. */
 export const pauseChannel = (tx: Tx, tenant: string, phoneNumberId: string, code: number | null, reason: string) =>
   changeOne(tx, tenant, phoneNumberId, { state: 'paused', paused_code: code, paused_reason: reason })
     .where('state', '=', 'active')
@@ -68,13 +68,13 @@ export const resumeChannel = async (tx: Tx, tenant: string, phoneNumberId: strin
     await audit(tx, tenant, by, 'channel.resumed', phoneNumberId)
 }
 
-/** No send of the number before that time. */
+/** Lets the number send nothing before that time. */
 export const restChannel = (tx: Tx, tenant: string, phoneNumberId: string, seconds: number) =>
   updateChannel(tx, tenant, phoneNumberId, {
     not_before: sql<Date>`greatest(not_before, now() + make_interval(secs => ${seconds}))`,
   })
 
-/** Lowers the number's rate and pauses it briefly (130429); the rate recovers by itself. */
+/** Lowers the number's rate and pauses it briefly (130429); the rate recovers gradually. */
 export const slowChannel = (
   tx: Tx,
   tenant: string,
@@ -86,6 +86,6 @@ export const slowChannel = (
     slowed_at: sql<Date>`now()`,
     not_before: sql<Date>`now() + make_interval(secs => ${restSeconds})`,
   })
-    // A burst of refusals slows it once: messages sent before the pause began add no information.
+    // A burst of refusals slows it once: messages sent before the pause add no information.
     .where(({ eb, or }) => or([eb('not_before', 'is', null), eb('not_before', '<=', sql<Date>`now()`)]))
     .execute()

@@ -17,7 +17,9 @@ const windowHours = 72
 type RegistrationResult =
   | { kind: 'registered'; channel: Channel }
   | { kind: 'unknown_channel' }
-  /** `unavailable`: the API was not reached; `unknown`: it may have registered, or `error` kept us from storing it. */
+  /**
+   * `unavailable`: the API was not reached; `unknown`: it may have registered, or `error` prevented us from storing it.
+   */
   | { kind: 'refused' | 'unavailable' | 'unknown'; reason: string; error?: unknown }
 
 /**
@@ -127,7 +129,7 @@ const failure = (failed: Failed): RegistrationResult => {
   if (failed.kind === 'refused' && (failed.code !== null || failed.status < 500)) {
     const cause = classify(failed)
     const name = failed.code === null ? `HTTP ${failed.status}` : `code ${failed.code}`
-    // The client has removed the token, the PIN and the certificate from the API's own text.
+    // The client has removed the token, the PIN and the certificate from the API's text.
     const said = failed.details && ` The API says: ${failed.details}`
     return refused(`${name}: ${nameScope(cause, 'management')} ${cause.advice}${said}`)
   }

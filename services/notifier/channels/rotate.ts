@@ -6,15 +6,15 @@ import type { Tx } from '../database/tables.ts'
 import { type SecretRow, updateSecret } from './secrets.ts'
 import { open, seal } from './vault.ts'
 
-/** A secret that could not be opened, and why; it stays as it was. */
+/** A secret that could not be opened, with the reason; it stays as it was. */
 interface Unopened extends Pick<SecretRow, 'phone_number_id' | 'kind' | 'slot'> {
   readonly tenant: string
   readonly reason: string
 }
 
 /**
- * Seals every secret that has another key than the newest with that, in one transaction per tenant: broken off, it goes
- * on where it was.
+ * Seals every secret of an older key with the newest, in one transaction per tenant: an interrupted run continues where
+ * it stopped.
  */
 export const rotateKeys = async (
   pool: pg.Pool,

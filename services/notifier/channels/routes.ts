@@ -15,7 +15,7 @@ import type { ChannelDependencies } from './secrets.ts'
 import { Channel, exampleChannel, noWebhooks, readChannel, showChannels } from './view.ts'
 
 interface ChannelsOptions extends ChannelDependencies {
-  /** Called when a channel may send, again or for the first time. */
+  /** Runs when a channel may send, again or for the first time. */
   readonly onResumed: () => void
   /** Rejects while no secret may be stored. */
   readonly beforeSealing: () => Promise<void>
@@ -47,7 +47,7 @@ const channelFilters = {
 }
 const ChannelsQuery = listQuery({}, channelFilters)
 
-/** Enough for every secret with every character escaped. */
+/** The size is enough for every secret with every character escaped. */
 const maxChannelBytes = 16_384
 const maxCertificateLength = 10_000
 const maxRegistrationBytes = 6 * maxCertificateLength + 512
@@ -64,7 +64,7 @@ const RegistrationBody = Type.Object(
   { title: 'Registration', examples: [{ pin: '123456', certificate: 'demo-certificate' }] },
 )
 
-/** The numbers that messages are sent from, and their credentials: secrets go in, and never come out. */
+/** The numbers that send messages, and their credentials: secrets go in, and never come out. */
 export const channelRoutes: FastifyPluginAsyncTypebox<ChannelsOptions> = async (app, options) => {
   const { pool, onResumed, beforeSealing } = options
 

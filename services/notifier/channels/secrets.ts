@@ -17,9 +17,9 @@ const keyOf = ({ tenant, phoneNumberId, kind }: SecretRef) => ({
 })
 
 /**
- * Seals and stores a secret. A secret that is there already stays as `current` until this one, as `next`, has worked;
- * the secret that is `current` calls a rotation off. A `next` app secret counts as working when a newer one is stored:
- * no request tests it. Secrets that cannot be opened give way at once. Hold `lockTenant`.
+ * Seals and stores a secret. An existing secret stays as `current` until this one, as `next`, has worked; storing the
+ * `current` secret again cancels a rotation. A `next` app secret counts as working when a newer one is stored: no
+ * request tests it. Secrets that cannot be opened are replaced at once. Hold `lockTenant`.
  */
 export const storeSecret = async (
   tx: Tx,
@@ -71,13 +71,13 @@ const removeSecret = (tx: Tx, ref: SecretRef, slot: Slot) =>
     .where(eb => eb.and({ ...keyOf(ref), slot }))
     .execute()
 
-/** Makes `next` the only one: it has worked. */
+/** Makes `next` the only secret, once it has worked. */
 const promoteNext = async (tx: Tx, ref: SecretRef): Promise<void> => {
   await removeSecret(tx, ref, 'current')
   await updateSecret(tx, ref, 'next', { slot: 'current' })
 }
 
-/** The secrets of one kind in the clear, by slot. Used in a request or a comparison only. */
+/** Returns the secrets of one kind in the clear, by slot. Use them in a request or a comparison only. */
 export const findSecrets = async (tx: Tx, keyring: Keyring, ref: SecretRef): Promise<Map<Slot, string>> => {
   const rows = await tx
     .selectFrom('secrets')
@@ -87,7 +87,7 @@ export const findSecrets = async (tx: Tx, keyring: Keyring, ref: SecretRef): Pro
   return new Map(rows.map(({ slot, key_id, sealed }) => [slot, open(keyring, ref, key_id, sealed)]))
 }
 
-/** `isNext` while it has not worked yet. */
+/** The newest token; `isNext` while it has not worked yet. */
 export interface NewestToken {
   readonly accessToken: string
   readonly isNext: boolean
@@ -95,7 +95,7 @@ export interface NewestToken {
 
 const tokenOf = (tenant: string, phoneNumberId: string): SecretRef => ({ tenant, phoneNumberId, kind: 'access_token' })
 
-/** The newest access token of a number, straight from the database. */
+/** Reads the newest access token of a number, straight from the database. */
 export const newestToken = async (
   tx: Tx,
   keyring: Keyring,
@@ -107,7 +107,7 @@ export const newestToken = async (
   return accessToken === undefined ? undefined : { accessToken, isNext: secrets.has('next') }
 }
 
-/** Reads the app secrets of a number, both of a rotation: its webhooks are signed with either. */
+/** Reads the app secrets of a number, both of a rotation: either may sign its webhooks. */
 export type AppSecretsOf = (tx: Tx, tenant: string, phoneNumberId: string) => Promise<string[]>
 
 export const appSecretsOf =
@@ -135,14 +135,14 @@ export interface AccessTokens {
   readonly next: string | undefined
 }
 
-/** A new token is used by every process within this time. */
+/** Every process uses a new token within this time. */
 const rememberedMilliseconds = 2_000
 
 export type TokenKeeper = ReturnType<typeof createTokenKeeper>
 
 export const createTokenKeeper = (pool: pg.Pool, keyring: Keyring) => {
   const cache = new LRUCache<string, AccessTokens>({ max: 10_000, ttl: rememberedMilliseconds })
-  /** Two tenants may claim a number. */
+  /** The name includes the tenant, since two tenants may claim a number. */
   const name = (tenant: string, phoneNumberId: string): string => `${tenant} ${phoneNumberId}`
   return {
     find: async (tenant: string, phoneNumberId: string): Promise<AccessTokens> => {

@@ -10,8 +10,8 @@ import { storeSecret } from './secrets.ts'
 export const defaultMessagesPerSecond = 80
 
 /**
- * Creates channels, unproven, or changes them; returns what changed. Hold `lockTenant`. Messages are locked before
- * numbers, and all of the tenant's numbers in their order: docs/contributors/decisions.md#order-of-locks.
+ * Creates unproven channels, or changes existing ones; returns the changes. Hold `lockTenant`. Messages are locked
+ * before numbers, and all of the tenant's numbers in their order: docs/contributors/decisions.md#order-of-locks.
  */
 export const storeChannels = async (
   tx: Tx,
@@ -27,7 +27,10 @@ export const storeChannels = async (
   return changes
 }
 
-/** A new channel needs an access token; without app secret and verify token it sends, and has no webhooks. */
+/**
+ * Stores a channel. A new one needs an access token; without app secret and verify token it sends, but gets no
+ * webhooks.
+ */
 const storeChannel = async (tx: Tx, keyring: Keyring, tenant: string, wanted: ChannelChange): Promise<Change[]> => {
   const { phone_number_id: id } = wanted
   const current = await findChannel(tx, tenant, id)
@@ -43,7 +46,7 @@ const changeOf = (id: string, change: Change['change']): Change => ({ kind: 'cha
 const insert = (tx: Tx, tenant: string, wanted: ChannelChange) => {
   const { phone_number_id, name = phone_number_id, plan = 'paid', waba_id = null, verify_token } = wanted
   if (wanted.access_token === undefined) throw new Error(`channel ${phone_number_id} has no access token`)
-  // No token has an empty hash.
+  // The hash of no token is empty.
   const verify_token_hash = verify_token === undefined ? Buffer.alloc(0) : hash(verify_token)
   const rate = wanted.messages_per_second ?? defaultMessagesPerSecond
   const is_default = wanted.default ?? false
@@ -65,7 +68,7 @@ const change = async (tx: Tx, tenant: string, wanted: ChannelChange, current: Ch
   return updateChannel(tx, tenant, wanted.phone_number_id, Object.fromEntries(differing))
 }
 
-/** Messages held for a conversation need none once a free number is paid. */
+/** Queues messages held for a conversation, which they no longer need once a free number is paid. */
 const releaseAllHeld = (tx: Tx, tenant: string, phoneNumberIds: readonly string[]) =>
   sql`
     with held as (
@@ -84,7 +87,7 @@ const releaseAllHeld = (tx: Tx, tenant: string, phoneNumberIds: readonly string[
 /** Hashes a verify token as `isVerifyToken` does. */
 const hash = (verifyToken: string): Buffer => createHash('sha256').update(verifyToken).digest()
 
-/** A tenant has one default channel at most. */
+/** Demotes the other channels: a tenant has one default channel at most. */
 const demoteOthers = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Change[]> => {
   const rows = await tx
     .updateTable('channels')
@@ -105,7 +108,7 @@ const storeSecrets = async (tx: Tx, keyring: Keyring, tenant: string, wanted: Ch
     if (text === undefined) continue
     const stored = await storeSecret(tx, keyring, { tenant, phoneNumberId: id, kind }, text)
     if (stored === 'unchanged') continue
-    // A new token may prove what the old one did not.
+    // A new token may prove a number that the old one did not.
     if (kind === 'access_token') await updateChannel(tx, tenant, id, { proof_due_at: sql<Date>`now()`, proof_tries: 0 })
     changes.push({ kind: kind.replace('_', ' '), id, change: stored })
   }

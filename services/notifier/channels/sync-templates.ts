@@ -11,7 +11,7 @@ import { type SyncResult, syncTemplates } from '../templates/sync.ts'
 import { findChannel, updateChannel } from './queries.ts'
 import type { TokenKeeper } from './secrets.ts'
 
-/** Syncs the account of a channel of the tenant, without an id of its default one. */
+/** Syncs the account of the tenant's channel with that id, or of its default channel without an id. */
 export const createSyncChannel =
   (pool: pg.Pool, tokens: TokenKeeper, api: MessagingApi) =>
   async (tenant: string, wanted: string | undefined, by?: Actor): Promise<SyncResult> => {
@@ -39,14 +39,14 @@ const noChannel = 'There is no channel yet: add one.'
 const noDefault = 'No channel is the default: give the phone_number_id of one as channel, or make one the default.'
 const noAccount = 'The channel has no waba_id: set it, it names the account that owns the templates.'
 
-/** A template as a message names it; without a channel for the default one. */
+/** A template as a message names it; without a channel, of the default one. */
 export interface NamedTemplate {
   readonly channel: string | null
   readonly name: string
   readonly language: string
 }
 
-/** Syncs that nobody asked for; one that fails is tried again after an hour. */
+/** Runs syncs that nobody requested; a failed one is retried after an hour. */
 export const createCatalogueSyncs = (
   pool: pg.Pool,
   logger: Logger,
@@ -72,7 +72,10 @@ export const createCatalogueSyncs = (
       }
       await Promise.all(syncs)
     },
-    /** Syncs the accounts that lack one of these, as approved: each once in ten seconds at most. */
+    /**
+     * Syncs the accounts whose catalogue lacks one of these or does not show it as approved: each once in ten seconds
+     * at most.
+     */
     syncLacking: async (tenant: string, named: readonly NamedTemplate[]): Promise<void> => {
       const values = [tenant, JSON.stringify(named)]
       await sync(tenant, await inTenant(pool, tenant, (tx: Tx) => claim(tx, lackingSql, values)))
@@ -95,7 +98,7 @@ const claimSql = (isDue: string): string => `
   where tenant_id = $1 and waba_id is not null and state = 'active' and (${isDue})
   returning phone_number_id, waba_id`
 
-/** Applies too while rules name templates that the catalogue lacks or does not call approved. */
+/** An account is also due while rules name templates that the catalogue lacks or does not show as approved. */
 const dueSql = claimSql(
   `catalogue_due_at <= now() or catalogue_tried_at < now() - interval '15 minutes' and ${lacks(
     '(select phone_number_id as channel, template as name, language from rules where tenant_id = $1 and text is null) named',
@@ -107,7 +110,7 @@ const lackingSql = claimSql(`coalesce(catalogue_tried_at < now() - interval '10 
   and exists (select from templates t where t.tenant_id = c.tenant_id and t.waba_id = c.waba_id)
   and ${lacks('jsonb_to_recordset($2::jsonb) as named (channel text, name text, language text)')}`)
 
-/** Returns one channel of each account that is to be synced. */
+/** Claims accounts; returns one channel of each account to sync. */
 const claim = async (tx: Tx, text: string, values: unknown[]): Promise<string[]> => {
   const { rows } = await tx.client.query(text, values)
   return [...new Map(rows.map(row => [row.waba_id, row.phone_number_id])).values()]

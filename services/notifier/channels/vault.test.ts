@@ -21,7 +21,7 @@ const refuses = (t: Test, code: VaultError['code'], action: () => unknown): Vaul
   throw new Error('unreachable')
 }
 
-t.test('what was sealed opens again for its reference, whatever characters it has', async t => {
+t.test('a sealed secret opens again for its reference, whatever characters it has', async t => {
   for (const text of [token, '123456', '', 'ключ 🔑', 'x'.repeat(5_000)]) {
     const { keyId, sealed } = seal(keyring, ref, text)
     t.equal(keyId, 'k1')
@@ -29,7 +29,7 @@ t.test('what was sealed opens again for its reference, whatever characters it ha
   }
 })
 
-t.test('the text is not in what is stored, and two seals of it have nothing in common', async t => {
+t.test('the sealed form does not contain the text, and two seals of it have nothing in common', async t => {
   const [first, second] = [seal(keyring, ref, token).sealed, seal(keyring, ref, token).sealed]
   t.notOk(first.includes(token))
   t.notSame(first, second)
@@ -65,7 +65,7 @@ t.test('a secret does not open under another key id, not even one with the same 
   refuses(t, 'not_opened', () => open(twins, ref, 'b', sealed))
 })
 
-t.test('one flipped bit anywhere, and a lost or added byte, is noticed', async t => {
+t.test('detects one flipped bit anywhere, and a lost or added byte', async t => {
   const { keyId, sealed } = seal(keyring, ref, token)
   for (let bit = 0; bit < sealed.length * 8; bit++) {
     const flipped = Buffer.from(sealed)
@@ -77,7 +77,7 @@ t.test('one flipped bit anywhere, and a lost or added byte, is noticed', async t
   refuses(t, 'not_opened', () => open(keyring, ref, keyId, Buffer.concat([sealed, Buffer.of(0)])))
 })
 
-t.test('a rotated keyring opens old secrets, seals with the newest key and reports what is left to rotate', async t => {
+t.test('a rotated keyring opens old secrets, seals with the newest key and reports the old ones', async t => {
   const oldKey = newKey()
   const old = readKeyring(`2025:${oldKey}`)
   const { keyId, sealed } = seal(old, ref, token)
@@ -89,7 +89,7 @@ t.test('a rotated keyring opens old secrets, seals with the newest key and repor
   t.equal(again.keyId, rotated.newest)
 })
 
-t.test('a key that was taken out of the keyring is named', async t => {
+t.test('names a key that was removed from the keyring', async t => {
   const { keyId, sealed } = seal(keyring, ref, token)
   const error = refuses(t, 'unknown_key', () => open(readKeyring(`k2:${newKey()}`), ref, keyId, sealed))
   t.match(error.message, 'CREDENTIALS_KEYS has no key k1')
@@ -100,7 +100,7 @@ t.test('another keyring with the same key id does not open it', async t => {
   refuses(t, 'not_opened', () => open(readKeyring(`k1:${newKey()}`), ref, keyId, sealed))
 })
 
-t.test('a wrong setting says which keys are wrong and how, and shows none', async t => {
+t.test('the error of a wrong setting names the wrong keys and their problems, and shows none', async t => {
   const key = newKey()
   const wrong: [string, string][] = [
     ['', 'key 1 of CREDENTIALS_KEYS is empty'],
@@ -126,7 +126,7 @@ t.test('a wrong setting says which keys are wrong and how, and shows none', asyn
   }
 })
 
-t.test('keys in base64url and without padding are read', async t => {
+t.test('accepts keys in base64url and without padding', async t => {
   const bytes = Buffer.alloc(32, 0xfb)
   const rings = [bytes.toString('base64'), bytes.toString('base64url')].map(key => readKeyring(`k:${key}`))
   const [first, second] = rings as [Keyring, Keyring]
@@ -134,7 +134,7 @@ t.test('keys in base64url and without padding are read', async t => {
   t.equal(open(second, ref, keyId, sealed), token)
 })
 
-t.test('a keyring that is printed shows no key', async t => {
+t.test('a printed keyring shows no key', async t => {
   const key = newKey()
   const ring = readKeyring(`k1:${key}`)
   const shown = inspect(ring, { depth: 9, showHidden: true }) + JSON.stringify(ring)
@@ -142,13 +142,13 @@ t.test('a keyring that is printed shows no key', async t => {
   t.notOk(shown.includes(Buffer.from(key, 'base64').toString('hex').slice(0, 8)))
 })
 
-t.test('the last four characters name a token, and nothing of a PIN', async t => {
+t.test('the last four characters identify a token, and reveal nothing of a PIN', async t => {
   t.equal(last4(token), 'ngth')
   t.equal(last4('123456'), '')
   t.equal(last4(''), '')
 })
 
-t.test('what was sealed before opens', async t => {
+t.test('opens secrets sealed by earlier versions', async t => {
   const key = readKeyring(`k1:${Buffer.alloc(32, 7).toString('base64')}`)
   const stored = 'nhNDdm5XWJjeUuFXmwXlxd3dgZIFyMJ16+sH8IYNeVP08gdU1aXOXRKQ55JPcDC3u1r9l17f4wtXn1OgeGg='
   t.equal(open(key, ref, 'k1', Buffer.from(stored, 'base64')), token)

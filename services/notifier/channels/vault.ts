@@ -14,14 +14,17 @@ const setting = 'CREDENTIALS_KEYS'
 export const readKeyring = (text: string): Keyring => readKeys(setting, text)
 export const keyringProblem = (text: string): string | undefined => keysProblem(setting, text)
 
-/** Stored secrets are bound to these texts: they never change. */
+/** Stored secrets are bound to these texts, which must never change. */
 const reference = ({ tenant, phoneNumberId, kind }: SecretRef) => ['courier credentials 1', tenant, phoneNumberId, kind]
 
 export const seal = (keyring: Keyring, ref: SecretRef, text: string): Sealed => sealAs(keyring, reference(ref), text)
 
-/** Throws VaultError. */
+/** Opens a sealed secret. Throws VaultError. */
 export const open = (keyring: Keyring, ref: SecretRef, keyId: string, sealed: Buffer): string =>
   openAs(keyring, reference(ref), { keyId, sealed })
 
-/** The end of a secret, to recognise it by; empty for a short one, such as a PIN, whose end would reveal too much. */
+/**
+ * Returns the end of a secret, by which people recognise it; empty for a short one, such as a PIN, whose end would
+ * reveal too much.
+ */
 export const last4 = (text: string): string => (text.length < 16 ? '' : text.slice(-4))

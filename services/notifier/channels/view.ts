@@ -5,7 +5,7 @@ import { type ChannelRow, findChannel } from './queries.ts'
 const orNull = <S extends Parameters<typeof Type.Union>[0][number]>(schema: S) => Type.Union([schema, Type.Null()])
 const Last4 = (description: string) => orNull(Type.String({ description }))
 
-/** A channel as staff reads it: of its secrets, the last four characters at most. */
+/** A channel as staff reads it, with at most the last four characters of its secrets. */
 export const Channel = Type.Object(
   {
     phone_number_id: Type.String(),
@@ -61,7 +61,7 @@ export const showChannels = async (tx: Tx, tenant: string, rows: readonly Channe
   return rows.map(row => show(row, name => last4s.get(`${row.phone_number_id} ${name}`) ?? null))
 }
 
-/** The tenant's channel of that id, as staff reads it. */
+/** Reads the tenant's channel with that id for staff. */
 export const readChannel = async (tx: Tx, tenant: string, phoneNumberId: string): Promise<Channel | undefined> => {
   const row = await findChannel(tx, tenant, phoneNumberId)
   return row && (await showChannels(tx, tenant, [row]))[0]

@@ -10,7 +10,7 @@ export interface Conversation {
 /** A person's message opens the conversation with a number for this long (docs/merchants/contract.md#session-rule). */
 const windowHours = 24
 
-/** Returns when the conversation closes, or closed; null: the person never wrote. */
+/** Returns the time when the conversation closes or closed; null: the person never wrote. */
 export const expiresAt = (lastInboundAt: Date | null): Date | null =>
   lastInboundAt && new Date(lastInboundAt.getTime() + windowHours * 3_600_000)
 

@@ -83,7 +83,7 @@ t.test('the latest keyword counts, by the time of its message', async t => {
   t.same((await stateOf(pool))?.optedOutAt, at('11:00:00'), 'of two keywords in one second, the opt-out counts')
 })
 
-t.test('conversations are found by any spelling, and only those of that number and tenant', async t => {
+t.test('finds conversations by any spelling, and only those of that number and tenant', async t => {
   const { pool } = await createFixture(t)
   const others = [
     { ...person, recipient: '5215512345678' },
@@ -102,7 +102,7 @@ t.test('conversations are found by any spelling, and only those of that number a
   t.same([...found.keys()], ['525512345678', '5215512345678'])
 })
 
-t.test('held messages are queued once, due now or at their own time, with a timeline event', async t => {
+t.test('queues held messages once, due now or at their own time, with a timeline event', async t => {
   const { pool, addMessages, messageOf, timelineOf } = await createFixture(t)
   const later = new Date(Date.now() + 3_600_000)
   await addMessages([
@@ -153,7 +153,7 @@ t.test('a message cannot be held just after the customer wrote', async t => {
   t.equal((await messageOf('late')).status, 'queued')
 })
 
-t.test('staff sees whether a conversation is open, however the number is spelt', async t => {
+t.test('staff see if a conversation is open, however the number is spelt', async t => {
   const { pool, get } = await createFixture(t)
   const last = new Date(Date.now() - 3_600_000)
   await inAllTenants(pool, (tx: Tx) => recordInbound(tx, [{ ...person, at: last }]))
@@ -179,7 +179,7 @@ t.test('a number that never wrote has no open conversation', async t => {
   t.same((await get('/api/conversations/0770000999?channel=101')).json(), { data: nothing })
 })
 
-t.test('a conversation of another number or tenant is not seen, and a person who opted out is', async t => {
+t.test('hides a conversation of another number or tenant, and shows that a person opted out', async t => {
   const { pool, get } = await createFixture(t)
   const stop = { phoneNumberId: '101', at: new Date(Date.now() - 90_000_000), keyword: 'stop' } as const
   await inAllTenants(pool, (tx: Tx) => recordInbound(tx, [{ ...person, ...stop }]))
@@ -189,7 +189,7 @@ t.test('a conversation of another number or tenant is not seen, and a person who
   t.match(other, { open: false, last_inbound_at: String, expires_at: String, opted_out: true })
 })
 
-t.test('what is no phone number, and a channel that is not the tenant’s, are refused', async t => {
+t.test('refuses an invalid phone number, and a channel that is not the tenant’s', async t => {
   const { get } = await createFixture(t)
   const response = await get('/api/conversations/nobody?channel=200')
   t.equal(response.statusCode, 422)

@@ -4,7 +4,7 @@ import { normalisePhone } from './phone-number.ts'
 import { findNumber, findSettings, type Person } from './queries.ts'
 import { noPhone } from './view.ts'
 
-/** Finds a person by a phone number as staff writes it. Throws 422 for an unknown phone or channel. */
+/** Finds a person by a phone number in any usual spelling. Throws 422 for an unknown phone or channel. */
 export const findPerson = async (
   tx: Tx,
   tenant: string,

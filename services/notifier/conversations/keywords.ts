@@ -1,4 +1,4 @@
-/** A text as it is compared: its words, and itself for one that has none. */
+/** A text prepared for comparison: its words, or the text itself if it has none. */
 interface Phrase {
   readonly words: readonly string[]
   readonly exact: string
@@ -26,14 +26,17 @@ const defaultStopWords = [
 const noThanksWords = ['එපා', 'வேண்டாம்']
 const defaultStartWords = ['START', 'ආරම්භ කරන්න', 'පටන් ගන්න', 'தொடங்கு', 'தொடங்கவும்']
 
-/** Reads stored keywords. STOP or START alone, which tenants have that name no words, are the default ones. */
+/**
+ * Reads stored keywords. STOP or START alone, as tenants without words of their own have them, stands for the default
+ * ones.
+ */
 export const keywordsOf = (stopWords: readonly string[], startWords: readonly string[]): Keywords => ({
   stop: (stopWords.join() === 'STOP' ? defaultStopWords : stopWords).map(phraseOf),
   noThanks: stopWords.join() === 'STOP' ? noThanksWords.map(phraseOf) : [],
   start: (startWords.join() === 'START' ? defaultStartWords : startWords).map(phraseOf),
 })
 
-/** Limits in UTF-16 units and in words: a longer text says more than a keyword. */
+/** Limits in UTF-16 units and in words: a longer text contains more than a keyword. */
 const maxLength = 100
 const maxWords = 6
 
@@ -41,7 +44,7 @@ const messageWords = new Set(
   `message messages msg msgs sms texts whatsapp notification notifications alerts updates spam
   පණිවිඩ පණිවිඩය පනිවිඩ මැසේජ් செய்தி செய்திகள் செய்திகளை குறுஞ்செய்தி குறுஞ்செய்திகள் மெசேஜ்`.match(/\S+/g),
 )
-/** Words that may stand around the keyword of a sentence that asks for nothing else. */
+/** Words that may surround the keyword in a sentence that asks for nothing else. */
 const anywhere = messageWords.union(
   new Set(
     `please pls plz kindly thanks thank thx now hi hello dear sir madam
@@ -49,10 +52,10 @@ const anywhere = messageWords.union(
     தயவு செய்து தயவுசெய்து நன்றி அனுப்ப அனுப்புவதை இனி எல்லா அனைத்து`.match(/\S+/g),
   ),
 )
-/** Before the keyword they would make it the object: "text me the stop". */
+/** Words that may only follow the keyword; before it they would make it the object: "text me the stop". */
 const afterwards = new Set('me you to all any more the these those your sending texting messaging'.split(' '))
 
-/** Letters and digits alone: no punctuation, emoji or formatting characters. */
+/** Returns the words, which have letters and digits alone: no punctuation, emoji or formatting characters. */
 const wordsOf = (text: string): string[] =>
   text
     .normalize('NFKC')
@@ -65,13 +68,16 @@ const phraseOf = (text: string): Phrase => ({
   exact: text.normalize('NFKC').trim().toLowerCase(),
 })
 
-/** The keyword alone, in any punctuation. */
+/** Returns true for the keyword alone, in any punctuation. */
 const isKeyword = ({ words, exact }: Phrase, keyword: Phrase): boolean =>
   keyword.words.length > 0
     ? words.join(' ') === keyword.words.join(' ')
     : keyword.exact !== '' && exact === keyword.exact
 
-/** A short sentence of the keyword and polite words: "Please stop sending messages", not "Stop at the gate". */
+/**
+ * Returns true for a short sentence of the keyword and polite words: "Please stop sending messages", not "Stop at the
+ * gate".
+ */
 const isSentence = ({ words }: Phrase, keyword: Phrase): boolean => {
   if (keyword.words.length === 0 || words.length > maxWords) return false
   const at = words.findIndex((_, start) => keyword.words.every((word, place) => words[start + place] === word))
@@ -81,8 +87,8 @@ const isSentence = ({ words }: Phrase, keyword: Phrase): boolean => {
 }
 
 /**
- * The keyword that an inbound message or button says; undefined when it says anything else. A sentence may opt out; to
- * opt in the keyword must stand alone.
+ * Returns the keyword that an inbound message or button contains; undefined for anything else. A sentence may opt out;
+ * to opt in the keyword must stand alone.
  */
 export const keywordIn = (
   texts: readonly (string | undefined)[],

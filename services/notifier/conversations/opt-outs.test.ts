@@ -9,7 +9,7 @@ import { envelope, inbound, sign, status } from '../test/webhooks-fixture.ts'
 
 const wabaId = '102290129340398'
 const secrets = { access_token: 'demo-access-token', app_secret: 'an-app-secret', verify_token: 'a-verify-token' }
-/** The application with a synced catalogue, whose order_created is a marketing template. */
+/** Starts the application with a synced catalogue, whose order_created is a marketing template. */
 const { call, app, rows, pool, queue, control } = await build(t, undefined, undefined, { wabaId })
 await call('PUT', `/api/channels/${phoneNumberId}`, secrets)
 await call('POST', '/api/templates/sync')
@@ -26,7 +26,7 @@ const post = async (value: Record<string, unknown>, field = 'messages') => {
 
 let people = 0
 
-/** A person, and an empty view of the audit. */
+/** Creates a person, and an empty view of the audit. */
 const meet = async () => {
   const phone = `9477000${String(++people).padStart(4, '0')}`
   const place = `/api/conversations/${phone}`
@@ -54,7 +54,7 @@ const meet = async () => {
 
 const now = Math.floor(Date.now() / 1000) - 100
 
-t.test("the platform's marketing preference stops marketing messages alone, both ways, once each", async t => {
+t.test('the platform’s marketing preference stops and resumes marketing messages alone, once each', async t => {
   const { phone, prefer, state, send, entries } = await meet()
   for (let times = 0; times < 3; times++) await prefer('stop', now)
   t.match(await state(), { open: false, opted_out: false, marketing_opted_out: true })
@@ -99,7 +99,7 @@ t.test('error 131050, of a send or in a status, opts out of marketing messages',
   t.equal((await entries()).length, 3)
 })
 
-t.test('a marketing message that waits is cancelled, and another one is sent', async t => {
+t.test('cancels a marketing message that waits, and sends any other', async t => {
   const { prefer, send, statuses } = await meet()
   await rows(`update channels set state = 'paused'`)
   await send('order_created')
@@ -122,7 +122,7 @@ t.test('"no thanks" in Sinhala and Tamil stops marketing messages alone, until S
   }
 })
 
-t.test('words, sentences and buttons opt out, and are audited without the person', async t => {
+t.test('words, sentences and buttons opt out, and the audit does not name the person', async t => {
   const { phone: from, state, entries } = await meet()
   const button = { text: 'No, thanks', payload: 'STOP' }
   const row = { type: 'list_reply', list_reply: { id: 'x', title: 'Stop messages' } }
@@ -153,7 +153,7 @@ t.test('words, sentences and buttons opt out, and are audited without the person
   t.notMatch(JSON.stringify(kept), /9477000/)
 })
 
-t.test('staff records an opt-out and an opt-in for all numbers, with the reason', async t => {
+t.test('staff record an opt-out and an opt-in for all numbers, with the reason', async t => {
   const { place, state, send, entries } = await meet()
   await rows(`insert into channels (tenant_id, phone_number_id, name, plan, is_default, verify_token_hash, proven_at, rate)
     values ('demo', '200', 'Second', 'paid', false, '', now(), 80)`)
@@ -186,7 +186,7 @@ t.test('staff records an opt-out and an opt-in for all numbers, with the reason'
   t.equal((await call('POST', '/api/conversations/nobody/opt-out', { reason: 'x' })).status, 422)
 })
 
-t.test('by the tenant’s choice utility messages about a parcel under way are exempt, and no others', async t => {
+t.test('a tenant may exempt utility messages about a parcel under way, and no others', async t => {
   const { phone: customer_phone, place } = await meet()
   await giveRules(pool, [
     { on: 'order.created', template: 'order_created', language: 'en_US', header: ['a'], body: ['a', 'b', 'c'] },

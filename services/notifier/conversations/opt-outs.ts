@@ -6,7 +6,7 @@ import type { Tx } from '../database/tables.ts'
 export const optOutScopes = ['all', 'marketing'] as const
 export type OptOutScope = (typeof optOutScopes)[number]
 
-/** A person opted out, or in again. */
+/** A person's opt-out or opt-in. */
 interface OptOut {
   readonly tenant: string
   readonly phoneNumberId: string
@@ -18,7 +18,7 @@ interface OptOut {
   readonly reason: string | null
 }
 
-/** Keeps each once, with an entry in the audit that names its id and not the person. */
+/** Stores each once, with an entry in the audit that names its id and not the person. */
 export const recordOptOuts = async (tx: Tx, given: readonly OptOut[]): Promise<void> => {
   const { rows } = await sql<{ id: string; tenant: string; change: 'out' | 'in'; kind: Actor['kind']; name: string }>`
     insert into opt_outs (tenant_id, phone_number_id, recipient, scope, change, at, actor_kind, actor, reason)
@@ -41,7 +41,7 @@ export const recordOptOuts = async (tx: Tx, given: readonly OptOut[]): Promise<v
   }
 }
 
-/** The newest of a person's opt-outs and opt-ins with a number, the newest first. */
+/** Finds the newest opt-outs and opt-ins of a person with a number, newest first. */
 export const findOptOuts = (tx: Tx, tenant: string, phoneNumberId: string, recipient: string) =>
   tx
     .selectFrom('opt_outs')

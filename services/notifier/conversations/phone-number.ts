@@ -7,7 +7,7 @@ import {
   parsePhoneNumberFromString,
 } from 'libphonenumber-js'
 
-/** E.164 digits without the plus; undefined when the text is no phone number of that or any country. */
+/** Returns E.164 digits without the plus; undefined when the text is no phone number of that country or any other. */
 export const normalisePhone = (text: string, country: string): string | undefined => {
   const direct = parsePhoneNumberFromString(text, country as CountryCode)
   if (direct?.isPossible()) return direct.number.slice(1)
@@ -15,7 +15,7 @@ export const normalisePhone = (text: string, country: string): string | undefine
   return international?.isPossible() ? international.number.slice(1) : undefined
 }
 
-/** `normalisePhone` for many messages of a tenant, of which each text is parsed once: parsing is slow. */
+/** Returns `normalisePhone` for many messages of a tenant, parsing each text once: parsing is slow. */
 export const rememberPhones = (country: string): ((text: string) => string | undefined) => {
   const known = new Map<string, string | undefined>()
   return text => {
@@ -26,35 +26,35 @@ export const rememberPhones = (country: string): ((text: string) => string | und
 
 /**
  * Numbers that the messaging API spells in two ways: with Mexico's old mobile 1, without Brazil's ninth digit
- * (docs/contributors/messaging-api.md#recipient). `name` is how we name the person.
+ * (docs/contributors/messaging-api.md#recipient). `name` is our spelling.
  */
 const twins: { pattern: RegExp; name: string; other: RegExp; otherName: string }[] = [
   { pattern: /^521(\d{10})$/, name: '52$1', other: /^52(\d{10})$/, otherName: '521$1' },
   { pattern: /^55(\d\d)([6-9]\d{7})$/, name: '55$19$2', other: /^55(\d\d)9([6-9]\d{7})$/, otherName: '55$1$2' },
 ]
 
-/** E.164 digits without the plus, the same for every spelling of a number. */
+/** Returns E.164 digits without the plus, the same for every spelling of a number. */
 export const personOf = (digits: string): string => {
   const twin = twins.find(({ pattern }) => pattern.test(digits))
   return twin ? digits.replace(twin.pattern, twin.name) : digits
 }
 
-/** Every spelling of a number. */
+/** Returns every spelling of a number. */
 export const spellingsOf = (digits: string): string[] => {
   const person = personOf(digits)
   const twin = twins.find(({ other }) => other.test(person))
   return twin ? [person, person.replace(twin.other, twin.otherName)] : [person]
 }
 
-/** The countries of each calling code. */
+/** The countries of each country calling code. */
 const countriesOf = Map.groupBy(getCountries(), country => getCountryCallingCode(country))
 
-/** The country of E.164 digits without the plus; undefined when they begin with no calling code of a country. */
+/** Returns the country of E.164 digits without the plus; undefined when they begin with no country calling code. */
 export const countryOf = (digits: string): string | undefined => {
   for (const length of [1, 2, 3]) {
     const countries = countriesOf.get(digits.slice(0, length) as CountryCallingCode)
     if (!countries) continue
-    // Parsing is slow, and most codes are of one country.
+    // Skips parsing where a code has one country: parsing is slow, and most codes do.
     return countries.length === 1 ? countries[0] : parsePhoneNumberFromString(`+${digits}`)?.country
   }
   return undefined

@@ -14,14 +14,14 @@ export interface Person {
   readonly recipient: string
 }
 
-/** A message that a person wrote at that time, or what else says which messages the person wants. */
+/** A message that a person wrote at that time, or another sign of which messages the person wants. */
 export interface Inbound extends Person {
   /** null: now, by Postgres' clock. */
   readonly at: Date | null
   readonly keyword?: Keyword | undefined
-  /** Whose word the keyword is, if not the person's own message. */
+  /** The source of the keyword, unless it is the person's own message. */
   readonly by?: Actor
-  /** `all` without it. */
+  /** `all` if omitted. */
   readonly scope?: OptOutScope
   readonly reason?: string
 }
@@ -36,7 +36,7 @@ const state = sql`last_inbound_at as "lastInboundAt",
 
 /**
  * Opens conversations and stores opt-outs, each by the message's own time: neither order nor repetition matters.
- * Returns the state of each conversation, and the time by Postgres' clock. Rows are locked in their keys' order.
+ * Returns the state of each conversation, and the time by Postgres' clock. Locks rows in their keys' order.
  */
 export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promise<Recorded[]> => {
   if (messages.length === 0) return []
@@ -76,7 +76,7 @@ export const recordInbound = async (tx: Tx, messages: readonly Inbound[]): Promi
   return rows
 }
 
-/** The conversations of a number with each of these recipients, by the recipient as it was given. */
+/** Finds the conversations of a number with these recipients, by each recipient as it was given. */
 export const conversationOf = async (
   tx: Tx,
   tenant: string,
@@ -91,8 +91,8 @@ export const conversationOf = async (
 }
 
 /**
- * Does as `conversationOf`, for a message that may be held until the conversation opens: no person can write before the
- * transaction ends, else the message could be held just after what it waits for.
+ * Does as `conversationOf`, for a message that may be held until the conversation opens: no inbound message can be
+ * stored before the transaction ends, or the message could be held just after the one it waits for.
  */
 export const lockConversations = async (
   tx: Tx,
@@ -119,7 +119,7 @@ const byRecipient = (
   return new Map(given.flatMap(([recipient, conversation]) => (conversation ? [[recipient, conversation]] : [])))
 }
 
-/** Each tenant's keywords. */
+/** Finds each tenant's keywords. */
 export const findKeywords = async (tx: Tx, tenants: readonly string[]): Promise<Map<string, Keywords>> => {
   const rows = await tx
     .selectFrom('tenants')
@@ -138,13 +138,13 @@ export const findSettings = (tx: Tx, tenant: string) =>
 
 export const findCountry = async (tx: Tx, tenant: string): Promise<string> => (await findSettings(tx, tenant)).country
 
-/** The tenant's number of that id, or all of its numbers. */
+/** Finds the tenant's number with that id, or all of its numbers. */
 export const findNumbers = async (tx: Tx, tenant: string, wanted: string | undefined): Promise<string[]> => {
   const rows = await tx.selectFrom('channels').select('phone_number_id').where('tenant_id', '=', tenant).execute()
   return rows.map(row => row.phone_number_id).filter(id => wanted === undefined || id === wanted)
 }
 
-/** The tenant's number of that id; without an id its default one, or its only one. */
+/** Finds the tenant's number with that id; without an id its default one, or its only one. */
 export const findNumber = async (tx: Tx, tenant: string, wanted: string | undefined): Promise<string | undefined> => {
   const rows = await tx
     .selectFrom('channels')

@@ -27,7 +27,7 @@ await catalogue('order_delivered', 'MARKETING')
 await catalogue('order_cancelled', 'UTILITY')
 
 const logger = pino({}, { write: line => log.push(JSON.parse(line).msg) })
-/** What the log says of the budgets. */
+/** Checks the budgets; returns the log lines about them. */
 const check = async () => {
   log.length = 0
   await rows('update budgets set checked_at = null')
@@ -60,7 +60,7 @@ t.test('without a budget nothing is checked', async t => {
   t.equal(await budget(), null)
 })
 
-t.test('a month is summed, and warned of once, however many processes check it', async t => {
+t.test('sums a month, and warns of it once, however many processes check it', async t => {
   t.strictSame(await setBudget('10', 80), [{ kind: 'budget', id: 'demo', change: 'added' }])
   t.strictSame(await setBudget('10.00', 80), [], 'the same budget changes nothing')
   await spend(15)
@@ -81,7 +81,7 @@ t.test('a month is summed, and warned of once, however many processes check it',
   t.match(metrics.body, /budgets_used_up 0\n/)
 })
 
-t.test('at the limit marketing messages wait, and no others, until the budget is raised', async t => {
+t.test('at the limit only marketing messages wait, until the budget is raised', async t => {
   await spend(3)
   t.equal(await check(), 'budget.used_up')
   t.match(await budget(), { spent: '10', marketing_paused: true })
@@ -112,7 +112,7 @@ t.test('at the limit marketing messages wait, and no others, until the budget is
   await until('it is sent', () => isAccepted(marketing))
 })
 
-t.test('messages that wait for the budget take nothing from those that are sent', async t => {
+t.test('messages that wait for the budget take nothing from other messages', async t => {
   await rows(`update templates set budget_paused_at = now() where category = 'MARKETING'`)
   await rows('update channels set rate = 20, budget = 20, budget_at = now()')
   await rows(
@@ -132,7 +132,7 @@ t.test('messages that wait for the budget take nothing from those that are sent'
   await rows('update templates set budget_paused_at = null')
 })
 
-t.test('a new month, and no budget, let marketing messages go on', async t => {
+t.test('a new month, or no budget, releases marketing messages', async t => {
   await setBudget('5')
   t.equal(await check(), 'budget.used_up')
   const paused = async () => (await rows('select from templates where budget_paused_at is not null')).length
@@ -149,7 +149,7 @@ t.test('a new month, and no budget, let marketing messages go on', async t => {
   t.equal(await budget(), null)
 })
 
-t.test('a rule whose template changed its category stops until it is applied again, if it says so', async t => {
+t.test('a rule that opts in stops when its template changes category, until it is applied again', async t => {
   const rule = (on: string, more: object = {}) => ({
     on,
     template: 'order_cancelled',
@@ -204,7 +204,7 @@ t.test('a rule whose template changed its category stops until it is applied aga
   t.match(await deliver(), [{ failed: false }, { failed: false }], 'a repeated webhook does not pause it again')
 })
 
-t.test('an announced change is made when its time comes, without another webhook, once', async t => {
+t.test('makes an announced change once when its time comes, without another webhook', async t => {
   await rows(
     `update templates set category = 'UTILITY', category_from = 'UTILITY', category_to = 'MARKETING',
        category_at = now() + interval '1 hour', category_reported_at = now() - interval '1 day' where name = 'order_cancelled'`,

@@ -9,7 +9,7 @@ import { reportCosts } from './report.ts'
 
 const textOrNull = Type.Union([Type.String(), Type.Null()])
 
-/** A tenant's budget as last checked; `spent` in the month of `month`, null before the first check. */
+/** A tenant's budget as last checked; `spent` is of the month `month`, null before the first check. */
 export const Budget = Type.Object({
   monthly: Type.String(),
   warn_at_percent: Type.Integer(),
@@ -23,7 +23,7 @@ const columns = sql`trim_scale(monthly)::text as monthly, warn_at_percent, to_ch
   spent::text as spent, to_char(warned_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as warned_at,
   paused_at is not null as marketing_paused`
 
-/** Returns null if the tenant has none. */
+/** Finds the tenant's budget; null if it has none. */
 export const findBudget = async (tx: Tx, tenant: string): Promise<Static<typeof Budget> | null> => {
   const { rows } = await sql<Static<typeof Budget>>`select ${columns} from budgets where tenant_id = ${tenant}`.execute(
     tx,
@@ -31,7 +31,7 @@ export const findBudget = async (tx: Tx, tenant: string): Promise<Static<typeof 
   return rows[0] ?? null
 }
 
-/** Makes the tenant's marketing templates wait, or no longer. */
+/** Holds or releases the tenant's marketing templates. */
 export const setMarketingPaused = async (tx: Tx, tenant: string, isPaused: boolean): Promise<void> => {
   const waits = sql<boolean>`(${isPaused} and coalesce(category, '') = 'MARKETING')`
   await tx
@@ -56,8 +56,8 @@ interface Checked {
 }
 
 /**
- * Sums the month and stores how far the budget got. undefined: there is none, or another process has checked it within
- * the last minute.
+ * Sums the month and stores how much of the budget is spent. undefined: there is none, or another process has checked
+ * it within the last minute.
  */
 const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined> => {
   const { rows: due } = await sql<{ time_zone: string; today: string }>`
@@ -87,8 +87,8 @@ const checkBudget = async (tx: Tx, tenant: string): Promise<Checked | undefined>
 }
 
 /**
- * Makes announced changes of categories that are due, and checks the budgets that no process has checked within the
- * last minute, of all tenants.
+ * Makes due changes of categories, and checks the budgets of all tenants that no process has checked within the last
+ * minute.
  */
 export const checkBudgets = async (pool: pg.Pool, logger: Logger): Promise<void> => {
   for (const tenant of await findTenantIds(pool)) {

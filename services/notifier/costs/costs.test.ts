@@ -55,7 +55,7 @@ const prepare = async (tariffs: Tariff[] = [tariff('utility', 'LK', '2026-01-01'
 const costOf = async (id: string) => (await inTenant(pool, 'demo', (tx: Tx) => findCosts(tx, 'demo', [id]))).get(id)
 const prices = () => rows('select provider_message_id, category, country, is_free, type, template from message_prices')
 
-t.test('a delivered message is priced once, however often and in whatever order webhooks say so', async t => {
+t.test('prices a delivered message once, however often and in whatever order webhooks report it', async t => {
   const { id, wamid } = await prepare()
   const post = (...statuses: object[]) => call(envelope({ statuses }))
   await post(status({ id: wamid, timestamp: minutesAgo(6), pricing: pricing() }))
@@ -77,7 +77,7 @@ t.test('a delivered message is priced once, however often and in whatever order 
   t.strictSame(await costOf(id), { amount: '0.0165', currency: 'USD', category: 'utility', is_free: false })
 })
 
-t.test('webhooks without pricing, or with pricing that nobody knows, move messages as before', async t => {
+t.test('webhooks without pricing, or with unknown pricing, move messages as before', async t => {
   const odd = [undefined, null, 7, 'x', [], {}, { category: '\u0000' }, { category: 'x'.repeat(50) }]
   for (const pricing of odd) {
     const { id, wamid } = await prepare()
@@ -88,7 +88,7 @@ t.test('webhooks without pricing, or with pricing that nobody knows, move messag
   }
 })
 
-t.test('free messages are known as free, other categories as the platform bills them', async t => {
+t.test('free messages are free, and other categories follow the platform’s bill', async t => {
   const cases: [object, string | null, boolean, string][] = [
     [{ billable: false, type: 'free_customer_service' }, '0', true, 'utility'],
     [{ billable: false, type: 'free_entry_point', category: 'referral_conversion' }, '0', true, 'referral_conversion'],
@@ -104,7 +104,7 @@ t.test('free messages are known as free, other categories as the platform bills 
   }
 })
 
-t.test('a message that was sent again costs twice where both sends were delivered', async t => {
+t.test('a message that was sent again costs twice if both sends were delivered', async t => {
   const { id, wamid } = await prepare()
   await rows(`update messages set former_ids = '{wamid.former}' where message_id = $1`, [id])
   const former = delivered('wamid.former', { biz_opaque_callback_data: id })
@@ -157,7 +157,7 @@ t.test('a changed category is announced, made, shown and priced as billed', asyn
   t.strictSame(noticed, ['MARKETING true', 'MARKETING false'])
 })
 
-t.test('the report sums by day, template, merchant and category, and names what has no tariff', async t => {
+t.test('the report sums by day, template, merchant and category, and names missing tariffs', async t => {
   await prepare([
     tariff('utility', 'LK', '2026-01-01', '0.01'),
     tariff('utility', 'LK', '2026-02-10', '0.02'),
@@ -234,7 +234,7 @@ t.test('the report sums by day, template, merchant and category, and names what 
   t.equal((await get('/api/costs', 'rival')).json().total.messages, 0, 'another tenant sees nothing of it')
 })
 
-t.test('the report takes 366 days at most, and existing ones', async t => {
+t.test('the report accepts at most 366 days, all of which exist', async t => {
   const codes = async (query: string) => (await get(`/api/costs?${query}`)).statusCode
   t.equal(await codes('from=2027-01-01&to=2028-01-01'), 200)
   const wrong = [
@@ -291,7 +291,7 @@ t.test(
   },
 )
 
-t.test('the price of a message to come', async t => {
+t.test('estimates the price of a message before it is sent', async t => {
   await prepare()
   const known: TenantTariffs = await inTenant(pool, 'demo', (tx: Tx) => findTariffs(tx, 'demo'))
   const price = (more: object) =>
@@ -321,7 +321,7 @@ t.test('the price of a message to come', async t => {
   for (const digits of ['', '1', '999', '80012345678']) t.equal(countryOf(digits), undefined)
 })
 
-t.test('tariffs are checked in the file', async t => {
+t.test('checks tariffs in the file', async t => {
   const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
   const errorsOf = (tariffs: unknown, tenant: object = {}) => {
     const file = demoFile([])
@@ -347,7 +347,7 @@ t.test('tariffs are checked in the file', async t => {
   t.strictSame(errorsOf([], { budget: { monthly: 250 } }), ['tenant.budget.monthly'])
 })
 
-t.test('prices are kept for 25 months', async t => {
+t.test('keeps prices for 25 months', async t => {
   await prepare()
   await rows(`insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, template)
     select 'demo', months::text, '', now() - make_interval(months => months), 'utility', false, 'x' from unnest(array[0, 24, 26, 60]) as months`)
@@ -358,7 +358,7 @@ t.test('prices are kept for 25 months', async t => {
   ])
 })
 
-t.test('a report that nobody limits stays small', async t => {
+t.test('a report without a limit stays small', async t => {
   await prepare()
   await rows(`insert into message_prices (tenant_id, message_id, provider_message_id, priced_at, category, is_free, template, merchant)
     select 'demo', n::text, '', '2026-02-10', 'c' || n % 200, false, 'x', 'merchant ' || n from generate_series(1, 1500) n`)

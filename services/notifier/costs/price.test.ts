@@ -36,7 +36,7 @@ t.test('a message costs what the tariff of its day says', async t => {
   t.match(price({ category: 'MARKETING-LITE' }), { amount: '0.1', category: 'marketing_lite' })
 })
 
-t.test('without a tariff or a category the price is not known, never 0', async t => {
+t.test('without a tariff or a category the price is unknown, never 0', async t => {
   const nothing = { amount: null, currency: 'USD', is_free: false }
   t.strictSame(price({ category: 'marketing' }), { ...nothing, category: 'marketing', reason: 'no_tariff' })
   for (const category of [undefined, null, ''])
@@ -54,7 +54,7 @@ t.test('a utility message in an open window is free, others are not', async t =>
   })
 })
 
-t.test("a country's own tariff stands before that of any country, however old", async t => {
+t.test('a country’s own tariff precedes that of any country, however old', async t => {
   const chosen = (country: string | undefined, day: string) => chooseTariff(tariffs, 'utility', country, day)?.price
   t.equal(chosen('LK', '2026-02-20'), '0.0180')
   t.equal(chosen('IN', '2026-02-20'), '0.05')
@@ -70,7 +70,7 @@ t.test('of two tariffs of one day the later in the list counts', async t => {
   t.equal(chooseTariff(two, 'utility', 'LK', '2026-01-01')?.price, '2')
 })
 
-t.test('categories are spelt alike, and a day is one of its time zone', async t => {
+t.test('normalises the spelling of categories, and a day depends on its time zone', async t => {
   t.strictSame(['UTILITY', 'Authentication-International', 'a-b-c'].map(normaliseCategory), [
     'utility',
     'authentication_international',

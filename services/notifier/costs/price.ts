@@ -8,7 +8,7 @@ export const pricedCategories = [
   'service',
 ] as const
 
-/** Any country without a tariff of its own. */
+/** Stands for any country without a tariff of its own. */
 export const anyCountry = '*'
 
 /** The price of a delivered message of a category to a country from a day on. */
@@ -22,20 +22,20 @@ export interface Tariff {
   readonly price: string
 }
 
-/** The tariffs of a tenant; `findTariffs` reads them. */
+/** The tariffs of a tenant, read by `findTariffs`. */
 export interface TenantTariffs {
-  /** Such as USD; null: the tenant has no tariffs. */
+  /** A currency such as USD; null: the tenant has no tariffs. */
   readonly currency: string | null
   /** IANA name. */
   readonly timeZone: string
   readonly tariffs: readonly Tariff[]
 }
 
-/** A message that is or would be sent. */
+/** A message that was sent or would be sent. */
 export interface PricedMessage {
-  /** Its template's, in any letter case; undefined or null: not known. */
+  /** The category of its template, in any letter case; undefined or null: unknown. */
   readonly category: string | null | undefined
-  /** Its recipient's: `countryOf` of conversations/phone-number.ts. */
+  /** The country of its recipient: `countryOf` of conversations/phone-number.ts. */
   readonly country: string | undefined
   readonly at: Date
   /** True if the recipient wrote to the number within 24 hours (`isOpen` of conversations/conversation.ts). */
@@ -43,7 +43,7 @@ export interface PricedMessage {
 }
 
 interface Price {
-  /** An exact decimal, `0` for a free message; null: not known, for that `reason`. */
+  /** An exact decimal, `0` for a free message; null: unknown, for that `reason`. */
   readonly amount: string | null
   readonly currency: string | null
   readonly category: string | null
@@ -52,9 +52,8 @@ interface Price {
 }
 
 /**
- * Prices a message that is delivered by the tenant's tariffs (docs/staff/costs.md). Pure. A utility template within an
- * open window is free; marketing and authentication templates are not. Without a tariff for it the amount is null,
- * never 0.
+ * Prices a delivered message by the tenant's tariffs (docs/staff/costs.md). Pure. A utility template within an open
+ * window is free; marketing and authentication templates are not. Without a tariff for it the amount is null, never 0.
  */
 export const priceOf = (
   { currency, timeZone, tariffs }: TenantTariffs,
@@ -71,7 +70,7 @@ export const priceOf = (
 export const normaliseCategory = (category: string): string => category.toLowerCase().replaceAll('-', '_')
 
 /**
- * The tariff of that day: the country's own before that of any country, and of these the latest. Pure. `tariffJoin` of
+ * Chooses the tariff of that day: the country's own before that of any country, then the latest. Pure. `tariffJoin` of
  * queries.ts chooses alike.
  */
 export const chooseTariff = (
@@ -92,7 +91,7 @@ export const chooseTariff = (
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** The day by the clocks of a time zone, such as 2026-01-31. Throws RangeError for an unknown time zone. */
+/** Returns the day by the clocks of a time zone, such as 2026-01-31. Throws RangeError for an unknown time zone. */
 export const dayOf = (at: Date, timeZone: string): string => {
   const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('sv-SE', { timeZone, dateStyle: 'short' })
   formats.set(timeZone, format)

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../database/tables.ts'
 import type { Tariff, TenantTariffs } from './price.ts'
 
-/** The tariffs of a tenant, for `priceOf`: by category, country and day. */
+/** Finds the tariffs of a tenant, for `priceOf`: by category, country and day. */
 export const findTariffs = async (tx: Tx, tenant: string): Promise<TenantTariffs> => {
   const settings = await tx
     .selectFrom('tenants')
@@ -16,7 +16,7 @@ export const findTariffs = async (tx: Tx, tenant: string): Promise<TenantTariffs
   return { currency: settings?.currency ?? null, timeZone: settings?.time_zone ?? 'UTC', tariffs: rows }
 }
 
-/** The day by the tenant's clocks, as Postgres has it. */
+/** Returns the day by the tenant's clocks, from Postgres. */
 export const findToday = async (tx: Tx, timeZone: string): Promise<string> => {
   const { rows } = await sql<{ today: string }>`select (now() at time zone ${timeZone})::date::text as today`.execute(
     tx,
@@ -39,14 +39,17 @@ export const tariffJoin = (rows: string, day: RawBuilder<unknown>): RawBuilder<u
 
 /** The cost of a message so far. */
 export interface Cost {
-  /** An exact decimal; null: no tariff says. */
+  /** An exact decimal; null: no tariff applies. */
   readonly amount: string | null
   readonly currency: string | null
   readonly category: string
   readonly is_free: boolean
 }
 
-/** The costs of messages that the platform priced, by their ids. One that was sent again may have cost twice. */
+/**
+ * Finds the costs of messages that the platform priced, by their ids. A message that was sent again may have cost
+ * twice.
+ */
 export const findCosts = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<Map<string, Cost>> => {
   if (ids.length === 0) return new Map()
   const day = sql`(p.priced_at at time zone coalesce(own.time_zone, 'UTC'))::date`
@@ -61,6 +64,6 @@ export const findCosts = async (tx: Tx, tenant: string, ids: readonly string[]):
   return new Map(rows.map(({ message_id, ...cost }) => [message_id, cost]))
 }
 
-/** Returns the same for staff who may read costs, and none for others. */
+/** Returns the same for staff who may read costs, and nothing for others. */
 export const findCostsFor = async (tx: Tx, staff: Staff, ids: readonly string[]): Promise<Map<string, Cost>> =>
   mayCall(staff, 'getCosts') ? findCosts(tx, staff.tenant, ids) : new Map()

@@ -41,7 +41,7 @@ export const CostReport = Type.Object({
 })
 export type CostReport = Static<typeof CostReport>
 
-/** Sums what the messages of a period cost. They are counted first, within days of one tariff, and then priced. */
+/** Sums the costs of the messages of a period. Counts them first, within days of one tariff, and then prices them. */
 export const reportCosts = async (tx: Tx, tenant: string, period: Period, group: CostGroup): Promise<CostReport> => {
   const priced = sql`
     with days as (${group === 'day' ? daysOf(period) : tariffPeriodsOf(tenant, period)}),
@@ -89,7 +89,7 @@ const daysOf = ({ from, to }: Period) => sql`
   select day::date as first, day::date + 1 as next
   from generate_series(${from}::timestamp, ${to}::timestamp, interval '1 day') as day`
 
-/** Within each of these no tariff changes. */
+/** Finds periods within which no tariff changes. */
 const tariffPeriodsOf = (tenant: string, { from, to }: Period) => sql`
   select first, lead(first, 1, ${to}::date + 1) over (order by first) as next from (
     select ${from}::date as first

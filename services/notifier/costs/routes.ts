@@ -58,7 +58,7 @@ const Costs = Type.Object(
   },
 )
 
-/** What messages cost (docs/staff/costs.md). */
+/** Routes for the costs of messages (docs/staff/costs.md). */
 export const costRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   app.get(
     '/api/costs',

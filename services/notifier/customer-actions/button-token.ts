@@ -3,15 +3,15 @@ import { personOf } from '../conversations/phone-number.ts'
 import type { Person } from '../conversations/queries.ts'
 import { type Component, type Content, isPlain } from '../messaging-api/message-template.ts'
 
-/** The payload of a button with an action begins with it, and no other payload does. */
+/** The payload of a button with an action begins with this prefix, and no other payload does. */
 export const tokenPrefix = 'courier.'
 
 /** A button lives for this long from when its message was written. */
 const lifeSeconds = 7 * 86_400
-/** The platform repeats webhooks that long (docs/contributors/messaging-api.md#delivery). */
+/** The platform repeats webhooks for this long (docs/contributors/messaging-api.md#delivery). */
 const redeliverySeconds = 7 * 86_400
 
-/** The action that a token stands for. */
+/** The action that a token represents. */
 export interface ActionButton {
   readonly messageId: string
   readonly index: number
@@ -19,7 +19,7 @@ export interface ActionButton {
   readonly waybill: string
 }
 
-/** Tokens are bound to these texts: one opens only for the person and the number of its message. */
+/** Binds tokens to these texts: one opens only for the person and the number of its message. */
 const reference = ({ tenant, phoneNumberId, recipient }: Person) => [
   'courier button 1',
   tenant,
@@ -28,8 +28,8 @@ const reference = ({ tenant, phoneNumberId, recipient }: Person) => [
 ]
 
 /**
- * At most 250 characters: a payload may have 256 (docs/contributors/messaging-api.md#components). So the key's id, the
- * tenant and the person are not in it.
+ * Seals a button's action in at most 250 characters: a payload may have 256
+ * (docs/contributors/messaging-api.md#components), so it omits the key's id, the tenant and the person.
  */
 export const sealButton = (keyring: Keyring, person: Person, button: ActionButton, now: Date): string => {
   const expires = Math.floor(now.getTime() / 1000) + lifeSeconds
@@ -41,7 +41,7 @@ export const sealButton = (keyring: Keyring, person: Person, button: ActionButto
 /** `unreadable`: forged, altered, or of another tenant, number or person. */
 type OpenedButton = { kind: 'opened'; button: ActionButton } | { kind: 'unreadable' } | { kind: 'expired' }
 
-/** A press counts by its own time; the platform may report it late. */
+/** Opens a token. A press counts by its own time; the platform may report it late. */
 export const openButton = (
   keyring: Keyring,
   person: Person,
@@ -51,7 +51,7 @@ export const openButton = (
 ): OpenedButton => {
   const encoded = token.slice(tokenPrefix.length)
   const sealed = Buffer.from(encoded, 'base64url')
-  // Several texts stand for the same bytes: only ours is taken.
+  // Several texts decode to the same bytes: only ours is accepted.
   if (sealed.toString('base64url') !== encoded) return { kind: 'unreadable' }
   for (const keyId of keyring.keys.keys()) {
     const text = openWith(keyring, person, keyId, sealed)
@@ -74,7 +74,7 @@ const openWith = (keyring: Keyring, person: Person, keyId: string, sealed: Buffe
   }
 }
 
-/** The content as it is written: a token in place of each action. */
+/** Returns the content to send: with a token in place of each action. */
 export const sealActions = (
   keyring: Keyring,
   message: Person & { readonly id: string; readonly waybillNumber?: string | null },

@@ -4,7 +4,7 @@ import type { Person } from '../conversations/queries.ts'
 import type { Tx } from '../database/tables.ts'
 import type { ActionButton } from './button-token.ts'
 
-/** A person pressed a button of one of our messages. */
+/** A person's press of a button in one of our messages. */
 export interface Press {
   readonly person: Person
   readonly button: ActionButton
@@ -15,7 +15,7 @@ export interface Press {
 
 /**
  * Stores each press once, the earliest first; returns how many are new. The people's conversations must be locked.
- * Known rows are left out: whoever locks one may wait for a conversation.
+ * Leaves known rows alone: a transaction that locks one may wait for a conversation.
  */
 export const insertPresses = async (tx: Tx, presses: readonly Press[]): Promise<number> => {
   if (presses.length === 0) return 0
@@ -59,20 +59,20 @@ export const renewPresses = async (tx: Tx, presses: readonly Press[]): Promise<v
   )
 }
 
-/** A text that a person wrote, or the place that they shared. */
+/** A text that a person wrote, or a place that the person shared. */
 export interface Written {
   readonly person: Person
   readonly text: string
   readonly at: Date
   readonly inboundId: string
-  /** The id of the message that will ask whether it is the address. */
+  /** The id of the message that will ask the person to confirm the address. */
   readonly questionId: string
 }
 
-/** A text may be an address for this long after orders asked for it; for as long the address may be confirmed. */
+/** A text may be an address for this long after orders asked for it, and then for as long be confirmed. */
 export const addressMinutes = 60
 
-/** The timeline shows these details; an address that has the first one is not delivered. */
+/** The timeline shows these details; an address with the first one is not delivered. */
 const addressTooLong = 'The address has more than 500 characters.'
 const confirmedLate = 'It was confirmed more than an hour after it was written.'
 
@@ -80,16 +80,16 @@ const confirmedLate = 'It was confirmed more than an hour after it was written.'
 export interface Address extends Person {
   readonly questionId: string
   readonly waybill: string
-  /** Names the message whose button was pressed. */
+  /** The language of the message whose button was pressed. */
   readonly language: string | null
-  /** It may have been asked before the database was restored. */
+  /** The question may have been sent before the database was restored. */
   readonly isInDoubt: boolean
   readonly isLong: boolean
 }
 
 /**
- * Stores what people wrote within an hour of their newest press of `change_address` that was not refused: as
- * unconfirmed, or to be refused where it is too long. Returns what is new. The people's conversations must be locked.
+ * Stores texts that people wrote within an hour of their newest `change_address` press that was not refused: as
+ * unconfirmed, or to be refused if too long. Returns the new ones. The people's conversations must be locked.
  */
 export const insertAddresses = async (tx: Tx, written: readonly Written[], maxLength: number): Promise<Address[]> => {
   if (written.length === 0) return []
@@ -134,8 +134,8 @@ const toRow = ({ person, text, at, inboundId, questionId }: Written, maxLength: 
 })
 
 /**
- * Delivers the addresses whose buttons people pressed, unless one that was written later is confirmed already. Returns
- * how many. The people's conversations must be locked.
+ * Delivers the addresses whose buttons people pressed, unless a later one is confirmed already. Returns how many. The
+ * people's conversations must be locked.
  */
 export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promise<number> => {
   if (presses.length === 0) return 0
@@ -156,7 +156,7 @@ export const confirmAddresses = async (tx: Tx, presses: readonly Press[]): Promi
   return rows.length
 }
 
-/** An action of the customer that orders has not responded to. */
+/** A customer's action to which orders has not responded. */
 export interface WaitingAction {
   readonly tenant: string
   readonly id: string
@@ -165,12 +165,12 @@ export interface WaitingAction {
   readonly waybill: string
   readonly action: string
   readonly address: string | null
-  /** The reason why we refuse it, whatever orders says. */
+  /** Our own reason for refusing it, regardless of orders. */
   readonly detail: string | null
   readonly happenedAt: Date
 }
 
-/** Claims due actions, of each waybill the oldest alone. Until the claim ends no other process takes them. */
+/** Claims due actions, only the oldest of each waybill. No other process can claim them until the claim ends. */
 export const claimActions = async (tx: Tx, count: number, claimSeconds: number): Promise<WaitingAction[]> => {
   const { rows } = await tx.client.query({
     name: 'claim_actions',
@@ -194,11 +194,11 @@ export const claimActions = async (tx: Tx, count: number, claimSeconds: number):
   return rows
 }
 
-/** Actions without a response are given up after this long. */
+/** Actions without a response expire after this long. */
 const keptDays = 3
 const longestBackoffSeconds = 120
 
-/** Puts actions off by their failures, or gives them up. Returns the ids of the latter. */
+/** Puts actions off by their failures, or expires them. Returns the ids of the expired ones. */
 export const postponeActions = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<string[]> => {
   const { rows } = await sql<{ id: string; outcome: string | null }>`
     update customer_actions a set
@@ -216,7 +216,7 @@ export interface ActionResult {
   readonly detail: string | null
 }
 
-/** Stores what orders responded and forgets addresses. Returns the ids of those that had no outcome yet. */
+/** Stores the results of orders and deletes addresses. Returns the ids of the actions that had no outcome yet. */
 export const storeResults = async (tx: Tx, tenant: string, results: readonly ActionResult[]): Promise<Set<string>> => {
   const { rows } = await sql<{ id: string }>`
     update customer_actions a set outcome = given.outcome, detail = given.detail, address = null,
@@ -228,7 +228,7 @@ export const storeResults = async (tx: Tx, tenant: string, results: readonly Act
   return new Set(rows.map(({ id }) => id))
 }
 
-/** The numbers on which the newest such actions about waybills were pressed, by the ids given. */
+/** Finds the numbers on which the newest such actions about waybills were pressed, by the given ids. */
 export const findPressedNumbers = async (
   tx: Tx,
   tenant: string,
@@ -247,7 +247,7 @@ export const findPressedNumbers = async (
   return new Map(rows.map(({ id, number }) => [id, number]))
 }
 
-/** The newest actions about a waybill. */
+/** Finds the newest actions about a waybill. */
 export const findActions = (tx: Tx, tenant: string, waybill: string, limit: number) =>
   tx
     .selectFrom('customer_actions')

@@ -6,7 +6,7 @@ import { orderEvent } from '../test/orders-stand-in.ts'
 import { changeAddress, confirm, customer, prepare, waybill } from '../test/replies-fixture.ts'
 import { envelope, inbound, sign } from '../test/webhooks-fixture.ts'
 
-/** A customer who has pressed `change_address`, of an order whose address may be changed. */
+/** Prepares a customer who has pressed `change_address`, of an order whose address may be changed. */
 const press = async (t: Test) => {
   const prepared = await prepare(t)
   const { orders, control, offer, settled, texted, rows } = prepared
@@ -27,7 +27,7 @@ const press = async (t: Test) => {
   return { ...prepared, pressed, addresses, outcomes, waitMinutes }
 }
 
-t.test('an address is shown back, and changes nothing before it is confirmed', async t => {
+t.test('shows an address back, and changes nothing before it is confirmed', async t => {
   const { control, settled, stored, question, addresses, texted, texts, call, rows } = await press(t)
   control.inbound({ from: customer, text: ' ok who is this? ' })
   const message_id = await question('ok who is this?')
@@ -57,7 +57,7 @@ t.test('an address is shown back, and changes nothing before it is confirmed', a
   t.notMatch(JSON.stringify(await rows('select template from messages')), /courier\./, 'no token is stored')
 })
 
-t.test('a remark after the address does not take the button of the address away', async t => {
+t.test('a remark after the address does not disable the button of the address', async t => {
   const { control, question, addresses, texted, giveAddress } = await press(t)
   control.inbound({ from: customer, text: '12 Galle Road' })
   const message_id = await question('12 Galle Road')
@@ -71,7 +71,7 @@ t.test('a remark after the address does not take the button of the address away'
   t.same(addresses(), ['12 Galle Road', '14 Galle Road'], 'a later text within the hour replaces it')
 })
 
-t.test('an address that is confirmed after an hour is refused', async t => {
+t.test('refuses an address that is confirmed after an hour', async t => {
   const { control, question, waitMinutes, texted, texts, stored } = await press(t)
   control.inbound({ from: customer, text: '12 Galle Road' })
   const message_id = await question('12 Galle Road')
@@ -86,7 +86,7 @@ t.test('an address that is confirmed after an hour is refused', async t => {
   })
 })
 
-t.test('an order that was moved on meanwhile keeps its address, and the customer hears it', async t => {
+t.test('an order that moved on meanwhile keeps its address, and the customer is informed', async t => {
   const { orders, giveAddress, texted, texts } = await press(t)
   orders.decide.outcomeOf = () => 'refused'
   await giveAddress('12 Galle Road')
@@ -94,7 +94,7 @@ t.test('an order that was moved on meanwhile keeps its address, and the customer
   t.equal(texts()[1], 'The address stays.')
 })
 
-t.test('an edit by staff meanwhile leaves the question, and what is confirmed after it counts', async t => {
+t.test('an edit by staff leaves the question open, and a later confirmation counts', async t => {
   const { control, question, deliver, rows, addresses, texted } = await press(t)
   await rows(`update channels set state = 'paused'`)
   control.inbound({ from: customer, text: '12 Galle Road' })
@@ -106,7 +106,7 @@ t.test('an edit by staff meanwhile leaves the question, and what is confirmed af
   t.same(addresses(), ['12 Galle Road'])
 })
 
-t.test('a place is an address too; one that is too long is refused; other messages are none', async t => {
+t.test('accepts a shared place as an address; refuses one that is too long; ignores other messages', async t => {
   const { control, offer, settled, question, addresses, texted, texts, receiveImage } = await withImages(t)
   const location = { latitude: 6.9, longitude: 79.85, name: 'Home', address: '1 Lake Road' }
   control.inbound({ from: customer, location })
@@ -154,7 +154,7 @@ t.test('a keyword opts out and is no address; after it nothing is asked', async 
   )
 })
 
-t.test('a text is no address before the press, of somebody else, or an hour after orders asked', async t => {
+t.test('a text is no address before the press, from another person, or an hour after orders asked', async t => {
   const { control, settled, heard, stored, rows, giveAddress, addresses } = await press(t)
   control.inbound({ from: '94770000999', text: 'Somebody else' })
   control.press({ message_id: control.messages().at(-1)?.id ?? '', index: confirm })
@@ -178,7 +178,7 @@ t.test('with several parcels a text belongs to the button that was pressed last'
   t.match((await settled(3))[2], { waybill_number: 'DM2' })
 })
 
-t.test('who presses again has another hour, for the parcel pressed last', async t => {
+t.test('another press gives another hour, for the parcel pressed last', async t => {
   const { control, offer, pressed, settled, heard, rows, giveAddress } = await press(t)
   control.press({ message_id: await offer('DM2'), index: changeAddress })
   await settled(2)
@@ -199,7 +199,7 @@ t.test('the question is in the language of the message whose button was pressed'
   t.match(control.messages()[0]?.rendered.buttons, ['உறுதிசெய்'])
 })
 
-t.test('a text from before a restore may have been asked about: it is not asked about again', async t => {
+t.test('asks nothing again about a text from before a restore', async t => {
   const { pool, control, rows, settled } = await press(t)
   const in_doubt_before = new Date(Date.now() + 60_000)
   await inTenant(pool, 'demo', (tx: Tx) => tx.updateTable('tenants').set({ in_doubt_before }).execute())

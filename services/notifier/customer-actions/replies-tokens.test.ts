@@ -63,7 +63,7 @@ t.test('a template without actions is sent as it is', async t => {
   t.equal(sealActions(keyring, { ...person, id: 'm' }, template, now), template)
 })
 
-t.test('what presses without effect came to is counted by reason, and changes nothing', async t => {
+t.test('counts presses without effect by reason, and changes nothing', async t => {
   const { control, offer, heard, stored, counted, rows, keyring, log } = await prepare(t)
   const message_id = await offer()
   const payload = `${JSON.stringify(control.messages()[0]?.components)}`.match(/courier\.[\w-]+/)?.[0] ?? ''
@@ -87,7 +87,7 @@ t.test('what presses without effect came to is counted by reason, and changes no
   t.equal((await rows('select 1 from conversations where last_inbound_at is not null')).length, 2, 'windows open')
 })
 
-t.test('staff send no actions, and no payload that looks like a token', async t => {
+t.test('staff cannot send actions, or payloads that look like tokens', async t => {
   const { call } = await prepare(t)
   const send = async (more: object, payload: string) => {
     const parameters = [{ type: 'payload', payload }]

@@ -9,7 +9,7 @@ import { orderEvent } from '../test/orders-stand-in.ts'
 import { callMe, cancel, confirm, customer, prepare, waybill } from '../test/replies-fixture.ts'
 import { insertPresses } from './queries.ts'
 
-t.test('a button acts once, however often it is pressed, and what becomes of it is a text to the customer', async t => {
+t.test('a button acts once, however often it is pressed, and the customer gets its outcome as a text', async t => {
   const { orders, control, offer, settled, texted, texts, heard, counted, call, log } = await prepare(t)
   const message_id = await offer()
   control.press({ message_id, index: confirm, copies: 3 })
@@ -55,7 +55,7 @@ t.test('a button acts once, however often it is pressed, and what becomes of it 
   t.notMatch(log.join(''), /94770000101|Nimali/)
 })
 
-t.test('an order that does not allow it refuses, and staff decide on requests', async t => {
+t.test('an order that does not allow an action refuses it, and staff decide on requests', async t => {
   const { orders, control, offer, settled, texted, texts, deliver } = await prepare(t)
   orders.decide.outcomeOf = ({ action }) => (action === 'call_me' ? 'requested' : 'refused')
   const message_id = await offer()
@@ -70,7 +70,7 @@ t.test('an order that does not allow it refuses, and staff decide on requests', 
   t.same(texts(), ['It is DRAFT already.', 'We will call.', 'We cannot call: no line there'])
 })
 
-t.test('a reply leaves at once, outside the hours of the tenant too; a decision keeps to them', async t => {
+t.test('a reply leaves at once, also outside the tenant’s hours; a decision keeps to them', async t => {
   const { pool, control, offer, texted, texts, deliver, rows } = await prepare(t)
   const message_id = await offer()
   const clock = (hours: number) => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16)
@@ -120,7 +120,7 @@ t.test('replies and decisions leave from the number on which the button was pres
   )
 })
 
-t.test('a repeated press does not wait for the outcome that is being stored', async t => {
+t.test('a repeated press does not wait while the outcome is being stored', async t => {
   const { control, offer, settled, heard, pool, counted } = await prepare(t)
   const message_id = await offer()
   control.press({ message_id, index: confirm })
@@ -133,7 +133,7 @@ t.test('a repeated press does not wait for the outcome that is being stored', as
   t.equal(await counted('webhook_facts_total{kind="press_repeated"}'), 1)
 })
 
-t.test('replies to what happened before a restore are in doubt, and are not sent', async t => {
+t.test('replies to events from before a restore are in doubt, and are not sent', async t => {
   const { orders, pool, control, offer, settled, rows, texts } = await prepare(t)
   orders.decide.loses = true
   control.press({ message_id: await offer(), index: confirm })
@@ -169,7 +169,7 @@ t.test('presses that arrive together act in the order of their times', async t =
   )
 })
 
-t.test('one action that orders fails at, or a tenant that it lacks, hinders no other', async t => {
+t.test('an action at which orders fails, or an unknown tenant, does not block others', async t => {
   const { orders, actions, pool, rows, stored } = await prepare(t)
   await actions.stop()
   await insertActions(rows, ['DM1', 'DM2', 'DM3'])
@@ -224,7 +224,7 @@ t.test('while orders is away actions wait, in order, and are delivered afterward
   )
 })
 
-t.test('a text is sent while the conversation is open alone', async t => {
+t.test('sends a text only while the conversation is open', async t => {
   const { deliver, rows, control, heard, texted } = await prepare(t)
   await deliver(orderEvent('a', { note: 'x' }, 'call_me.declined'))
   const [closed] = await rows('select status, error_meaning from messages')

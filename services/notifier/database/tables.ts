@@ -22,7 +22,7 @@ export type MessageStatus = (typeof messageStatuses)[number]
 
 /** A message that a rule requires for an event and that cannot be created. */
 export interface EventError {
-  /** null: it is a text. */
+  /** null: the message is a text. */
   readonly template: string | null
   readonly detail: string
 }
@@ -125,7 +125,7 @@ export interface Tables {
     message_id: string
     phone_number_id: string
     recipient: string
-    /** Or a text in place of a template. */
+    /** A text may take the place of the template. */
     template: Json<Content>
     waybill_number: string | null
     status: MessageStatus
@@ -227,5 +227,7 @@ export interface Tables {
   }
 }
 
-/** A query that takes one must run inside a transaction of its tenant, or of all tenants for the queue and the webhooks. */
+/**
+ * A query that takes one must run inside a transaction of its tenant, or of all tenants for the queue and the webhooks.
+ */
 export type Tx = TenantTransaction<Tables>

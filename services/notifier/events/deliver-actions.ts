@@ -19,20 +19,26 @@ interface ActionDeliveryOptions {
   readonly pool: pg.Pool
   readonly logger: Logger
   readonly orders: OrdersClient
-  /** Called when results made messages. */
+  /** Runs when results created messages. */
   readonly onQueued: () => void
-  /** Called with the number of actions of each outcome. */
+  /** Runs with the number of actions of each outcome. */
   readonly onOutcome: (outcome: string, count: number) => void
 }
 
-/** Of 100 that a request may carry (shared/contract/customer-actions.ts): their orders come back, however long their texts are. */
+/**
+ * A request may carry 100 (shared/contract/customer-actions.ts); 50 leave room for their orders in the response,
+ * however long their texts are.
+ */
 const claimedAtOnce = 50
-/** Another process claims a dead one's actions after that; orders takes each once. */
+/** Another process claims a dead one's actions after that; orders applies each once. */
 const claimSeconds = 10
 /** Webhooks lock conversations and actions too. */
 const deadlockDetected = '40P01'
 
-/** Claims actions of customers that are due and delivers them to orders. Returns true if there may be more to deliver at once. */
+/**
+ * Claims actions of customers that are due and delivers them to orders. Returns true if there may be more to deliver at
+ * once.
+ */
 export const deliverActions = async (options: ActionDeliveryOptions): Promise<boolean> => {
   const claimed = await inAllTenants(options.pool, (tx: Tx) => claimActions(tx, claimedAtOnce, claimSeconds))
   let isAvailable = false
@@ -42,8 +48,8 @@ export const deliverActions = async (options: ActionDeliveryOptions): Promise<bo
 }
 
 /**
- * Delivers each action alone after orders refused them together or failed: the error of one is not the others'. Returns false if
- * orders took none and may be unavailable.
+ * Delivers each action alone after orders refused them together or failed: the error of one does not affect the others.
+ * Returns false if orders accepted none and may be unavailable.
  */
 const deliver = async (
   options: ActionDeliveryOptions,
@@ -74,14 +80,14 @@ const toRequest = ({ id, waybill, action, address, happenedAt, recipient }: Wait
 
 type Result = ActionResult & { readonly event: OrderEvent | undefined; readonly phoneNumberId: string }
 
-/** The results of orders, or our own refusal in their place. */
+/** Returns the results of orders, or our own refusal in their place. */
 const readResults = (actions: readonly WaitingAction[], results: CustomerActionResults['data']): Result[] =>
   results.flatMap(({ id, order, ...given }) => {
     const action = actions.find(each => each.id === id)
     if (!action) return []
     const { outcome, detail } = action.detail === null ? given : { outcome: 'refused' as const, detail: action.detail }
     const type = `${action.action}.${outcome}`
-    // Its own time: what happened before a restore is in doubt.
+    // The action counts by its own time: one from before a restore is in doubt.
     const happened_at = action.happenedAt.toISOString()
     const event = order ? { id: `${id} ${outcome}`, type, happened_at, order } : undefined
     return [{ id, outcome, detail, event, phoneNumberId: action.phoneNumberId }]
@@ -98,7 +104,7 @@ const keep = async (options: ActionDeliveryOptions, tenant: string, results: rea
   options.logger.info({ tenant, actions: stored.length }, 'actions.delivered')
 }
 
-/** Stores results with the messages that the tenant's rules make of them. Returns those that are new. */
+/** Stores results with the messages that the tenant's rules make of them. Returns the new ones. */
 const storeNew = async (tx: Tx, tenant: string, results: readonly Result[]): Promise<Result[]> => {
   const ids = await storeResults(tx, tenant, results)
   const fresh = results.filter(({ id }) => ids.has(id))

@@ -17,7 +17,7 @@ const newWaybill = () => `E${++orders}`
 const phoneOf = (waybill: string, first = '0770') => `${first}${waybill.slice(1).padStart(6, '0')}`
 
 let events = 0
-/** The order as it is from now on, and its event. */
+/** Replaces the order and delivers its event. */
 const deliver = async (waybill_number: string, type: string, order: Partial<OrderSnapshot> = {}) => {
   const before = known.get(waybill_number) ?? orderFacts({ waybill_number, customer_phone: phoneOf(waybill_number) })
   known.set(waybill_number, { ...before, ...order })
@@ -29,7 +29,7 @@ const deliver = async (waybill_number: string, type: string, order: Partial<Orde
 }
 const edit = (waybill: string, order: Partial<OrderSnapshot> = {}) => deliver(waybill, 'order.edited', order)
 
-/** Keeps messages queued until it ends. */
+/** Keeps messages queued until the pause ends. */
 const pause = (isPaused: boolean) => rows(`update channels set state = $1`, [isPaused ? 'paused' : 'active'])
 const prepare = async (rules: unknown[] = [cod]): Promise<string> => {
   await rows(`update messages set status = 'cancelled' where status in ('queued', 'held')`)
@@ -80,7 +80,7 @@ t.test('a queued message gets the new phone, name and amount, and keeps its id, 
   )
 })
 
-t.test('messages for later keep their time, and a text of a rule is made again too', async t => {
+t.test('messages for later keep their time, and a rule’s text is made again too', async t => {
   const waybill = await prepare([{ ...cod, send_between: ['00:00', '00:01'] }])
   await rows(`update tenants set time_zone = 'UTC'`)
   await call('POST', '/api/messages', {
@@ -104,7 +104,7 @@ t.test('messages for later keep their time, and a text of a rule is made again t
     ) // prettier-ignore
 })
 
-t.test("a text held for the old person's conversation goes into the new person's", async t => {
+t.test('a text held for the old person’s conversation moves to the new person’s', async t => {
   const waybill = await prepare([{ on: 'order.created', text: 'COD {{cod}}', hold_until_open: true }])
   await deliver(waybill, 'order.created')
   t.match(await messagesOf(waybill), [{ status: 'held' }])
@@ -123,7 +123,7 @@ t.test("a text held for the old person's conversation goes into the new person's
   t.match(arrived()[0], [phone, 'COD 91'])
 })
 
-t.test('a person who opted out gets nothing by an edit; a phone that is none cancels', async t => {
+t.test('a person who opted out gets nothing by an edit; an invalid phone cancels', async t => {
   const waybill = await prepare()
   await deliver(waybill, 'order.created')
   const phone = phoneOf(waybill, '0711')
@@ -145,7 +145,7 @@ t.test('a person who opted out gets nothing by an edit; a phone that is none can
   t.same((await timelineOf(second)).at(-1), ['cancelled', detail])
 })
 
-t.test('a message in flight keeps what was written, and is never sent again by itself', async t => {
+t.test('a message in flight keeps its content, and the notifier never resends it on its own', async t => {
   const waybill = await prepare()
   await deliver(waybill, 'order.created', { cod: 4500 })
   await rows(`update messages set status = 'sending', due_at = now() + interval '1 minute' where waybill_number = $1`, [
@@ -155,7 +155,7 @@ t.test('a message in flight keeps what was written, and is never sent again by i
   t.match(await messagesOf(waybill), [{ superseded_by: null }], 'nothing that it says has changed')
   await edit(waybill, { cod: 90 })
   t.match(await messagesOf(waybill), [{ status: 'sending', texts: [/./, '4500 -'] }])
-  // The API refused it for now.
+  // The API refused it temporarily.
   await rows(`update messages set status = 'queued', due_at = now(), attempts = 1 where waybill_number = $1`, [waybill])
   await pause(false)
   queue.wake()
@@ -163,7 +163,7 @@ t.test('a message in flight keeps what was written, and is never sent again by i
   t.same((await timelineOf(waybill)).at(-1), ['cancelled', 'the order was edited after it was sent'])
 })
 
-t.test("staff's own messages are made again as far as they come from the order", async t => {
+t.test('an edit updates the parts of staff’s messages that come from the order', async t => {
   const waybill = await prepare([])
   known.set(waybill, orderFacts({ waybill_number: waybill, customer_phone: phoneOf(waybill), cod: 4500 }))
   const saying = (text: string, more: object) => ({
@@ -188,7 +188,7 @@ t.test("staff's own messages are made again as far as they come from the order",
   )
 })
 
-t.test('a resend reads the order anew, and refuses where its phone is another one', async t => {
+t.test('a resend reads the order anew, and refuses if its phone has changed', async t => {
   const waybill = await prepare()
   await deliver(waybill, 'order.created', { cod: 4500 })
   await rows(`update messages set status = 'failed' where waybill_number = $1`, [waybill])
@@ -208,7 +208,7 @@ t.test('a resend reads the order anew, and refuses where its phone is another on
   t.match(await messagesOf(waybill), [{ status: 'failed', recipient: digits(phoneOf(waybill)) }])
 })
 
-t.test("a resend refuses a number that staff gave once it is no more the order's", async t => {
+t.test('a resend refuses a number that staff gave once it is no longer the order’s', async t => {
   const waybill = await prepare([])
   await edit(waybill)
   const [former, other] = [phoneOf(waybill), '0770999997']
@@ -228,7 +228,7 @@ t.test("a resend refuses a number that staff gave once it is no more the order's
   t.same(statuses, [422, 200])
 })
 
-t.test('what an earlier version queued is cancelled: nobody knows what it said of the order', async t => {
+t.test('cancels messages that an earlier version queued, since their source is unknown', async t => {
   const waybill = await prepare()
   await deliver(waybill, 'order.created')
   await rows(`update messages set source = null where waybill_number = $1`, [waybill])

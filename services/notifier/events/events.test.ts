@@ -37,7 +37,7 @@ const prepare = async (t: Test, options: PortalOptions = {}, rules?: unknown[], 
   return { ...built, start, deliver, counted, queued }
 }
 
-t.test('a rule that names the page of the parcel fails where orders sends none', async t => {
+t.test('a rule that names the parcel’s page fails if orders sends none', async t => {
   const rule = { on: 'order.created', template: 'order_created', language: 'en_US', header: ['{{waybill_number}}'] }
   const body = ['{{customer_name}}', '{{tracking_url}}', '{{cod}}']
   const { client, known } = await standIn(t, withoutPage('DM00000002'))
@@ -125,11 +125,11 @@ t.test('500 events with five rules each are processed in one request', async t =
   ])
 })
 
-t.test('events that are half processed when Postgres fails are not stored, and are then processed once', async t => {
+t.test('events whose processing Postgres interrupts are not stored, and are then processed once', async t => {
   const { deliver, rows, pool } = await prepare(t)
   const owner = await pool.connect()
   t.teardown(() => owner.release(true))
-  // Whoever takes events stops at their messages: it holds the lock that those need.
+  // Blocks event processing at the insertion of messages by holding the lock that it needs.
   await owner.query(`begin; lock table messages in share mode`)
   const delivering = deliver(many(20))
   const find = `select pid from pg_stat_activity where wait_event_type = 'Lock' and query like '%insert into messages%'
@@ -143,7 +143,7 @@ t.test('events that are half processed when Postgres fails are not stored, and a
   t.equal((await rows('select 1 from messages')).length, 20)
 })
 
-t.test('a message that cannot be sent is stored as failed with its reason, and the event is accepted', async t => {
+t.test('stores an unsendable message as failed with its reason, and accepts the event', async t => {
   const { deliver, queued, pool, counted, rows } = await prepare(t)
   await inTenant(pool, 'demo', (tx: Tx) =>
     recordInbound(tx, [
@@ -156,7 +156,7 @@ t.test('a message that cannot be sent is stored as failed with its reason, and t
   t.equal(await counted('failed'), 1)
 })
 
-t.test('on plan free a closed conversation fails the message, or holds it where the rule says so', async t => {
+t.test('on plan free a closed conversation fails the message, or holds it if the rule says so', async t => {
   const rule = { on: 'order.created', template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}', 'x'] }
   const rules = [rule, { ...rule, on: 'key_1', hold_until_open: true }]
   const { deliver, queued } = await prepare(t, { plan: 'free' }, rules)
@@ -164,7 +164,7 @@ t.test('on plan free a closed conversation fails the message, or holds it where 
   t.match(await queued(), [{ status: 'failed', error_meaning: /No conversation/ }, { status: 'held' }])
 })
 
-t.test('a template that the catalogue has otherwise fails its messages, one that it lacks does not', async t => {
+t.test('a mismatch with the catalogue fails the messages, an unknown template does not', async t => {
   const { deliver, queued, call } = await prepare(t, { wabaId: '102290129340398' }, [
     { on: 'order.created', template: 'nowhere', language: 'en_US' },
     { on: 'order.created', template: 'order_delivered', language: 'en_US', body: ['{{customer_name}}'] },
@@ -177,7 +177,7 @@ t.test('a template that the catalogue has otherwise fails its messages, one that
   ])
 })
 
-t.test('where nobody can be written to, or from, the reason stands with the event', async t => {
+t.test('stores the reason with the event if there is no recipient or no sender', async t => {
   const { deliver, queued, rows } = await prepare(t)
   await deliver([orderEvent('a', { customer_phone: 'call the office' }), orderEvent('b')])
   await rows('update channels set is_default = false')
@@ -191,7 +191,7 @@ t.test('where nobody can be written to, or from, the reason stands with the even
   ])
 })
 
-t.test('the time zone of the company is the one that orders states, for hours too', async t => {
+t.test('applies the company’s time zone from orders, for hours too', async t => {
   const { deliver, rows, pool } = await prepare(t)
   const zone = async () => (await rows('select time_zone from tenants'))[0].time_zone
   await inTenant(pool, 'demo', (tx: Tx) => tx.client.query(`update tenants set send_between = '{00:00,00:01}'`))
@@ -202,14 +202,14 @@ t.test('the time zone of the company is the one that orders states, for hours to
   t.equal(await zone(), 'Pacific/Kiritimati', 'a zone that is unknown here, or none, changes nothing')
 })
 
-t.test('events of an unknown tenant are refused with a code of their own', async t => {
+t.test('refuses events of an unknown tenant with a code of their own', async t => {
   const { deliver, rows } = await prepare(t)
   for (const tenant of ['rival', '*', "demo'; --"])
     t.match(await deliver([orderEvent('a')], tenant), { status: 404, body: { code: 'unknown_tenant' } })
   t.same(await rows('select 1 from events'), [])
 })
 
-t.test('an event older than 24 hours is accepted and makes no message', async t => {
+t.test('accepts an event older than 24 hours and makes no message', async t => {
   const { deliver, queued, counted } = await prepare(t)
   const aged = (id: string, hours: number) => ({
     ...orderEvent(id, { waybill_number: id }),
@@ -229,7 +229,7 @@ t.test('a message belongs to the trace of its event', async t => {
   t.same(await rows('select traceparent from messages order by message_id'), [{ traceparent }, { traceparent: null }])
 })
 
-t.test('strangers are refused, and bodies that are none of ours', async t => {
+t.test('refuses requests without the service token, and malformed bodies', async t => {
   const { deliver, rows } = await prepare(t)
   t.equal((await deliver([orderEvent('a')], 'demo', 'courier_x')).status, 401)
   const { order: _, ...bare } = orderEvent('a')
@@ -251,7 +251,7 @@ t.test('strangers are refused, and bodies that are none of ours', async t => {
   t.same(await rows('select 1 from events'), [])
 })
 
-t.test('text that no parameter may hold is made sendable', async t => {
+t.test('makes text sendable that no parameter may contain', async t => {
   const { deliver, queued } = await prepare(t)
   const customer_name = ` Nimali\n\tPerera\u0000      \ud800${'x'.repeat(2000)}`
   await deliver([orderEvent('a', { customer_name, business_name: '' })])
@@ -284,7 +284,7 @@ t.test(
   },
 )
 
-t.test('with a pause between messages to one person they are sent in order too', async t => {
+t.test('sends messages in order, with a pause between two to one person too', async t => {
   const { deliver, start, control } = await prepare(t, { pairSeconds: 1 })
   await start()
   const moves = ['key_1', 'key_12', 'key_13'].map((status_key, n) =>
@@ -296,7 +296,7 @@ t.test('with a pause between messages to one person they are sent in order too',
   t.same(names().toReversed(), ['order_created', 'order_out_for_delivery', 'order_delivered'])
 })
 
-t.test('a message that waits long for another does not silence its order', async t => {
+t.test('a message that waits for long does not block its order’s other messages', async t => {
   const { deliver, start, control, rows } = await prepare(t)
   await deliver([orderEvent('a')])
   await rows(`update messages set attempts = 3, due_at = now() + interval '1 hour'`)
@@ -309,7 +309,7 @@ t.test('a message that waits long for another does not silence its order', async
   t.equal(control.messages()[0]?.template?.name, 'order_delivered')
 })
 
-t.test('ids are kept for 30 days', async t => {
+t.test('keeps ids for 30 days', async t => {
   const { deliver, rows, pool } = await prepare(t)
   await deliver([orderEvent('old'), orderEvent('new')])
   await rows(`update events set taken_at = now() - interval '29 days' where event_id = 'new'`)

@@ -13,23 +13,29 @@ import { remakeMessages } from './remake.ts'
 import { fires, messageOf, type Rule, type TenantHours } from './rules.ts'
 import { type Superseding, supersede } from './supersede.ts'
 
-/** The outcome of one event. `failed`: a message that a rule requires cannot be sent; `expired`: its messages would come too late. */
+/**
+ * The outcome of one event. `failed`: a message that a rule requires cannot be sent; `expired`: its messages would come
+ * too late.
+ */
 export const eventOutcomes = ['queued', 'failed', 'no_rule', 'edited', 'expired', 'repeated'] as const
 export type EventOutcome = (typeof eventOutcomes)[number]
 
-/** Events of a request by outcome. */
+/** The numbers of events of a request by outcome. */
 type Processed = Readonly<Record<EventOutcome, number>>
 
 /**
  * Processes each event once and queues the messages that the tenant's rules require, in the order of the events; all
- * committed when it returns. A message that cannot be sent is kept with the reason, for staff to see: the event is
- * acknowledged all the same. Messages of events from before the database was restored are unknown. undefined: the tenant is
- * unknown, nothing is stored.
+ * committed when it returns. Stores an unsendable message with the reason, for staff to see, and acknowledges its event
+ * all the same. Messages of events from before the database was restored are unknown. undefined: the tenant is unknown,
+ * nothing is stored.
  */
 export const processEvents = (pool: pg.Pool, { tenant, events }: OrderEvents): Promise<Processed | undefined> =>
   inTenant(pool, tenant, (tx: Tx) => processIn(tx, tenant, events))
 
-/** The same within a transaction of the tenant. `numbers` are those to reply from, by the event's id, where they are known. */
+/**
+ * Does the same within a transaction of the tenant. `numbers` gives the number to reply from, by the event's id, where
+ * it is known.
+ */
 export const processIn = async (
   tx: Tx,
   tenant: string,
@@ -62,11 +68,11 @@ export const processIn = async (
   }
 }
 
-/** Not older than a message may get. */
+/** Returns true if the event is not older than a message may get. */
 const isTimely = ({ happened_at }: OrderEvent, now: Date): boolean =>
   now.getTime() - Date.parse(happened_at) < expiryHours * 3_600_000
 
-/** Of decisions about customers' requests: the number on which each was made. */
+/** Finds the number on which each request was made, for the decisions about customers' requests. */
 const numbersOf = (tx: Tx, tenant: string, events: readonly OrderEvent[]): Promise<Map<string, string>> => {
   const decisions = events.filter(({ type }) => !isStatusEvent(type))
   const request = ({ id, type, order: { waybill_number: waybill } }: OrderEvent) => ({
@@ -134,7 +140,10 @@ const queue = async (
   return failed
 }
 
-/** The platform decides about a template that the catalogue lacks or does not call approved: the catalogue may be out of date. */
+/**
+ * Lets the platform decide about a template that the catalogue lacks or does not show as approved: the catalogue may be
+ * out of date.
+ */
 const trustPlatform = (context: SendingContext): SendingContext => ({
   ...context,
   templateErrors: (channel, template) => {
@@ -143,7 +152,7 @@ const trustPlatform = (context: SendingContext): SendingContext => ({
   },
 })
 
-/** What the events make untrue: messages before the first one of the event itself. */
+/** Returns the messages that the events supersede: those before the event's own first message. */
 const supersedingOf = (wanted: readonly WantedMessage[], ids: readonly string[]): Superseding[] =>
   wanted.flatMap(({ rule, event }) => {
     if (rule.supersedes.length === 0) return []
@@ -153,7 +162,10 @@ const supersedingOf = (wanted: readonly WantedMessage[], ids: readonly string[])
 
 type Judged = ({ kind: 'message' } & Omit<NewMessage, 'id'>) | { kind: 'error'; error: EventError }
 
-/** With a known recipient and number, an unsendable message is stored as failed; else it is an error of the event. Pure. */
+/**
+ * Judges a message: with a known recipient and number, an unsendable one is stored as failed; else it is an error of
+ * the event. Pure.
+ */
 const judge = (request: MessageRequest, context: SendingContext, pausedReason: string | null): Judged => {
   const result = checkMessage(request, context)
   if (result.kind === 'checked') return { kind: 'message', message: result.message, failure: pausedReason ?? undefined }

@@ -4,7 +4,7 @@ import type { EventError, Tx } from '../database/tables.ts'
 import { isTimeZone } from '../messages/hours.ts'
 import type { Rule } from './rules.ts'
 
-/** undefined: the notifier does not know the tenant. */
+/** Finds the tenant; undefined if the notifier does not know it. */
 export const findTenant = (tx: Tx, tenant: string) =>
   tx
     .selectFrom('tenants')
@@ -12,7 +12,10 @@ export const findTenant = (tx: Tx, tenant: string) =>
     .where('tenant_id', '=', tenant)
     .executeTakeFirst()
 
-/** The time zone of the tenant, which orders states with each event. One that this Node or Postgres does not know changes nothing. */
+/**
+ * Stores the time zone of the tenant, which orders sends with each event. One that Node or Postgres does not know
+ * changes nothing.
+ */
 export const learnTimeZone = async (
   tx: Tx,
   tenant: string,
@@ -28,7 +31,7 @@ export const learnTimeZone = async (
   return rows.length > 0 ? stated : (known ?? 'UTC')
 }
 
-/** The tenant's rules in their order. */
+/** Finds the tenant's rules in their order. */
 export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {
   const rows = await tx.selectFrom('rules').selectAll().where('tenant_id', '=', tenant).orderBy('position').execute()
   return rows.map(row => ({
@@ -50,8 +53,8 @@ export const findRules = async (tx: Tx, tenant: string): Promise<Rule[]> => {
 }
 
 /**
- * Stores the events whose ids are new; returns those ids. Waits for an id that another request is storing. Rows are
- * written in their keys' order: requests with the same events never deadlock.
+ * Stores the events with new ids; returns those ids. Waits for an id that another request is storing. Writes rows in
+ * their keys' order, so that requests with the same events never deadlock.
  */
 export const insertEvents = async (tx: Tx, tenant: string, events: readonly OrderEvent[]): Promise<Set<string>> => {
   const { rows } = await sql<{ event_id: string }>`
@@ -81,7 +84,7 @@ export const storeEventErrors = async (
     where e.tenant_id = ${tenant} and e.event_id = given.event_id`.execute(tx)
 }
 
-/** The events of a waybill with errors, oldest first. */
+/** Finds the events of a waybill with errors, oldest first. */
 export const findFailedEvents = (tx: Tx, tenant: string, waybill: string) =>
   tx
     .selectFrom('events')
@@ -95,8 +98,8 @@ export const findFailedEvents = (tx: Tx, tenant: string, waybill: string) =>
     .execute()
 
 /**
- * Changes of status that happened from `since` on, in the order in which they were processed: those after the event `after`,
- * `limit` at most. They were processed after they happened, but for the difference of two clocks.
+ * Finds changes of status that happened from `since` on, in the order in which they were processed: those after the
+ * event `after`, `limit` at most. Processing follows the change, except for the difference of two clocks.
  */
 export const findKnownEvents = async (
   tx: Tx,

@@ -16,7 +16,7 @@ interface Waiting {
   readonly source: Source | null
 }
 
-/** Without a template the message is not sent any more. */
+/** Without a template the message is no longer sent. */
 interface Change {
   readonly id: string
   readonly recipient?: string
@@ -25,9 +25,9 @@ interface Change {
 }
 
 /**
- * Makes messages about edited orders again, in place: rule, hours, send time and place in the queue stay, and the check before
- * each send looks at the new recipient. One that cannot be made again is cancelled. One in flight may have been sent to the old
- * recipient: it keeps what was written, and the notifier never resends it on its own.
+ * Makes messages about edited orders again, in place: rule, hours, send time and place in the queue stay, and the
+ * pre-send check looks at the new recipient. Cancels a message that cannot be made again. One in flight may have been
+ * sent to the old recipient: it keeps its content, and the notifier never resends it on its own.
  */
 export const remakeMessages = async (tx: Tx, tenant: string, edits: readonly OrderEvent[]): Promise<void> => {
   if (edits.length === 0) return
@@ -40,7 +40,7 @@ export const remakeMessages = async (tx: Tx, tenant: string, edits: readonly Ord
   if (changes.length > 0) await storeChanges(tx, tenant, changes)
 }
 
-/** Returns undefined if the edit changes nothing that the message says. */
+/** Returns the change; undefined if the edit affects nothing that the message says. */
 const toChange = (
   { id, status, source, ...message }: Waiting,
   order: OrderSnapshot,
@@ -56,7 +56,10 @@ const toChange = (
   return { id, recipient, template, detail: 'made again: the order was edited' }
 }
 
-/** Locks them in their keys' order. They are found by the waybill's index, whatever Postgres thinks of the sizes. */
+/**
+ * Locks the waiting messages in their keys' order. Finds them by the waybill's index, whatever the statistics of the
+ * tables.
+ */
 const lockWaiting = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<Waiting[]> => {
   const { rows } = await tx.client.query({
     name: 'lock_waiting',
@@ -78,7 +81,7 @@ const lockWaiting = async (tx: Tx, tenant: string, waybills: readonly string[]):
   return rows
 }
 
-/** A message that was held for the old recipient is queued: the new one's conversation may be open. */
+/** Stores the changes. Queues a message that was held for the old recipient: the new one's conversation may be open. */
 const storeChanges = (tx: Tx, tenant: string, changes: readonly Change[]) =>
   tx.client.query({
     name: 'store_remade',

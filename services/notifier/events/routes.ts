@@ -23,13 +23,13 @@ interface EventsOptions {
   readonly pool: pg.Pool
   readonly serviceToken: string
   readonly tracer?: Tracer | undefined
-  /** Called when there may be messages to send. */
+  /** Runs when there may be messages to send. */
   readonly onQueued: () => void
-  /** Called with the number of events of each outcome. */
+  /** Runs with the number of events of each outcome. */
   readonly onProcessed: (outcome: EventOutcome, count: number) => void
 }
 
-/** Includes room for the JSON around the events. */
+/** The limit includes room for the JSON around the events. */
 const maxBodyBytes = 2 * maxEventBytesPerRequest
 
 const Taken = Type.Object(
@@ -48,7 +48,7 @@ const Taken = Type.Object(
   },
 )
 
-/** Events from orders. */
+/** Receives events from orders. */
 export const eventRoutes: FastifyPluginAsyncTypebox<EventsOptions> = async (app, options) => {
   const { pool, serviceToken, tracer, onQueued, onProcessed } = options
   acceptJson(app)
@@ -133,7 +133,10 @@ const readKnownEvents = async (
   }
 }
 
-/** Beyond the schema: Postgres stores neither U+0000 nor lone surrogates. Other fields only fill in message texts. */
+/**
+ * Refuses texts that pass the schema but that Postgres cannot store: U+0000 and lone surrogates. Other fields only fill
+ * in message texts.
+ */
 const refuseBadTexts = ({ tenant, events }: OrderEvents): void => {
   const errors: FieldErrors = {}
   const refuse = (path: string, text: string): void => {

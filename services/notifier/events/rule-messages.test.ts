@@ -23,7 +23,7 @@ const eventOf = (status_key: string, type = 'order.created'): OrderEvent => ({
   ...{ id: 'a', type, happened_at: '2026-02-19T19:06:23.000Z', order: { ...exampleSnapshot, status_key } },
 })
 
-t.test('a rule fires on its event, or when an order comes to its status', async t => {
+t.test('a rule fires on its event, or when an order reaches its status', async t => {
   const created = eventOf('key_2')
   const moved = eventOf('key_13', 'order.status_changed')
   const firing = (event: string) => [created, moved].map(each => fires(rule({ event }), each))
@@ -70,7 +70,7 @@ t.test('the template of a rule has its header, its body and its other parts, in 
   t.strictSame(templateOf(rule({ body: [] })).components, [])
 })
 
-t.test("a message has the order's values, its customer and the settings of its rule", async t => {
+t.test('a message has the order’s values, its customer and the settings of its rule', async t => {
   t.strictSame(messageFor(), {
     to: '0770000101',
     template: {
@@ -99,13 +99,13 @@ t.test('a rule with a text makes a message without a template', async t => {
   })
 })
 
-t.test("the number is the rule's own, else the button's, else the default one", async t => {
+t.test('the number is the rule’s own, else the button’s, else the default one', async t => {
   t.equal(messageFor({ phoneNumberId: '1' }, {}, '2').channel, '1')
   t.equal(messageFor({}, {}, '2').channel, '2')
   t.equal(messageFor().channel, null)
 })
 
-t.test('a page that orders does not have is missing, in templates and texts', async t => {
+t.test('a page that orders does not provide is missing, in templates and texts', async t => {
   const noPage = { tracking_url: undefined } as unknown as Partial<OrderSnapshot>
   for (const more of [{ body: ['{{customer_name}}', '{{tracking_url}}'] }, { text: 'See {{tracking_url}}' }]) {
     const unfilled = messageFor(more, noPage)
@@ -115,7 +115,7 @@ t.test('a page that orders does not have is missing, in templates and texts', as
   }
 })
 
-t.test("hours are the rule's own, else the tenant's, and none for replies", async t => {
+t.test('hours are the rule’s own, else the tenant’s, and replies have none', async t => {
   const night = ['20:00', '02:00'] as const
   t.strictSame(messageFor({ sendBetween: night }).hours, { ...colombo, between: night })
   for (const event of ['cancel.done', 'cancel.refused', 'change_address.asked', 'call_me.requested']) {

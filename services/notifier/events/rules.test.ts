@@ -22,7 +22,7 @@ const rule = (event: string): Rule => ({
   pausedReason: null,
 })
 
-t.test('fields stand in texts as plain words and digits', async t => {
+t.test('fields appear in texts as plain words and digits', async t => {
   const order = orderFacts({ cod: 1500000, delivery_charge: 450.5, description: null, order_no: '' })
   const filled: [text: string, expected: string][] = [
     ['{{cod}}', '1500000'],
@@ -46,13 +46,13 @@ t.test('a text never ends in half a character', async t => {
   t.equal(filled, 'x'.repeat(1023))
 })
 
-t.test('an unknown field is named with those that there are', async t => {
+t.test('the error of an unknown field names the known ones', async t => {
   t.match(placeholderError('{{customer}} {{cod}}'), /no field \{\{customer\}\}\. It has waybill_number, order_no,/)
   t.match(placeholderError('{{toString}} {{1}} {{}}'), /no field \{\{toString\}\}, \{\{1\}\}, \{\{\}\}\./)
   t.equal(placeholderError('{{cod}} {{ note }}'), undefined)
 })
 
-t.test('in addresses the values of an order are encoded', async t => {
+t.test('percent-encodes the values of an order in addresses', async t => {
   const components = [
     {
       type: 'header' as const,
@@ -98,7 +98,7 @@ t.test('a filled value is cut where its field would be too long, never within an
   t.equal(filled('header', { type: 'date_time', date_time }).date_time?.fallback_value, 'x'.repeat(60))
 })
 
-/** The lesser of two, in milliseconds. */
+/** Returns the shorter of two runs, in milliseconds. */
 const duration = (work: () => unknown): number =>
   Math.min(
     ...Array.from({ length: 2 }, () => {
@@ -124,7 +124,7 @@ for (const [name, [length, check]] of Object.entries(checks))
       }
   })
 
-t.test('a parameter has something in it, no line breaks, and at most four blanks in a row', async t => {
+t.test('a parameter is not empty, and has no line breaks and at most four blanks in a row', async t => {
   const good = ['a', ' a ', '    a    b    ', '\u00a0\u00a0\u00a0\u00a0\u00a0a', '{{ cod }}', 'a\u2028b']
   for (const text of good) t.equal(Value.Check(ParameterText, text), true, encodeURI(text))
   const bad = ['', ' ', '\u00a0', '     a', 'a     ', 'a     b', 'a\nb', 'a\rb', 'a\tb', 'a\0b', '\0', 'a'.repeat(1025)]

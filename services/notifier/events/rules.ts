@@ -10,11 +10,11 @@ import type { MessageRequest } from '../messages/schema.ts'
 import { fillFrom, toSource } from '../messages/source.ts'
 import type { Component, Content, MessageTemplate } from '../messaging-api/message-template.ts'
 
-/** Which event makes which message. */
+/** A rule turns an event into a message. */
 export interface Rule {
   /** The type of an event, or the key of a status that an order reaches. */
   readonly event: string
-  /** In place of a template, whose name and language are then empty. */
+  /** The text replaces a template, whose name and language are then empty. */
   readonly text: string | null
   readonly template: string
   readonly language: string
@@ -23,32 +23,38 @@ export interface Rule {
   readonly body: readonly string[]
   /** A header of another kind, buttons, and a body with names. */
   readonly components: readonly Component[]
-  /** null: that of the button which the event is about, else the default one. */
+  /** null: the number of the button that the event is about, else the default one. */
   readonly phoneNumberId: string | null
   readonly holdsUntilOpen: boolean
-  /** null: the tenant's; for replies, any time. */
+  /** null: the tenant's hours; for replies, any time. */
   readonly sendBetween: Hours['between'] | null
-  /** Events whose rules' messages about the waybill are not sent any more. */
+  /** Messages about the waybill made by rules on these events are no longer sent. */
   readonly supersedes: readonly string[]
-  /** null: as every message. */
+  /** null: the default of every message. */
   readonly expiresAfterHours: number | null
-  /** When the platform changes the category of its template, it makes no messages until the rules are applied again. */
+  /**
+   * When the platform changes the category of its template, the rule makes no messages until the rules are applied
+   * again.
+   */
   readonly pausesOnCategoryChange: boolean
-  /** null: it is not paused. */
+  /** null: the rule is not paused. */
   readonly pausedReason: string | null
 }
 
-/** A status key fires when an order reaches that status, at its creation or by a move. */
+/**
+ * Returns true if the event fires the rule. A status key fires when an order reaches that status, by creation or by a
+ * move.
+ */
 export const fires = (rule: Rule, { type, order }: OrderEvent): boolean =>
   rule.event === type || (isStatusEvent(type) && rule.event === order.status_key)
 
-/** A tenant's settings for the rules that name no hours. */
+/** A tenant's hours, for the rules that name none. */
 export interface TenantHours {
   readonly between: Hours['between'] | null
   readonly timeZone: string
 }
 
-/** The template of the rule's messages, before the order's values stand in it. */
+/** Returns the template of the rule's messages, before the order's values fill it. */
 export const templateOf = ({ template, language, components, ...texts }: Rule): MessageTemplate => ({
   name: template,
   language: { code: language },
@@ -60,13 +66,13 @@ export const templateOf = ({ template, language, components, ...texts }: Rule): 
   ],
 })
 
-/** What the rule's messages say, before the order's values stand in it. */
+/** Returns the content of the rule's messages, before the order's values fill it. */
 const contentOf = (rule: Rule): Content => (rule.text === null ? templateOf(rule) : { text: rule.text })
 
-/** Replies to a customer who has just pressed a button. */
+/** Returns true for a reply to a customer who has just pressed a button. */
 const isReply = ({ event }: Rule): boolean => actionOutcomes.some(outcome => event.endsWith(`.${outcome}`))
 
-/** The rule's message about an order, to its customer; `phoneNumberId` is of the button that it is about. */
+/** Returns the rule's message about an order, to its customer; `phoneNumberId` is that of the button in question. */
 export const messageOf = (
   rule: Rule,
   order: OrderSnapshot,

@@ -3,17 +3,17 @@ import type { Tx } from '../database/tables.ts'
 /** An event that makes messages about its waybill untrue. */
 export interface Superseding {
   readonly waybill: string
-  /** Of the rules that made them. */
+  /** The events of the rules that made the messages. */
   readonly events: readonly string[]
-  /** The id of a message of the same transaction: those from it on stay. */
+  /** The id of a message of the same transaction: that one and later ones stay. */
   readonly before: string
   /** The rule's own event, for the timeline. */
   readonly by: string
 }
 
 /**
- * Cancels messages that wait, and keeps those in flight from being sent again. They are locked in their keys' order, and found by
- * the waybill's index, whatever Postgres thinks of the sizes.
+ * Cancels waiting messages, and prevents those in flight from being resent. Locks them in their keys' order, and finds
+ * them by the waybill's index, whatever the statistics of the tables.
  */
 export const supersede = async (tx: Tx, tenant: string, given: readonly Superseding[]): Promise<void> => {
   if (given.length === 0) return

@@ -15,7 +15,7 @@ const conversation = `/api/conversations/${customer}`
 const open = async (t: Test) => {
   const prepared = await prepare(t)
   const { app, pool, keyring, call } = prepared
-  /** A webhook as the platform posts it. */
+  /** Posts a webhook as the platform does. */
   const receive = async (fields: object, number = phoneNumberId, secret = 'demo-app-secret') => {
     const payload = JSON.stringify(envelope({ messages: [inbound({ ...fields })] }, number))
     const headers = { 'x-hub-signature-256': sign(payload, secret), 'content-type': 'application/json' }
@@ -39,7 +39,7 @@ const open = async (t: Test) => {
   return { ...prepared, receive, addNumber, thread, list, reply, statusOf }
 }
 
-t.test('what customers write is kept once, whatever it is, until it is read', async t => {
+t.test('stores a customer’s message of any kind once, until it is read', async t => {
   const { receive, thread, list, call } = await open(t)
   const ids = ['wamid.text', 'wamid.image', 'wamid.place', 'wamid.tap', 'wamid.like']
   const written = [
@@ -54,7 +54,7 @@ t.test('what customers write is kept once, whatever it is, until it is read', as
     { type: 'button', button: { text: 'Yes', payload: 'secret' }, text: undefined, timestamp: minutesAgo(6) },
     { type: 'reaction', reaction: { message_id: 'x', emoji: '👍' }, text: undefined, timestamp: minutesAgo(5) },
   ].map((fields, index) => ({ ...fields, id: ids[index] }))
-  // Repeated, and the newest first.
+  // Repeats the webhook; the list is newest first.
   for (const fields of [...written, ...written].toReversed()) await receive(fields)
   await receive({ from: '94770000999', timestamp: minutesAgo(20) })
 
@@ -88,7 +88,7 @@ t.test('what customers write is kept once, whatever it is, until it is read', as
   t.equal((await call('GET', '/api/conversations?cursor=x')).status, 422)
 })
 
-t.test('a keyword and a press that acts need nobody to read them', async t => {
+t.test('a keyword and a press that acts need no reader', async t => {
   const { control, offer, settled, heard, list, thread } = await open(t)
   control.press({ message_id: await offer(), index: confirm })
   await settled(1)
@@ -101,7 +101,7 @@ t.test('a keyword and a press that acts need nobody to read them', async t => {
   t.match((await list('?unread=true')).data, [{ unread: 1, last_message: { text: 'එපා' } }], 'perhaps not the parcel')
 })
 
-t.test('a reply goes the way of every message, once for its key', async t => {
+t.test('a reply is sent as every message is, once for its key', async t => {
   const { control, heard, reply, thread, call, statusOf, rows } = await open(t)
   control.inbound({ from: customer, text: 'Where is it?' })
   control.inbound({ from: '94770000999', text: 'And mine?' })
@@ -127,7 +127,7 @@ t.test('a reply goes the way of every message, once for its key', async t => {
   })
 })
 
-t.test('pages of what was written in the same second lack nothing and repeat nothing', async t => {
+t.test('pages of messages from the same second miss and repeat nothing', async t => {
   const { receive, list } = await open(t)
   const timestamp = minutesAgo(5)
   const phones = Array.from({ length: 12 }, (_, index) => `947700005${10 + index}`)
@@ -141,7 +141,7 @@ t.test('pages of what was written in the same second lack nothing and repeat not
   t.same(listed, phones.toReversed())
 })
 
-t.test('a reply about a waybill in lower case or with blanks is one about its parcel', async t => {
+t.test('a waybill number in lower case or with blanks refers to the same parcel', async t => {
   const { receive, call, statusOf } = await open(t)
   await receive({})
   for (const waybill_number of [' dm 0000\t0001', waybill]) {
@@ -152,7 +152,7 @@ t.test('a reply about a waybill in lower case or with blanks is one about its pa
   t.match(bad, { status: 422, body: { errors: { waybill_number: [/surrogate/] } } })
 })
 
-t.test('a reply that cannot be sent is refused, with the reason', async t => {
+t.test('refuses a reply that cannot be sent, with the reason', async t => {
   const { receive, reply, call } = await open(t)
   t.match(await reply('Hello'), {
     status: 422,
@@ -175,7 +175,7 @@ t.test('a reply that cannot be sent is refused, with the reason', async t => {
   t.equal((await call('POST', `${conversation}/reply`, { text: 'x', template: 'y' })).status, 422)
 })
 
-t.test('a queued reply meets an opt-out, the end of the conversation and a paused channel', async t => {
+t.test('an opt-out, a closed conversation and a paused channel stop a queued reply', async t => {
   const { control, heard, reply, statusOf, rows, queue, texts, texted } = await open(t)
   const set = (text: string) => rows(text)
   control.inbound({ from: customer, text: 'Hello?' })
@@ -229,7 +229,7 @@ t.test('two companies and two numbers keep their conversations apart', async t =
   ])
 })
 
-t.test('the timeline of a parcel shows what its customer wrote since it was booked', async t => {
+t.test('the timeline of a parcel shows its customer’s messages since it was booked', async t => {
   const { receive, orders, call, deliver, rows } = await open(t)
   const from = '94770000999'
   await receive({ text: { body: 'Before' }, timestamp: minutesAgo(90) })
@@ -249,7 +249,7 @@ t.test('the timeline of a parcel shows what its customer wrote since it was book
   t.equal((await rows('select 1 from messages')).length, 1)
 })
 
-t.test('what was written is deleted after 90 days, and a reply from before a restore is in doubt', async t => {
+t.test('deletes messages after 90 days, and a reply from before a restore is in doubt', async t => {
   const { pool, receive, list, reply, statusOf, rows } = await open(t)
   await receive({})
   await rows(`update channels set state = 'paused'`)

@@ -9,15 +9,15 @@ export interface InboundMessage {
   readonly id: string
   /** The API's name, such as text, button or image. */
   readonly type: string
-  /** Staff reads it: a text, the label of a button, a place, a caption, the name of a file. */
+  /** The text for staff: the message itself, the label of a button, a place, a caption, the name of a file. */
   readonly text: string | undefined
   readonly mediaId: string | undefined
   readonly at: Date
-  /** Nobody needs to read it. */
+  /** The message needs no reader. */
   readonly isHandled: boolean
 }
 
-/** Stores each message once. The people's conversations must be locked, so that none comes twice at a time. */
+/** Stores each message once. The people's conversations must be locked, so that none is stored twice concurrently. */
 export const insertInbound = async (tx: Tx, messages: readonly InboundMessage[]): Promise<void> => {
   if (messages.length === 0) return
   const rows = messages.map(({ person, ...message }) => ({
@@ -43,7 +43,7 @@ export interface InboundRow {
   readonly media_id: string | null
   readonly at: Date
   readonly unread: boolean
-  /** Milliseconds and position: the next page begins after it. */
+  /** Milliseconds and position, after which the next page begins. */
   readonly place: string
 }
 
@@ -51,7 +51,7 @@ const columns = sql`m.inbound_id as id, m.phone_number_id as number, m.recipient
   m.happened_at as at, m.read_at is null as unread,
   floor(extract(epoch from m.happened_at) * 1000)::bigint || '.' || m.position as place`
 
-/** Milliseconds and position, as `place` has them. */
+/** The pattern of `place`: milliseconds and position. */
 export const positionPattern = '[0-9]{1,14}[.][0-9]{1,18}'
 
 const isBefore = (place: string | undefined) => {
@@ -63,7 +63,7 @@ const isBefore = (place: string | undefined) => {
 const isWrittenBy = ({ tenant, phoneNumberId, recipient }: Person) => sql`m.tenant_id = ${tenant}
   and m.recipient = ${personOf(recipient)} and m.phone_number_id = ${phoneNumberId}`
 
-/** One person's messages to one of the numbers, newest first. */
+/** Lists one person's messages to one of the numbers, newest first. */
 export const findInbound = async (
   tx: Tx,
   person: Person,
@@ -77,7 +77,7 @@ export const findInbound = async (
   return rows
 }
 
-/** Finds what the recipients of a waybill's messages and the people of these phones wrote since then, newest first. */
+/** Finds the messages of a waybill's recipients and of the people with these phones since then, newest first. */
 export const findInboundAbout = async (
   tx: Tx,
   tenant: string,
@@ -93,7 +93,7 @@ export const findInboundAbout = async (
   return rows
 }
 
-/** A conversation, with its newest message; of unread ones, the newest that is unread. */
+/** A conversation with its newest message, or its newest unread one in a list of unread conversations. */
 export type ConversationRow = InboundRow & {
   readonly lastInboundAt: Date
   readonly unreadMessages: number
@@ -148,7 +148,7 @@ export const markRead = async (tx: Tx, person: Person, upTo: string): Promise<nu
   return rows[0]?.unread
 }
 
-/** The number of these to which a person wrote last; else the one that `findNumber` chooses. */
+/** Finds the number of these to which a person wrote last; else the one that `findNumber` chooses. */
 export const findWrittenNumber = async (
   tx: Tx,
   tenant: string,

@@ -22,7 +22,7 @@ import * as view from './view.ts'
 interface InboxOptions {
   pool: pg.Pool
   orders: OrdersClient
-  /** Called when there are messages to send. */
+  /** Runs when there are messages to send. */
   onQueued: () => void
 }
 
@@ -30,7 +30,7 @@ const route = { tags: ['conversations'], security: [{ token: [] }] }
 const failures = errorResponses(400, 401, 422, 429, 503)
 const changeFailures = { ...failures, ...errorResponses(409, 413, 415) }
 
-/** Lists what customers write, and takes replies of staff. */
+/** Lists customers' messages, and accepts replies of staff. */
 export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, { pool, orders, onQueued }) => {
   app.get(
     '/api/conversations',
@@ -139,7 +139,7 @@ export const inboxRoutes: FastifyPluginAsyncTypebox<InboxOptions> = async (app, 
   )
 }
 
-/** Without a channel finds the number to which the person wrote last. */
+/** Finds the person; without a channel, at the number to which the person wrote last. */
 const findWriter = (tx: Tx, tenant: string, phone: string, channel: string | undefined): Promise<Person> =>
   findPerson(tx, tenant, phone, channel, findWrittenNumber)
 

@@ -23,7 +23,7 @@ export const ThreadQuery = Type.Object({
   channel: Type.Optional(Channel),
   ...cursorFields,
 })
-/** The last message of each side that was shown: sent, then written. */
+/** The last message of each direction that was shown: outbound, then inbound. */
 export const threadCursor = listCursor(new RegExp(`^$|${messageIdPattern}`), new RegExp(`^(${positionPattern})?$`))
 
 export const ReadBody = Type.Object(

@@ -11,7 +11,7 @@ import { build, serviceToken } from '../test/portal.ts'
 const prepare = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
   const { client, state } = await standIn(t, ...(orders.length > 0 ? orders : [{}]))
   const built = await build(t, undefined, client)
-  // What is queued stays queued.
+  // Pauses the queue, so that messages stay queued.
   await built.rows(`update channels set state = 'paused'`)
   const stored = () =>
     built.rows('select recipient, waybill_number, template -> $1 as parts from messages order by message_id', [
@@ -20,7 +20,7 @@ const prepare = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
   return { ...built, state, stored }
 }
 
-/** A message with these texts in its body. */
+/** Builds a message with these texts in its body. */
 const saying = (texts: string[], more: Record<string, unknown> = {}) => ({
   template: {
     name: 'order_delivered',
@@ -36,7 +36,7 @@ const about = (waybill_number: string, more: Record<string, unknown> = {}) =>
 const textsOf = ({ parts }: { parts: { parameters: { text: string }[] }[] }) =>
   parts.flatMap(({ parameters }) => parameters.map(({ text }) => text))
 
-t.test("fields of the order fill the texts, and its customer's phone stands for a recipient left out", async t => {
+t.test('fills the texts with fields of the order, and an omitted recipient with its customer’s phone', async t => {
   const { call, stored, state } = await prepare(t, { note: null })
   for (const more of [{}, { to: null }, { to: ' ' }, { to: '0770000199' }])
     t.equal((await call('POST', '/api/messages', about('DM00000001', more))).status, 202)
@@ -52,7 +52,7 @@ t.test("fields of the order fill the texts, and its customer's phone stands for 
   t.equal(state.asked.length, 5)
 })
 
-t.test('a waybill number in lower case or with blanks is about the order that it means', async t => {
+t.test('a waybill number in lower case or with blanks refers to the same order', async t => {
   const { call, stored } = await prepare(t, { waybill_number: 'DM00000001' }, { waybill_number: 'dm00000002' })
   const to = '0770000199'
   for (const typed of [' dm 00000001', 'DM0000 0001', 'dm00000002', 'dm 9'])
@@ -95,7 +95,7 @@ t.test(
   },
 )
 
-t.test('a message that says all itself asks nobody, whatever it is about', async t => {
+t.test('a complete message needs no request to orders, whatever its waybill', async t => {
   const { call, stored, state } = await prepare(t)
   const message = saying(['Nimali', '{not} a {{ field'], { to: '0770000101', waybill_number: 'of another system' })
   t.equal((await call('POST', '/api/messages', message)).status, 202)
@@ -123,7 +123,7 @@ t.test('every missing or unknown field is an error, and nothing is queued', asyn
   t.same(await stored(), [])
 })
 
-t.test("a customer's phone that is none is refused under to", async t => {
+t.test('refuses an invalid phone of the customer under to', async t => {
   const { call } = await prepare(t, { customer_phone: 'call the office' })
   t.match((await call('POST', '/api/messages', about('DM00000001'))).body.errors, { to: [/must be a phone number/] })
 })
@@ -141,7 +141,7 @@ t.test('while orders is unavailable the request is refused, and repeating it wit
   t.equal((await call('POST', '/api/messages', about('DM00000001'), key)).status, 202)
 })
 
-t.test('a request that was accepted before is replayed without reading orders again', async t => {
+t.test('replays an accepted request without reading orders again', async t => {
   const { call, stored, state } = await prepare(t)
   const key = { 'idempotency-key': 'k' }
   const first = await call('POST', '/api/messages', about('DM00000001'), key)
@@ -218,7 +218,7 @@ t.test('a response to 2,000 errors of messages lists 1,000 of them and how many 
   t.same([status, Object.values(body.errors).flat().length, body.more_errors], [422, 1000, 1000])
 })
 
-t.test('once orders does not respond no further waybill is requested', async t => {
+t.test('requests no further waybill once orders does not respond', async t => {
   const { client, state } = await standIn(t, {})
   state.isBroken = true
   const waybills = Array.from({ length: 1000 }, (_, n) => `DM${n}`)

@@ -14,16 +14,16 @@ import { fillFrom, toSource } from './source.ts'
 export interface WaybillDependencies {
   readonly pool: pg.Pool
   readonly orders: OrdersClient
-  /** What a message may name as its product; anything without it. */
+  /** The product that a message may name; any if omitted. */
   readonly product?: string | undefined
   /** Reads the catalogue anew where it lacks one of these. */
   readonly syncLacking?: ((tenant: string, named: readonly NamedTemplate[]) => Promise<void>) | undefined
 }
 
 /**
- * Accepts messages about waybills. Before the transaction it reads the orders of those that omit their recipient or name fields of
- * the order in their texts; a repeated request does not read them again. While orders is unavailable it returns the errors
- * found so far, if there are any.
+ * Accepts messages about waybills. Before the transaction it reads the orders of those that omit their recipient or
+ * name fields of the order in their texts; a repeated request does not read them again. While orders is unavailable it
+ * returns the errors found so far, if there are any.
  */
 export const acceptBodies = async (
   dependencies: WaybillDependencies,
@@ -41,8 +41,8 @@ export const acceptBodies = async (
 }
 
 /**
- * Returns the messages with what their orders say; undefined while orders is needed and unavailable. A message whose order is not
- * known is left as it is, or out if it has no recipient.
+ * Returns the messages filled from their orders; undefined while orders is needed and unavailable. A message whose
+ * order is unknown stays as it is, or is left out if it has no recipient.
  */
 export const readRequests = async (
   { orders, product, syncLacking }: Omit<WaybillDependencies, 'pool'>,
@@ -62,17 +62,20 @@ export const readRequests = async (
 
 const asksOrders = (body: MessageBody): boolean => needsOrder(body) || isTyped(body.waybill_number ?? '')
 
-/** Orders may spell a number with blanks or lower-case letters otherwise; a text without a digit is none of its numbers. */
+/** Returns true for a number with a digit and with blanks or lower-case letters, which orders may spell otherwise. */
 const isTyped = (waybill: string): boolean => /\d/.test(waybill) && /[a-z\s]/.test(waybill)
 
-/** A waybill number as its order has it, or as it is given if there is none; undefined while orders is needed and unavailable. */
+/**
+ * Returns a waybill number as its order spells it, or as given if there is none; undefined while orders is needed and
+ * unavailable.
+ */
 export const findTyped = async (orders: OrdersClient, tenant: string, waybill: string): Promise<string | undefined> => {
   if (!isTyped(waybill) || isBadText(waybill)) return waybill
   const found = await findOrders(orders, tenant, [waybill])
   return found && (found.get(waybill)?.waybill_number ?? waybill)
 }
 
-/** A channel whose name is no text that Postgres can store is an error of the message. */
+/** Names a message's template. A channel name that Postgres cannot store is an error of the message. */
 const toNamed = ({ channel, template: { name, language } }: MessageBody): NamedTemplate[] =>
   isBadText(channel ?? '') ? [] : [{ channel: channel || null, name, language: language.code }]
 

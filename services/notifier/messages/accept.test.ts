@@ -42,7 +42,7 @@ const write = ({ pool }: Fixture, hoursAgo: number, keyword?: 'stop') =>
     return recordInbound(tx, [{ tenant: 'demo', phoneNumberId, recipient: '94770000101', at, keyword }])
   })
 
-t.test('a phone number is accepted in any usual spelling and stored as digits', async t => {
+t.test('accepts a phone number in any usual spelling and stores it as digits', async t => {
   const fixture = await createFixture(t, quiet)
   const spellings = ['0770000101', '+94 77 000 0101', '94770000101', '0094770000101', '+1 (631) 555-1234']
   await fixture.accept(...spellings.map(to => messageTo(to)))
@@ -108,7 +108,7 @@ t.test(
   },
 )
 
-t.test('a person who opted out is written to by nobody', async t => {
+t.test('sends nothing to a person who opted out', async t => {
   const fixture = await createFixture(t, quiet)
   await write(fixture, 1, 'stop')
   t.match(await validationErrors(fixture, messageTo('0770000101')), { to: [/asked for no more/] })
@@ -182,7 +182,7 @@ t.test(
   },
 )
 
-t.test('only a message that is not being sent yet can be cancelled', async t => {
+t.test('cancels a message only before it is being sent', async t => {
   const fixture = await createFixture(t, quiet)
   const cancel = (id = '') => inTenant(fixture.pool, 'demo', (tx: Tx) => cancelMessage(tx, 'demo', id))
   for (const status of ['queued', 'held', 'sending', 'accepted', 'failed', 'unknown', 'expired']) {
@@ -193,7 +193,7 @@ t.test('only a message that is not being sent yet can be cancelled', async t => 
   t.equal(await cancel('nobody'), undefined)
 })
 
-t.test('only a failed or unknown message can be resent, with all its attempts', async t => {
+t.test('resends only a failed or unknown message, and keeps all its attempts', async t => {
   const fixture = await createFixture(t, quiet)
   for (const status of ['failed', 'unknown', 'sending', 'accepted', 'delivered', 'cancelled', 'expired']) {
     const [id] = await fixture.accept(messageTo('0770000101'))

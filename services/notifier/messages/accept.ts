@@ -24,17 +24,17 @@ export type Acceptance =
   | { kind: 'running' }
   | { kind: 'other_body' }
 
-/** Who sends a batch, and how it is recorded. */
+/** The sender of a batch, and its record in the audit. */
 export interface Origin {
   readonly key?: IdempotencyKey | undefined
-  /** For the audit. */
+  /** The actor, for the audit. */
   readonly by?: Actor | undefined
   readonly traceparent?: string | undefined
 }
 
 /**
- * Queues all messages, or none and returns every error. Committed when it returns. The conversations of the recipients stay
- * locked until then: a message held until the customer writes cannot miss what arrives meanwhile.
+ * Queues all messages, or none and returns every error. Commits before it returns. The conversations of the recipients
+ * stay locked until then: a message held until the customer writes cannot miss one that arrives meanwhile.
  */
 export const acceptMessages = (
   pool: pg.Pool,
@@ -62,7 +62,7 @@ export const acceptMessages = (
     { keeps: ({ kind }) => kind === 'accepted' },
   )
 
-/** The result stored for this key; undefined when the key is new. */
+/** Finds the result stored for this key; undefined when the key is new. */
 export const findAcceptance = (pool: pg.Pool, tenant: string, key: IdempotencyKey): Promise<Acceptance | undefined> =>
   inTenant(pool, tenant, (tx: Tx) => claimAcceptance(tx, tenant, key))
 
@@ -73,7 +73,7 @@ const claimAcceptance = async (tx: Tx, tenant: string, key: IdempotencyKey): Pro
   return { kind: 'accepted', messages: await findStatuses(tx, tenant, claim.result), replayed: true }
 }
 
-/** Checks all messages, until the errors are full; those that have some are undefined. */
+/** Checks all messages, until the maximum of errors is reached; messages with errors are undefined. */
 export const checkBatch = async (
   tx: Tx,
   tenant: string,
@@ -103,7 +103,7 @@ export const readContext = async (
   const ofChannel = Map.groupBy(requests, ({ channel }) => chooseChannel(channel, channels))
   const conversations = new Map<string, Map<string, Conversation>>()
   const templates = new Map<string, CatalogueTemplate[] | undefined>()
-  // Sorted: two requests that lock the conversations of several numbers cannot deadlock.
+  // Sorts the numbers: two requests that lock the conversations of several numbers cannot deadlock.
   const sorted = [...ofChannel].sort(([a], [b]) => ((a?.phoneNumberId ?? '') < (b?.phoneNumberId ?? '') ? -1 : 1))
   for (const [channel, messages] of sorted) {
     if (!channel) continue

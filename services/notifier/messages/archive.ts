@@ -3,12 +3,12 @@ import { sql } from 'kysely'
 import type { MessageStatus } from '../database/tables.ts'
 import { idsFrom } from './insert.ts'
 
-/** Nothing more is done about a message in one of these; `unknown` is for staff to settle. */
+/** The statuses after which nothing happens to a message; `unknown` is for staff to settle. */
 const finished: readonly MessageStatus[] = ['accepted', 'sent', 'delivered', 'read', 'failed', 'cancelled', 'expired']
 
 const messagesAtOnce = 2_000
 
-/** Messages that reached their last status that long ago, with their timelines. */
+/** Takes messages that reached their last status that long ago, with their timelines. */
 export const takeMessages: TakeOld = async (tx, tenant, days, [after = '']) => {
   const before = idsFrom(new Date(Date.now() - days * 86_400_000))
   const { rows: found } = await sql<{ id: string }>`

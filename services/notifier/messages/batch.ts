@@ -2,7 +2,7 @@ import { ErrorList, listErrors } from '@courier/shared/errors/field-errors.ts'
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { MessageBodies, MessageBody } from './schema.ts'
 
-/** The messages of a request. undefined stands for one that has some of the errors. */
+/** The messages of a request. undefined replaces a message with errors. */
 export interface Batch<Message> {
   readonly messages: readonly (Message | undefined)[]
   readonly errors: ErrorList
@@ -10,7 +10,7 @@ export interface Batch<Message> {
   readonly pathOf: (index: number) => string
 }
 
-/** A batch of one message. */
+/** Makes a batch of one message. */
 export const batchOf = <Message>(message: Message | undefined, errors = new ErrorList()): Batch<Message> => ({
   messages: [message],
   errors,
@@ -19,14 +19,14 @@ export const batchOf = <Message>(message: Message | undefined, errors = new Erro
 
 const listed = (index: number): string => `messages.${index}.`
 
-/** Compiles a reader of bulk requests of up to `maxMessages` messages: it keeps those whose shape is right. */
+/** Compiles a reader of bulk requests of up to `maxMessages` messages: it keeps those with a valid shape. */
 export const createBatchReader = (maxMessages: number): ((body: unknown) => Batch<MessageBody>) => {
   const check = TypeCompiler.Compile(MessageBodies(maxMessages))
   return body => {
     if (check.Check(body)) return { messages: body.messages, errors: new ErrorList(), pathOf: listed }
     const errors = listErrors(check, body ?? {})
     const messages: unknown = (body as { messages?: unknown } | null)?.messages
-    // Nothing where there may be more errors than were counted.
+    // Keeps nothing if there may be more errors than were counted.
     const isReadable = Array.isArray(messages) && messages.length <= maxMessages && !errors.isFull
     const wrong = new Set([...errors.paths].map(path => /^messages\.\d+\./.exec(`${path}.`)?.[0]))
     const kept = isReadable ? messages.map((message, index) => (wrong.has(listed(index)) ? undefined : message)) : []

@@ -4,7 +4,7 @@ import type { MessageStatus, Tx } from '../database/tables.ts'
 import type { Content } from '../messaging-api/message-template.ts'
 import { findMessage } from './queries.ts'
 
-/** Cancels a message that is not being sent yet. Returns its resulting status; undefined when there is none. */
+/** Cancels a message that is not being sent yet. Returns its resulting status; undefined: no such message. */
 export const cancelMessage = (tx: Tx, tenant: string, id: string, by?: Actor): Promise<MessageStatus | undefined> =>
   move(tx, tenant, id, by, {
     from: ['queued', 'held'],
@@ -24,7 +24,7 @@ export const resendMessage = (
   const template = sql`coalesce(${content ? JSON.stringify(content) : null}::jsonb, template)`
   return move(tx, tenant, id, by, {
     from: ['failed', 'unknown'],
-    // An unknown message is not resent while its webhook may still arrive, nor one that lacks the page of its parcel.
+    // Refuses an unknown message while its webhook may still arrive, and one that lacks the page of its parcel.
     when: sql`(status = 'failed' or due_at = 'infinity') and ${template}::text !~ '[{][{][^{}]*tracking_url[^{}]*[}][}]'`,
     to: sql`status = 'queued', template = ${template}, status_at = now(), due_at = now(), expires_at = now() + interval '24 hours',
       attempts = 0, error_code = null, error_meaning = null, superseded_by = null, fence = m.fence + 1,

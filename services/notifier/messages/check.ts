@@ -20,18 +20,18 @@ import type { Source } from './source.ts'
 export interface SendingContext {
   /** By Postgres' clock. */
   readonly now: Date
-  /** The tenant's. */
+  /** The hours of the tenant. */
   readonly hours: Hours | undefined
   readonly nextAllowed: typeof nextAllowed
   /** E.164 digits without the plus; undefined when the text is no phone number. */
   readonly recipientOf: (to: string) => string | undefined
   readonly channels: readonly SendingChannel[]
-  /** The errors of a template and its parameters by the account's catalogue; paths begin with `template`. */
+  /** Returns the errors of a template and its parameters by the account's catalogue; paths begin with `template`. */
   readonly templateErrors: (channel: SendingChannel, template: MessageTemplate) => FieldErrors
   readonly conversation: (channel: SendingChannel, recipient: string) => Conversation | undefined
-  /** The template as the account's catalogue has it. */
+  /** Finds the template in the account's catalogue. */
   readonly catalogued: (channel: SendingChannel, template: MessageTemplate) => CatalogueTemplate | undefined
-  /** Utility messages about a parcel that is under way go to people who opted out, too. */
+  /** Exempts utility messages about a parcel that is under way from opt-outs. */
   readonly exemptsParcels: boolean
 }
 
@@ -44,19 +44,19 @@ export interface CheckedMessage {
   readonly sendAt: Date | null
   readonly isHeld: boolean
   readonly holdsUntilOpen: boolean
-  /** It goes to a person who opted out, too. */
+  /** The message is sent even to a person who opted out. */
   readonly isExempt: boolean
   /** null: it may be sent at any time. */
   readonly hours: Hours | null
-  /** Why it is sent later than was asked for. */
+  /** The reason for sending it later than requested. */
   readonly waitsFor: string | null
-  /** null: nothing of it comes from an order. */
+  /** null: no part of it comes from an order. */
   readonly source: Source | null
 }
 
 type CheckedRequest = { kind: 'checked'; message: CheckedMessage } | { kind: 'refused'; errors: FieldErrors }
 
-/** All errors of a message by path, or the message as it is queued. Pure. */
+/** Returns all errors of a message by path, or the message to queue. Pure. */
 export const checkMessage = (request: MessageRequest, context: SendingContext): CheckedRequest => {
   const { now } = context
   const errors: FieldErrors = {}
@@ -101,18 +101,21 @@ export const checkMessage = (request: MessageRequest, context: SendingContext): 
   return { kind: 'checked', message }
 }
 
-/** In capitals. */
+/** Returns the category in capitals. */
 export const categoryOf = (template: CatalogueTemplate | undefined): string | undefined =>
   template?.category?.toUpperCase()
 
-/** Whether the message goes to a person who opted out, too. */
+/** Returns true if the message is sent even to a person who opted out. */
 export const exempts = (
   { exemptsParcels }: SendingContext,
   category: string | undefined,
   { isUnderWay }: Pick<MessageRequest, 'isUnderWay'>,
 ): boolean => exemptsParcels && category === 'UTILITY' && isUnderWay === true
 
-/** Beyond the schema: text that Postgres cannot store, a parameter without the value of its type, a component given twice. */
+/**
+ * Checks beyond the schema: text that Postgres cannot store, a parameter without the value of its type, a component
+ * given twice.
+ */
 const checkTexts = ({ waybill_number, template }: MessageRequest, errors: FieldErrors): void => {
   if (isBadText(waybill_number ?? '')) errors.waybill_number = [badText('waybill_number')]
   if (isPlain(template)) return
@@ -138,7 +141,7 @@ const checkValue = (parameter: Parameter, path: string, errors: FieldErrors): vo
       errors[`${path}.${other}`] = [`A parameter of type ${type} has no ${other}.`]
 }
 
-/** The channel named; without a name the default one, or the only one. */
+/** Chooses the named channel; without a name the default one, or the only one. */
 export const chooseChannel = (
   wanted: string | null | undefined,
   channels: readonly SendingChannel[],

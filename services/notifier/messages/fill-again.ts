@@ -10,7 +10,7 @@ import { type KnownOrder, type OrdersClient, ordersUnavailable } from '../orders
 import { fillFrom, type Source } from './source.ts'
 
 /**
- * Fills a message that is sent again from its order as it is now; undefined leaves it as it is. Refuses one whose order has
+ * Fills a message that is sent again from its current order; undefined leaves it as it is. Refuses one whose order has
  * another phone since.
  */
 export const fillAgain = async (
@@ -53,7 +53,10 @@ const findAboutOrder = (tx: Tx, tenant: string, id: string) =>
     .where('waybill_number', 'is not', null)
     .executeTakeFirst() as Promise<AboutOrder | undefined>
 
-/** A number that staff gave may be any, but none that was corrected since. */
+/**
+ * Returns true if the order's phone has changed. A number that staff gave may be any, except one that was corrected
+ * since.
+ */
 const hasOtherPhone = (
   { recipient, source, rule_event }: AboutOrder,
   { customer_phone, customer_secondary_phone, edits }: KnownOrder,

@@ -20,7 +20,7 @@ const refusal = async (path: string): Promise<Record<string, string[]>> => {
   return status === 422 ? body.errors : { status: [String(status)] }
 }
 
-t.test('a page of a filter without an index ends after the messages that it may look at', async t => {
+t.test('a page of a filter without an index ends after its maximum of messages', async t => {
   const ids = (await rows('select message_id as id from messages order by message_id desc')).map(({ id }) => id)
   const read = (wanted: MessageFilter, after?: string, limit = 50) =>
     inTenant(pool, 'demo', async (tx: Tx) => {
@@ -44,7 +44,7 @@ t.test('a page that ends with the last match has no cursor', async t => {
   t.match((await get(`/api/messages?cursor=${page.next_cursor}`)).body, { data: [{ id: first }], next_cursor: null })
 })
 
-t.test('of six lists of a tenant by a filter without an index one is read at a time', async t => {
+t.test('reads one of a tenant’s six lists by a filter without an index at a time', async t => {
   const owner = await pool.connect()
   t.teardown(() => owner.release(true))
   await owner.query('begin; lock table messages')
@@ -58,7 +58,7 @@ t.test('of six lists of a tenant by a filter without an index one is read at a t
   for (const { status, body } of await Promise.all(lists)) t.match([status, body.data.length], [200, 2])
 })
 
-t.test('messages filter by the fields of their rows, in either spelling', async t => {
+t.test('filters messages by the fields of their rows, in either spelling', async t => {
   const today = new Date().toISOString()
   const { data } = (await get('/api/messages')).body
   const madeAt = data[1].created_at
@@ -85,7 +85,7 @@ t.test('messages filter by the fields of their rows, in either spelling', async 
     }
 })
 
-t.test("a recipient's messages come newest first, whatever their statuses, in pages", async t => {
+t.test('lists a recipient’s messages newest first, whatever their statuses, in pages', async t => {
   const statuses = ['queued', 'read', 'held', 'unknown', 'sending', 'cancelled', 'accepted']
   const made: string[] = []
   for (const status of statuses) {
@@ -111,7 +111,7 @@ t.test("a recipient's messages come newest first, whatever their statuses, in pa
   }
 })
 
-t.test('channels and templates filter too', async t => {
+t.test('filters by channels and templates too', async t => {
   const channel = (await get('/api/channels')).body.data[0]
   const table: [query: string, count: number][] = [
     [`phone_number_id=${phoneNumberId}`, 1],
@@ -144,7 +144,7 @@ t.test('channels and templates filter too', async t => {
   }
 })
 
-t.test('what cannot be filtered by is refused', async t => {
+t.test('refuses unsupported filters', async t => {
   const table: [path: string, field: string, sentence: string | RegExp][] = [
     ['messages?to=abc', 'to', 'The to field must be a phone number.'],
     ['messages?filter[to]=1', 'filter[to]', 'The to field must be a phone number.'],

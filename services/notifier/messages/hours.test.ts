@@ -5,22 +5,22 @@ import { deferUntil, isTimeZone, nextAllowed, rememberAllowed, waitsFor } from '
 const [berlin, newYork, colombo] = ['Europe/Berlin', 'America/New_York', 'Asia/Colombo']
 
 const table: [timeZone: string, from: string, to: string, now: string, next: string][] = [
-  // Asia/Colombo, +05:30 all year.
+  // Asia/Colombo has +05:30 all year.
   [colombo, '08:00', '20:00', '2026-11-22T02:29:59.999Z', '2026-11-22T02:30:00.000Z'],
   [colombo, '08:00', '20:00', '2026-11-22T02:30:00.000Z', '2026-11-22T02:30:00.000Z'],
   [colombo, '08:00', '20:00', '2026-11-22T14:29:59.999Z', '2026-11-22T14:29:59.999Z'],
   [colombo, '08:00', '20:00', '2026-11-22T14:30:00.000Z', '2026-11-23T02:30:00.000Z'],
   [colombo, '08:00', '20:00', '2026-11-22T18:31:00.000Z', '2026-11-23T02:30:00.000Z'],
-  // Over midnight.
+  // The hours pass midnight.
   [colombo, '20:00', '02:00', '2026-11-22T14:29:00.000Z', '2026-11-22T14:30:00.000Z'],
   [colombo, '20:00', '02:00', '2026-11-22T20:29:59.000Z', '2026-11-22T20:29:59.000Z'],
   [colombo, '20:00', '02:00', '2026-11-22T20:30:00.000Z', '2026-11-23T14:30:00.000Z'],
-  // The whole day, and to midnight.
+  // The hours last the whole day, and until midnight.
   [colombo, '00:00', '24:00', '2026-11-22T18:30:00.000Z', '2026-11-22T18:30:00.000Z'],
   [colombo, '00:00', '24:00', '2026-11-22T18:29:59.999Z', '2026-11-22T18:29:59.999Z'],
   [colombo, '12:00', '24:00', '2026-11-22T18:29:59.999Z', '2026-11-22T18:29:59.999Z'],
   [colombo, '12:00', '24:00', '2026-11-22T18:30:00.000Z', '2026-11-23T06:30:00.000Z'],
-  // A leap day, a year that ends.
+  // The dates are a leap day and the end of a year.
   [colombo, '08:00', '20:00', '2028-02-28T15:00:00.000Z', '2028-02-29T02:30:00.000Z'],
   [colombo, '08:00', '20:00', '2028-02-29T15:00:00.000Z', '2028-03-01T02:30:00.000Z'],
   [berlin, '08:00', '20:00', '2026-12-31T23:30:00.000Z', '2027-01-01T07:00:00.000Z'],
@@ -29,7 +29,7 @@ const table: [timeZone: string, from: string, to: string, now: string, next: str
   [berlin, '08:00', '20:00', '2026-03-28T19:00:00.000Z', '2026-03-29T06:00:00.000Z'],
   [berlin, '08:00', '20:00', '2026-03-29T18:00:00.000Z', '2026-03-30T06:00:00.000Z'],
   [newYork, '08:00', '20:00', '2026-03-08T01:00:00.000Z', '2026-03-08T12:00:00.000Z'],
-  // The beginning is skipped, the end is, both are.
+  // Clocks skip the beginning, the end, and both.
   [berlin, '02:30', '08:00', '2026-03-28T22:00:00.000Z', '2026-03-29T01:00:00.000Z'],
   [newYork, '02:30', '08:00', '2026-03-08T06:59:59.999Z', '2026-03-08T07:00:00.000Z'],
   [berlin, '01:00', '02:30', '2026-03-29T00:59:59.999Z', '2026-03-29T00:59:59.999Z'],
@@ -43,7 +43,7 @@ const table: [timeZone: string, from: string, to: string, now: string, next: str
   [berlin, '02:30', '08:00', '2026-10-25T01:00:00.000Z', '2026-10-25T01:30:00.000Z'],
   [berlin, '01:00', '02:30', '2026-10-25T00:30:00.000Z', '2026-10-25T01:00:00.000Z'],
   [newYork, '22:00', '01:30', '2026-11-01T05:30:00.000Z', '2026-11-01T06:00:00.000Z'],
-  // Half an hour, and a day that was left out.
+  // Clocks change by half an hour, and skip a whole day.
   ['Australia/Lord_Howe', '02:15', '08:00', '2026-10-03T14:00:00.000Z', '2026-10-03T15:30:00.000Z'],
   ['Pacific/Apia', '08:00', '20:00', '2011-12-30T08:00:00.000Z', '2011-12-30T18:00:00.000Z'],
 ]
@@ -90,7 +90,7 @@ t.test('the next time is within the hours, and no minute before it is', t => {
   t.end()
 })
 
-t.test('time zones are those that Intl knows', t => {
+t.test('accepts the time zones that Intl knows', t => {
   for (const name of [colombo, 'UTC', 'Asia/Kolkata', 'Etc/GMT-5', 'America/Argentina/Ushuaia'])
     t.equal(isTimeZone(name), true, name)
   for (const name of ['', 'Colombo', '+05:30', 'IST', 'ACT', 'Asia/Nowhere', 'Asia/Colombo\u0000'])
@@ -111,7 +111,7 @@ t.test('nothing is sent in the last half minute of the hours', t => {
   t.end()
 })
 
-t.test('what is remembered is what it would be, for each time and hours', t => {
+t.test('the cache returns the computed time, for each time and hours', t => {
   const allowed = rememberAllowed()
   const days = { between: ['08:00', '20:00'], timeZone: colombo } as const
   const nights = { between: ['20:00', '08:00'], timeZone: colombo } as const
@@ -125,7 +125,7 @@ t.test('what is remembered is what it would be, for each time and hours', t => {
   t.end()
 })
 
-t.test('a timeline says which hours a message waits for', t => {
+t.test('a timeline names the hours for which a message waits', t => {
   t.equal(
     waitsFor({ between: ['08:00', '24:00'], timeZone: colombo }),
     'waits: messages are sent from 08:00 to 24:00 (Asia/Colombo)',

@@ -1,4 +1,6 @@
-/** When messages may be sent, by the clocks of a time zone. An end before its start is on the next day. */
+/**
+ * The hours in which messages may be sent, by the clocks of a time zone. An end before the start is on the next day.
+ */
 export interface Hours {
   /** Such as 08:00; the end may be 24:00. */
   readonly between: readonly [from: string, to: string]
@@ -11,7 +13,7 @@ const dayMilliseconds = 86_400_000
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** How far clocks are ahead of UTC, in milliseconds. Throws RangeError for an unknown time zone. */
+/** Returns how far clocks are ahead of UTC, in milliseconds. Throws RangeError for an unknown time zone. */
 const offsetAt = (time: number, timeZone: string): number => {
   const format = formats.get(timeZone) ?? new Intl.DateTimeFormat('en', { timeZone, timeZoneName: 'longOffset' })
   formats.set(timeZone, format)
@@ -21,7 +23,10 @@ const offsetAt = (time: number, timeZone: string): number => {
   return sign === '-' ? -amount : amount
 }
 
-/** Not an offset or an abbreviation, which Postgres reads in its own way: +05:30 is west of Greenwich there. */
+/**
+ * Returns true for a name, not an offset or an abbreviation, which Postgres reads in its own way: +05:30 is west of
+ * Greenwich there.
+ */
 export const isTimeZone = (name: string): boolean => {
   if (name !== 'UTC' && !/^[A-Za-z_]+(\/[A-Za-z0-9_+-]+)+$/.test(name)) return false
   try {
@@ -43,7 +48,7 @@ const isAllowed = (time: number, { between, timeZone }: Hours): boolean => {
   return from < to ? from <= clock && clock < to : from <= clock || clock < to
 }
 
-/** When clocks change, the one time that they do between these, at the start of a minute. */
+/** Finds the one time between these at which clocks change, at the start of a minute. */
 const changeBetween = (start: number, end: number, timeZone: string): number => {
   const before = offsetAt(start, timeZone)
   let [low, high] = [Math.floor(start / minuteMilliseconds), Math.ceil(end / minuteMilliseconds)]
@@ -56,8 +61,8 @@ const changeBetween = (start: number, end: number, timeZone: string): number => 
 }
 
 /**
- * `now` if it lies within the hours, else when they begin next. Where clocks skip the beginning, hours begin as soon as clocks
- * have changed; where they show it twice, hours begin twice.
+ * Returns `now` within the hours, else the time when they begin next. Where clocks skip the beginning, hours begin as
+ * soon as clocks have changed; where clocks repeat it, hours begin twice.
  */
 export const nextAllowed = (now: Date, hours: Hours): Date => {
   const time = now.getTime()
@@ -72,7 +77,7 @@ export const nextAllowed = (now: Date, hours: Hours): Date => {
   return new Date(next ?? time + dayMilliseconds)
 }
 
-/** `nextAllowed` for many messages of one moment: reading clocks is slow. */
+/** Returns a caching `nextAllowed` for many messages of one moment: reading clocks is slow. */
 export const rememberAllowed = (): typeof nextAllowed => {
   const known = new Map<string, Date>()
   return (now, hours) => {
@@ -83,10 +88,10 @@ export const rememberAllowed = (): typeof nextAllowed => {
   }
 }
 
-/** From its claim until its request is written a message takes up to this long. */
+/** A message takes up to this long from its claim until its request is written. */
 const handlingMilliseconds = 30_000
 
-/** When the hours begin next; undefined while they last, and do not end before a request can be written. */
+/** Returns the time when the hours begin next; undefined while they last and leave enough time to write a request. */
 export const deferUntil = (now: Date, hours: Hours, allowedFrom = nextAllowed): Date | undefined => {
   const soon = new Date(now.getTime() + handlingMilliseconds)
   const next = allowedFrom(now, hours)
@@ -95,6 +100,6 @@ export const deferUntil = (now: Date, hours: Hours, allowedFrom = nextAllowed): 
   return later > soon ? later : undefined
 }
 
-/** For timelines. */
+/** Describes the hours, for timelines. */
 export const waitsFor = ({ between: [from, to], timeZone }: Hours): string =>
   `waits: messages are sent from ${from} to ${to} (${timeZone})`

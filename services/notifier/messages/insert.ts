@@ -6,24 +6,24 @@ import type { AcceptedMessage } from './schema.ts'
 export interface NewMessage {
   readonly id: string
   readonly message: CheckedMessage
-  /** Why it cannot be sent: it is stored as failed, for staff to see and to resend. */
+  /** The reason why it cannot be sent: it is stored as failed, for staff to see and to resend. */
   readonly failure?: string | undefined
   /** It may have been sent before the database was restored: it is stored as unknown, and staff may resend it. */
   readonly isInDoubt?: boolean | undefined
   readonly traceparent?: string | undefined
-  /** The merchant of the order that a rule makes it for. */
+  /** The merchant of the order for which a rule makes it. */
   readonly merchant?: string | undefined
   /** The rule that makes it. */
   readonly rule?: { readonly event: string | null; readonly expiresAfterHours: number | null } | undefined
 }
 
-/** For the timeline of a message that may have been sent before the database was restored. */
+/** The detail in the timeline of a message that may have been sent before the database was restored. */
 export const restoredDetail = 'the database was restored: it may have been sent before'
 
-/** A message that was not sent after this long expires, and an older event makes none. */
+/** An unsent message expires after this long, and an older event makes none. */
 export const expiryHours = 24
 
-/** The first status of a message. */
+/** Returns the first status of a message. */
 export const firstStatus = ({ isHeld }: CheckedMessage): AcceptedMessage['status'] => (isHeld ? 'held' : 'queued')
 
 const statusOf = (message: CheckedMessage, failure: string | undefined, isInDoubt: boolean): MessageStatus => {
@@ -78,7 +78,7 @@ export const insertMessages = async (tx: Tx, tenant: string, messages: readonly 
   })
 }
 
-/** The accepted messages in the order of `ids`, each with its current status. */
+/** Finds the accepted messages in the order of `ids`, each with its current status. */
 export const findStatuses = async (tx: Tx, tenant: string, ids: readonly string[]): Promise<AcceptedMessage[]> => {
   const rows = await tx
     .selectFrom('messages')
@@ -92,12 +92,12 @@ export const findStatuses = async (tx: Tx, tenant: string, ids: readonly string[
 
 export const messageIdPattern = '^msg_[0-9a-z]{25}$'
 
-/** `count` ids, sorted. */
+/** Makes `count` ids, sorted. */
 export const newMessageIds = (count: number, now: Date): string[] =>
   Array.from({ length: count }, () => newMessageId(now)).sort()
 
-/** An id that sorts by creation time: `msg_`, 9 characters of milliseconds, 16 random ones. */
+/** Makes an id that sorts by creation time: `msg_`, 9 characters of milliseconds, 16 random ones. */
 const newMessageId = (now: Date): string => `${idsFrom(now)}${randomBytes(8).toString('hex')}`
 
-/** What the ids of messages of that time and later are not less than. */
+/** Returns the lower bound of the ids of messages from that time on. */
 export const idsFrom = (time: Date): string => `msg_${Math.max(0, time.getTime()).toString(36).padStart(9, '0')}`

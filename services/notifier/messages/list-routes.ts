@@ -19,13 +19,13 @@ export const OneMessage = Type.Object({ data: Message }, { title: 'OneMessage', 
 
 const route = { tags: ['messages'], security: [{ token: [] }] }
 
-/** Lists of one tenant by a filter without an index. */
+/** The maximum of waiting lists of one tenant by a filter without an index. */
 const maxWaiting = 20
 const busy = 'Too many lists by template, channel or status are waiting. Repeat the request.'
 
-/** Reads messages: lists, one, and how they go. */
+/** Reads messages: lists, one, and a summary. */
 export const listRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
-  // A list by a filter without an index reads many rows: one of a tenant at a time leaves the cores to others.
+  // A list by a filter without an index reads many rows: running one of a tenant at a time leaves the cores to others.
   const inTurn = createBulkheads({ tenant: 1 }, maxWaiting)
 
   app.get(
@@ -95,7 +95,7 @@ const readPage = async (
   return { data: await readViews(tx, staff, rows), next_cursor: next && messageCursor.write([next]) }
 }
 
-/** Also in the transaction of a change, so that nothing can fail after its commit. */
+/** Reads a message. Also used in the transaction of a change, so that nothing can fail after its commit. */
 export const readMessage = async (tx: Tx, staff: Staff, id: string): Promise<Static<typeof OneMessage>> => {
   const row = await findMessage(tx, staff.tenant, id)
   const [data] = await readViews(tx, staff, row ? [row] : [])

@@ -30,7 +30,7 @@ const addSend = (id: string, at: string) =>
     [id],
   )
 
-t.test('what waits, what failed lately and what was sent today, minute by minute', async t => {
+t.test('counts waiting messages, recent failures and today’s sends, minute by minute', async t => {
   for (const status of ['queued', 'queued', 'held', 'unknown', 'failed', 'failed', 'failed']) await addMessage(status)
   for (const status of ['unknown', 'failed', 'delivered']) await addMessage(status, 1.1 * day)
   const id = await addMessage('read')
@@ -58,7 +58,7 @@ t.test('what waits, what failed lately and what was sent today, minute by minute
   ])
 })
 
-t.test('a later summary counts the last minutes again, and keeps those before', async t => {
+t.test('a later summary counts the last minutes again, and keeps earlier ones', async t => {
   const find = createMessageSummary(pool, 1)
   await setTimeZone('Asia/Colombo')
   const { minutes } = await find('demo')
@@ -76,7 +76,7 @@ t.test('a later summary counts the last minutes again, and keeps those before', 
   t.strictSame(await sendsAfter(0, 3), [2, 1, 1, 2])
 })
 
-t.test('it is kept for some seconds; a tenant without a time zone has the days of UTC', async t => {
+t.test('caches a summary for some seconds; a tenant without a time zone has the days of UTC', async t => {
   await addMessage('held')
   await setTimeZone(null)
   t.equal((await call('GET', '/api/messages/summary')).body.data.held, 1)

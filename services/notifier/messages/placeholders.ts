@@ -7,10 +7,10 @@ const isField = (name: string): name is keyof OrderSnapshot => (orderFields as s
 
 export const hasPlaceholder = (text: string): boolean => text.search(placeholder) >= 0
 
-/** Whether a `{{` or `}}` is left that no placeholder has: it would be sent as it is. */
+/** Returns true if a `{{` or `}}` is left outside placeholders: it would be sent literally. */
 export const isOpenPlaceholder = (text: string): boolean => /\{\{|\}\}/.test(text.replace(placeholder, ''))
 
-/** The error of a text that names unknown fields; undefined when an order has them all. */
+/** Returns the error of a text that names unknown fields; undefined when an order has them all. */
 export const placeholderError = (text: string): string | undefined => {
   const unknown = [...text.matchAll(placeholder)].map(([, name = '']) => name.trim()).filter(name => !isField(name))
   if (unknown.length === 0) return undefined
@@ -18,7 +18,10 @@ export const placeholderError = (text: string): string | undefined => {
   return `An order has no field ${named}. It has ${orderFields.join(', ')}.`
 }
 
-/** Why the order's values cannot stand in these texts; undefined when they can. What is null in an order is no reason. */
+/**
+ * Returns the reason why the order's values cannot fill these texts; undefined when they can. A null in an order is no
+ * reason.
+ */
 export const missingField = (texts: readonly string[], order: OrderSnapshot): string | undefined => {
   const isNamed = (text: string) =>
     [...text.matchAll(placeholder)].some(([, name = '']) => name.trim() === 'tracking_url')
@@ -26,7 +29,7 @@ export const missingField = (texts: readonly string[], order: OrderSnapshot): st
   return 'The order has no {{tracking_url}}: orders needs PUBLIC_URL.'
 }
 
-/** Replaces a missing value: a parameter must not be empty. */
+/** The replacement of a missing value: a parameter must not be empty. */
 const nothing = '-'
 const maxLength = 1024
 
@@ -36,8 +39,8 @@ const fieldOf = (order: OrderSnapshot, placed: string): string => {
 }
 
 /**
- * The text with the order's values in place of `{{field}}`, as the API accepts it: blanks, tabs and line breaks are one
- * blank, and it ends after 1,024 characters. Numbers are plain digits.
+ * Fills `{{field}}` with the order's values as the API accepts them: blanks, tabs and line breaks become one blank, and
+ * the text ends after 1,024 characters. Numbers are plain digits.
  */
 export const fillText = (text: string, order: OrderSnapshot): string => {
   const filled = text.replace(placeholder, (_whole, placed: string) => fieldOf(order, placed))
@@ -49,7 +52,7 @@ export const fillText = (text: string, order: OrderSnapshot): string => {
   )
 }
 
-/** The same for a message without a template: it keeps its own line breaks. */
+/** Does the same for a message without a template: it keeps its own line breaks. */
 export const fillLines = (text: string, order: OrderSnapshot): string =>
   text
     .split('\n')
@@ -59,7 +62,7 @@ export const fillLines = (text: string, order: OrderSnapshot): string =>
     .replace(/[\ud800-\udbff]$/, '')
     .trim()
 
-/** The same for what must stay whole, such as an address: the order's longest values are cut until it fits. */
+/** Does the same for a text that must stay whole, such as an address: cuts the order's longest values until it fits. */
 const fillWhole = ({ text, maxLength, isAddress }: ParameterPart, order: OrderSnapshot): string => {
   const encode = (value: string): string => (isAddress ? encodeURIComponent(value) : value)
   const lengths = [...text.matchAll(placeholder)].map(([, placed = '']) => encode(fieldOf(order, placed)).length)
@@ -68,7 +71,7 @@ const fillWhole = ({ text, maxLength, isAddress }: ParameterPart, order: OrderSn
   return plain(filled) || nothing
 }
 
-/** How long each may be so that all have room. */
+/** Returns how long each may be so that all fit. */
 const shareOf = (lengths: readonly number[], room: number): number => {
   let left = room
   for (const [index, length] of lengths.toSorted((a, b) => a - b).entries()) {
@@ -79,7 +82,7 @@ const shareOf = (lengths: readonly number[], room: number): number => {
   return room
 }
 
-/** As many whole characters of a value as fit once they are encoded. */
+/** Returns as many whole characters of a value as fit once they are encoded. */
 const cut = (value: string, most: number, encode: (value: string) => string): string => {
   let kept = ''
   for (const character of value) {
@@ -90,7 +93,7 @@ const cut = (value: string, most: number, encode: (value: string) => string): st
   return kept
 }
 
-/** The component with the order's values in its texts; in addresses they are percent-encoded. */
+/** Fills the component's texts with the order's values; percent-encodes them in addresses. */
 export const fillComponent = (component: Component, order: OrderSnapshot): Component => ({
   ...component,
   parameters: component.parameters.map(parameter =>

@@ -21,11 +21,14 @@ const columns = [
   'send_at',
 ] as const
 
-/** Those that the index of recipients lacks: each step of the queue would add to it. Each has an index of its own. */
+/**
+ * The statuses that the index of recipients omits, since each step of the queue would add to it. Each has an index of
+ * its own.
+ */
 const inQueue = ['queued', 'held', 'sending'] as const satisfies MessageStatus[]
 const outOfQueue = messageStatuses.filter(status => !(inQueue as readonly string[]).includes(status))
 
-/** A page of a filter without an index of its own looks at so many messages at most: as many as are read in a tenth of a second. */
+/** The maximum of messages that a page of a filter without an index reads: about a tenth of a second. */
 const maxLookedAt = 100_000
 
 export const hasNoIndex = ({ id, to, waybill_number, template, channel, status }: MessageFilter): boolean =>
@@ -33,8 +36,8 @@ export const hasNoIndex = ({ id, to, waybill_number, template, channel, status }
   (template !== undefined || channel !== undefined || status === 'accepted' || status === 'sent')
 
 /**
- * Newest first: ids sort by creation time. A page begins after the message `after`; `next` is that of the next page, null at the
- * end. A page may have fewer rows than `limit` before the end.
+ * Lists messages newest first: ids sort by creation time. A page begins after the message `after`; `next` is the cursor
+ * of the next page, null at the end. A page may have fewer rows than `limit` before the end.
  */
 export const listMessages = async (
   tx: Tx,
@@ -76,12 +79,12 @@ export const listMessages = async (
   return { rows, next: (found.length > limit ? rows.at(-1)?.message_id : last) ?? null }
 }
 
-/** The first of the spellings that a message has. */
+/** Finds the first of the spellings that a message has. */
 const findSpelling = (tenant: string, spellings: string[]) => sql<string>`(
   select waybill_number from messages where tenant_id = ${tenant} and waybill_number = any(${spellings}::text[])
   order by array_position(${spellings}::text[], waybill_number) limit 1)`
 
-/** Of a recipient, whose index leaves out the queue. */
+/** Lists the messages of a recipient, whose index omits the queue. */
 const ofAll = async (
   tx: Tx,
   query: SelectQueryBuilder<Tables, 'messages', MessageRow>,
@@ -92,7 +95,7 @@ const ofAll = async (
   return (await page.execute(tx)).rows
 }
 
-/** Ids have an index. Those of the last release had the clock of its process. */
+/** Returns a time an hour away. Ids have an index; those of the last release had the clock of its process. */
 const hourFrom = (time: Date, hours: 1 | -1): Date => new Date(time.getTime() + hours * 3_600_000)
 
 const columnOf = {
@@ -112,7 +115,7 @@ export const findMessage = (tx: Tx, tenant: string, id: string) =>
 
 export type MessageRow = NonNullable<Awaited<ReturnType<typeof findMessage>>>
 
-/** The timelines of messages by id, oldest first. */
+/** Finds the timelines of messages by id, oldest first. */
 export const findTimelines = async (tx: Tx, tenant: string, ids: readonly string[]) => {
   if (ids.length === 0) return new Map()
   const rows = await tx

@@ -82,13 +82,13 @@ export type MessageBody = Static<typeof MessageBody>
 export type MessageRequest = Omit<MessageBody, 'template'> & {
   to: string
   template: Content
-  /** Whether its order is in no final status; undefined: not known. */
+  /** The order of the message is in no final status; undefined: unknown. */
   isUnderWay?: boolean | undefined
-  /** Why the values of its order cannot stand in its texts. */
+  /** The reason why the values of its order cannot fill its texts. */
   missing?: string | undefined
-  /** Of the rule that makes it. */
+  /** The hours of the rule that makes it. */
   hours?: Hours | undefined
-  /** undefined: nothing of it comes from an order. */
+  /** undefined: no part of it comes from an order. */
   source?: Source | undefined
 }
 

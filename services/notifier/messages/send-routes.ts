@@ -25,11 +25,11 @@ import { AcceptedMessage, MessageBodies, MessageBody } from './schema.ts'
 import { exampleMessage } from './view.ts'
 
 export interface SendOptions extends WaybillDependencies {
-  /** Called when there are messages to send. */
+  /** Runs when there are messages to send. */
   onQueued: () => void
-  /** Of one bulk request; 1000 without it. */
+  /** The limit of one bulk request; 1000 by default. */
   maxMessages?: number | undefined
-  /** Of one bulk request; 5 MiB without it. */
+  /** The limit of one bulk request; 5 MiB by default. */
   maxBodyBytes?: number | undefined
 }
 
@@ -158,7 +158,7 @@ const whyNotResent = (status: MessageStatus): string => {
   return `The message is ${status}: only a failed or unknown one can be sent again.`
 }
 
-/** The messages of an accepted request. Throws the response to any other. */
+/** Returns the messages of an accepted request. Throws the response to any other. */
 export const readAccepted = (
   acceptance: Acceptance | { kind: 'orders_away' },
   reply: FastifyReply,
@@ -169,7 +169,7 @@ export const readAccepted = (
   return acceptance.messages
 }
 
-/** The response to messages that were not accepted. */
+/** Returns the response to messages that were not accepted. */
 export const refusal = (refused: { kind: 'refused'; errors: ErrorList } | { kind: 'orders_away' }): HttpError =>
   refused.kind === 'refused'
     ? invalid(refused.errors.errors, { more: refused.errors.more })

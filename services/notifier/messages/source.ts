@@ -2,13 +2,15 @@ import type { OrderSnapshot } from '@courier/shared/contract/order-events.ts'
 import { type Content, isPlain, textsOf } from '../messaging-api/message-template.ts'
 import { fillComponent, fillLines, missingField, plain } from './placeholders.ts'
 
-/** What a message has from its order, kept so that it can be made again from the order as it is now. */
+/**
+ * The parts of a message that come from its order, kept so that the message can be made again from the current order.
+ */
 export interface Source {
   /** The texts with fields of the order as `{{customer_name}}`. */
   readonly content: Content
-  /** What does not change with the order: the status and note that the message is about. */
+  /** The status and note that the message is about, which do not change with the order. */
   readonly event: Pick<OrderSnapshot, 'status_key' | 'status_name' | 'note'>
-  /** It goes to the order's customer, not to a number that staff gave. */
+  /** The message goes to the order's customer, not to a number that staff gave. */
   readonly isToCustomer: boolean
 }
 
@@ -21,7 +23,7 @@ export const toSource = (content: Content, order: OrderSnapshot, isToCustomer: b
   return { content, event, isToCustomer }
 }
 
-/** The content with the order's values. Left as it is where one is `missing`. */
+/** Fills the content with the order's values. Leaves it as it is where one is `missing`. */
 export const fillFrom = ({ content, event }: Source, order: OrderSnapshot) => {
   const values = { ...order, ...event }
   const texts = isPlain(content) ? [content.text] : textsOf(content).map(({ text }) => text)

@@ -5,7 +5,7 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { idsFrom } from './insert.ts'
 
-/** More messages than this are not counted: a backlog of any size costs the same. */
+/** Counting stops here: a backlog of any size costs the same. */
 const maxCounted = 100_000
 const capped = (description: string) =>
   Type.Integer({ minimum: 0, description: `${description} ${maxCounted} means that or more.` })
@@ -47,10 +47,10 @@ export const exampleSummary: MessageSummary = {
   minutes: [{ at: '2026-02-19T08:00:00.000Z', sent: 40 }],
 }
 
-/** How old it may be. */
+/** The maximum age of a cached summary. */
 const keptMilliseconds = 5_000
 
-/** How the tenant's messages go. Processes keep it for some seconds: requests in between cost nothing. */
+/** Summarises the tenant's messages. Processes keep a summary for some seconds: requests in between cost nothing. */
 export const createMessageSummary = (
   pool: pg.Pool,
   ttl = keptMilliseconds,
@@ -66,7 +66,7 @@ export const createMessageSummary = (
 /** Minutes in which an event may still be committed. */
 const openMinutes = 2
 
-/** Of the minutes that `last` has, only the latest are counted again. */
+/** Summarises the messages; counts only the latest of the minutes in `last` again. */
 const summarise = async (tx: Tx, tenant: string, last: MessageSummary | undefined): Promise<MessageSummary> => {
   const since = last?.minutes.at(-1 - openMinutes)?.at ?? null
   const recent = idsFrom(new Date(Date.now() - recentHours * 3_600_000))
@@ -83,7 +83,7 @@ const summarise = async (tx: Tx, tenant: string, last: MessageSummary | undefine
 const countOf = (where: string): string =>
   `(select count(*)::integer from (select from messages where tenant_id = $1 and ${where} limit ${maxCounted}) counted)`
 
-// Each status has a partial index, which a parameter in its place would not reach.
+// Names each status literally: each has a partial index, which a parameter would not reach.
 const counting = `
   select (now() at time zone zone.name)::date::text as date, zone.name as time_zone,
     ${countOf(`status = 'queued'`)} as queued, ${countOf(`status = 'held'`)} as held,

@@ -10,7 +10,7 @@ const Time = Type.String({ description: 'ISO 8601, UTC' })
 const Status = Type.Union(messageStatuses.map(status => Type.Literal(status)))
 
 const TemplateOrNull = Type.Unsafe<MessageTemplate | null>({ ...MessageTemplate, type: ['object', 'null'] })
-/** What a message cost, in `messages` and in the timeline of a parcel. */
+/** The cost of a message, in `messages` and in the timeline of a parcel. */
 export const Cost = Type.Union(
   [
     Type.Object({
@@ -107,7 +107,10 @@ export const messageView = (
   })),
 })
 
-/** Statuses of one message, as they were stored. Webhooks give times in whole seconds: none shows a time before the one that it followed. */
+/**
+ * Returns the statuses of one message in the order in which they were stored. Webhooks give times in whole seconds:
+ * none shows a time before the one that it followed.
+ */
 export const inOrder = <Update extends { readonly happened_at: Date }>(updates: readonly Update[]): Update[] => {
   let reached = new Date(0)
   return updates.map(update => {
@@ -116,5 +119,5 @@ export const inOrder = <Update extends { readonly happened_at: Date }>(updates: 
   })
 }
 
-/** The payload says the same. */
+/** Omits the action, which the payload repeats. */
 const withoutAction = ({ action: _, ...component }: Component): Component => component

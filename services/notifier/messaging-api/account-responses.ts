@@ -8,14 +8,14 @@ const Word = Type.Union([Type.String(), Type.Null()])
 export const PhoneNumber = Type.Object({
   display_phone_number: Word,
   verified_name: Word,
-  /** CONNECTED, or it cannot send. */
+  /** The status is CONNECTED, or the number cannot send. */
   status: Word,
-  /** GREEN, YELLOW, RED, UNKNOWN. */
+  /** One of GREEN, YELLOW, RED, UNKNOWN. */
   quality_rating: Word,
   code_verification_status: Word,
   name_status: Word,
   throughput: Word,
-  /** AVAILABLE, LIMITED, BLOCKED. */
+  /** One of AVAILABLE, LIMITED, BLOCKED. */
   can_send_message: Word,
 })
 /** `health_problems` say why a number is limited or blocked. */
@@ -48,14 +48,14 @@ const problemsOf = ({ entity_type, errors, additional_info }: Record<string, unk
   return problems.flatMap(problem => words(problem) ?? []).map(problem => `${words(entity_type) ?? 'API'}: ${problem}`)
 }
 
-/** A token's rights and end, null: never (docs/contributors/messaging-api.md#numbers-and-tokens). */
+/** A token's rights and expiry; null: it never expires (docs/contributors/messaging-api.md#numbers-and-tokens). */
 export const TokenInfo = Type.Object({
   is_valid: Type.Boolean(),
   app_id: Word,
   expires_at: Word,
   scopes: Type.Array(Type.String()),
 })
-/** `accounts` are those that its scopes are for; none: all. */
+/** `accounts` are those to which its scopes apply; none: all. */
 export type TokenInfo = Static<typeof TokenInfo> & { readonly accounts: string[] }
 
 export const readTokenInfo = (body: unknown): TokenInfo | undefined => {
@@ -73,7 +73,7 @@ export const readTokenInfo = (body: unknown): TokenInfo | undefined => {
 /** A page of an account's templates. */
 interface TemplatePage {
   readonly entries: unknown[]
-  /** The cursor of the next page; null on the last one, undefined where one is due and missing. */
+  /** The cursor of the next page; null on the last one, undefined where it is missing. */
   readonly after: string | null | undefined
 }
 
@@ -97,8 +97,8 @@ const mostPages = 1000
 const templateQuery = 'fields=id,name,language,status,category,parameter_format,components&limit=25'
 
 /**
- * Reads page after page by the cursor. The address in `next` is never requested: it leaves our base
- * address, and may carry the token. A list that breaks off is a failure, not a shorter list.
+ * Reads page after page by the cursor. It never requests the address in `next`, which leaves our base address and may
+ * carry the token. A list that breaks off is a failure, not a shorter list.
  */
 export const collectTemplates = async (readPage: ReadPage): Promise<Received<unknown[]> | Failed> => {
   const templates: unknown[] = []

@@ -12,7 +12,7 @@ const entry = (name: string, more: object = {}) => ({
   ...more,
 })
 
-t.test('the health of a number is requested and read', async t => {
+t.test('requests and reads the health of a number', async t => {
   const body = {
     id: '106540352242922',
     display_phone_number: '+94 77 000 0100',
@@ -57,7 +57,7 @@ t.test('the health of a number is requested and read', async t => {
   t.match(await api.phoneNumber(credentials, '7'), { kind: 'received', value: { status: null, health_problems: [] } })
 })
 
-t.test('a token is looked up with itself', async t => {
+t.test('looks a token up with itself', async t => {
   const data = {
     app_id: '138483919580948',
     type: 'SYSTEM_USER',
@@ -92,7 +92,7 @@ t.test('a token is looked up with itself', async t => {
   t.match(await api.debugToken(credentials), { kind: 'no_response' })
 })
 
-t.test('the catalogue is read page by page by the cursor, and never by the address in the response', async t => {
+t.test('reads the catalogue page by page by the cursor, and never by the address in the response', async t => {
   const elsewhere = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, '{"data":[]}') })
   const next = `${elsewhere.url}/v17.0/102290129340398/message_templates?access_token=x`
   const pages = [
@@ -134,7 +134,7 @@ t.test('a catalogue that breaks off is a failure and not a shorter catalogue', a
   t.match(await clientOf(t, lost.url).templates(credentials, '1'), { kind: 'no_response' })
 })
 
-t.test('cursors that run in a circle or are missing end the reading', async t => {
+t.test('stops reading when cursors repeat or are missing', async t => {
   for (const cursors of [{ after: 'A' }, {}, { after: 7 }]) {
     const page = JSON.stringify({ data: [entry('one')], paging: { cursors, next: 'x' } })
     const { url, arrived } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, page) })

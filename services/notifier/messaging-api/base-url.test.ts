@@ -3,7 +3,7 @@ import { baseUrlProblem } from './base-url.ts'
 
 const compose = ['simulator']
 
-t.test('https anywhere, and plain http on loopback and in compose, is fine', async t => {
+t.test('accepts https anywhere, and plain http on loopback and in compose', async t => {
   const fine = [
     'https://graph.facebook.com',
     'https://graph.facebook.com/base/',
@@ -17,7 +17,7 @@ t.test('https anywhere, and plain http on loopback and in compose, is fine', asy
   for (const url of fine) t.equal(baseUrlProblem(url, compose), undefined, url)
 })
 
-t.test('everything else is refused, without repeating what was given', async t => {
+t.test('refuses everything else, without repeating the given address', async t => {
   const wrong: [string, RegExp][] = [
     ['', /must be a URL/],
     ['graph.facebook.com', /must be a URL/],

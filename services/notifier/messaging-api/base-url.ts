@@ -2,8 +2,7 @@ import { isIPv4 } from 'node:net'
 
 /**
  * Returns why `url` is not allowed for the messaging API; undefined when it is. Tokens travel with every request, so
- * plain http is for loopback and the hosts named here (those of docker compose) only. The sentence does not repeat the
- * URL.
+ * plain http is only for loopback and the given hosts (those of docker compose). The sentence does not repeat the URL.
  */
 export const baseUrlProblem = (url: string, allowPlainHttpHosts: readonly string[] = []): string | undefined => {
   if (!URL.canParse(url)) return 'must be a URL such as https://graph.facebook.com'

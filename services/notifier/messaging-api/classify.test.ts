@@ -28,7 +28,9 @@ const unlisted: Classification = {
 }
 const listed = { ...unlisted, class: 'retry', advice: passing } as const
 
-/** docs/merchants/error-codes.md in letters: R retry, D delay, P permanent, T hold the template, C pause the channel. */
+/**
+ * docs/merchants/error-codes.md in letters: R retry, D delay, P permanent, T hold the template, C pause the channel.
+ */
 const sheet: Record<string, number[]> = {
   R: [1, 2, 130429, 131000, 131016, 131059, 133004],
   D: [4, 17, 80007, 80008, 131056, 131057, 132069, 133008, 133009, 133015, 133016, 134101, 2494100],
@@ -70,7 +72,7 @@ t.test('every entry gives its meaning and its remedy in one sentence each', asyn
   }
 })
 
-t.test('a code of the table is handled as its line says', async t => {
+t.test('handles a code of the table as its line says', async t => {
   const table: [Failure, Partial<Classification>][] = [
     [failed({ code: 2 }), { class: 'retry', code: 2, meaning: 'The API is down or overloaded.' }],
     [
@@ -113,19 +115,19 @@ t.test('a code of the table is handled as its line says', async t => {
   for (const [given, expected] of table) t.strictSame(classify(given), { ...listed, ...expected })
 })
 
-t.test('code 100 pauses the channel when its subcode says that the number is not there', async t => {
+t.test('code 100 pauses the channel when its subcode says that the number is missing', async t => {
   t.equal(classify(failed({ code: 100, subcode: 33 })).class, 'pause_channel')
   t.equal(classify(failed({ code: 100, subcode: 34 })).class, 'permanent')
   t.equal(classify(failed({ code: 190, subcode: 463 })).class, 'pause_channel')
 })
 
-t.test('the edges of the permission codes', async t => {
+t.test('classifies the edges of the permission codes', async t => {
   t.equal(findError(199), undefined)
   t.equal(findError(300), undefined)
   t.equal(findError(200), findError(299))
 })
 
-t.test('delays are those of docs/contributors/messaging-api.md', async t => {
+t.test('delays match docs/contributors/messaging-api.md', async t => {
   const delays: [number, number[]][] = [
     [4, [900, 1800, 3600, 3600, 3600, 3600]],
     [17, [900, 1800, 3600, 3600]],
@@ -149,14 +151,14 @@ t.test('delays are those of docs/contributors/messaging-api.md', async t => {
     if (errorClass === 'delay') t.ok(classify(failed({ code })).delaySeconds, `${code} has a delay`)
 })
 
-t.test('the wait that the API requests comes before the delay of the table', async t => {
+t.test('the wait that the API requests overrides the delay of the table', async t => {
   t.equal(classify(failed({ code: 80007, retryAfterSeconds: 420 })).delaySeconds, 420)
   t.equal(classify(failed({ code: 131016, retryAfterSeconds: 30 })).delaySeconds, 30)
   t.equal(classify(failed({ code: 555, status: 503, retryAfterSeconds: 30 })).delaySeconds, 30)
   t.equal(classify(failed({ code: 131016 })).delaySeconds, null)
 })
 
-t.test('a retry that is limited becomes permanent when it is used up', async t => {
+t.test('a limited retry becomes permanent when it is used up', async t => {
   const limits: [number, number | null][] = [
     [1, 3],
     [131000, 5],
@@ -173,7 +175,7 @@ t.test('a retry that is limited becomes permanent when it is used up', async t =
   }
 })
 
-t.test('what slows, what holds a number and what pauses for a day', async t => {
+t.test('classifies codes that slow, that hold a number and that pause for a day', async t => {
   const codesWith = (property: 'slows' | 'holdsNumber' | 'pauseSeconds', value: unknown): number[] =>
     errorTable
       .filter(({ code, subcode = null }) => classify(failed({ code, subcode }))[property] === value)
@@ -184,14 +186,14 @@ t.test('what slows, what holds a number and what pauses for a day', async t => {
   t.same(codesWith('pauseSeconds', 86_400), [131048, 131064])
 })
 
-t.test('a pause comes at once for the codes that mean one', async t => {
+t.test('codes that mean a pause pause at once', async t => {
   for (const { code, class: errorClass, subcode = null } of errorTable) {
     const pausesAfter = errorClass === 'pause_channel' ? 1 : null
     t.equal(classify(failed({ code, subcode })).pausesAfter, pausesAfter, `${code}`)
   }
 })
 
-t.test('codes that are not in the table go by the HTTP status', async t => {
+t.test('codes that are not in the table follow the HTTP status', async t => {
   const rows: [Partial<Failure>, string, number | null][] = [
     [{ status: 400 }, 'permanent', null],
     [{ status: 404 }, 'permanent', null],
@@ -251,7 +253,7 @@ t.test('without a code of the table the HTTP status decides', async t => {
   for (const [given, expected] of table) t.strictSame(classify(failed(given)), { ...unlisted, ...expected })
 })
 
-t.test('a gateway that gave up waiting may hide an acceptance, a response of the API does not', async t => {
+t.test('a gateway timeout may hide an acceptance, a response of the API does not', async t => {
   const isInDoubt = (status: number | null, more: Partial<Failure> = {}) =>
     classify(failed({ status, ...more })).mayHaveBeenSent
   for (const status of [408, 502, 504, 520, 524, 599]) {
@@ -263,7 +265,7 @@ t.test('a gateway that gave up waiting may hide an acceptance, a response of the
   for (const status of [null, 400, 409, 429, 500, 501, 503, 505, 519]) t.equal(isInDoubt(status), false, `${status}`)
 })
 
-t.test('the sentences for codes that are not in the table', async t => {
+t.test('describes codes that are not in the table', async t => {
   t.equal(classify(failed({ status: 502 })).meaning, 'The API failed or was too busy, without a code (HTTP 502).')
   t.equal(classify(failed({ code: 77 })).meaning, 'The API refused it, with a code that is not known (HTTP 400).')
 })

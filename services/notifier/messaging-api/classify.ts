@@ -17,11 +17,11 @@ export interface Classification {
   readonly code: number | null
   readonly meaning: string
   readonly advice: string
-  /** Seconds before the next attempt; null: the queue's own schedule alone. */
+  /** Seconds before the next attempt; null: the queue's own schedule applies. */
   readonly delaySeconds: number | null
-  /** The delay holds for every message of the number. */
+  /** The delay applies to every message of the number. */
   readonly holdsNumber: boolean
-  /** null: as many as the queue's schedule has. `class` is `permanent` already when they are used up. */
+  /** null: the queue's schedule limits them. `class` is `permanent` already when they are used up. */
   readonly maxRetries: number | null
   readonly slows: 'number' | 'recipient' | null
   /** The channel is paused after this many failures in a row; null: never. */
@@ -42,7 +42,7 @@ export const classify = (failure: Failure, retries = 0): Classification => {
 export type Scope = 'messaging' | 'management'
 export const scopeName = (scope: Scope): string => `whatsapp_business_${scope}`
 
-/** Says what a failure means; where a permission is missing, names the scope that the request needs. */
+/** Returns what a failure means; where a permission is missing, names the scope that the request needs. */
 export const nameScope = ({ code, meaning }: Pick<Classification, 'code' | 'meaning'>, scope: Scope): string =>
   code === 3 || code === 10 || code === 131005 || (code !== null && code >= 200 && code <= 299)
     ? `${meaning} It needs the scope ${scopeName(scope)}.`
@@ -82,13 +82,13 @@ const seconds = (delay: Delay, retries: number): number => {
 const passing = 'Nothing to do: it is tried again by itself.'
 const lookUp = "Look the code up in the API's own list of errors."
 
-/** A code that is not in the table, or none at all: the HTTP status has to do. */
+/** Classifies a code that is not in the table, or a failure without a code, by the HTTP status. */
 const unknown = ({ status, code, isTransient, retryAfterSeconds }: Failure): Classification => {
   const name = code === null ? 'without a code' : 'with a code that is not known'
   const isDenied = !isTransient && (status === 401 || status === 403)
   const passes = isTransient || status === 429 || (status ?? 0) >= 500
   return {
-    // A denial may be due to the token or the message: only a series shows which. Until then nothing is given up.
+    // The token or the message may cause a denial: only a series shows which. Until then nothing fails for good.
     class: passes || isDenied ? 'retry' : 'permanent',
     code,
     meaning: `The API ${passes ? 'failed or was too busy' : 'refused it'}, ${name}${status ? ` (HTTP ${status})` : ''}.`,

@@ -33,7 +33,7 @@ t.test('a message of a trace carries it in the header', async t => {
   )
 })
 
-t.test('an accepted message gives its id, its state and the version that served it', async t => {
+t.test('an accepted message returns its id, its state and the version that served it', async t => {
   const responses = [
     taken('wamid.1'),
     '{"messages":[{"id":"wamid.2","message_status":"held_for_quality_assessment"}]}',
@@ -53,7 +53,7 @@ t.test('an accepted message gives its id, its state and the version that served 
   ])
 })
 
-t.test('a success that names no message is doubt, not success', async t => {
+t.test('a success that names no message leaves the outcome unknown', async t => {
   const responses = [
     '',
     '{}',
@@ -76,7 +76,7 @@ t.test('a success that names no message is doubt, not success', async t => {
   t.equal(arrived.length, bodies.length)
 })
 
-t.test('a refusal gives its code, its subcode and its words', async t => {
+t.test('a refusal returns its code, its subcode and its text', async t => {
   const error = {
     message: '(#132001) Template name does not exist in the translation',
     type: 'OAuthException',
@@ -135,7 +135,7 @@ t.test('refusals without a body of the API have a status and no code', async t =
     })
 })
 
-t.test('the words of a refusal do not repeat the token, the recipient or the parameters', async t => {
+t.test('the text of a refusal does not repeat the token, the recipient or the parameters', async t => {
   const details = `Malformed access token ${credentials.accessToken} for +94770000101, \u0000Nimali Perera\n`
   const body = JSON.stringify({ error: { code: 190, message: details + 'x'.repeat(9_999) } })
   const { url } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 401, body) })
@@ -145,7 +145,7 @@ t.test('the words of a refusal do not repeat the token, the recipient or the par
   t.ok(got.kind === 'refused' && got.details.length <= 500)
 })
 
-t.test('waiting times of the headers come along', async t => {
+t.test('returns the waiting times of the headers', async t => {
   const usage = '{"102290129340398":[{"type":"whatsapp","call_count":100,"estimated_time_to_regain_access":3}]}'
   const headers = [{ 'retry-after': '17' }, { 'x-business-use-case-usage': usage }]
   const { url } = await startServer(t, {

@@ -17,11 +17,11 @@ export interface MessagingApiOptions {
   readonly baseUrl: string
   /** Concurrent requests; more wait for a free connection. */
   readonly connections?: number
-  // undici looks at these three every half a second, and not before a whole one is over.
+  // undici checks these three every half second, and not before a whole second has passed.
   readonly connectMilliseconds?: number
   /** Limits the time from the request to the head of its response. */
   readonly headersMilliseconds?: number
-  /** Between two chunks of a response. */
+  /** Limits the time between two chunks of a response. */
   readonly bodyMilliseconds?: number
   /** Limits the whole request, including the wait for a connection; exact to the millisecond. */
   readonly requestMilliseconds?: number
@@ -62,7 +62,7 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
 
   return {
     product,
-    /** docs/merchants/contract.md#send. */
+    /** Sends docs/merchants/contract.md#send. */
     send: async (
       { accessToken }: Credentials,
       phoneNumberId: string,
@@ -78,7 +78,7 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
       if (response.kind !== 'received') return response
       return { kind: 'accepted', ...response.value, servedVersion: response.servedVersion }
     },
-    /** docs/merchants/contract.md#register. Each request counts towards 10 in 72 hours, even a refused one. */
+    /** Sends docs/merchants/contract.md#register. Each request counts towards 10 in 72 hours, even a refused one. */
     register: async (
       { accessToken }: Credentials,
       phoneNumberId: string,
@@ -96,7 +96,7 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
       const path = `/debug_token?input_token=${encodeURIComponent(accessToken.toWellFormed())}`
       return call({ accessToken, path, read: readTokenInfo })
     },
-    /** All templates of an account as the API writes them, or the failure of the first page that failed. */
+    /** Returns all templates of an account as the API writes them, or the failure of the first page that failed. */
     templates: ({ accessToken }: Credentials, wabaId: string) =>
       collectTemplates((query, read) =>
         call({ accessToken, path: `${pathTo(wabaId)}/message_templates?${query}`, read }),
@@ -108,7 +108,7 @@ export const createMessagingApi = (options: MessagingApiOptions) => {
   }
 }
 
-/** The body of docs/merchants/contract.md#send, with our own id of the message for the webhooks. */
+/** Builds the body of docs/merchants/contract.md#send, with our own id of the message for the webhooks. */
 const messageBody = ({ to, template, callbackData }: OutboundMessage, product: string) => ({
   messaging_product: product,
   recipient_type: 'individual',
@@ -133,10 +133,10 @@ interface Call<Value> {
   readonly path: string
   readonly traceparent?: string | null | undefined
   readonly withinMilliseconds?: number | undefined
-  /** Without one it is a GET. */
+  /** Without a body it is a GET. */
   readonly body?: object
   readonly read: (body: unknown) => Value | undefined
-  /** Texts of the request, beside the token, that are removed from the API's own words. */
+  /** Texts of the request, beside the token, that are removed from the API's text. */
   readonly carried?: readonly string[]
 }
 

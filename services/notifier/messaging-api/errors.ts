@@ -7,8 +7,8 @@ export const errorClasses = ['retry', 'delay', 'permanent', 'hold_template', 'pa
 export type ErrorClass = (typeof errorClasses)[number]
 
 /**
- * Seconds, or a rule: the time that the API's headers name, else 15, 30, 60 minutes; 1, 4, 16, 64, 256 seconds;
- * the time that the text of the refusal names, else an hour.
+ * Seconds, or a rule: the time in the API's headers, else 15, 30, 60 minutes; 1, 4, 16, 64, 256 seconds; the time in
+ * the text of the refusal, else an hour.
  */
 export type Delay = number | 'usage_header' | 'powers_of_four' | 'named_in_details'
 
@@ -27,9 +27,9 @@ export interface ErrorEntry {
   readonly delay?: Delay
   /** Permanent after this many retries. */
   readonly maxRetries?: number
-  /** The number's rate is halved, or the recipient's row of messages is stretched. */
+  /** Halves the number's rate, or spaces out the recipient's messages. */
   readonly slows?: 'number' | 'recipient'
-  /** The delay is for everything that the number sends, not for this message alone. */
+  /** The delay applies to everything that the number sends, not to this message alone. */
   readonly holdsNumber?: true
   /** Seconds after which the pause ends by itself. */
   readonly pauseSeconds?: number
@@ -149,7 +149,7 @@ export const errorTable: readonly ErrorEntry[] = [
   line(2494100, 'delay', 'The number is in maintenance.', wait, { delay: 300, holdsNumber: true }),
 ]
 
-/** The line for a code: the one of its subcode if there is one. undefined for a code that is not in the table. */
+/** Finds the line for a code, by its subcode if there is one. undefined for a code that is not in the table. */
 export const findError = (code: number, subcode: number | null = null): ErrorEntry | undefined => {
   const lines = errorTable.filter(entry => entry.code <= code && code <= (entry.lastCode ?? entry.code))
   return lines.find(entry => entry.subcode === subcode) ?? lines.find(entry => entry.subcode === undefined)

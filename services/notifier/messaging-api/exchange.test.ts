@@ -11,7 +11,7 @@ const controller = (onAbort: () => void): Dispatcher.DispatchController => ({
   resume: () => {},
 })
 
-t.test('a request that is about to be written a second time is stopped, and the doubt stays', async t => {
+t.test('stops a request that is about to be written a second time, and its outcome stays unknown', async t => {
   let aborts = 0
   const exchange = new Exchange(1_000)
   exchange.onRequestStart(controller(() => aborts++))
@@ -26,7 +26,7 @@ t.test('a request that is about to be written a second time is stopped, and the 
   t.same(await exchange.result, { kind: 'no_response', reason: 'failure of the connection' })
 })
 
-t.test('a request that was given up while it waited is stopped before it is written', async t => {
+t.test('stops a request that expired while it waited, before it is written', async t => {
   let aborts = 0
   const exchange = new Exchange(10)
   t.same(await exchange.result, { kind: 'not_written', reason: 'no connection in time' })

@@ -9,15 +9,15 @@ export type Exchanged =
       readonly status: number
       readonly headers: IncomingHttpHeaders
       readonly body: Buffer
-      /** The reason why the body is not whole; null when it is. */
+      /** The reason why the body is incomplete; null when it is complete. */
       readonly brokenBy: string | null
     }
   | { readonly kind: 'not_written' | 'no_response'; readonly reason: string }
 
 /**
- * One request and its response, given up after `deadlineMilliseconds` in whatever state it is. `not_written` is
- * promised: not a byte has left, and none will. A request that was given up is stopped at the moment undici is about to
- * write it, and so is one that undici is about to write a second time.
+ * One request and its response, ended after `deadlineMilliseconds` in whatever state it is. `not_written` is a promise:
+ * not a byte has left, and none will. It stops an expired request at the moment undici is about to write it, and also
+ * one that undici is about to write a second time.
  */
 export class Exchange implements Dispatcher.DispatchHandler {
   readonly result: Promise<Exchanged>
@@ -39,7 +39,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#deadline = setTimeout(() => this.giveUp(), deadlineMilliseconds)
   }
 
-  /** undici is about to write the first byte: from here on nobody can say that nothing was sent. */
+  /** Records that undici is about to write the first byte: from here on the request may have been sent. */
   markWritten(): void {
     this.#isWritten = true
   }
@@ -52,7 +52,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    // 1xx is informational.
+    // A 1xx response is informational.
     if (status >= 200) this.#head = { status, headers }
   }
 
@@ -68,7 +68,7 @@ export class Exchange implements Dispatcher.DispatchHandler {
     this.#finish(reasonOf(error))
   }
 
-  /** Ends it now, as its deadline does. */
+  /** Ends the exchange now, as its deadline does. */
   giveUp(): void {
     this.#finish(this.#isWritten ? 'no answer in time' : 'no connection in time')
     this.#controller?.abort(new Error('given up'))
@@ -97,11 +97,11 @@ const reasons: Record<string, string> = {
   UND_ERR_INVALID_ARG: 'a request that cannot be written as HTTP',
   UND_ERR_CLOSED: 'shutting down',
   UND_ERR_DESTROYED: 'shutting down',
-  // It has a name alone.
+  // The error has only a name.
   HTTPParserError: 'the answer is not HTTP',
 }
 
-/** Never the message of an error: it may show the request. */
+/** Never returns the message of an error: it may show the request. */
 const reasonOf = (error: Error & { code?: unknown }): string => {
   const code = String(error.code ?? '')
   return reasons[code] ?? reasons[error.name] ?? (/^[A-Z0-9_]{1,40}$/.test(code) ? code : 'failure of the connection')
@@ -110,7 +110,9 @@ const reasonOf = (error: Error & { code?: unknown }): string => {
 const exchanges = new WeakMap<object, Exchange>()
 let dispatched: Exchange | undefined
 
-/** A connection that knows for which exchange undici makes its request object: it does so before `dispatch` returns. */
+/**
+ * A connection that knows for which exchange undici makes its request object: undici does so before `dispatch` returns.
+ */
 export class TracedClient extends Client {
   override dispatch(options: Dispatcher.DispatchOptions, handler: Dispatcher.DispatchHandler): boolean {
     dispatched = handler instanceof Exchange ? handler : undefined

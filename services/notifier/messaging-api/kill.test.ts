@@ -16,7 +16,7 @@ import type { MessagingApi } from './client.ts'
 const rounds = 5
 const callsPerRound = 200
 
-/** The same numbers for the same seed (mulberry32). */
+/** Returns the same numbers for the same seed (mulberry32). */
 const randomOf = (seed: number) => (): number => {
   seed = (seed + 0x6d2b79f5) | 0
   let mixed = Math.imul(seed ^ (seed >>> 15), 1 | seed)
@@ -26,7 +26,7 @@ const randomOf = (seed: number) => (): number => {
 
 const idOf = ({ line }: Arrived): string => line.split('/')[2] ?? ''
 
-/** Kills connections at every moment: new, after the first bytes, before, within and after an answer, idle. */
+/** Kills connections at every moment: new, after the first bytes, before, within and after a response, idle. */
 const killer = (random: () => number): Behaviour => {
   const kill = (socket: Socket): void => void (random() < 0.5 ? socket.destroy() : socket.resetAndDestroy())
   return {
@@ -51,7 +51,7 @@ const sendAll = (api: MessagingApi, ids: string[], random: () => number) =>
     }),
   )
 
-/** Of all rounds: on a busy machine one alone may never get through. */
+/** The outcomes of all rounds: on a busy machine one alone may never get through. */
 const kinds = new Set<string>()
 
 for (let seed = 1; seed <= rounds; seed++)
@@ -64,7 +64,7 @@ for (let seed = 1; seed <= rounds; seed++)
       const api = clientOf(t, url, { connections: 50, requestMilliseconds: 2_000 })
       const ids = Array.from({ length: callsPerRound }, (_, index) => String(9_000_000 + index))
       const calls = sendAll(api, ids, random)
-      // Meanwhile nobody listens for a while, and another undici, that of fetch, makes requests of its own.
+      // Meanwhile the server is down for a while, and another undici, that of fetch, makes requests of its own.
       for (const _ of Array(4)) {
         await sleep(15)
         fetch(`${url}/v17.0/0/other`).catch(() => {})

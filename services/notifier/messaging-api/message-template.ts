@@ -2,10 +2,10 @@ import { type Static, type TObject, type TOptional, type TSchema, Type } from '@
 
 const maxParameterLength = 1024
 const maxParameters = 100
-/** Header, body and buttons. */
+/** A header, a body and buttons. */
 const maxComponents = 12
 
-/** The size of a message whose texts are all as long as they may be, every character escaped. */
+/** The size of a message whose texts all have their maximum length, every character escaped. */
 export const maxMessageBytes = (2 * maxParameters + 1) * (6 * maxParameterLength + 512)
 
 export const ParameterText = Type.String({
@@ -25,7 +25,7 @@ const shortText = (maxLength: number) =>
     must: `be a text of 1 to ${maxLength} characters without line breaks`,
   })
 
-/** Fields of an order may stand in it; the file is fetched by the API, not by us. */
+/** A link may name fields of an order; the API fetches the file, not this service. */
 export const MediaLink = Type.String({
   maxLength: 2000,
   pattern: '^https://[^\\s\\u0000-\\u001f/?#]+/[^\\s\\u0000-\\u001f]*$',
@@ -143,10 +143,10 @@ export const MessageTemplate = Type.Object(
 )
 export type MessageTemplate = Omit<Static<typeof MessageTemplate>, 'components'> & { components: Component[] }
 
-/** Sent while a conversation is open (docs/contributors/messaging-api.md#conversations). */
+/** A text, which may be sent while a conversation is open (docs/contributors/messaging-api.md#conversations). */
 interface PlainText {
   readonly text: string
-  /** A press asks for this action; in its place stands a token once the message is sent. */
+  /** A press requests this action; a token replaces it when the message is sent. */
   readonly button?: { readonly title: string; readonly action: string } | undefined
 }
 
@@ -169,11 +169,11 @@ export interface ParameterPart {
   readonly field: string
   /** The limit of its field, once it is filled. */
   readonly maxLength: number
-  /** Values that are put into an address are encoded. */
+  /** Values are encoded when they are put into an address. */
   readonly isAddress: boolean
 }
 
-/** The parameter of a component with each of its texts replaced. */
+/** Replaces each text in the parameter of a component. */
 export const mapTexts = (
   component: Pick<Component, 'type'>,
   parameter: Parameter,
@@ -196,7 +196,7 @@ export const mapTexts = (
 
 const maxLengthOf = (schema: TSchema | undefined): number => schema?.maxLength ?? maxParameterLength
 
-/** The text of a URL button is the end of its address. */
+/** Returns true for the text of a URL button, which is the end of its address. */
 const isSuffix = (component: Pick<Component, 'type'>, type: ParameterType): boolean =>
   component.type === 'button' && type === 'text'
 
@@ -208,7 +208,7 @@ export interface PlacedText {
   readonly parameter: Parameter
 }
 
-/** All texts of a template's parameters, with their paths in it. */
+/** Returns all texts of a template's parameters, with their paths in it. */
 export const textsOf = ({ components }: Pick<MessageTemplate, 'components'>): PlacedText[] => {
   const texts: PlacedText[] = []
   for (const [c, component] of components.entries())

@@ -1,6 +1,6 @@
 export type Json = Record<string, unknown>
 
-/** The parsed JSON, or undefined when it is none. Never throws. */
+/** Returns the parsed JSON, or undefined when it is invalid. Never throws. */
 export const parse = (text: string): unknown => {
   try {
     return JSON.parse(text)
@@ -9,21 +9,21 @@ export const parse = (text: string): unknown => {
   }
 }
 
-// Responses and webhooks are read field by field: missing or mistyped fields are skipped, unknown ones ignored.
+// Reads responses and webhooks field by field: skips missing or mistyped fields, ignores unknown ones.
 
 export const isRecord = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The object, or an empty one for anything else. */
+/** Returns the object, or an empty one for anything else. */
 export const record = (value: unknown): Json => (isRecord(value) ? value : {})
 
 export const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])
 
-/** A string of that form. */
+/** Returns a string of that form. */
 export const text = (value: unknown, form: RegExp): string | undefined =>
   typeof value === 'string' && form.test(value) ? value : undefined
 
-/** One line of text that Postgres can store; null for anything else. */
+/** Returns one line of text that Postgres can store; null for anything else. */
 export const words = (value: unknown): string | null =>
   typeof value === 'string' && value !== ''
     ? value
@@ -32,7 +32,7 @@ export const words = (value: unknown): string | null =>
         .slice(0, 500)
     : null
 
-/** A 32-bit integer, also one written as a string. */
+/** Returns a 32-bit integer, also one written as a string. */
 export const integer = (value: unknown): number | undefined => {
   const number = typeof value === 'string' && /^-?\d{1,10}$/.test(value) ? Number(value) : value
   return typeof number === 'number' && (number | 0) === number ? number : undefined

@@ -6,7 +6,7 @@ import { integer, list, parse, record, text } from './read-json.ts'
 export interface Accepted {
   readonly kind: 'accepted'
   readonly providerMessageId: string
-  /** `accepted`, `held_for_quality_assessment`, `paused`. */
+  /** One of `accepted`, `held_for_quality_assessment`, `paused`. */
   readonly messageStatus: string
   /** The API version that served the request, such as v21.0; null when unknown. */
   readonly servedVersion: string | null
@@ -24,14 +24,14 @@ export interface Received<Value> {
   readonly servedVersion: string | null
 }
 
-/** The API, or a gateway before it, said no. */
+/** A refusal by the API, or by a gateway before it. */
 export interface Refused {
   readonly kind: 'refused'
   readonly status: number
   /** null: the response was not the API's own (HTML, empty, truncated). */
   readonly code: number | null
   readonly subcode: number | null
-  /** The API's words, without texts of the request. */
+  /** The API's text, without texts of the request. */
   readonly details: string
   readonly isTransient: boolean
   readonly retryAfterSeconds: number | null
@@ -53,8 +53,8 @@ interface NoResponse {
 export type Failed = Refused | NotWritten | NoResponse
 
 /**
- * Reads any response: `read` takes the value from a body, or returns undefined when it is not there. A success
- * without the value is `no_response`: the API did something, and did not say what. `carried` is removed from `details`.
+ * Reads any response: `read` takes the value from a body, or returns undefined when it is missing. A success without
+ * the value is `no_response`: the API acted, and did not report the result. `carried` is removed from `details`.
  */
 export const readResponse = <Value>(
   exchanged: Exchanged,
@@ -99,7 +99,7 @@ const readError = (error: Record<string, unknown>, carried: readonly string[]) =
 
 const longestDetails = 500
 
-/** The API repeats parts of the request ("Malformed access token EAAG…"): they are replaced. */
+/** Removes parts of the request that the API repeats ("Malformed access token EAAG…"). */
 const conceal = (details: string, carried: readonly string[]): string => {
   const longestFirst = carried.filter(word => word.length > 2).sort((a, b) => b.length - a.length)
   const concealed = longestFirst.reduce((sentence, word) => sentence.replaceAll(word, '…'), details)
@@ -119,7 +119,7 @@ export const readAcceptance = (body: unknown): Pick<Accepted, 'providerMessageId
   return { providerMessageId, messageStatus: text(message.message_status, /^[a-z_]{1,64}$/) ?? 'accepted' }
 }
 
-/** `{"success": true}`; some of the API's own samples write the word. */
+/** Reads `{"success": true}`; some of the API's own samples write the word. */
 export const readSuccess = (body: unknown): true | undefined =>
   record(body).success === true || record(body).success === 'true' || undefined
 
@@ -127,12 +127,13 @@ export const readSuccess = (body: unknown): true | undefined =>
 const longestSeconds = 72 * 3600
 
 /**
- * The wait that the API requests, in seconds: `Retry-After` (seconds or a date) or `estimated_time_to_regain_access`
- * (minutes) of `x-business-use-case-usage`, whichever is longer. null when it requests none. Pure; never throws.
+ * Returns the wait that the API requests, in seconds: `Retry-After` (seconds or a date) or
+ * `estimated_time_to_regain_access` (minutes) of `x-business-use-case-usage`, whichever is longer. null when it
+ * requests none. Pure; never throws.
  */
 export const retryAfterSeconds = (headers: IncomingHttpHeaders, now: Date): number | null => {
   const usage = headers['x-business-use-case-usage']
-  // A date counts by the clock that wrote it, where the response shows that.
+  // A date counts by the clock that wrote it, if the response shows that clock.
   const since = Date.parse(headers.date ?? '') || now.getTime()
   const wait = Math.max(named(headers['retry-after'], since), regained(Array.isArray(usage) ? usage[0] : usage))
   return wait > 0 ? Math.min(Math.ceil(wait), longestSeconds) : null
@@ -141,12 +142,12 @@ export const retryAfterSeconds = (headers: IncomingHttpHeaders, now: Date): numb
 const named = (header: string | undefined, since: number): number => {
   const text = header?.trim() ?? ''
   if (/^\d{1,9}$/.test(text)) return Number(text)
-  // A date as HTTP writes it; Date.parse alone would also read "-5" or "1.5".
+  // Reads a date in HTTP's format; Date.parse alone would also read "-5" or "1.5".
   if (!/^[A-Z][a-z]{2}, /.test(text)) return 0
   return (Date.parse(text) - since) / 1000 || 0
 }
 
-/** `{"<account>": [{"type": …, "estimated_time_to_regain_access": 7}]}` */
+/** Reads `{"<account>": [{"type": …, "estimated_time_to_regain_access": 7}]}` */
 const regained = (usage: string | undefined): number => {
   try {
     const entries: unknown[] = Object.values(JSON.parse(usage ?? '{}')).flat()

@@ -5,7 +5,7 @@ const now = new Date('2026-11-21T10:00:00Z')
 const usage = (...minutes: unknown[]): string =>
   JSON.stringify({ 1: minutes.map(estimated_time_to_regain_access => ({ estimated_time_to_regain_access })) })
 
-t.test('Retry-After is read as seconds and as a date', async t => {
+t.test('reads Retry-After as seconds and as a date', async t => {
   const rows: [string, number | null][] = [
     ['5', 5],
     [' 120 ', 120],
@@ -44,13 +44,13 @@ t.test('the time to regain access is the longest of the minutes, in seconds', as
     t.equal(retryAfterSeconds({ 'x-business-use-case-usage': header }, now), seconds, header)
 })
 
-t.test('of both, the longer wait counts', async t => {
+t.test('the longer of both waits counts', async t => {
   t.equal(retryAfterSeconds({}, now), null)
   t.equal(retryAfterSeconds({ 'retry-after': '30', 'x-business-use-case-usage': usage(1) }, now), 60)
   t.equal(retryAfterSeconds({ 'retry-after': '90', 'x-business-use-case-usage': [usage(1), 'x'] }, now), 90)
 })
 
-t.test("a date is counted from the response's own, whatever our clock says", t => {
+t.test('a date counts from the response’s own, whatever our clock says', t => {
   const headers = { date: 'Sat, 21 Nov 2026 10:00:00 GMT', 'retry-after': 'Sat, 21 Nov 2026 10:00:30 GMT' }
   for (const hours of [-30, 0, 30]) t.equal(retryAfterSeconds(headers, new Date(now.getTime() + hours * 3_600_000)), 30)
   t.equal(retryAfterSeconds({ ...headers, date: 'x' }, now), 30)

@@ -1,11 +1,11 @@
 import t from 'tap'
 import { clientOf, credentials, message, startServer } from '../test/messaging-api-server.ts'
 
-t.test('HTTP/2, over which undici repeats a POST by itself, is not offered', async t => {
+t.test('does not offer HTTP/2, over which undici repeats a POST on its own', async t => {
   const { url, bytes } = await startServer(t, { onBytes: socket => socket.destroy() })
   const got = await clientOf(t, url.replace('http:', 'https:')).send(credentials, '1', message)
   t.equal(bytes().charCodeAt(0), 22, 'a TLS handshake')
-  // The whole ALPN extension: random keys of the handshake may hold the bytes of any one name.
+  // Matches the whole ALPN extension: random keys of the handshake may contain the bytes of any one name.
   t.match(bytes(), '\x00\x10\x00\x0b\x00\x09\x08http/1.1')
   t.equal(got.kind, 'not_written')
 })

@@ -14,7 +14,10 @@ import {
 
 const halfAnswer = 'HTTP/1.1 200 OK\r\ncontent-length: 500\r\n\r\n{"messages":[{"id":"wamid.1"}]'
 
-/** What one send gives on a server that behaves so, and how long it took; that the server saw it at most once. */
+/**
+ * Returns the outcome of one send to a server with this behaviour, and its duration; checks that the server saw it at
+ * most once.
+ */
 const send = async (t: Test, behaviour: Behaviour, requestMilliseconds = 500, seen = 1) => {
   const { url, arrived } = await startServer(t, behaviour)
   const api = clientOf(t, url, { requestMilliseconds })
@@ -27,7 +30,7 @@ const send = async (t: Test, behaviour: Behaviour, requestMilliseconds = 500, se
   return { got, took }
 }
 
-/** The address of nobody: a port that was free a moment ago. */
+/** Returns the address of a port that was free a moment ago, where nobody listens. */
 const nobody = async (): Promise<string> => {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -90,7 +93,7 @@ t.test('half a refusal is a refusal that may be repeated', async t => {
   t.match(got, { kind: 'refused', status: 400, code: null, isTransient: true })
 })
 
-t.test('a response that trickles for ever is given up in time', async t => {
+t.test('ends a response that trickles for ever in time', async t => {
   const { got, took } = await send(t, {
     onRequest: ({ socket }) => {
       socket.write('HTTP/1.1 200 OK\r\ncontent-length: 5000\r\n\r\n')
@@ -102,7 +105,7 @@ t.test('a response that trickles for ever is given up in time', async t => {
   t.ok(took < 1_500, `${took} ms`)
 })
 
-t.test('a response beyond 256 KiB is not read', async t => {
+t.test('does not read a response beyond 256 KiB', async t => {
   const large = (status: number) => send(t, { onRequest: ({ socket }) => respond(socket, status, ' '.repeat(262_145)) })
   t.same((await large(200)).got, { kind: 'no_response', reason: 'the answer is too large' })
   t.match((await large(500)).got, { kind: 'refused', status: 500, code: null })
@@ -110,7 +113,7 @@ t.test('a response beyond 256 KiB is not read', async t => {
   t.match((await send(t, { onRequest: ({ socket }) => respond(socket, 200, fits) })).got, { kind: 'accepted' })
 })
 
-t.test('what is not HTTP leaves the outcome unknown', async t => {
+t.test('a response that is not HTTP leaves the outcome unknown', async t => {
   const { got } = await send(t, { onRequest: ({ socket }) => socket.end('220 mail.example ESMTP\r\n') })
   t.match(got, { kind: 'no_response', reason: 'the answer is not HTTP' })
 })
@@ -136,7 +139,7 @@ t.test('informational responses are ignored', async t => {
   t.match(got, { kind: 'accepted', providerMessageId: 'wamid.HBgL' })
 })
 
-t.test('a slow response within the deadlines is read', async t => {
+t.test('reads a slow response within the deadlines', async t => {
   const { got } = await send(t, { onRequest: ({ socket }) => setTimeout(() => respond(socket, 200, taken()), 120) })
   t.match(got, { kind: 'accepted' })
 })
@@ -183,7 +186,7 @@ t.test(
   },
 )
 
-t.test('a connection that the server closed while idle is replaced', async t => {
+t.test('replaces a connection that the server closed while idle', async t => {
   const { url, connections } = await startServer(t, { onRequest: ({ socket }) => respond(socket, 200, taken()) })
   const closing = await startServer(t, {
     onRequest: ({ socket }) => {
@@ -201,7 +204,7 @@ t.test('a connection that the server closed while idle is replaced', async t => 
   t.equal(closing.connections(), 3)
 })
 
-t.test('a token that no header can hold is not written, and not shown', async t => {
+t.test('neither writes nor shows a token that no header can hold', async t => {
   const { url, arrived } = await startServer(t, {})
   const api = clientOf(t, url)
   for (const accessToken of ['two\r\nlines', 'ключ'])

@@ -4,8 +4,8 @@ const atOnce = 8
 const deadlineMilliseconds = 15_000
 
 /**
- * The existing orders of these waybills, each requested once; undefined when orders is unavailable or too slow for all of
- * them within 15 seconds.
+ * Finds the existing orders of these waybills, requesting each once; undefined when orders is unavailable or too slow
+ * for all of them within 15 seconds.
  */
 export const findOrders = async (
   orders: OrdersClient,

@@ -13,7 +13,7 @@ import {
 } from './orders-client.ts'
 
 export interface OrdersClientOptions {
-  /** http://orders:3000 */
+  /** An address such as http://orders:3000 */
   readonly url: string
   readonly serviceToken: string
   readonly logger: Logger
@@ -22,7 +22,7 @@ export interface OrdersClientOptions {
 const check = TypeCompiler.Compile(KnownOrder)
 const checkHolders = TypeCompiler.Compile(StaffTokenHolders)
 const checkResults = TypeCompiler.Compile(CustomerActionResults)
-/** The statuses that say that the request itself is wrong, not its token, its time or its rate. */
+/** The statuses that blame the request itself, not its token, its time or its rate. */
 const refusals = [400, 413, 415, 422]
 
 /** Talks to orders over HTTP. An invalid response counts as unavailable and is logged. */
@@ -33,7 +33,7 @@ export const createOrdersClient = ({
 }: OrdersClientOptions): OrdersClient & { close(): Promise<void> } => {
   const options = { baseUrl: url, serviceToken, callMilliseconds: 3_000 }
   const orders = createServiceClient(options)
-  /** With connections and a circuit of their own: logins do not wait for look-ups of orders that take long. */
+  /** Staff look-ups have connections and a circuit of their own: logins do not wait for slow look-ups of orders. */
   const staff = createServiceClient(options)
   const find = async (tenant: string, waybill: string): Promise<FoundOrder> => {
     const path = `/internal/orders/${encodeURIComponent(tenant)}/${encodeURIComponent(waybill)}`

@@ -6,7 +6,7 @@ import t from 'tap'
 import { serviceToken } from '../test/portal.ts'
 import { createOrdersClient } from './http-client.ts'
 
-t.test('look-ups of orders that take long keep no look-up of staff waiting, nor does their open circuit', async t => {
+t.test('slow look-ups of orders and their open circuit delay no look-up of staff', async t => {
   const server = createServer((request, response) => {
     if (request.url !== '/internal/staff-tokens') return
     response.setHeader('content-type', 'application/json')

@@ -22,7 +22,7 @@ export const Previous = Type.Union([
   Type.Null(),
 ])
 
-/** What was changed of an order, by name. */
+/** A change of an order, by field. */
 export const OrderEdit = Type.Object({
   fields: Type.Array(Type.String()),
   /** ISO 8601. */
@@ -30,7 +30,7 @@ export const OrderEdit = Type.Object({
   staff_name: orNull,
   reason: orNull,
   by: Type.Optional(Type.String()),
-  /** Values before it, by field. */
+  /** The previous values, by field. */
   previous: Type.Optional(Previous),
 })
 export type OrderEdit = Static<typeof OrderEdit>
@@ -53,14 +53,14 @@ export type FoundOrder = { kind: 'found'; order: KnownOrder } | { kind: 'unknown
 export const ordersUnavailable = 'The order cannot be looked up at the moment. Nothing was changed; repeat the call.'
 
 /**
- * `refused`: the request is wrong, and would be again. `failed`: orders could not handle it, perhaps for one of its actions. `unknown`:
- * orders lacks the tenant.
+ * `refused`: the request is wrong, and would be again. `failed`: orders could not process it, perhaps because of one
+ * action. `unknown`: orders lacks the tenant.
  */
 export type ActedOn =
   | { kind: 'done'; results: CustomerActionResults['data'] }
   | { kind: 'refused' | 'failed' | 'unknown' | 'unavailable' }
 
-/** A token by the SHA-256 of it, in hexadecimal. */
+/** A token by its SHA-256 hash, in hexadecimal. */
 export type WantedToken = StaffTokens['tokens'][number]
 export type StaffTokenHolder = NonNullable<StaffTokenHolders['data'][number]>
 
@@ -72,8 +72,8 @@ export type FoundStaff =
 /** The orders service. Never rejects, and resolves within seconds. */
 export interface OrdersClient {
   find(tenant: string, waybill: string): Promise<FoundOrder>
-  /** Each action takes effect once, however often it is delivered. */
+  /** Delivers actions; each takes effect once, however often it is delivered. */
   act(actions: CustomerActions): Promise<ActedOn>
-  /** The holders of staff tokens, in the order of the tokens. */
+  /** Finds the holders of staff tokens, in the order of the tokens. */
   findStaff(tokens: readonly WantedToken[]): Promise<FoundStaff>
 }

@@ -18,17 +18,17 @@ import { recordPresses } from './presses.ts'
 import { type ReportedFailure, settleMessages, type TracedStatus } from './settle-messages.ts'
 import { SignedFacts, type SignedWebhook } from './signed-facts.ts'
 
-/** The effect of a transaction, in facts. */
+/** The effect of a transaction, in numbers of facts. */
 export type Applied = Awaited<ReturnType<typeof apply>>
 
 export interface ApplyOptions {
-  /** Opens the payloads of buttons with actions; without it they are as other payloads. */
+  /** Opens the payloads of buttons with actions; without it those are ordinary payloads. */
   readonly keyring?: Keyring | undefined
-  /** Called before the commit with messages that failed after they were accepted. */
+  /** Runs before the commit with messages that failed after they were accepted. */
   readonly onFailures?: ((tx: Tx, failures: readonly ReportedFailure[]) => Promise<void>) | undefined
-  /** Called before the commit. */
+  /** Runs before the commit. */
   readonly onCategory?: ((change: CategoryChange) => void) | undefined
-  /** Called before the commit. */
+  /** Runs before the commit. */
   readonly onTraced?: ((status: TracedStatus) => void) | undefined
   readonly tracer?: Tracer | undefined
 }
@@ -44,9 +44,9 @@ type Options = ApplyOptions & { readonly plan: ReturnType<typeof createPlanner> 
 type Outcome = PromiseSettledResult<Applied | undefined>
 
 /**
- * Applies webhooks, each about the numbers that signed it; those that arrive together share a transaction. Resolves
- * after the commit with what the transaction changed; with undefined when another webhook of the same transaction
- * reports it. Repeating changes nothing.
+ * Applies webhooks, each about the numbers that signed it; webhooks that arrive together share a transaction. Resolves
+ * after the commit with the changes of the transaction; with undefined when another webhook of the same transaction
+ * reports them. Repeating changes nothing.
  */
 export const createApplier = (pool: pg.Pool, given: ApplyOptions) => {
   const options = { ...given, plan: createPlanner() }
@@ -66,7 +66,7 @@ const countFacts = (webhooks: readonly SignedWebhook[]): number =>
   webhooks.reduce((sum, { facts }) => sum + facts.length, 0)
 
 /**
- * When a shared transaction fails, each webhook is applied alone: the error of one is not the others'. A commit in
+ * Applies each webhook alone when a shared transaction fails: the error of one does not affect the others. A commit in
  * doubt fails all of them: one that was applied must not be reported as lost.
  */
 const applyGroup = async (pool: pg.Pool, webhooks: readonly SignedWebhook[], options: Options): Promise<Outcome[]> => {
@@ -132,7 +132,7 @@ const apply = async (tx: Tx, own: SignedFacts, total: number, options: Options) 
   }
 }
 
-/** Returns what people wrote, each with its keyword. */
+/** Returns people's messages, each with its keyword. */
 const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
   if (inbound.length === 0) return []
   const keywords = await findKeywords(tx, [...new Set(inbound.map(({ person }) => person.tenant))])
@@ -142,14 +142,17 @@ const findSaid = async (tx: Tx, { inbound }: SignedFacts): Promise<Said[]> => {
   })
 }
 
-/** Opt-outs, opt-ins and presses of buttons that act need no reader; "no thanks" may be about the parcel. */
+/**
+ * Returns the messages for staff to read: opt-outs, opt-ins and presses of buttons that act need no reader; "no thanks"
+ * may be about the parcel.
+ */
 const readableOf = ({ person, fact, keyword }: Said): InboundMessage => {
   const { messageId: id, type, text, label, mediaId, at, payload } = fact
   const isHandled = keyword === 'stop' || keyword === 'start' || payload?.startsWith(tokenPrefix) === true
   return { person, id, type, text: (text ?? label)?.trim(), mediaId, at, isHandled }
 }
 
-/** Stores who wrote, opted out or in. Returns who may be written to, and Postgres' time. */
+/** Stores inbound messages, opt-outs and opt-ins. Returns who may be written to, and Postgres' time. */
 const openConversations = async (
   tx: Tx,
   said: readonly Said[],

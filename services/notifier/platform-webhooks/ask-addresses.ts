@@ -15,7 +15,7 @@ export interface Said {
 /** The action of the question's button. */
 export const confirmAddress = 'confirm_written_address'
 
-/** Follows the language of the message whose button was pressed; other languages get English. */
+/** The question follows the language of the message whose button was pressed; other languages get English. */
 const questions: Readonly<Record<string, { before: string; after: string; button: string }>> = {
   en: {
     before: 'New address of',
@@ -35,7 +35,7 @@ const questions: Readonly<Record<string, { before: string; after: string; button
 }
 
 /**
- * Shows people the addresses that they wrote, each with a button that confirms it; one that is too long is refused. A
+ * Shows people the addresses that they wrote, each with a button that confirms it; refuses one that is too long. A
  * keyword is no address. Returns how many are new.
  */
 export const askAddresses = async (tx: Tx, said: readonly Said[], now: Date): Promise<number> => {

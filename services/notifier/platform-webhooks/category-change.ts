@@ -4,10 +4,10 @@ import type { CategoryReport } from '../templates/category-changes.ts'
 import { text } from './json.ts'
 import { word } from './pricing.ts'
 
-/** The platform changed the category of a template, or will. */
+/** A past or announced change of a template's category by the platform. */
 export type CategoryFact = Omit<CategoryReport, 'tenant'> & { readonly kind: 'category' }
 
-/** docs/contributors/messaging-api.md#category-changes. */
+/** Reads docs/contributors/messaging-api.md#category-changes. */
 export const readCategoryEvent = (
   wabaId: string | undefined,
   value: Json,
@@ -35,7 +35,10 @@ export const readCategoryEvent = (
 
 const dayMilliseconds = 86_400_000
 
-/** Unix seconds from then on, at most a month ahead; for anything else a day ahead, as the API announces changes. */
+/**
+ * Reads Unix seconds from then on, at most a month ahead; anything else counts as a day ahead, as the API announces
+ * changes.
+ */
 const soon = (value: unknown, from: Date): Date => {
   const at = (integer(value) ?? 0) * 1000
   const isSoon = at >= from.getTime() && at < from.getTime() + 31 * dayMilliseconds

@@ -6,11 +6,14 @@ import { id, text, time } from './json.ts'
 import { readPricing } from './pricing.ts'
 import { reportedStatuses } from './settle.ts'
 
-/** A status of a message; `callbackData` is ours, the message's id. */
+/** A status of a message; `callbackData` is our id of the message. */
 export type StatusFact = NonNullable<ReturnType<typeof readStatus>>
-/** A person wrote, or tapped a button. */
+/** A person's message, or tap on a button. */
 export type InboundFact = NonNullable<ReturnType<typeof readInbound>>
-/** A person stopped or resumed marketing messages, or an error says so. `source` is where it stands. */
+/**
+ * A person's stop or resumption of marketing messages, which an error may report. `source` names the place in the
+ * webhook.
+ */
 export type PreferenceFact = NonNullable<ReturnType<typeof readPreference>>
 /** The status of a template. */
 export type TemplateFact = NonNullable<ReturnType<typeof readTemplateEvent>>
@@ -37,7 +40,7 @@ function* changesOf(document: unknown): Generator<Change> {
 /** The API sends at most 1,000 updates per request. */
 const maxOrigins = 1000
 
-/** The ids of the numbers that a request names, and of the accounts of its changes that name none. */
+/** Returns the ids of the numbers that a request names, and of the accounts of its changes that name none. */
 export const originsOf = (document: unknown): string[] => {
   const ids = new Set<string>()
   for (const { phoneNumberId, wabaId } of changesOf(document)) {
@@ -49,8 +52,8 @@ export const originsOf = (document: unknown): string[] => {
 }
 
 /**
- * The ids that a body claims to be about before anybody has verified it: of numbers, or, where it names none, whatever
- * may be an account. A few are enough, since one app signs a whole request; the body need not be JSON.
+ * Scans the ids that an unverified body claims to be about: of numbers, or, where it names none, anything that may be
+ * an account. A few are enough, since one app signs a whole request; the body need not be JSON.
  */
 export const scanOrigins = (bytes: Buffer): string[] => {
   const body = bytes.toString('latin1')
@@ -63,7 +66,7 @@ const scanIds = (body: string, pattern: RegExp): string[] => {
   return [...new Set(ids.take(2_000))].slice(0, 32)
 }
 
-/** Reads the updates that we know and skips others (docs/contributors/messaging-api.md#webhooks). Never throws. */
+/** Reads the known updates and skips others (docs/contributors/messaging-api.md#webhooks). Never throws. */
 export const factsOf = (document: unknown, now: Date): Fact[] => {
   const facts: (Fact | undefined)[] = []
   for (const { wabaId, at, field, value, phoneNumberId } of changesOf(document)) {
@@ -140,15 +143,15 @@ const readInbound = (phoneNumberId: string, value: Json, now: Date) => {
     /** The API's name, such as text or image. */
     type,
     text: text(record(value.text).body, 5000),
-    /** Staff reads it of anything else: a place, the label of a button, a caption, the name of a file. */
+    /** The text for staff of anything else: a place, the label of a button, a caption, the name of a file. */
     label: location ?? text(label, 1024),
-    /** The id by which the API has its file. */
+    /** The API's id of its file. */
     mediaId: id(content.id),
     /** The name, the address and the coordinates of a place that the person shared. */
     location,
-    /** Stands behind the text of a button. */
+    /** The value behind the text of a button. */
     payload: text(button.payload ?? reply.id, 500),
-    /** The text of a button or an item of a list, and what stands behind it. */
+    /** The text of a button or an item of a list, and the value behind it. */
     buttons: tapped.map(label => text(label, 500)).filter(label => label !== undefined),
   }
 }
@@ -159,7 +162,7 @@ const readLocation = ({ latitude, longitude, name, address }: Json): string | un
   return `${words} (${latitude}, ${longitude})`.trim()
 }
 
-/** Events that leave a template in the status APPROVED, and those that leave its status as it is. */
+/** Events that leave a template in the status APPROVED, and events that do not change its status. */
 const approvals = ['APPROVED', 'REINSTATED']
 const remarks = ['FLAGGED', 'UNARCHIVED']
 

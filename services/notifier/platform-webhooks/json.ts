@@ -1,27 +1,27 @@
 import { isCostlyJson } from '@courier/shared/edge/json-body.ts'
 import { parse } from '../messaging-api/read-json.ts'
 
-/** Only ever a key: inside of a text its quotes would have backslashes. */
+/** Matches only a key: inside a text its quotes would have backslashes. */
 const templateId = /("message_template_id"[ \t\r\n]{0,8}:[ \t\r\n]{0,8})([0-9]{1,20})(?=[ \t\r\n]{0,8}[,}])/g
 
-/** A call of the API has at most 1,000 updates, of some forty values each. */
+/** A request of the API has at most 1,000 updates, of some forty values each. */
 const maxValues = 80_000
 
-/** A JSON document, or undefined. Numbers that name templates become text: they are near 2^53. */
+/** Parses a JSON document, or returns undefined. Numbers that name templates become text: they are near 2^53. */
 export const parseJson = (bytes: Buffer): unknown =>
   isCostlyJson(bytes, maxValues) ? undefined : parse(bytes.toString('utf8').replace(templateId, '$1"$2"'))
 
-/** Text that Postgres can store, at most `maxLength` long; undefined for anything else. */
+/** Returns text that Postgres can store, at most `maxLength` long; undefined for anything else. */
 export const text = (value: unknown, maxLength: number): string | undefined => {
   if (typeof value !== 'string' || value === '' || value.length > maxLength) return undefined
   return value.includes('\0') || !value.isWellFormed() ? undefined : value
 }
 
-/** An id, which some senders write as a number. */
+/** Returns an id, which some senders write as a number. */
 export const id = (value: unknown): string | undefined =>
   text(typeof value === 'number' && Number.isSafeInteger(value) ? String(value) : value, 512)
 
-/** Unix seconds, as text or number; `now` for invalid and for future times. */
+/** Reads Unix seconds, as text or number; `now` for invalid and for future times. */
 export const time = (value: unknown, now: Date): Date => {
   const seconds = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
   const isPast = typeof seconds === 'number' && seconds > 0 && seconds * 1000 <= now.getTime()

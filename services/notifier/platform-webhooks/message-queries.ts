@@ -13,7 +13,7 @@ export interface LockedMessage {
   readonly providerMessageId: string | null
   /** The API's ids of earlier sends of it. */
   readonly formerIds: readonly string[]
-  /** null: it is a text. */
+  /** null: the message is a text. */
   readonly templateName: string | null
   readonly language: string | null
   readonly traceparent: string | null
@@ -21,7 +21,7 @@ export interface LockedMessage {
   readonly merchant: string | null
 }
 
-/** Which message a report is about: the one with our id (the callback data), else the one with the API's id. */
+/** The ids by which a report finds its message: ours (the callback data), else the API's. */
 export interface Reference {
   readonly tenant: string
   readonly phoneNumberId: string
@@ -30,8 +30,8 @@ export interface Reference {
 }
 
 /**
- * Locks the reported messages and those held for people who wrote, all at once in their keys' order: requests
- * that work on the same messages wait for each other and never deadlock.
+ * Locks the reported messages and those held for people who wrote, all at once in their keys' order: requests that work
+ * on the same messages wait for each other and never deadlock.
  */
 export const lockMessages = async (
   tx: Tx,
@@ -58,10 +58,10 @@ export const lockMessages = async (
 const sizeMilliseconds = 10_000
 
 /**
- * How Postgres plans the prepared statements below, by the sizes of the tables: large ones are read by their keys from
- * then on, and to plan that each time costs more than to do it for a few messages. A plan kept from when they were
- * almost empty would read all of a grown table, and that of held messages depends on how many there are (`isByKey` is
- * false). Travels with the next statement.
+ * Decides how Postgres plans the prepared statements below, by the sizes of the tables: from some size on it reads them
+ * by their keys, and planning that each time costs more than the execution for a few messages. A plan kept from an
+ * almost empty table would read all of a grown one, and the plan for held messages depends on how many there are
+ * (`isByKey` is false). Travels with the next statement.
  */
 export const createPlanner = () => {
   let isLarge = false
@@ -90,7 +90,7 @@ const lockSql = (wanted: string): string => `
   order by m.tenant_id, m.message_id
   for update of m`
 
-// Lateral with a limit: keys first, then their rows, whatever Postgres thinks of the sizes.
+// A lateral join with a limit reads keys first, then their rows, whatever the statistics of the tables.
 const reportedSql = `
   select message.* from unnest($1::text[], $2::text[], $3::text[], $4::text[])
     as reported (tenant_id, phone_number_id, message_id, provider_message_id)
@@ -116,7 +116,7 @@ const heldSql = `
 
 export const keyOf = ({ tenant, messageId }: { tenant: string; messageId: string }): string => `${tenant} ${messageId}`
 
-/** The status reports that the timelines of these messages contain already, by message. */
+/** Finds the status reports that the timelines of these messages already contain, by message. */
 export const findStatusUpdates = async (
   tx: Tx,
   messages: readonly LockedMessage[],

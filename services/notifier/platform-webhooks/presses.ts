@@ -5,9 +5,9 @@ import type { Tx } from '../database/tables.ts'
 import { askAddresses, confirmAddress, type Said } from './ask-addresses.ts'
 
 /**
- * Stores what people ask for by buttons, and asks whether what they write after that is the address. Their
- * conversations must be locked, and what they said be stored. Counts the presses, those without effect by their reason,
- * and what may be an address.
+ * Stores requests made by buttons, and asks people to confirm the addresses that they write afterwards. The
+ * conversations must be locked, and the inbound messages stored. Counts the presses, those without effect by their
+ * reason, and possible addresses.
  */
 export const recordPresses = async (
   tx: Tx,

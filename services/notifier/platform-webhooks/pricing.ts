@@ -11,7 +11,7 @@ export interface Pricing {
   readonly isFree: boolean
 }
 
-/** A word such as UTILITY or authentication-international, in lower case and with underscores. */
+/** Reads a word such as UTILITY or authentication-international, in lower case and with underscores. */
 export const word = (value: unknown): string | undefined => {
   const known = text(value, 40)
   return known && /^[a-z][a-z_-]*$/i.test(known) ? normaliseCategory(known) : undefined

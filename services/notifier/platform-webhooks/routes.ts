@@ -18,15 +18,15 @@ import { createSignerFinder, type FindSigners, type Found, isVerifyToken, signed
 export interface WebhooksOptions extends ApplyOptions {
   pool: pg.Pool
   appSecretsOf: AppSecretsOf
-  /** Called when held messages became due. */
+  /** Runs when held messages became due. */
   onReleased: () => void
-  /** Called when there are new actions of customers. */
+  /** Runs when there are new actions of customers. */
   onActions?: (() => void) | undefined
-  /** Called when the catalogue of an account is to be read. */
+  /** Runs when the catalogue of an account is due. */
   onApproved?: (() => void) | undefined
-  /** Limits the requests of an unknown network address that are verified per minute; unlimited without it. */
+  /** Limits the verified requests per minute of an unknown network address; unlimited if omitted. */
   strangersPerMinute?: number | undefined
-  /** Called with the number of facts of each kind. */
+  /** Runs with the number of facts of each kind. */
   onFact?: ((kind: keyof Applied | 'refused', count: number) => void) | undefined
 }
 
@@ -76,7 +76,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhooksOptions> = async (
   const findSigners = createSignerFinder(options.pool, options.appSecretsOf)
   const apply = createApplier(options.pool, options)
   const clock = createClock(options.pool)
-  // The signature is of the body's bytes: they come to the handler as they are.
+  // The signature covers the body's bytes: the handler gets them unchanged.
   app.removeAllContentTypeParsers()
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, bytes, done) => done(null, bytes))
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))
@@ -150,7 +150,7 @@ const report = (
   if (applied.approved > 0) onApproved?.()
 }
 
-/** Says why a verification cannot be ours; no reason contains a secret. */
+/** Returns why a verification cannot be ours; no reason contains a secret. */
 const queryProblem = (mode: unknown, token: unknown, challenge: unknown): string | undefined => {
   if (mode !== 'subscribe') return 'mode_not_subscribe'
   if (typeof token !== 'string') return 'no_verify_token'
@@ -159,7 +159,7 @@ const queryProblem = (mode: unknown, token: unknown, challenge: unknown): string
 
 type ReadWebhook = { kind: 'signed'; signed: SignedWebhook } | Extract<Found, { kind: 'refused' }>
 
-/** The facts of a webhook that an app secret of ours signed. Nothing is parsed before that is known. */
+/** Reads the facts of a webhook that one of our app secrets signed. It parses nothing before that is known. */
 const readWebhook = async (
   findSigners: FindSigners,
   clock: Clock,

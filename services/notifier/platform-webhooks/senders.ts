@@ -8,15 +8,15 @@ import { signatureOf } from './signature.ts'
 /** The API's own maximum, and the limit for any sender. */
 export const maxBodyBytes = 3 * 1024 * 1024
 const smallBytes = 64 * 1024
-/** Limits forged larger bodies in a minute: of all unknown addresses together, of one known address. */
+/** Limits large bodies with a wrong signature per minute: of all unknown addresses together, of one known address. */
 const maxLarge = 20
-/** A good signature makes an address known for this long. */
+/** A valid signature makes an address known for this long. */
 const knownMilliseconds = 3_600_000
 
 /**
- * Limits whose webhooks are verified. An address with a recent valid signature is unlimited. An unknown one
- * sends few and small ones, since each costs work before it is known to be forged. A known one that forged too often
- * still has small ones verified: a genuine sender at the same address must not be lost.
+ * Limits whose webhooks are verified. An address with a recent valid signature is unlimited. An unknown one may send
+ * few and small ones, since each costs work before it proves forged. A known one that forged too often still has small
+ * ones verified: a genuine sender at the same address must not be lost.
  */
 export const createSenders = (strangersPerMinute: number) => {
   const known = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
@@ -31,16 +31,16 @@ export const createSenders = (strangersPerMinute: number) => {
   }
 
   return {
-    /** An onRequest hook: the body has not been read yet. */
+    /** An onRequest hook: it runs before the body is read. */
     admit: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
-      // Does not wait for the body of a request refused here.
+      // Refuses a request here without waiting for its body.
       if (isLarge(request)) reply.header('connection', 'close')
       const signature = request.headers['x-hub-signature-256']
       if (request.method === 'POST' && !signatureOf(String(signature))) {
         request.log.warn({ reason: signature ? 'malformed_signature' : 'no_signature' }, 'webhook.refused')
         throw refusal(request, unauthenticated())
       }
-      // Fastify refuses it.
+      // Fastify itself refuses it.
       if (bytesOf(request) > maxBodyBytes) return
       const network = addressOf(request)
       const pause = request.guessingPause
@@ -50,7 +50,7 @@ export const createSenders = (strangersPerMinute: number) => {
       if (isLarge(request) && (!isKnown || pause !== undefined)) count(request, large, isKnown ? network : 'unknown')
       reply.removeHeader('connection')
     },
-    /** The signature was good. */
+    /** Records a valid signature. */
     welcome: (request: FastifyRequest): void => void known.set(addressOf(request), true),
     /** An onResponse hook: requests that were not refused do not count. */
     settle: async (request: FastifyRequest, reply: FastifyReply): Promise<void> => {
@@ -60,7 +60,7 @@ export const createSenders = (strangersPerMinute: number) => {
   }
 }
 
-/** Counts a request that does not say how long it is as large. */
+/** Returns true for a large request, and for one without a length. */
 const isLarge = (request: FastifyRequest): boolean =>
   request.headers['transfer-encoding'] !== undefined || bytesOf(request) > smallBytes
 

@@ -37,9 +37,8 @@ export interface TracedStatus {
 }
 
 /**
- * Moves locked messages on as far as the reports lead, each with its place in the timeline. Counts the reports that
- * changed a message and those on messages that are not ours; returns the failures, and the messages of a trace that got
- * another status.
+ * Moves locked messages on as far as the reports lead, each with its timeline events. Counts the reports that changed a
+ * message and those on messages that are not ours; returns the failures, and the messages of a trace with a new status.
  */
 export const settleMessages = async (
   tx: Tx,
@@ -67,7 +66,7 @@ export const settleMessages = async (
   return { moved, unmatched, failures: changing.flatMap(failureOf), traced: changing.flatMap(tracedOf) }
 }
 
-/** The first pricing of each send of a message. */
+/** Returns the first pricing of each send of a message. */
 const pricedOnce = (message: LockedMessage, reports: readonly Report[]): PricedReport[] => {
   const priced = reports.filter(report => report.pricing !== undefined).sort((a, b) => a.at.getTime() - b.at.getTime())
   const first = new Map(priced.toReversed().map(report => [report.providerMessageId, report]))
@@ -81,8 +80,8 @@ const mayLeaveAgain = ({ status, formerIds }: LockedMessage): boolean =>
   formerIds.length > 0 || !reached.includes(status)
 
 /**
- * From earlier sends, accepts only delivered and read: their failure says nothing of the new one. Where the response of
- * that send was lost, its id is not among the former ones, but another than that of the send that was accepted since.
+ * From earlier sends, accepts only delivered and read: their failure does not concern the new one. Where the response
+ * of an earlier send was lost, its id is not among the former ones, but differs from that of the send accepted since.
  */
 const currentReports = <Histories extends Report>(
   { formerIds, providerMessageId, status }: LockedMessage,
@@ -136,8 +135,8 @@ export const logTraced =
 const unreported = { status: null, subcode: null, isTransient: false, retryAfterSeconds: null }
 
 /**
- * Draws the same consequences from reported failures as from refused sends: a template is held, a channel
- * paused. Each channel and template once, however many messages failed.
+ * Draws the same consequences from reported failures as from refused sends: holds a template, pauses a channel. It does
+ * so once for each channel and template, however many messages failed.
  */
 export const reactToFailures =
   (logger: Logger) =>
@@ -146,7 +145,7 @@ export const reactToFailures =
     const causes = [...unique]
       .sort()
       .map(([, failure]) => ({ ...failure, cause: classify({ ...unreported, code: failure.code }) }))
-    // Numbers are locked before templates.
+    // Locks numbers before templates.
     const pausesFirst = causes.toSorted(
       (a, b) => Number(b.cause.class === 'pause_channel') - Number(a.cause.class === 'pause_channel'),
     )

@@ -34,7 +34,7 @@ const report = (status: ReportedStatus, second = 0, more: Partial<Report> = {}):
   ...more,
 })
 
-t.test('reports in any order give the fullest timeline', async t => {
+t.test('reports in any order give the most complete timeline', async t => {
   const steps = (...reports: Report[]) => settle('accepted', reports).map(({ status }) => status)
   t.strictSame(steps(report('failed'), report('read'), report('delivered'), report('sent'), report('read')), [
     'sent',
@@ -47,13 +47,13 @@ t.test('reports in any order give the fullest timeline', async t => {
   t.strictSame(settle('read', [report('sent'), report('failed')]), [])
 })
 
-t.test('of the same status the earliest counts, as it came', async t => {
+t.test('of reports with the same status the earliest counts, as received', async t => {
   const early = report('sent', 1, { providerMessageId: 'early' })
   t.strictSame(settle('accepted', [report('sent', 2), early]), [early])
   t.strictSame(settle('accepted', [early, report('sent', 2)]), [early])
 })
 
-t.test('a report that the timeline has already means nothing, even after the message was sent again', async t => {
+t.test('a report that the timeline already has changes nothing, even after a resend', async t => {
   const first = report('failed', 1)
   const key = updateKey(first.status, first.at)
   t.equal(key, `failed ${first.at.getTime()}`)

@@ -3,7 +3,7 @@ import type { Pricing } from './pricing.ts'
 
 /**
  * The statuses that a webhook may report (docs/contributors/messaging-api.md#status-events). In this order the reports
- * of one request give the fullest timeline, in whatever order they arrived.
+ * of one request give the most complete timeline, in whatever order they arrived.
  */
 export const reportedStatuses = ['sent', 'delivered', 'read', 'failed'] as const
 export type ReportedStatus = (typeof reportedStatuses)[number]
@@ -12,8 +12,8 @@ const steps: Partial<Record<MessageStatus, number>> = { sent: 1, delivered: 2, r
 
 /**
  * Returns true if a report moves a message on: forward only. A failure is final unless the message turns out to have
- * been delivered; one that was delivered cannot fail any more. What was given up (cancelled, expired) and still
- * reported was sent all the same.
+ * been delivered; a delivered one can no longer fail. A message that was cancelled or expired and is still reported was
+ * sent all the same.
  */
 export const isForward = (from: MessageStatus, to: ReportedStatus): boolean => {
   const reached = steps[from] ?? 0
@@ -36,8 +36,8 @@ export interface Report {
 const orderOf = ({ status }: Report): number => reportedStatuses.indexOf(status)
 
 /**
- * The reports that move a message on from `from`, one after the other. `known` are those that its timeline has already
- * (`updateKey`): a repetition means nothing, even when the message was sent again since.
+ * Returns the reports that move a message on from `from`, one after the other. `known` holds the reports that its
+ * timeline already has (`updateKey`): a repetition changes nothing, even when the message was sent again since.
  */
 export const settle = (
   from: MessageStatus,

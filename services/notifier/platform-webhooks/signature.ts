@@ -18,7 +18,7 @@ export const verifySignature = (
   return fits.includes(true)
 }
 
-/** The 32 bytes of a well-formed signature header. */
+/** Returns the 32 bytes of a well-formed signature header. */
 export const signatureOf = (header: string | undefined): Buffer | undefined => {
   const hex = /^sha256=([0-9a-f]{64})$/.exec(header ?? '')?.[1]
   return hex === undefined ? undefined : Buffer.from(hex, 'hex')

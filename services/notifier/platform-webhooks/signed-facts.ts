@@ -61,7 +61,7 @@ const sighting = (tenant: string, fact: StatusFact): Sighting => {
       providerMessageId,
       errorCode: error?.code ?? null,
       errorMeaning: status === 'failed' ? (error?.title ?? 'The messaging API gave no reason.') : null,
-      // The platform bills what is delivered; `sent` carries what that would be.
+      // The platform bills delivered messages; `sent` carries the price in advance.
       pricing: status === 'delivered' || status === 'read' ? fact.pricing : undefined,
     },
   }

@@ -7,7 +7,7 @@ import type { AppSecretsOf } from '../channels/secrets.ts'
 import type { Tx } from '../database/tables.ts'
 import { verifySignature } from './signature.ts'
 
-/** A number of ours. */
+/** One of our numbers. */
 export interface Channel {
   readonly tenant: string
   readonly phoneNumberId: string
@@ -21,20 +21,20 @@ interface Claimant extends Channel {
 /** Returns true if a secret signed the request. */
 type IsSignedWith = (secret: string) => boolean
 
-/** The reason why nobody signed a request is for the log: whoever sent it learns nothing. */
+/** The reason why nobody signed a request is for the log: its sender learns nothing. */
 export type Found = { kind: 'signed'; signers: Channel[] } | { kind: 'refused'; reason: string }
 
 /**
- * The numbers of ours that a request names, by their ids or those of their accounts, and whose app secret signed it.
- * With `isPaused` only what signed within the last hour is looked up, each id at most once in two seconds.
+ * Finds our numbers that a request names, by their ids or those of their accounts, and whose app secret signed it. With
+ * `isPaused` it looks up only ids signed within the last hour, each at most once in two seconds.
  */
 export type FindSigners = (ids: readonly string[], isSignedWith: IsSignedWith, isPaused: boolean) => Promise<Found>
 
-/** A removed secret or number stays valid for this long at most; a new one is valid at once. */
+/** A removed secret or number stays valid for at most this long; a new one is valid at once. */
 const rememberedMilliseconds = 2_000
 const knownMilliseconds = 3_600_000
 
-/** Caches who claims an id: as long as the same secrets sign, requests need no query. */
+/** Caches who claims an id: while the same secrets sign, requests need no query. */
 export const createSignerFinder = (pool: pg.Pool, appSecretsOf: AppSecretsOf): FindSigners => {
   const remembered = new LRUCache<string, readonly Claimant[]>({ max: 10_000, ttl: rememberedMilliseconds })
   const signedLately = new LRUCache<string, true>({ max: 10_000, ttl: knownMilliseconds })
@@ -61,7 +61,7 @@ export const createSignerFinder = (pool: pg.Pool, appSecretsOf: AppSecretsOf): F
 
 const idsOf = ({ phoneNumberId, wabaId }: Channel): string[] => [phoneNumberId, ...(wabaId === null ? [] : [wabaId])]
 
-/** A number that two tenants claim and sign for, and neither has proved, is nobody's. */
+/** Returns the signers. A number that two tenants claim and sign for, and neither has proved, belongs to nobody. */
 const judge = (claimants: readonly Claimant[], isSignedWith: IsSignedWith, isPaused: boolean): Found => {
   const refused = (reason: string): Found => ({ kind: 'refused', reason })
   if (claimants.length === 0) return refused(isPaused ? 'address_paused' : 'unknown_number')
@@ -83,7 +83,10 @@ export const signedWith = (rawBytes: Uint8Array, signature: string | undefined):
   }
 }
 
-/** A number that one tenant has proven is no other's, and an account is that of proven numbers alone. */
+/**
+ * Finds who claims the ids. A number that one tenant has proven belongs to no other, and an account only to its proven
+ * numbers.
+ */
 const findClaimants = (pool: pg.Pool, ids: readonly string[], appSecretsOf: AppSecretsOf): Promise<Claimant[]> =>
   inAllTenants(pool, async (tx: Tx) => {
     const { rows } = await sql<Channel>`

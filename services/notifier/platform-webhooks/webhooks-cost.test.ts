@@ -6,7 +6,7 @@ import { createFixture, envelope, sign, status } from '../test/webhooks-fixture.
 
 const url = '/webhooks/messaging'
 const maxBytes = 3 * 1024 * 1024
-/** What made JSON.parse with a reviver take seconds, about a number of ours. */
+/** A body about one of our numbers that made JSON.parse with a reviver take seconds. */
 const hostile = (() => {
   const start = '{"entry":[{"id":"1","changes":[{"value":{"metadata":{"phone_number_id":"100"},"x":['
   const [item, end] = ['{"message_template_id":1},', '0]}}]}]}']
@@ -55,7 +55,7 @@ const cpuOf = async (action: () => Promise<unknown>): Promise<number> => {
   return (user + system) / 1000
 }
 
-t.test('60 forged webhooks of 3 MB are not parsed and cost a small multiple of 60 normal ones', async t => {
+t.test('does not parse 60 forged webhooks of 3 MB, which cost a small multiple of 60 normal ones', async t => {
   const { counted, times } = await stageCounted(t)
   await times(60, normal, 'old', '192.0.2.1')
   const harmless = await cpuOf(() => times(60, normal, 'old', '192.0.2.1'))
@@ -75,7 +75,7 @@ t.test('60 forged webhooks of 3 MB are not parsed and cost a small multiple of 6
   }
 })
 
-t.test('a large request of an unknown address is refused before its body is read; a few are accepted', async t => {
+t.test('refuses a large request of an unknown address before its body is read; accepts a few', async t => {
   const { app, times, post } = await stageCounted(t)
   const large = `${normal.slice(0, -1)},"filling":"${'x'.repeat(100_000)}"}`
   t.strictSame(await times(30, large, 'old', '192.0.2.1'), { 200: 30 }, 'rightly signed ones in any number')
@@ -99,7 +99,7 @@ t.test('a large request of an unknown address is refused before its body is read
   t.equal(await statusOf(`content-length: ${maxBytes + 1}\r\n${signature}`), '413')
 })
 
-t.test('unknown addresses are few; a known one that forges costs no look at the database', async t => {
+t.test('limits unknown addresses; a known one that forges costs no query', async t => {
   const { app, counted, times, post } = await stageCounted(t, { strangersPerMinute: 60 })
   t.strictSame(await times(100, normal, 'forged', '192.0.2.2'), { 401: 60, 429: 40 })
   t.equal(await post(normal, 'old', '192.0.2.1'), 200)
@@ -111,7 +111,7 @@ t.test('unknown addresses are few; a known one that forges costs no look at the 
     t.equal(await post(poll % 2 ? others : normal, 'forged', '192.0.2.1'), 429)
     if (poll % 10 === 0) t.equal(await post(normal, 'old', '192.0.2.1'), 200, 'rightly signed ones are taken')
   }
-  // Who signed is remembered for two seconds.
+  // The signer is cached for two seconds.
   t.ok(counted.lookups <= 2 + (performance.now() - started) / 1000, `${counted.lookups} lookups`)
   const verify = (token: string, remoteAddress: string) =>
     app.inject({ url: `${url}?hub.mode=subscribe&hub.challenge=1&hub.verify_token=${token}`, remoteAddress })
@@ -122,7 +122,7 @@ t.test('unknown addresses are few; a known one that forges costs no look at the 
   t.equal((await verify('verify-100', '192.0.2.5')).statusCode, 200)
 })
 
-t.test('a signed body with many template ids is read without a reviver', async t => {
+t.test('reads a signed body with many template ids without a reviver', async t => {
   const { times } = await stageCounted(t)
   await times(3, normal, 'old', '192.0.2.1')
   const plain = hostile.replaceAll('message_template_id', 'message_template_xx')

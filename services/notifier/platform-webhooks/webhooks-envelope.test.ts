@@ -41,7 +41,7 @@ t.test('the user ids of 2026 change nothing about the facts', t => {
   t.end()
 })
 
-t.test('a file is read by its caption, else by its name', t => {
+t.test('reads a file by its caption, else by its name', t => {
   const file = (document: object) =>
     read(envelope({ messages: [inbound({ type: 'document', text: undefined, document })] }))
   t.match(file({ id: '9', filename: 'slip.pdf' }), [{ label: 'slip.pdf', mediaId: '9' }])
@@ -49,7 +49,7 @@ t.test('a file is read by its caption, else by its name', t => {
   t.end()
 })
 
-t.test('what a person writes or taps becomes a fact', t => {
+t.test('a message or tap of a person becomes a fact', t => {
   const button = inbound({ type: 'button', text: undefined, button: { text: 'Stop', payload: 'p' } })
   const reply = { type: 'button_reply', button_reply: { id: '1', title: 'Yes' } }
   const interactive = inbound({ type: 'interactive', text: undefined, interactive: reply })
@@ -66,7 +66,7 @@ t.test('what a person writes or taps becomes a fact', t => {
   t.end()
 })
 
-t.test('a person who cannot be named, and a system message, open nothing', t => {
+t.test('a person without an id, and a system message, open no conversation', t => {
   const bad = [inbound({ from: undefined, from_user_id: 'US.1' }), inbound({ from: 'x' }), inbound({ type: 'system' })]
   t.same(read(envelope({ messages: bad })), [])
   t.end()
@@ -92,7 +92,7 @@ t.test('a template event becomes a fact, its id digit for digit and its language
   t.end()
 })
 
-t.test('events that say nothing of whether a template may be sent are left out', t => {
+t.test('leaves out events that do not change if a template may be sent', t => {
   const event = (name: string) => ({ event: name, message_template_name: 'x', message_template_language: 'en' })
   const facts = ['FLAGGED', 'UNARCHIVED', 'REINSTATED', 'paused', 'a b', ''].flatMap(name =>
     read({ entry: [change(event(name), 'message_template_status_update')] }),
@@ -104,7 +104,7 @@ t.test('events that say nothing of whether a template may be sent are left out',
   t.end()
 })
 
-t.test('times are Unix seconds as text or number; nonsense and the future are now', t => {
+t.test('times are Unix seconds as text or number; invalid and future ones count as now', t => {
   const timeOf = (timestamp: unknown) => read(envelope({ statuses: [status({ timestamp })] }))[0]?.at.toISOString()
   t.equal(timeOf('1750030073'), '2025-06-15T23:27:53.000Z')
   t.equal(timeOf(1750030073), '2025-06-15T23:27:53.000Z')
@@ -126,7 +126,7 @@ t.test('times are Unix seconds as text or number; nonsense and the future are no
   t.end()
 })
 
-t.test('unknown statuses, fields and texts that Postgres would refuse are left out', t => {
+t.test('leaves out unknown statuses and fields, and texts that Postgres would refuse', t => {
   const bad = [
     status({ status: 'played' }),
     status({ status: 7 }),
@@ -154,13 +154,13 @@ t.test('the origins of a webhook are its numbers, and the accounts of changes wi
   t.end()
 })
 
-t.test('a thousand updates are read', t => {
+t.test('reads a thousand updates', t => {
   const statuses = Array.from({ length: 1000 }, (_, index) => status({ id: `wamid.${index}` }))
   t.equal(read(envelope({ statuses })).length, 1000)
   t.end()
 })
 
-t.test('bytes that are no JSON, and nesting without end, are undefined', t => {
+t.test('invalid JSON and endless nesting are undefined', t => {
   for (const text of ['', '{', 'null x', '['.repeat(1_000_000), '\xff'])
     t.equal(parseJson(Buffer.from(text, 'latin1')), undefined)
   const deep = `{"message_template_id":${'['.repeat(200_000)}${']'.repeat(200_000)}}`
@@ -168,7 +168,7 @@ t.test('bytes that are no JSON, and nesting without end, are undefined', t => {
   t.end()
 })
 
-t.test('no JSON makes it throw', t => {
+t.test('never throws on any JSON', t => {
   fc.assert(
     fc.property(fc.json(), text => {
       const document = parseJson(Buffer.from(text))
@@ -181,7 +181,7 @@ t.test('no JSON makes it throw', t => {
 })
 
 const anything = fc.anything({ maxDepth: 3, withNullPrototype: true })
-/** Values of the right type, of the wrong one, and none. */
+/** Generates values of the right type, of the wrong one, and none. */
 const orAnything = <T>(right: fc.Arbitrary<T>) =>
   fc.oneof({ weight: 4, arbitrary: right }, { weight: 1, arbitrary: anything })
 const record = (fields: Record<string, fc.Arbitrary<unknown>>) =>
@@ -240,7 +240,7 @@ const nearlyRight = record({
   ),
 })
 
-t.test('no envelope of nearly the right shape makes it throw, and every fact has sound fields', t => {
+t.test('never throws on an almost valid envelope, and every fact has sound fields', t => {
   fc.assert(
     fc.property(nearlyRight, document => {
       originsOf(document)
@@ -256,7 +256,7 @@ t.test('no envelope of nearly the right shape makes it throw, and every fact has
   t.end()
 })
 
-t.test('the origins of a body that is not verified yet are its numbers, else its accounts', t => {
+t.test('the origins of an unverified body are its numbers, else its accounts', t => {
   const scanned = (document: unknown) => scanOrigins(Buffer.from(JSON.stringify(document)))
   const entry = [...envelope({}).entry, ...envelope({}, '101').entry, change({}, 'account_update', 'waba-2')]
   for (const indent of [0, 1, 8]) {
@@ -275,7 +275,7 @@ t.test('the origins of a body that is not verified yet are its numbers, else its
   t.end()
 })
 
-t.test('no bytes make the scan throw, and it finds an origin of the document', t => {
+t.test('the scan never throws on any bytes, and finds an origin of the document', t => {
   fc.assert(
     fc.property(
       fc.oneof(fc.uint8Array(), fc.string({ unit: fc.constantFrom('"', '\\', '{', '[', '}', ':', '1') })),

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { change, createFixture, envelope, inbound, minutesAgo } from '../test/webhooks-fixture.ts'
 
-t.test('a person who writes opens the conversation, once and for the time of the message', async t => {
+t.test('a person’s message opens the conversation, once and from its own time', async t => {
   const { call, rows, get } = await createFixture(t)
   const message = inbound({ timestamp: minutesAgo(60) })
   const body = envelope({ messages: [message, inbound({ timestamp: minutesAgo(90) })], contacts: [] })
@@ -13,7 +13,7 @@ t.test('a person who writes opens the conversation, once and for the time of the
   t.equal((await get('/api/conversations/0770000101')).json().data.open, true)
 })
 
-t.test('a held message is queued when the customer writes, and the queue is woken after the commit', async t => {
+t.test('queues a held message when the customer writes, and wakes the queue after the commit', async t => {
   const { call, addMessages, messageOf, timelineOf, releases } = await createFixture(t)
   await addMessages([
     { id: 'm', status: 'held' },
@@ -34,7 +34,7 @@ t.test('a message from more than a day ago opens nothing and releases nothing', 
   t.equal((await messageOf('m')).status, 'held')
 })
 
-t.test('a person who writes STOP, or taps it, gets nothing that was held, until START', async t => {
+t.test('a person who writes or taps STOP gets no held message, until START', async t => {
   const { call, addMessages, messageOf, get } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'held' }])
   const says = (body: string, minutes: number) => inbound({ text: { body }, timestamp: minutesAgo(minutes) })
@@ -95,7 +95,7 @@ t.test('a template event keeps the catalogue fresh; the newest counts, and appro
   t.match(await catalogue(), [{ status: 'PENDING' }, {}, { status: 'PENDING' }])
 })
 
-t.test('events of one webhook: the newest of each template counts; unknown templates are harmless', async t => {
+t.test('of events in one webhook the newest of each template counts; unknown templates are harmless', async t => {
   const { call, rows } = await createFixture(t)
   await rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
     values ('demo', 'waba-demo', 'hello', 'en', 'PENDING', 'POSITIONAL', '[]')`)

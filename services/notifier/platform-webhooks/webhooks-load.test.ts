@@ -8,12 +8,12 @@ const updates = (first: number, count: number) =>
     ),
   })
 
-t.test('1,000 updates find their rows by keys, on tables that Postgres thinks are empty', async t => {
+t.test('1,000 updates find their rows by keys, on tables with the statistics of empty ones', async t => {
   const { call, rows } = await createFixture(t)
   await rows('alter table messages set (autovacuum_enabled = off)')
   await rows('alter table message_events set (autovacuum_enabled = off)')
   await rows('analyze messages, message_events')
-  // Postgres keeps the plans of these calls.
+  // Postgres keeps the plans of these requests.
   for (let calls = 0; calls < 8; calls++) t.equal((await call(updates(0, 10))).statusCode, 200)
   await rows(`
     with added as (
@@ -22,7 +22,7 @@ t.test('1,000 updates find their rows by keys, on tables that Postgres thinks ar
       from generate_series(1, 100000) place returning message_id
     )
     insert into message_events (tenant_id, message_id, status) select 'demo', message_id, 'queued' from added`)
-  // From now on Postgres knows of many events, none of them from a webhook.
+  // From now on the statistics show many events, none of them from a webhook.
   await rows('analyze message_events')
   const start = performance.now()
   for (const first of [1, 50_001, 99_001]) t.equal((await call(updates(first, 1000))).statusCode, 200)

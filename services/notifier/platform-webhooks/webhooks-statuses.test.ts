@@ -5,7 +5,7 @@ import { resendMessage } from '../messages/change.ts'
 import { createFixture, envelope, minutesAgo, status } from '../test/webhooks-fixture.ts'
 import { isForward, reportedStatuses } from './settle.ts'
 
-t.test('a report moves a message on, and stands in its timeline with its own time', async t => {
+t.test('a report moves a message on, and its timeline shows the report’s own time', async t => {
   const { call, addMessages, messageOf, rows } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   const response = await call(envelope({ statuses: [status({ timestamp: minutesAgo(5) })] }))
@@ -60,7 +60,7 @@ t.test('a report changes the database exactly as isForward says, from every stat
     }
 })
 
-t.test('the reports of one webhook give the fullest timeline, whatever their order', async t => {
+t.test('the reports of one webhook give the most complete timeline, in any order', async t => {
   const { call, addMessages, messageOf, timelineOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   const statuses = ['failed', 'read', 'delivered', 'sent', 'read'].map(name => status({ status: name }))
@@ -69,7 +69,7 @@ t.test('the reports of one webhook give the fullest timeline, whatever their ord
   t.same(await timelineOf('m'), ['sent', 'delivered', 'read'])
 })
 
-t.test('a failure keeps code and title and nothing personal; a delivery after all clears it', async t => {
+t.test('a failure keeps code and title and nothing personal; a later delivery clears it', async t => {
   const { call, addMessages, messageOf, rows } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'sent', providerMessageId: 'wamid.1' }])
   const errors = [{ code: 131026, title: 'Message undeliverable', error_data: { details: '+94770000101 is away' } }]
@@ -87,7 +87,7 @@ t.test('a failure without a reason is a failure', async t => {
   t.match(await messageOf('m'), { status: 'failed', error_code: null, error_meaning: String })
 })
 
-t.test('repeated reports of a failed sending do not touch its second sending; a new report does', async t => {
+t.test('repeated reports of a failed send do not touch its second send; a new report does', async t => {
   const { call, addMessages, messageOf, timelineOf, rows } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   const first = envelope({
@@ -116,7 +116,7 @@ t.test('failures are reported before the commit', async t => {
   ])
 })
 
-t.test('neither does one of a send whose response was lost', async t => {
+t.test('a report of a send whose response was lost does not touch the next send either', async t => {
   const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.2' }])
   const report = (id: string, word: string) =>

@@ -7,7 +7,7 @@ import { createFixture, envelope, inbound, minutesAgo, sign, status } from '../t
 type Fixture = Awaited<ReturnType<typeof createFixture>>
 type Update = Record<string, unknown>
 
-/** The same numbers in every run. */
+/** Generates the same numbers in every run. */
 const createRandom = (seed: number) => (): number => {
   seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
   return seed / 2 ** 32
@@ -19,7 +19,7 @@ const shuffle = <T>(items: T[], random: () => number): T[] =>
     .sort((a, b) => a.place - b.place)
     .map(({ item }) => item)
 
-/** Posts every update three times over HTTP, shuffled, in calls of 1 to 1,000, eight calls at once. */
+/** Posts every update three times over HTTP, shuffled, in requests of 1 to 1,000, eight at once. */
 const storm = async (
   { app }: Fixture,
   updates: Update[],
@@ -72,7 +72,7 @@ t.test('10,000 updates of as many messages, each three times, make one timeline 
   await noDeadlocks(t, fixture)
 })
 
-t.test('10,000 updates of few messages in any order: no status goes back or comes twice', async t => {
+t.test('10,000 updates of few messages in any order: no status goes back or repeats', async t => {
   const fixture = await createFixture(t)
   const ids = Array.from({ length: 2500 }, (_, index) => `m${index}`)
   await fixture.addMessages(ids.map(id => ({ id, status: 'accepted' })))
@@ -118,7 +118,7 @@ t.test('3,000 people who write at once release each held message once', async t 
   await noDeadlocks(t, fixture)
 })
 
-t.test('a webhook that deadlocks with another part of the service is applied again', async t => {
+t.test('applies a webhook again that deadlocks with another part of the service', async t => {
   const { pool, call, addMessages, rows } = await createFixture(t)
   await addMessages(['a', 'b'].map(id => ({ id, providerMessageId: `wamid.${id}` })))
   const lock = (tx: Tx, id: string) => tx.client.query('update messages set due_at = now() where message_id = $1', [id])
@@ -133,7 +133,7 @@ t.test('a webhook that deadlocks with another part of the service is applied aga
       await lock(tx, 'a')
       return { calling }
     })
-  // On a slow machine Postgres may choose the test itself to give way.
+  // On a slow machine Postgres may choose the test itself as the victim of the deadlock.
   const { calling } = await collide().catch(collide).catch(collide)
   t.equal((await calling).statusCode, 200)
   t.same(await rows('select status from messages'), [{ status: 'sent' }, { status: 'sent' }])

@@ -4,7 +4,7 @@ import { pino } from 'pino'
 import t from 'tap'
 import { change, createFixture, envelope, inbound, sign, status } from '../test/webhooks-fixture.ts'
 
-t.test('the address is proved with the token of any number', async t => {
+t.test('the token of any number verifies the address', async t => {
   const { app } = await createFixture(t)
   const verify = (query: string) => app.inject(`/webhooks/messaging?${query}`)
   for (const token of ['verify-100', 'verify-101', 'verify-200']) {
@@ -30,7 +30,7 @@ t.test('the address is proved with the token of any number', async t => {
   }
 })
 
-t.test('a webhook that no secret of its numbers signed is refused, and nothing is written', async t => {
+t.test('refuses a webhook that no secret of its numbers signed, and writes nothing', async t => {
   const { app, call, addMessages, messageOf, rows } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   const body = envelope({ statuses: [status({})], messages: [inbound()] })
@@ -97,7 +97,7 @@ t.test('the log says why a verification failed, without a secret', async t => {
   t.notMatch(lines.join(), /verify-10|rivals/)
 })
 
-t.test('both secrets of a rotation sign, and the bytes count, not the JSON', async t => {
+t.test('both secrets of a rotation sign, and the signature covers the bytes, not the JSON', async t => {
   const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   t.equal((await call(envelope({ statuses: [status({})] }), 'new')).statusCode, 200)
@@ -109,7 +109,7 @@ t.test('both secrets of a rotation sign, and the bytes count, not the JSON', asy
   t.equal((await messageOf('m')).status, 'delivered')
 })
 
-t.test('in a webhook about several numbers only facts signed by their own secret count', async t => {
+t.test('of a webhook about several numbers only facts signed by their own secret count', async t => {
   const { call, addMessages, messageOf, rows } = await createFixture(t)
   await addMessages([
     { id: 'own', status: 'accepted', providerMessageId: 'wamid.own' },
@@ -141,7 +141,7 @@ t.test('a tenant cannot report on the messages of another, nor on those of anoth
   t.equal((await messageOf('n')).status, 'accepted')
 })
 
-t.test('fields, objects and values that nobody knows are harmless', async t => {
+t.test('unknown fields, objects and values are harmless', async t => {
   const { call, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   const bodies = [
@@ -156,7 +156,7 @@ t.test('fields, objects and values that nobody knows are harmless', async t => {
   t.equal((await messageOf('m')).status, 'sent')
 })
 
-t.test('a webhook of nearly 3 MiB is accepted, a larger one is not', async t => {
+t.test('accepts a webhook of nearly 3 MiB, and refuses a larger one', async t => {
   const { call } = await createFixture(t)
   const body = (bytes: number) => {
     const empty = JSON.stringify({ ...envelope({}), filling: '' })
@@ -176,7 +176,7 @@ t.test('a thousand updates fit in one webhook', async t => {
   t.same(await rows('select status, count(*)::int from messages group by 1'), [{ status: 'delivered', count: 1000 }])
 })
 
-t.test('one line is logged per transaction, with counts and nothing personal', async t => {
+t.test('logs one line per transaction, with counts and nothing personal', async t => {
   const lines: string[] = []
   const stream = new Writable({ write: (chunk, _encoding, done) => done(void lines.push(String(chunk))) })
   const counts: Record<string, number> = {}
@@ -211,7 +211,7 @@ t.test('one line is logged per transaction, with counts and nothing personal', a
   t.notMatch(lines.join(''), /94770000101|parcel|wamid/)
 })
 
-t.test('a webhook that cannot be stored is not acknowledged, so that it is sent again', async t => {
+t.test('a webhook that cannot be stored is not acknowledged, so that the API repeats it', async t => {
   const { call, rows, addMessages, messageOf } = await createFixture(t)
   await addMessages([{ id: 'm', status: 'accepted', providerMessageId: 'wamid.1' }])
   await rows('alter table message_events rename to away')

@@ -17,7 +17,7 @@ const types: Readonly<Record<string, string>> = {
   '.mjs': 'text/javascript; charset=utf-8',
   '.svg': 'image/svg+xml',
 }
-/** Preact with its hooks and htm in one module without imports: an import map would have to stand in the page. */
+/** Preact with its hooks and htm in one module without imports: otherwise the page would need an import map. */
 const library = fileURLToPath(import.meta.resolve('htm/preact/standalone'))
 
 const readPortalFile = (path: string): PortalFile => {
@@ -26,7 +26,7 @@ const readPortalFile = (path: string): PortalFile => {
   return { type: types[extname(path)] ?? 'application/octet-stream', etag, bytes }
 }
 
-/** The files of the console by their path below `/portal/`; nothing else of the folder is served. */
+/** Reads the files of the console, by their path below `/portal/`; the folder's other files are not served. */
 export const readPortalFiles = (): ReadonlyMap<string, PortalFile> => {
   const paths = globSync('**/*.{html,css,js,svg}', { cwd: folder })
   const own = paths.map((path): [string, PortalFile] => [path, readPortalFile(join(folder, path))])

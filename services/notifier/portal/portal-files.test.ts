@@ -2,7 +2,7 @@ import t from 'tap'
 import { build } from '../test/portal.ts'
 import { readPortalFiles } from './files.ts'
 
-t.test('the console has its files under a policy that admits no foreign script', async t => {
+t.test('serves the console’s files under a policy that admits no foreign script', async t => {
   const { app } = await build(t, undefined, undefined, {}, { ordersPublicUrl: 'https://orders.example/below' })
   const get = (url: string, headers = {}) => app.inject({ url, headers })
   t.match(await get('/portal'), { statusCode: 302, headers: { location: 'portal/' } })

@@ -6,7 +6,10 @@ export interface PortalOptions {
   readonly ordersUrl: string
 }
 
-/** Scripts and styles are files of ours; requests go to the two services; nothing is written into the page as HTML. */
+/**
+ * The policy admits scripts and styles from our files, and requests to the two services; nothing writes HTML into the
+ * page.
+ */
 const policyOf = (ordersUrl: string): string =>
   [
     "default-src 'none'",
@@ -41,7 +44,7 @@ export const portalRoutes: FastifyPluginAsync<PortalOptions> = async (app, { ord
     return reply.type(file.type).send(file.bytes)
   }
 
-  // The router takes both spellings for one; what the page loads is relative to the second.
+  // The router treats both spellings alike; the page's own files are relative to the second.
   app.get('/portal', { schema }, async (request, reply) =>
     /^\/portal\/(\?|$)/.test(request.url) ? serve('index.html', request, reply) : reply.redirect('portal/'),
   )

@@ -13,10 +13,10 @@ import { type CatalogueTemplate, categoryAt } from '../templates/catalogue.ts'
 import { render } from '../templates/render.ts'
 import type { Preflight } from './view.ts'
 
-/** A message, and what a send found out about it. */
+/** A message, and the findings of a send about it. */
 interface Examined {
   readonly body: MessageBody
-  /** Filled in from its order; undefined: it has no recipient. */
+  /** The request filled in from its order; undefined: it has no recipient. */
   readonly request: MessageRequest | undefined
   /** undefined: a send refuses it. */
   readonly checked: CheckedMessage | undefined
@@ -28,7 +28,7 @@ interface PreflightContext extends SendingContext {
   readonly tariffs: TenantTariffs
 }
 
-/** What would become of the message if it were sent now. Pure. */
+/** Predicts the outcome of the message if it were sent now. Pure. */
 export const preflightOf = (examined: Examined, context: PreflightContext): Preflight => {
   const { body, request, checked, errors } = examined
   const template = request && !isPlain(request.template) ? request.template : body.template
@@ -58,7 +58,7 @@ export const preflightOf = (examined: Examined, context: PreflightContext): Pref
       category: categoryAt(known, at),
       country: recipient && countryOf(recipient),
       at,
-      // What is held for a window leaves only within one.
+      // A message held for a window leaves only within one.
       isWindowOpen: isOpen(lastInboundAt, at) || (channel?.plan === 'free' && checked?.holdsUntilOpen === true),
     }),
   }
@@ -75,7 +75,7 @@ type Leaving = Pick<Preflight, 'leaves_at' | 'waits_for' | 'errors'>
 
 const waiting = (waits_for: string | null): Omit<Leaving, 'errors'> => ({ leaves_at: null, waits_for })
 
-/** When the queue would send it, without the rate of its number, or what keeps it from that. */
+/** Returns when the queue would send it, ignoring the rate of its number, or the reason why it would not. */
 const leaving = (
   message: CheckedMessage,
   channel: SendingChannel,

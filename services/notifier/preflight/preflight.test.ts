@@ -51,7 +51,7 @@ const catalogue = [
   ),
 ]
 
-/** A channel that pays, a free one, one that is paused and has no catalogue; people who wrote or opted out. */
+/** Prepares a paid channel, a free one, and a paused one without a catalogue; people who wrote or opted out. */
 const prepare = async (t: Test, sendBetween: [string, string] = [clock(-2), clock(2)]) => {
   const { client, state } = await standIn(
     t,
@@ -159,7 +159,7 @@ const aBody = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom<unknown>([], null, { messages: 'x' }, [saying('order_delivered', two)], 5) },
 )
 
-t.test('a preflight says what a send of the same body then does', async t => {
+t.test('a preflight predicts a send of the same body', async t => {
   const { call, rows, createQueue } = await prepare(t)
   const predicted: { id: string; as: Preflight }[] = []
   let refusals = 0
@@ -200,7 +200,7 @@ t.test('a preflight says what a send of the same body then does', async t => {
   }
 })
 
-t.test('it shows the message as the customer reads it', async t => {
+t.test('shows the message as the customer reads it', async t => {
   const { look } = await prepare(t)
   const parameters = [
     { type: 'text', text: '{{customer_name}}', parameter_name: 'name' },
@@ -246,8 +246,8 @@ t.test('it shows the message as the customer reads it', async t => {
   t.equal((await look(saying('order_delivered', two, { channel: '300' }))).text, null, 'no catalogue')
 })
 
-t.test('it says what a message waits for, and what it will fail of', async t => {
-  // Once: a minute may begin meanwhile.
+t.test('names what a message waits for, and what it will fail of', async t => {
+  // Takes the time once: a minute may begin meanwhile.
   const [from, to] = [clock(2), clock(4)]
   const { look, rows, call, createQueue } = await prepare(t, [from, to])
   const seen = (more: object) => look(saying('order_delivered', two, more))
@@ -296,7 +296,7 @@ t.test('it says what a message waits for, and what it will fail of', async t => 
   await queue.stop()
 })
 
-t.test('it says what the delivery costs, and that the budget is used up', async t => {
+t.test('shows the cost of the delivery, and an exhausted budget', async t => {
   const { look, rows, pool } = await prepare(t)
   const price = async (name: string, to: string) => (await look(saying(name, two, { to }))).price
   t.match(await price('order_delivered', stranger), { amount: null, reason: 'no_tariff' })
@@ -339,7 +339,7 @@ t.test('a message at the end of its hours leaves when they begin again', async t
   t.ok((await read()).getUTCSeconds() >= 30 || !isTomorrow, `${now.toISOString()} ${leaves_at}`)
 })
 
-t.test('nothing is stored, and orders is needed as for a send', async t => {
+t.test('stores nothing, and needs orders as a send does', async t => {
   const { call, look, rows, state } = await prepare(t)
   const count = `select (select count(*) from messages) + (select count(*) from conversations) + (select count(*) from recipients)
     + (select count(*) from audit) + (select count(*) from message_events) + (select count(*) from idempotency_keys) as rows`
@@ -354,7 +354,7 @@ t.test('nothing is stored, and orders is needed as for a send', async t => {
   t.strictSame([status, headers['retry-after']], [503, '2'])
 })
 
-t.test('a thousand messages with more errors than are counted are refused as a whole, as a send of them', async t => {
+t.test('refuses a thousand messages with more errors than are counted as a whole, as a send does', async t => {
   const { call } = await prepare(t)
   const wrong = saying('order_delivered', [], {
     to: 'x',

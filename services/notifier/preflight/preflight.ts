@@ -17,8 +17,8 @@ export type Preflighted =
   | { kind: 'orders_away' }
 
 /**
- * Says what a send would do with each message; writes nothing. Refuses a batch whose shape is wrong, or with more errors than are
- * counted, as a send does.
+ * Predicts what a send would do with each message; writes nothing. Refuses a batch whose shape is wrong, or with more
+ * errors than are counted, as a send does.
  */
 export const preflight = async (
   dependencies: WaybillDependencies,

@@ -11,13 +11,13 @@ import { preflight } from './preflight.ts'
 import { Preflights } from './view.ts'
 
 interface PreflightOptions extends WaybillDependencies {
-  /** Of one request; 1000 without it. */
+  /** The limit of one request; 1000 by default. */
   maxMessages?: number | undefined
-  /** Of one request; 5 MiB without it. */
+  /** The limit of one request; 5 MiB by default. */
   maxBodyBytes?: number | undefined
 }
 
-/** What a send would do. */
+/** Predicts the outcome of a send. */
 export const preflightRoutes: FastifyPluginAsyncTypebox<PreflightOptions> = async (app, options) => {
   const { maxMessages = 1000, maxBodyBytes = 5_242_880 } = options
   const readBatch = createBatchReader(maxMessages)
@@ -25,7 +25,7 @@ export const preflightRoutes: FastifyPluginAsyncTypebox<PreflightOptions> = asyn
     '/api/messages/preflight',
     {
       bodyLimit: Math.min(maxBodyBytes, maxMessages * maxMessageBytes),
-      // Checked below, with the sentences of a send.
+      // The handler checks the body, with the sentences of a send.
       validatorCompiler: strictExceptBody,
       schema: {
         tags: ['messages'],

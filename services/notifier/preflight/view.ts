@@ -12,7 +12,7 @@ const Rendered = Type.Object({
   buttons: Type.Array(Type.Object({ kind: Type.String(), label: Type.String(), url: Text, code: Text })),
 })
 
-/** What would become of a message. */
+/** The predicted outcome of a message. */
 export const Preflight = Type.Object(
   {
     status: Type.Union([Type.Literal('queued'), Type.Literal('held'), Type.Literal('refused')], {

@@ -22,7 +22,7 @@ const prepare = async (t: Test) => {
   const { notifier, save, url } = await commands(t)
   const pool = createPool({ url, name: 'test', connections: 1 })
   t.teardown(() => pool.end())
-  /** The changes of `apply`, or its errors. */
+  /** Returns the changes of `apply`, or its errors. */
   const apply = async (rules: unknown[] | undefined, ...words: string[]) => {
     const { stdout } = await notifier('apply', save({ ...demoFile(), rules }), '--json', ...words)
     const { changes, errors } = JSON.parse(stdout)
@@ -35,7 +35,7 @@ const prepare = async (t: Test) => {
   return { notifier, save, apply, stored, pool }
 }
 
-t.test('a field that no order has is refused by its place, with those that there are', async t => {
+t.test('refuses an unknown field by its path, and lists the known ones', async t => {
   const errors = validationErrors(
     rule('order.created', { body: ['{{customer_name}}', 'of {{shop}}'] }),
     rule('key_13', { header: ['{{Waybill_Number}}'] }),
@@ -111,7 +111,7 @@ t.test('apply warns of rules whose messages could not be sent, and stores them',
   ])
 })
 
-t.test('a channel is added by a command, with its secrets from the environment', async t => {
+t.test('a command adds a channel, with its secrets from the environment', async t => {
   const { notifier, save } = await commands(t, { ACCESS_TOKEN: 'a-secret-access-token' })
   await notifier('apply', save(demoFile()))
   const add = (...words: string[]) => notifier('channel', 'add', '--tenant', 'demo', ...words)
@@ -133,7 +133,7 @@ t.test('a rule is on an event or on any key that a status may have', async t => 
     t.same(Object.keys(validationErrors(rule(on))), ['rules.0.on'], on)
 })
 
-t.test('errors in the shape of a rule are named', async t => {
+t.test('names errors in the shape of a rule', async t => {
   const wrong: [more: Record<string, unknown>, path: string][] = [
     [{ template: 'Order Delivered' }, 'rules.0.template'],
     [{ language: 'english' }, 'rules.0.language'],
@@ -145,7 +145,7 @@ t.test('errors in the shape of a rule are named', async t => {
   for (const [more, path] of wrong) t.same(Object.keys(validationErrors(rule('key_1', more))), [path])
 })
 
-t.test('a rule that is there twice, and a sixth one on one event, are refused', async t => {
+t.test('refuses a rule that is there twice, and a sixth one on one event', async t => {
   t.match(validationErrors(rule('key_1'), rule('key_1', { body: ['x'] })), {
     'rules.1': [/key_1: order_delivered en_US is there twice/],
   })
@@ -154,7 +154,7 @@ t.test('a rule that is there twice, and a sixth one on one event, are refused', 
   t.same(validationErrors(...six), { 'rules.5.on': ['At most 5 rules may be on order.created.'] })
 })
 
-t.test('apply replaces the rules by those of the file and returns what changed', async t => {
+t.test('apply replaces the rules by those of the file and returns the changes', async t => {
   const { apply, stored } = await prepare(t)
   const [created, moved] = [rule('order.created'), rule('key_13')]
   const ids = { created: 'order.created: order_delivered en_US', moved: 'key_13: order_delivered en_US' }
@@ -176,7 +176,7 @@ t.test('apply replaces the rules by those of the file and returns what changed',
   t.same(await stored(), [])
 })
 
-t.test('a rule that is refused leaves everything as it was', async t => {
+t.test('a refused rule leaves everything as it was', async t => {
   const { apply, stored, notifier, save } = await prepare(t)
   await apply([rule('key_13')])
   t.same(await apply([rule('key_1', { channel: '999' })]), { 'rules.0.channel': ['There is no channel 999.'] })

@@ -25,7 +25,7 @@ export const applyRules = async (tx: Tx, tenant: string, wanted: readonly Rule[]
 const nameOf = ({ event, template, language, text }: Rule): string =>
   `${event}: ${text === null ? `${template} ${language}` : 'text'}`
 
-/** A rule is the same while event, template and language are; one that moved to another place has changed. */
+/** Indexes rules by event, template and language, which identify a rule; one at another index has changed. */
 const placesOf = (rules: readonly Rule[]) =>
   new Map(rules.map((rule, place) => [nameOf(rule), JSON.stringify([place, rule])]))
 

@@ -13,8 +13,8 @@ import type { TenantConfig } from './check-file.ts'
 
 /**
  * Applies a checked file to a tenant's messaging, in one transaction. Channels that the file does not name stay; its
- * rules and tariffs become all those of the tenant. A new channel is proven by a running notifier.
- * With `dryRun` the same is done and rolled back.
+ * rules and tariffs replace all those of the tenant. A running notifier proves a new channel. `dryRun` does the same
+ * and rolls it back.
  */
 export const applyFile = async (
   pool: pg.Pool,
@@ -33,7 +33,7 @@ export const applyFile = async (
         return { kind: 'refused', errors: { 'tenant.time_zone': [unknownToPostgres(tenant.time_zone)] } }
       const found = await applySettings(tx, tenant)
       found.push(...(await storeChannels(tx, keyring, tenant.id, channels)))
-      // Templates are locked before rules.
+      // Locks templates before rules.
       const budget = await applyBudget(tx, tenant.id, tenant.budget)
       const rules = await applyRules(tx, tenant.id, file.rules)
       if (rules.kind === 'refused') return rules
@@ -48,7 +48,7 @@ export const applyFile = async (
   )
 }
 
-/** Postgres and Node have a list of time zones each. */
+/** Checks the name in Postgres: it and Node have a list of time zones each. */
 const hasTimeZone = async (tx: Tx, name: string): Promise<boolean> => {
   const { rows } = await sql`select from pg_timezone_names where lower(name) = lower(${name})`.execute(tx)
   return rows.length > 0
@@ -58,7 +58,7 @@ const unknownToPostgres = (name: string) =>
   `Postgres does not know the time zone ${name}: its time zone data are older.`
 const needsCurrency = 'The currency field is required: the tenant has tariffs or a budget.'
 
-/** Lists a channel once that both lost its default and changed otherwise. */
+/** Lists a channel only once if it both lost its default and changed otherwise. */
 const once = (changes: Change[]): Change[] => [
   ...new Map(changes.map(change => [JSON.stringify([change.kind, change.id]), change])).values(),
 ]

@@ -12,7 +12,7 @@ import { isTimeZone } from '../messages/hours.ts'
 import { checkHours, checkRules, toRule } from './check-rules.ts'
 import { NotifierFile } from './notifier-file.ts'
 
-/** A file whose secrets are in the clear, wherever they stood. */
+/** A file with its secrets in the clear, from the file or the environment. */
 export interface TenantConfig {
   readonly tenant: NotifierFile['tenant']
   readonly channels: readonly ChannelChange[]
@@ -65,7 +65,7 @@ const checkChannels = ({ channels }: NotifierFile, add: Add): void => {
     add('channels', 'A tenant has one default channel at most.')
 }
 
-/** Adds the errors of tariffs that their schema does not show. */
+/** Adds the errors of tariffs that their schema does not detect. */
 const checkTariffs = (tariffs: readonly Tariff[], add: Add): void => {
   const latest = new Map<string, string>()
   for (const [index, { category, country, from }] of tariffs.entries()) {
@@ -85,7 +85,7 @@ const checkTariffs = (tariffs: readonly Tariff[], add: Add): void => {
 const secretSchemas = { access_token: Secret, app_secret: Secret, verify_token: VerifyToken, pin: Pin }
 const compiled = new Map(Object.values(secretSchemas).map(schema => [schema, TypeCompiler.Compile(schema)]))
 
-/** The channel with its secrets in the clear; what it leaves out gets its default. */
+/** Returns the channel with its secrets in the clear; omitted fields get their defaults. */
 const readSecrets = (
   channel: NotifierFile['channels'][number],
   path: string,

@@ -9,7 +9,7 @@ const maxRulesOfEvent = 5
 type Add = (path: string, sentence: string) => void
 type GivenRule = NonNullable<NotifierFile['rules']>[number]
 
-/** Adds the errors of a file's rules that its schema does not show. */
+/** Adds the errors of a file's rules that its schema does not detect. */
 export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
   const names = rules.map(nameOf)
   const events = rules.map(({ on }) => on)
@@ -31,13 +31,13 @@ export const checkRules = ({ rules = [] }: NotifierFile, add: Add): void => {
   }
 }
 
-/** Fields that belong to a template. */
+/** The fields that belong to a template. */
 const partsOfTemplate = [
   ...(['language', 'header', 'body', 'named_body', 'buttons'] as const),
   ...(['header_image', 'header_video', 'header_document', 'header_location'] as const),
 ]
 
-/** A rule has a template or a text. */
+/** Checks that a rule has either a template or a text. */
 const checkContent = (rule: GivenRule, path: string, add: Add): void => {
   if (rule.text === undefined) {
     if (rule.template === undefined) add(`${path}.template`, 'A rule has a template and its language, or a text.')
@@ -53,7 +53,7 @@ export const checkHours = (between: string[] | undefined, path: string, add: Add
     add(`${path}.send_between`, 'The send between field must be two different times; only the end may be 24:00.')
 }
 
-/** Checks every text of the rule, however deep. */
+/** Checks every text of the rule, at any depth. */
 const checkPlaceholders = (value: unknown, path: string, add: Add): void => {
   if (typeof value === 'string') {
     const error = placeholderError(value)
@@ -90,7 +90,7 @@ const mediaOf = ({ header_image, header_video, header_document, header_location 
   ...(header_location ? [{ type: 'location' as const, location: header_location }] : []),
 ]
 
-/** Returns the parts of a rule's template but a text header and a body without names. */
+/** Returns the parts of a rule's template except a text header and a body without names. */
 const componentsOf = (rule: GivenRule): Component[] => {
   const media = mediaOf(rule)
   const body = Object.entries(rule.named_body ?? {}).map(([parameter_name, text]) => ({

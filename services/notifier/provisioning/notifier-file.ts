@@ -46,16 +46,14 @@ const Channel = Type.Object(
   strict,
 )
 
-/** The form that orders takes (shared/contract/customer-actions.ts). */
+/** The form that orders accepts (shared/contract/customer-actions.ts). */
 const Action = Type.String({
   maxLength: 63,
   pattern: '^[a-z][a-z0-9_]{0,62}$',
   must: `be ${immediateActions.join(', ')}, or the name of a request such as call_me`,
 })
 
-/**
- * The value of a button: the end of its address, a tap's payload, the action that it asks for, or the code it copies.
- */
+/** The value of a button: the end of its address, a tap's payload, the requested action, or the code to copy. */
 const Button = Type.Object(
   {
     index: Type.Integer({ minimum: 0, maximum: 9, must: 'be the place of the button, 0 to 9' }),
@@ -68,7 +66,7 @@ const Button = Type.Object(
 )
 
 const maxRules = 100
-/** More than any template has; bounds the messages that a rule creates for 500 events. */
+/** The maximum exceeds any template; it bounds the messages that a rule creates for 500 events. */
 const maxRuleParameters = 20
 
 const SendBetween = Type.Array(
@@ -81,12 +79,12 @@ const outcomes = [...actionOutcomes, 'accepted', 'declined'].join('|')
 
 const EventName = Type.String({
   maxLength: 80,
-  // Status keys as orders accepts them in a tenant's file.
+  // The pattern of status keys that orders accepts in a tenant's file.
   pattern: `^(order\\.created|order\\.status_changed|[a-z0-9][a-z0-9_-]{0,62}|[a-z][a-z0-9_]{0,62}\\.(${outcomes}))$`,
   must: 'be order.created, order.status_changed, a status key such as key_13, or an outcome such as confirm_order.done',
 })
 
-/** Which event makes which message; the texts may name fields of the order, as {{customer_name}}. */
+/** A rule turns an event into a message; the texts may name fields of the order, as {{customer_name}}. */
 const Rule = Type.Object(
   {
     on: EventName,
@@ -121,7 +119,7 @@ const Rule = Type.Object(
   strict,
 )
 
-/** Text: a JSON number would lose exactness. */
+/** A decimal is text: a JSON number would lose exactness. */
 const Decimal = Type.String({
   maxLength: 20,
   pattern: '^(0|[1-9]\\d{0,8})(\\.\\d{1,6})?$',

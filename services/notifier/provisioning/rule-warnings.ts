@@ -7,7 +7,7 @@ import { type PlacedText, textsOf } from '../messaging-api/message-template.ts'
 import { checkTemplate } from '../templates/check-parameters.ts'
 import { findTemplates } from '../templates/queries.ts'
 
-/** Warns of what is legal in rules and keeps their messages from being sent, by the templates of the last sync. */
+/** Warns of legal settings in rules that prevent their messages from being sent, by the templates of the last sync. */
 export const warnOfRules = async (tx: Tx, tenant: string, rules: readonly Rule[]): Promise<string[]> => {
   const channels = await findSendingChannels(tx, tenant)
   const warnings: string[] = []
@@ -40,9 +40,9 @@ const placeIn = (rule: Rule, { component, parameter, field }: PlacedText): strin
   return field === 'text' ? `${type}.${parameters.indexOf(parameter)}` : `header_${field.replace(/\.link$/, '')}`
 }
 
-/** The notifier does not know it: orders has it. */
+/** A hint for events that the notifier cannot check, since orders defines them. */
 const ownSet =
   "It makes messages only if the tenant's own set has it: GET /api/public/merchant/order/status-list of orders lists that set."
 
-/** An event with a dot is no status. */
+/** Returns true for an event with a dot, which is no status, and for a default status. */
 const isUsualEvent = (event: string): boolean => event.includes('.') || /^key_([1-9]|1[0-9]|2[01])$/.test(event)

@@ -5,20 +5,20 @@ import type pg from 'pg'
 import type { MessageStatus, Tx } from '../database/tables.ts'
 import { restoredDetail } from '../messages/insert.ts'
 
-/** Counts the messages of a tenant that became unknown, by the status in which the backup had them. */
+/** The numbers of a tenant's messages that became unknown, by the status that they had in the backup. */
 interface Restored {
   readonly tenant: string
   readonly queued: number
   readonly held: number
   readonly sending: number
-  /** Messages for later than the database was lost: they were not sent, and stay queued. */
+  /** Messages scheduled for after the database was lost: they were not sent, and stay queued. */
   readonly scheduled: number
 }
 
 /**
- * After the database was restored from an older backup, and before a process uses it: a message that the lost database,
- * in use until `until`, may have sent becomes unknown, and so will the messages of events from before that time. None
- * is sent by itself.
+ * Runs after the database was restored from an older backup, and before a process uses it. A message that the lost
+ * database, in use until `until`, may have sent becomes unknown, and so will the messages of events from before that
+ * time. The notifier resends none on its own.
  */
 export const markRestored = async (pool: pg.Pool, until: Date, isDryRun: boolean): Promise<Restored[]> => {
   const restored: Restored[] = []
@@ -48,7 +48,10 @@ const markTenant = async (tx: Tx, tenant: string, until: Date): Promise<Restored
   }
 }
 
-/** Without end: neither the sweep nor a setting of the tenant sends one again. Returns the status that each had. */
+/**
+ * Marks messages as unknown without a due time: neither the sweep nor a setting of the tenant resends them. Returns the
+ * status that each had.
+ */
 const doubtMessages = async (tx: Tx, tenant: string, until: Date): Promise<MessageStatus[]> => {
   const { rows } = await sql<{ status: MessageStatus }>`
     with before as (

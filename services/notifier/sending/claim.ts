@@ -12,16 +12,16 @@ import { type Blocked, blockReasonOf } from './pre-send-check.ts'
 import { availableTokens } from './timing.ts'
 
 interface ClaimOptions extends MarkOptions {
-  /** How many messages at most. */
+  /** The maximum of messages. */
   readonly room: number
-  /** Called before the commit with the messages that it makes `sending`: if it is in doubt, queue them again. */
+  /** Runs before the commit with the messages that it makes `sending`: if the commit is in doubt, queue them again. */
   readonly beforeCommit?: (messages: readonly ClaimedMessage[]) => void
 }
 
 interface Claimed {
   /** `sending` is committed. */
   readonly messages: readonly ClaimedMessage[]
-  /** They are queued as before. */
+  /** They stay queued. */
   readonly blocked: readonly Blocked[]
   /** A number had due messages, even if its rate lets none of them be sent now. */
   readonly hasMore: boolean
@@ -33,16 +33,16 @@ interface Channel {
   readonly tenant: string
   readonly phoneNumberId: string
   readonly plan: 'free' | 'paid'
-  /** Of its token bucket, a fraction too. */
+  /** The tokens of its bucket, fractional. */
   readonly tokens: number
   /** By Postgres' clock. */
   readonly now: Date
 }
 
 /**
- * Claims due messages for sending at once, round-robin over the numbers that have any: a number with few does not wait behind one with
- * many. Commits `sending` of those that may be sent. The rows of the numbers and messages are locked meanwhile, so that checks and
- * rates hold across processes; another process takes other numbers.
+ * Claims due messages for sending at once, round-robin over the numbers: a number with few does not wait behind one
+ * with many. Commits `sending` of those that may be sent. Locks the rows of the numbers and messages meanwhile, so that
+ * checks and rates hold across processes; another process claims other numbers.
  */
 export const claimMessages = (pool: pg.Pool, options: ClaimOptions): Promise<Claimed> =>
   inAllTenants(pool, async (tx: Tx) => {
@@ -79,7 +79,7 @@ const check = (ready: readonly DueMessage[], checkable: ReadonlyMap<DueMessage, 
   return { sendable, blocked }
 }
 
-/** The active numbers that have due messages, the longest unserved first. */
+/** Locks the active numbers that have due messages, the longest unserved first. */
 const lockChannels = async (tx: Tx): Promise<Channel[]> => {
   const { rows } = await tx.client.query({
     name: 'lock_channels',
@@ -112,7 +112,7 @@ const lockChannels = async (tx: Tx): Promise<Channel[]> => {
   }))
 }
 
-/** Until the transaction ends nobody else takes them. */
+/** Locks due messages: until the transaction ends no other process claims them. */
 const lockDue = async (tx: Tx, channels: readonly Channel[], counts: readonly number[]): Promise<DueMessage[]> => {
   const { rows } = await tx.client.query({
     name: 'lock_due',
@@ -147,7 +147,7 @@ const lockDue = async (tx: Tx, channels: readonly Channel[], counts: readonly nu
   return rows.sort((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-/** Whether their recipients may be written to, with one query for each number, or two. */
+/** Adds the state of the recipients' conversations, with one or two queries for each number. */
 const addConversations = async (
   tx: Tx,
   channels: readonly Channel[],

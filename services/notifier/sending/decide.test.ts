@@ -78,7 +78,7 @@ const table: [string, Refused, number, object][] = [
 for (const [what, result, attempts, expected] of table)
   t.test(what, async t => void t.match(decided(result, attempts), expected))
 
-/** The whole decision about one message, whose outcome has it. */
+/** Returns the whole decision about one message, including its outcome. */
 const whole = (t: Test, result: Parameters<typeof decide>[1], random = 0, attempts = 0) => {
   const message = claimed({ attempts })
   const { outcome, effects } = decide(message, result, () => random)
@@ -87,7 +87,7 @@ const whole = (t: Test, result: Parameters<typeof decide>[1], random = 0, attemp
   return { ...rest, effects }
 }
 
-t.test('an acceptance brings the id of the API, and its status when that is another', async t => {
+t.test('an acceptance stores the id of the API, and its status if that is another', async t => {
   const accepted = { kind: 'accepted', providerMessageId: 'wamid.1', servedVersion: null } as const
   const expected = { status: 'accepted', providerMessageId: 'wamid.1', isAttempt: false, effects: [] }
   t.strictSame(whole(t, { ...accepted, messageStatus: 'accepted' }), expected)
@@ -231,6 +231,6 @@ const decisions: [string, Refused, number, object][] = [
 for (const [what, result, random, expected] of decisions)
   t.test(`the whole decision: ${what}`, async t => void t.strictSame(whole(t, result, random), expected))
 
-t.test('a denial with a code counts with it', async t => {
+t.test('a denial counts with its code', async t => {
   t.match(whole(t, refused(77_777, { status: 401 })).effects, [{ kind: 'count_denial', code: 77_777 }])
 })

@@ -22,7 +22,7 @@ export interface Decision {
   readonly effects: readonly Effect[]
 }
 
-/** The outcome of a message and the effects of its send's result. Pure. */
+/** Decides the outcome of a message and the effects of its send's result. Pure. */
 export const decide = (message: ClaimedMessage, result: Accepted | Failed, random: () => number): Decision => {
   switch (result.kind) {
     case 'accepted':
@@ -59,14 +59,14 @@ interface Reason {
   readonly wait: number
 }
 
-/** Again by the schedule while an attempt is left. */
+/** Retries by the schedule while an attempt is left. */
 const retry = (message: ClaimedMessage, random: () => number, { code, meaning, wait }: Reason): SendOutcome => {
   const seconds = secondsToRetry(message.attempts + 1, random, wait)
   if (seconds === undefined) return failed(message, code, meaning)
   return { ...again(message, code, meaning, seconds), isAttempt: true }
 }
 
-/** Again later, without using up an attempt. */
+/** Sends again later, without using up an attempt. */
 const again = (message: ClaimedMessage, code: number | null, meaning: string, dueSeconds: number): SendOutcome => ({
   message,
   status: 'queued',

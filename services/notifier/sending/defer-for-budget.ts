@@ -3,15 +3,16 @@ import type { DueMessage } from './message.ts'
 
 export const waitsForBudget = "waits: the month's budget is used up"
 
-/** How long a message waits before the budget is looked at again. */
+/** A message waits this long before the budget is checked again. */
 export const budgetSeconds = 600
 
-/** Of one number, in one statement. */
+/** The maximum for one number, in one statement. */
 const maxPutOff = 10_000
 
 /**
- * The budget: returns the messages that do not wait for it. Puts the others off, with those due behind them on the same number, before
- * they cost a token or a recipient's slot: messages that may be sent do not queue behind them. Not an attempt.
+ * Defers messages for the budget: returns those that do not wait for it. Puts the others off, with those due behind
+ * them on the same number, before they cost a token or a recipient's slot: messages that may be sent do not queue
+ * behind them. This is not an attempt.
  */
 export const deferForBudget = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {
   const waiting = due.filter(({ templateHold }) => templateHold === 'budget')

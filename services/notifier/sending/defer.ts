@@ -3,8 +3,8 @@ import { deferUntil, rememberAllowed, waitsFor } from '../messages/hours.ts'
 import type { DueMessage } from './message.ts'
 
 /**
- * Hours: returns the messages that may be sent now, and those that are cancelled anyway. Puts the others off until their hours
- * begin next, which does not count as an attempt.
+ * Defers messages for hours: returns the messages that may be sent now, and those that are cancelled anyway. Puts the
+ * others off until their hours begin next, which does not count as an attempt.
  */
 export const deferForHours = async (tx: Tx, due: readonly DueMessage[], now: Date): Promise<DueMessage[]> => {
   const allowedFrom = rememberAllowed()
@@ -36,21 +36,22 @@ export const deferForHours = async (tx: Tx, due: readonly DueMessage[], now: Dat
   return due.filter(message => !late.has(message))
 }
 
-/** A message waits this long at most for those before it: a held template must not silence an order. */
+/** A message waits at most this long for those before it: a held template must not block the messages of an order. */
 const longestWaitMinutes = 15
 
 /**
- * Per-waybill FIFO: messages about one waybill to one recipient are sent in the order in which they were made. Returns
- * those without an earlier one that is queued, retried, sending or unknown while its webhook may still come; postpones the
- * others, which does not count as an attempt.
+ * Keeps per-waybill FIFO: messages about one waybill to one recipient are sent in the order of their creation. Returns
+ * those without an earlier one that is queued, retried, sending or unknown while its webhook may still come; postpones
+ * the others, which does not count as an attempt.
  */
 export const waitForEarlier = async (tx: Tx, due: readonly DueMessage[]): Promise<DueMessage[]> => {
   const ordered = due.filter(({ waybillNumber }) => waybillNumber !== null)
   if (ordered.length === 0) return [...due]
   const { rows } = await tx.client.query({
     name: 'keep_waybill_order',
-    // Behind a failed send a message waits for its next attempt; behind an unknown one, which may be minutes, it is looked at
-    // seldom, so that many of them take no places of other messages; behind anything else it is due again in a second.
+    // Behind a failed send a message waits for its next attempt. Behind an unknown one, which may take minutes, it is
+    // checked seldom, so that many of them do not crowd out other messages. Behind anything else it is due again in a
+    // second.
     text: `
       with later as (
         select m.tenant_id, m.message_id, least(greatest(m.status_at, m.send_at) + make_interval(mins => $3::integer), max(
@@ -77,12 +78,12 @@ export const waitForEarlier = async (tx: Tx, due: readonly DueMessage[]): Promis
   return due.filter(({ tenant, id }) => !isLater.has(`${tenant} ${id}`))
 }
 
-/** While a message to the recipient is being sent, the end of that is looked for this often at least. */
+/** The maximum interval between checks of a recipient to whom a message is being sent. */
 const recipientSeconds = 0.25
 
 /**
- * Recipient rate limit: returns of each recipient one message, if nobody writes to the person now or did lately; postpones the
- * others, which does not count as an attempt. `markSending` makes sure of it.
+ * Limits the rate of recipients: returns one message for each recipient to whom no message is being sent or was sent
+ * lately; postpones the others, which does not count as an attempt. `markSending` ensures it.
  */
 export const limitRecipientRate = async (
   tx: Tx,
@@ -95,7 +96,7 @@ export const limitRecipientRate = async (
   const late = new Map<DueMessage, number>()
   for (const [key, group] of groups) {
     const wait = waits.get(key) ?? 0
-    // A message on its way keeps the others back for longer than it usually takes.
+    // A message in flight holds the others back for longer than it usually takes.
     const first = pairSeconds > 0 ? Math.min(wait, Math.max(pairSeconds, recipientSeconds)) : wait
     for (const [place, message] of group.entries()) {
       const waitSeconds = first + place * pairSeconds
@@ -108,7 +109,7 @@ export const limitRecipientRate = async (
 
 const keyOf = ({ phoneNumberId, recipient }: DueMessage): string => `${phoneNumberId} ${recipient}`
 
-/** Seconds until the recipients may be written to, by Postgres' clock; without those that may be now. */
+/** Returns the seconds until the recipients may be written to, by Postgres' clock; omits those that may be now. */
 const findWaits = async (tx: Tx, messages: readonly DueMessage[]): Promise<Map<string, number>> => {
   const { rows } = await tx.client.query({
     name: 'find_waits',

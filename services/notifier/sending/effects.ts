@@ -10,7 +10,7 @@ import type { Effect } from './decide.ts'
 import type { ClaimedMessage } from './message.ts'
 import { slowDown } from './timing.ts'
 
-/** Carries out what responses mean for numbers and templates. Counts denials in this process. */
+/** Applies the effects of responses to numbers and templates. Counts denials in this process. */
 export const createEffects = (pool: pg.Pool, logger: Logger) => {
   const denials = new Map<string, number>()
 
@@ -66,7 +66,7 @@ export const createEffects = (pool: pg.Pool, logger: Logger) => {
 
   return {
     carryOut: async (message: ClaimedMessage, effects: readonly Effect[], hasResponse: boolean): Promise<void> => {
-      // A response that is no denial ends the series.
+      // Any other response ends the series.
       if (hasResponse && !effects.some(({ kind }) => kind === 'count_denial')) denials.delete(keyOf(message))
       if (effects.length === 0) return
       await inTenant(pool, message.tenant, async (tx: Tx) => {

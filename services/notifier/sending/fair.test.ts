@@ -51,7 +51,7 @@ t.test(
   },
 )
 
-t.test('two processes together keep to 80 messages a second, and are never refused for their rate', async t => {
+t.test('two processes together send at most 80 messages a second, and are never refused for their rate', async t => {
   const fixture = await createFixture(t, { isRunning: false, rate: 80, apiRate: 80 })
   await queueMany(fixture, 'demo', phoneNumberId, 500, 0)
   const begin = performance.now()
@@ -75,7 +75,7 @@ t.test('a number that is rate-limited loses no message, uses up no attempt and s
   t.equal(fixture.control.messages({ limit: 5_000 }).length, 150)
 })
 
-t.test('two queues keep the messages to one person apart', async t => {
+t.test('two queues space out the messages to one person', async t => {
   const fixture = await createFixture(t, { pairSeconds: 3 })
   const second = fixture.createQueue()
   second.start()

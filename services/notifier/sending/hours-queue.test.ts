@@ -9,7 +9,7 @@ import { build, serviceToken } from '../test/portal.ts'
 import { demoFile, giveRules } from '../test/rules-of-demo.ts'
 import { sweep } from './sweep.ts'
 
-/** The clock of UTC so many hours from now. */
+/** Returns the time of UTC clocks so many hours from now. */
 const clock = (hours: number): string => new Date(Date.now() + hours * 3_600_000).toISOString().slice(11, 16)
 const [open, closed] = [
   [clock(-2), clock(2)],
@@ -23,7 +23,7 @@ const rule = (on: string, more: object = {}) => ({ on, template: templates[on] ?
 const { app, call, rows, pool, queue, control, keyring } = await build(t)
 queue.start()
 
-/** What the tests before left cannot be sent. */
+/** Stores rules and hours; makes the messages of earlier tests unsendable. */
 const prepare = async (rules: unknown[], send_between: string[] | null = null) => {
   await rows(`update messages set status = 'cancelled' where status = 'queued'`)
   await inTenant(pool, 'demo', (tx: Tx) =>
@@ -67,7 +67,7 @@ const messagesOf = (waybill: string) =>
 const statusesOf = async (waybill: string) => (await messagesOf(waybill)).map(({ status }) => status).join()
 const sentTo = (waybill: string) => control.messages({ to: phoneOf(waybill) }).map(({ template }) => template?.name)
 
-t.test('outside of the hours of its rule, or of its tenant, a message waits for their beginning', async t => {
+t.test('outside the hours of its rule, or of its tenant, a message waits for their beginning', async t => {
   await prepare([rule('key_12'), rule('key_13', { send_between: ['00:00', '24:00'] })], closed)
   const waybill = newWaybill()
   await deliver(t, waybill, 'key_12', 'key_13')
@@ -83,7 +83,7 @@ t.test('outside of the hours of its rule, or of its tenant, a message waits for 
   t.match(await messagesOf(inside), [{ send_at: null, detail: null }])
 })
 
-t.test('a message that leaves its hours while it waits goes back, and no attempt is counted', async t => {
+t.test('a message whose hours end while it waits goes back, and no attempt is counted', async t => {
   await prepare([rule('key_12')], open)
   await rows(`update channels set state = 'paused'`)
   const waybill = newWaybill()
@@ -119,7 +119,7 @@ t.test('after a night messages about one waybill leave in the order of its event
   t.strictSame(sentTo(waybill).toReversed(), ['order_out_for_delivery', 'order_delivered'])
 })
 
-t.test('a later event cancels what it makes untrue, also when both come at once', async t => {
+t.test('a later event cancels messages that it supersedes, also when both come at once', async t => {
   await prepare([rule('key_1'), rule('key_12'), rule('key_13', { supersedes: ['key_12', 'key_13'] })], closed)
   const [apart, other, together] = [newWaybill(), newWaybill(), newWaybill()]
   await deliver(t, apart, 'key_1', 'key_12')
@@ -136,7 +136,7 @@ t.test('a later event cancels what it makes untrue, also when both come at once'
   t.equal((await messagesOf(apart)).filter(({ event, status }) => !event && status !== 'cancelled').length, 1)
 })
 
-t.test('a message in flight that must be sent again is not, once it is untrue', async t => {
+t.test('a superseded message in flight is not sent again', async t => {
   await prepare([rule('key_12'), rule('key_13', { supersedes: ['key_12'] })])
   const waybill = newWaybill()
   control.behave({ answer_latency_ms: 700 })
@@ -167,7 +167,7 @@ t.test('the limit of a rule counts from its event, and ends before hours that be
   t.match((await messagesOf(waybill))[0].detail, /its time limit ended before its hours began$/)
 })
 
-t.test('staff are not held to the hours, unless they ask for it', async t => {
+t.test('messages of staff ignore the hours, unless they request them', async t => {
   await prepare([], closed)
   const send = async (more: object = {}) => {
     const { status, body } = await call('POST', '/api/messages', { ...messageTo('0778888888'), ...more })
@@ -181,7 +181,7 @@ t.test('staff are not held to the hours, unless they ask for it', async t => {
   t.strictSame(await send({ respect_hours: true }), { respect_hours: ['The tenant has no hours.'] })
 })
 
-t.test('hours are checked in the file, and need a time zone', async t => {
+t.test('checks hours in the file, which need a time zone', async t => {
   const check = (rules: unknown[], tenant: object = {}) => {
     const { tariffs: _, ...file } = demoFile(rules)
     const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }

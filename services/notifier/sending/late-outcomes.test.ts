@@ -12,14 +12,14 @@ const aboutParcel = messageTo('0770000101', { waybill_number: 'DM00000001' })
 const status = async ({ rows }: Fixture, id: string | undefined) =>
   (await rows('select status from messages where message_id = $1', [id]))[0].status
 const makeDue = ({ rows }: Fixture) => rows(`update messages set due_at = now() where status = 'queued'`)
-/** Our ids, in the order in which they arrived at the API. */
+/** Returns our ids, in the order in which they arrived at the API. */
 const arrived = ({ control }: Fixture) =>
   control
     .messages()
     .map(message => message.biz_opaque_callback_data)
     .toReversed()
 
-/** A process whose connections to Postgres can be cut. A send of it is overdue after two seconds. */
+/** Prepares a process whose connections to Postgres can be cut. Its sends are overdue after two seconds. */
 const behindProxy = async (t: Test, { url, keyring, baseUrl }: Fixture) => {
   const address = new URL(url)
   const proxy = await startProxy({ host: address.hostname, port: Number(address.port) })
@@ -75,7 +75,7 @@ const refused = {
 } as const
 const accepted = { status: 'accepted', providerMessageId: 'wamid.late', isAttempt: false } as const
 
-/** A message that was swept, and what its process then knows of it. */
+/** Prepares a message that was swept, and its process's late knowledge of it. */
 const sweptMessage = async (t: Test) => {
   const fixture = await createFixture(t, { isRunning: false })
   const { pool, rows, accept } = fixture
@@ -88,7 +88,7 @@ const sweptMessage = async (t: Test) => {
   return { ...fixture, id, store, read }
 }
 
-t.test('a late acceptance settles an unknown message, even when nothing more is expected of it', async t => {
+t.test('a late acceptance settles an unknown message, even after the wait for its webhook', async t => {
   const { store, read, rows, pool } = await sweptMessage(t)
   t.match(await read(), { status: 'unknown' })
   await rows('update messages set due_at = now()')
@@ -109,14 +109,14 @@ t.test(
   },
 )
 
-t.test('a late outcome that knows nothing leaves an unknown message as it is', async t => {
+t.test('a late outcome without information leaves an unknown message as it is', async t => {
   const { store, read } = await sweptMessage(t)
   const before = await read()
   await store({ status: 'unknown', isAttempt: false, dueSeconds: 600 })
   t.same(await read(), before)
 })
 
-t.test('a message does not wait for an unknown one of which nothing more is expected', async t => {
+t.test('a message does not wait for an unknown one whose webhook is no longer expected', async t => {
   const { rows, accept, pool } = await sweptMessage(t)
   const [later] = await accept(aboutParcel)
   t.same((await claimMessages(pool, claiming)).messages, [])

@@ -9,9 +9,10 @@ export interface MarkOptions {
 }
 
 /**
- * Makes messages `sending` whose rows this transaction has locked, before their requests are written. Returns them with their new
- * fences, without those to whose recipient somebody else writes: with a pause between two messages to a person, each keeps the next one
- * back until its outcome is stored or overdue. So the pause begins after its request has arrived, whichever process sent it.
+ * Makes messages `sending` whose rows this transaction has locked, before their requests are written. Returns them with
+ * their new fences, without those to whose recipient another send is in progress: with a pause between two messages to
+ * a person, each keeps the next one back until its outcome is stored or overdue. So the pause begins after its request
+ * has arrived, whichever process sent it.
  */
 export const markSending = async (
   tx: Tx,
@@ -40,8 +41,9 @@ export const markSending = async (
 const areChecksValid = `clock_timestamp() - now() < interval '10 seconds'`
 
 /**
- * A process that was stopped for longer than its checks are valid sends nothing: hours, say, may be over. The fence is a new one even
- * after a claim that was rolled back: what that claim's process stores late concerns no other claim.
+ * A process that was stopped for longer than its checks are valid sends nothing: hours, for example, may have ended.
+ * The fence is new even after a claim that was rolled back: outcomes that the earlier claim stores do not affect a
+ * later one.
  */
 const mark = (ready: string): string => `
   ${ready === 'given' ? 'with given as (select * from unnest($1::text[], $2::text[]) as given (tenant_id, message_id))' : ''}
@@ -53,8 +55,8 @@ const mark = (ready: string): string => `
   returning m.tenant_id || ' ' || m.message_id as key, m.fence`
 
 /**
- * Recipients are locked after messages (docs/contributors/decisions.md#order-of-locks). `due_at` of the message and the pause: storeOutcomes finds by
- * it that nobody else has the recipient meanwhile.
+ * Locks recipients after messages (docs/contributors/decisions.md#order-of-locks). It stores `due_at` of the message
+ * and the pause, by which storeOutcomes finds that no other send has the recipient meanwhile.
  */
 const markApart = `
   with given as (

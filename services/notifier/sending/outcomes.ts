@@ -10,11 +10,11 @@ export interface SendOutcome {
   readonly providerMessageId?: string
   readonly code?: number
   readonly meaning?: string
-  /** Whether it counts as a failed attempt. */
+  /** True if it counts as a failed attempt. */
   readonly isAttempt: boolean
   /** Seconds until it is due next: to be sent again, or to stop waiting for a webhook. */
   readonly dueSeconds?: number
-  /** The API asks to send the recipient nothing for so long. */
+  /** The API asks to send the recipient nothing for this long. */
   readonly restSeconds?: number
   /** Nothing of it was written: no pause follows. */
   readonly isUnwritten?: true
@@ -22,9 +22,10 @@ export interface SendOutcome {
 }
 
 /**
- * Stores outcomes, each with its timeline event. After the message was claimed again or a webhook reported more, one only fills in a
- * missing message id of the API. One that comes after the sweep knows more than the sweep: an acceptance or a failure settles the
- * message, and what was not sent is queued again, unless a later message about its parcel has left (docs/contributors/decisions.md#messages).
+ * Stores outcomes, each with its timeline event. After the message was claimed again or a webhook reported more, an
+ * outcome only fills in a missing message id of the API. One that arrives after the sweep knows more than the sweep: an
+ * acceptance or a failure settles the message, and an unsent message is queued again, unless a later message about its
+ * parcel has left (docs/contributors/decisions.md#messages).
  */
 export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], pairSeconds: number): Promise<void> =>
   inAllTenants(pool, async (tx: Tx) => {
@@ -81,7 +82,7 @@ export const storeOutcomes = (pool: pg.Pool, outcomes: readonly SendOutcome[], p
     await restRecipients(tx, outcomes)
   })
 
-/** The recipients of messages whose outcome is in time, from now on with the pause alone. */
+/** Frees the recipients of messages whose outcome is in time; only the pause remains. */
 const free = `
   occupied as (
     select r.tenant_id, r.phone_number_id, r.recipient, rests.seconds
@@ -98,7 +99,7 @@ const free = `
       and r.recipient = occupied.recipient
   )`
 
-/** Those to whom the API asks for a pause get nothing meanwhile. */
+/** Sends nothing to recipients for whom the API asks a pause. */
 const restRecipients = async (tx: Tx, outcomes: readonly SendOutcome[]): Promise<void> => {
   const resting = outcomes.filter(({ restSeconds = 0 }) => restSeconds > 0)
   if (resting.length === 0) return
@@ -121,7 +122,7 @@ const restRecipients = async (tx: Tx, outcomes: readonly SendOutcome[]): Promise
   })
 }
 
-/** Of a swept message `l`, which then was not waited for any longer. */
+/** Finds messages sent after the swept message `l`, which no longer waited for it. */
 const laterThatLeft = `
   select from messages x
   where x.tenant_id = l.tenant_id and x.waybill_number = l.waybill_number and x.phone_number_id = l.phone_number_id
@@ -129,8 +130,8 @@ const laterThatLeft = `
     and (x.provider_message_id is not null or x.status in ('sending', 'accepted', 'sent', 'delivered', 'read', 'unknown'))`
 
 /**
- * Stores outcomes. When Postgres refuses one for its values, the others are stored all the same; the message of the
- * refused one becomes `unknown` when its time for a response is over.
+ * Stores outcomes. When Postgres refuses one for its values, stores the others all the same; the message of the refused
+ * one becomes `unknown` when its time for a response is over.
  */
 export const storeValidOutcomes = async (
   pool: pg.Pool,
@@ -149,5 +150,5 @@ export const storeValidOutcomes = async (
   }
 }
 
-/** SQLSTATE classes 22 and 23: the values are wrong, and would be again. */
+/** Returns true for SQLSTATE classes 22 and 23: the values are wrong, and would be again. */
 const isBadData = (error: unknown): boolean => error instanceof pg.DatabaseError && /^2[23]/.test(error.code ?? '')

@@ -7,21 +7,21 @@ import { isPlain } from '../messaging-api/message-template.ts'
 import { budgetSeconds, waitsForBudget } from './defer-for-budget.ts'
 import type { ClaimedMessage } from './message.ts'
 
-/** Why a due message must not be sent now. */
+/** The reason why a due message must not be sent now. */
 type BlockReason =
   | { kind: 'cancelled'; detail: string }
   | { kind: 'failed'; detail: string }
   | { kind: 'held'; detail: string }
-  /** Due again after `seconds`; not an attempt. */
+  /** The message is due again after `seconds`; this is not an attempt. */
   | { kind: 'wait'; seconds: number; detail?: string }
 
-/** What the pre-send check looks at. */
+/** The data of the pre-send check. */
 type DueToCheck = Pick<
   ClaimedMessage,
   'conversation' | 'plan' | 'holdsUntilOpen' | 'isExempt' | 'isMarketing' | 'templateHold' | 'supersededBy' | 'template'
 >
 
-/** The pre-send check: undefined when the message may be sent. Pure. */
+/** Returns the reason that blocks a message; undefined when it may be sent. Pure. */
 export const blockReasonOf = (message: DueToCheck, now: Date): BlockReason | undefined => {
   const { conversation, plan, holdsUntilOpen } = message
   if (message.supersededBy) return { kind: 'cancelled', detail: message.supersededBy }
@@ -44,8 +44,8 @@ export interface Blocked {
 }
 
 /**
- * Stores the outcome of messages that were blocked `now`, by Postgres' clock. Each is checked once more with its conversation locked: the customer may have
- * written meanwhile, and then it stays due.
+ * Stores the outcome of messages that were blocked `now`, by Postgres' clock. Checks each once more with its
+ * conversation locked: the customer may have written meanwhile, and then it stays due.
  */
 export const storeBlocked = async (pool: pg.Pool, blocked: readonly Blocked[], now: Date): Promise<void> => {
   for (const { message, reason } of blocked)

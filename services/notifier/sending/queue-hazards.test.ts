@@ -15,7 +15,7 @@ const several = (count: number) =>
 
 const claiming = { room: 100, sendingSeconds: 30, pairSeconds: 0 }
 
-t.test('a number is sent from while somebody is queuing messages for it', async t => {
+t.test('a number sends while another transaction queues messages for it', async t => {
   const { accept, rows, pool } = await createFixture(t)
   await inTenant(pool, 'demo', async (tx: Tx) => {
     await tx.client.query(`
@@ -88,7 +88,8 @@ for (const [moment, trigger] of Object.entries(moments))
     const owner = new pg.Client({ connectionString: ownerUrl })
     await owner.connect()
     t.teardown(() => owner.end())
-    // Every connection of the notifier ends as the first message becomes `sending`, or as that is committed; none begins for a moment.
+    // Ends every connection of the notifier when the first message becomes `sending`, or when that is committed; none
+    // can begin for a moment.
     await owner.query(`
       create sequence deaths;
       grant all on sequence deaths to public;
@@ -114,7 +115,7 @@ for (const [moment, trigger] of Object.entries(moments))
     t.equal(control.messages({}).length, 20)
   })
 
-t.test('a commit of a claim that is in doubt was made: its messages are queued again', async t => {
+t.test('queues messages again after a claim whose doubtful commit succeeded', async t => {
   const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   await accept(...several(3))
   let committed: readonly ClaimedMessage[] = []
@@ -129,7 +130,7 @@ t.test('a commit of a claim that is in doubt was made: its messages are queued a
   t.match(await rows('select distinct status, attempts from messages'), [{ status: 'queued', attempts: 0 }])
 })
 
-t.test('numbers whose rate is used up hide no other, however little room there is', async t => {
+t.test('numbers with an exhausted rate hide no other, however little room there is', async t => {
   const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   for (const [index, tenant] of ['a', 'b', 'c', 'd'].entries()) {
     await addTenant(pool, tenant, `10000000000000${index}`, {})
@@ -143,7 +144,7 @@ t.test('numbers whose rate is used up hide no other, however little room there i
   await until('the message is claimed', async () => (await claim()) === 1, 2)
 })
 
-t.test('of the messages to a person one is sent at a time', async t => {
+t.test('sends one message to a person at a time', async t => {
   const { accept, rows, pool } = await createFixture(t, { isRunning: false })
   await accept(...Array.from({ length: 3 }, () => messageTo('0770000101')), messageTo('0770000102'))
   const apart = { ...claiming, pairSeconds: 6 }
@@ -163,7 +164,7 @@ t.test('of the messages to a person one is sent at a time', async t => {
   t.equal((await claimMessages(pool, apart)).messages.length, 0, 'a late outcome does not end the turn of another')
 })
 
-t.test('an outcome that Postgres refuses does not keep the others from being stored', async t => {
+t.test('an outcome that Postgres refuses does not prevent the others from being stored', async t => {
   const fixture = await createFixture(t, { isRunning: false })
   const [bad] = await fixture.accept(...several(10))
   const send: typeof fixture.send = async message => {
@@ -178,7 +179,7 @@ t.test('an outcome that Postgres refuses does not keep the others from being sto
   t.equal(fixture.control.messages().length, 10)
 })
 
-/** The token bucket may need a moment to fill. */
+/** Retries, since the token bucket may need a moment to fill. */
 const claimSome = async <T>(claim: () => Promise<{ messages: readonly T[] }>): Promise<readonly T[]> => {
   let claimed: readonly T[] = []
   await until('claimed', async () => {

@@ -14,7 +14,7 @@ const rowOf = async ({ rows }: Fixture, id: string | undefined) =>
     ])
   )[0]
 
-/** Waits until the message is in one of these statuses again, with nothing under way, and returns its row. */
+/** Waits until the message is in one of these statuses again and not being sent; returns its row. */
 const settled = async (fixture: Fixture, id: string | undefined, what: (row: Record<string, unknown>) => boolean) => {
   await until(`${id} is settled`, async () => what(await rowOf(fixture, id))).catch(async err => {
     throw new Error(JSON.stringify(await rowOf(fixture, id)), { cause: err })
@@ -44,7 +44,7 @@ t.test(
   },
 )
 
-t.test('131016 seven times is waited out, the eighth fails it', async t => {
+t.test('retries 131016 seven times, and the eighth fails it', async t => {
   const fixture = await createFixture(t)
   fixture.control.script({ times: 2, trouble: { kind: 'error', code: 131016 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
@@ -54,7 +54,7 @@ t.test('131016 seven times is waited out, the eighth fails it', async t => {
   t.match(await settled(fixture, id, is('failed')), { error_code: 131016, attempts: 8 })
 })
 
-t.test('a time that the API names is not undercut', async t => {
+t.test('never retries before the time that the API names', async t => {
   const fixture = await createFixture(t)
   fixture.control.script({ times: 1, trouble: { kind: 'error', code: 2, retry_after_seconds: 90 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
@@ -71,7 +71,7 @@ t.test('131026 fails at once, with its code and meaning', async t => {
   t.equal(fixture.control.calls().length, 2, 'register and one send')
 })
 
-t.test('132001 holds the template: nothing more of it is sent until the hold is lifted', async t => {
+t.test('132001 holds the template: nothing more of it is sent until the hold ends', async t => {
   const fixture = await createFixture(t, { wabaId: '102290129340398', window: 1 })
   fixture.control.script({ times: 1, trouble: { kind: 'error', code: 132001 } })
   await fixture.rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
@@ -119,7 +119,7 @@ t.test('190 pauses the number; its messages stay queued without an attempt and a
   t.equal(fixture.control.messages().length, 50)
 })
 
-t.test('a new token counts at once in every process: the old one, refused, pauses nothing', async t => {
+t.test('every process uses a new token at once: a refusal of the old one pauses nothing', async t => {
   const fixture = await createFixture(t)
   const other = buildQueue(fixture.pool, fixture.keyring, fixture.baseUrl, {})
   t.teardown(() => other.api.close())
@@ -160,7 +160,7 @@ t.test('three denials in a row without a known code pause the number, fewer do n
   await until('paused', async () => (await fixture.rows(`select from channels where state = 'paused'`)).length)
 })
 
-t.test('131056 makes this person wait and nobody else', async t => {
+t.test('131056 delays messages to this person only', async t => {
   const fixture = await createFixture(t, { pairSeconds: 0.01 })
   fixture.control.script({ times: 1, recipient: '94770000101', trouble: { kind: 'error', code: 131056 } })
   const [id] = await fixture.accept(messageTo('0770000101'))
@@ -171,7 +171,7 @@ t.test('131056 makes this person wait and nobody else', async t => {
   await settled(fixture, id, is('accepted'))
 })
 
-t.test('a lost response leaves the message unknown, and it is not resent by itself', async t => {
+t.test('a lost response leaves the message unknown, and the notifier does not resend it', async t => {
   const fixture = await createFixture(t)
   fixture.control.script({ recipient: '94770000101', trouble: { kind: 'lost' } })
   fixture.control.script({ recipient: '94770000102', trouble: { kind: 'lost', accepted: false } })
@@ -189,7 +189,7 @@ t.test('a lost response leaves the message unknown, and it is not resent by itse
   t.same(await fixture.rows('select distinct status from messages'), [{ status: 'unknown' }])
 })
 
-t.test("a gateway's page leaves it unknown, an empty 500 is retried", async t => {
+t.test('a gateway’s page leaves the message unknown, an empty 500 is retried', async t => {
   const fixture = await createFixture(t)
   fixture.control.script({ recipient: '94770000104', trouble: { kind: 'html' } })
   fixture.control.script({ recipient: '94770000105', trouble: { kind: 'empty' } })
@@ -219,7 +219,7 @@ t.test('an API that cannot be reached is tried again later, and the message arri
 })
 
 for (const mode of ['unavailable', 'reset', 'hang'] as const)
-  t.test(`an outage (${mode}) loses nothing and doubles nothing`, async t => {
+  t.test(`an outage (${mode}) loses nothing and sends nothing twice`, async t => {
     const fixture = await createFixture(t, { sendSeconds: 1 })
     fixture.control.outage(mode)
     await fixture.accept(...Array.from({ length: 20 }, (_, n) => messageTo(`07710000${n + 10}`)))

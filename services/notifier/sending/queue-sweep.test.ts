@@ -17,7 +17,7 @@ t.test('a message that is sending beyond its time becomes unknown, and is logged
   t.equal((await rows(`select from message_events where status = 'unknown'`)).length, 2)
 })
 
-t.test("an unknown message stays so after its time, unless the tenant's setting resends it", async t => {
+t.test('an unknown message stays unknown after its time, unless the tenant’s setting resends it', async t => {
   const { accept, rows, pool } = await createFixture(t, quiet)
   await accept(messageTo('0770000101'))
   await rows(`update messages set status = 'unknown', due_at = now()`)

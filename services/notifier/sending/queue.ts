@@ -13,7 +13,7 @@ export interface QueueOptions {
   readonly logger: Logger
   /** Sends one message; never rejects. */
   readonly send: (message: ClaimedMessage) => Promise<SendOutcome>
-  /** How many sends may be in flight at once. */
+  /** The maximum of sends in flight. */
   readonly window: number
   /** Seconds between two messages to one recipient; 0: no limit. */
   readonly pairSeconds: number
@@ -51,7 +51,7 @@ export class Queue {
 
   readonly #running = new Set<Step>()
   readonly #throughput = new ThroughputEstimate()
-  /** The last claim found due messages, or somebody woke the queue. */
+  /** The last claim found due messages, or something woke the queue. */
   #hasMore = false
   #isClaimDue = false
   #sweepAt = 0
@@ -78,8 +78,8 @@ export class Queue {
   }
 
   /**
-   * Claims nothing more, queues again what was not written, and waits until every send has ended and its outcome is stored. A send
-   * that is cut off after all becomes `unknown`.
+   * Stops claiming, queues unwritten messages again, and waits until every send has ended and its outcome is stored. A
+   * send that is cut off after all becomes `unknown`.
    */
   async stop(): Promise<void> {
     this.#isStopping = true
@@ -98,7 +98,7 @@ export class Queue {
         if (this.#sweepAt <= now) this.#begin('sweep', this.#sweep)
       }
       if (this.#finished.length > 0) this.#begin('store', this.#store)
-      // A step or a send ended, somebody woke the queue, or it is time to poll.
+      // Waits until a step or a send ends, something wakes the queue, or it is time to poll.
       await this.#change.promise
       this.#change = Promise.withResolvers()
     }
@@ -133,7 +133,7 @@ export class Queue {
     const beforeCommit = (messages: readonly ClaimedMessage[]) => {
       inDoubt = messages
     }
-    // Twice the time of a send: a slow outcome of a live process must not look like that of a dead one.
+    // The time is twice that of a send: a slow outcome of a live process must not look like that of a dead one.
     const options = { room: this.#roomToClaim(begun), sendingSeconds: sendSeconds * 2, pairSeconds, beforeCommit }
     const hasMore = await this.#guard('queue.claim_failed', async () => {
       if ((await this.#options.mayClaim?.()) === false) return false
@@ -148,11 +148,11 @@ export class Queue {
       return hasMore
     })
     this.#unclaim(inDoubt)
-    // An unavailable database is polled less often.
+    // Polls an unavailable database less often.
     this.#hasMore = hasMore ?? false
   }
 
-  /** While some are claimed, few are not worth a commit. */
+  /** Returns how many messages to claim. While some are claimed, a few are not worth a commit. */
   #roomToClaim(now: number): number {
     const { window } = this.#options
     const expected = this.#throughput.expectedWhileClaiming(now)
@@ -161,7 +161,7 @@ export class Queue {
     return this.#claimed.length > 0 && room < window / 8 ? 0 : room
   }
 
-  /** Fills the window with claimed messages. When the API has become slower, some are left over. */
+  /** Fills the window with claimed messages. Leaves some over when the API has become slower. */
   #write(now: number): void {
     if (this.#claimed.length === 0) return
     const fresh = this.#claimed.findIndex(({ at }) => at > now - claimedMilliseconds)
@@ -181,7 +181,7 @@ export class Queue {
 
   /** Stores all finished outcomes at once; later ones go with the next batch. Retries until they are stored. */
   async #store(): Promise<void> {
-    // Sends that end in this iteration of the event loop are included.
+    // Includes sends that end in this iteration of the event loop.
     await setImmediate()
     const batch = this.#finished.splice(0, 500)
     const { pool, pairSeconds } = this.#options
@@ -196,12 +196,12 @@ export class Queue {
     await sleep(500)
   }
 
-  /** Queues again what was not written; a claim that is still running brings more. */
+  /** Queues unwritten messages again; a claim that is still running adds more. */
   #release(): void {
     this.#unclaim(this.#claimed.splice(0).map(({ message }) => message))
   }
 
-  /** Nothing of them was written: they are queued again, when the database is back. */
+  /** Queues the messages again, once the database is back: nothing of them was written. */
   #unclaim(messages: readonly ClaimedMessage[]): void {
     const again = { status: 'queued', isAttempt: false, dueSeconds: 0, isUnwritten: true } as const
     for (const message of messages) this.#finished.push({ message, ...again })
@@ -215,7 +215,7 @@ export class Queue {
     })
   }
 
-  /** An unavailable database delays the work. undefined after a failure. */
+  /** Runs an action; an unavailable database delays the work. undefined after a failure. */
   async #guard<Result>(fact: string, action: () => Promise<Result>): Promise<Result | undefined> {
     try {
       return await action()

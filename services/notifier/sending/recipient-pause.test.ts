@@ -9,7 +9,7 @@ const people = (count: number) => Array.from({ length: count }, (_, person) => `
 const several = (count: number, each: number) =>
   Array.from({ length: each }, () => people(count).map(person => messageTo(`+${person}`))).flat()
 
-/** The sends to each person in the order in which they arrived, with the milliseconds until the next one. */
+/** Returns the sends to each person in order of arrival, with the milliseconds until the next one. */
 const arrivals = ({ control }: Fixture, recipients: readonly string[]) => {
   const calls = control.calls(10_000).toReversed()
   return recipients.flatMap(recipient => {
@@ -39,7 +39,7 @@ t.test('the pause between two messages to a person holds at the API, across proc
   t.ok(Math.min(...gaps) >= pairSeconds * 1_000, `${Math.min(...gaps)} ms apart`)
 })
 
-t.test('a person who gets too much gets nothing for as long as the API asks, and no deadlock ends that', async t => {
+t.test('a person over the limit gets nothing for as long as the API asks, also after a deadlock', async t => {
   const fixture = await createFixture(t, { isRunning: false, pairSeconds: 0.02 })
   const { control } = fixture
   const worker = await spawnWorker(t, fixture, { PAIR_SECONDS: '0.02' })
@@ -63,7 +63,7 @@ t.test('a person who gets too much gets nothing for as long as the API asks, and
   t.equal(await deadlocks(fixture), 0)
 })
 
-t.test('a process that dies with a message to a person holds up nobody else', async t => {
+t.test('a process that dies with a message to a person delays nobody else', async t => {
   const fixture = await createFixture(t, { isRunning: false, pairSeconds: 0.1, sendSeconds: 1 })
   fixture.control.behave({ answer_latency_ms: 3_000 })
   await fixture.accept(messageTo('0770000101'))

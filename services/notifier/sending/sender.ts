@@ -17,7 +17,7 @@ interface SenderOptions extends Prover {
   readonly effects: ReturnType<typeof createEffects>
   readonly logger: Logger
   readonly tracer?: Tracer | undefined
-  /** Called when a stored access token could not be opened. */
+  /** Runs when a stored access token could not be opened. */
   readonly onUnopened?: () => void
 }
 
@@ -48,7 +48,7 @@ export const createSender = (options: SenderOptions) => {
   }
 }
 
-/** Proves the numbers of accepted messages; looks at each once a minute. */
+/** Creates the proof of numbers by accepted messages; it checks each number once a minute. */
 const createProofBySending = (options: SenderOptions) => {
   const seen = new LRUCache<string, true>({ max: 10_000, ttl: 60_000 })
   return async ({ tenant, phoneNumberId }: ClaimedMessage): Promise<void> => {
@@ -61,7 +61,9 @@ const createProofBySending = (options: SenderOptions) => {
 
 const restSeconds = 30
 
-/** Without its key a message waits as it was; the number rests, so that its messages are not claimed again and again. */
+/**
+ * Leaves a message without its key as it was; the number rests, so that its messages are not claimed again and again.
+ */
 const wait = async (options: SenderOptions, message: ClaimedMessage): Promise<SendOutcome> => {
   const { effects, logger, onUnopened } = options
   onUnopened?.()
@@ -71,7 +73,7 @@ const wait = async (options: SenderOptions, message: ClaimedMessage): Promise<Se
   return { message, status: 'queued', isAttempt: false, dueSeconds: 0 }
 }
 
-/** The API's response to a request without a token: the channel is paused, no attempt is used up. */
+/** The API's response to a request without a token: it pauses the channel and uses up no attempt. */
 const withoutToken: Refused = {
   kind: 'refused',
   status: 401,
@@ -83,7 +85,10 @@ const withoutToken: Refused = {
   servedVersion: null,
 }
 
-/** A refusal that would pause the channel counts only with the tokens stored by then: another process may have new ones. */
+/**
+ * Writes a message. A refusal that would pause the channel counts only with the tokens stored by then: another process
+ * may have new ones.
+ */
 const write = async (options: SenderOptions, message: ClaimedMessage): Promise<Accepted | Failed | 'unopened'> => {
   const { tenant, phoneNumberId } = message
   const { tokens, logger } = options
@@ -104,13 +109,13 @@ const write = async (options: SenderOptions, message: ClaimedMessage): Promise<A
   return isNew ? sendWith(options, message, stored, until) : result
 }
 
-/** For all tries together: less than `sendSeconds` of the queue. */
+/** The limit for all tries together, below `sendSeconds` of the queue. */
 const sendMilliseconds = 15_000
 
 const isPausing = (result: Accepted | Failed): boolean =>
   result.kind === 'refused' && classify(result).class === 'pause_channel'
 
-/** The first send tries a new token; when the API refuses it, the send is repeated with the old one, which is safe. */
+/** Sends with the newest token first; if the API refuses it, repeats the send with the old one, which is safe. */
 const sendWith = async (
   { api, keyring, tokens, logger }: SenderOptions,
   message: ClaimedMessage,
@@ -146,7 +151,7 @@ const logOutcome = (logger: Logger, outcome: SendOutcome, result: Accepted | Fai
   else logger.warn({ ...fact, response: result.kind, meaning: outcome.meaning }, `message.${outcome.status}`)
 }
 
-/** The API serves requests for an expired version with a later one: logged once, and when it changes. */
+/** Logs once, and on each change, that the API serves requests for an expired version with a later one. */
 const createVersionLogger = (logger: Logger) => {
   let logged: string | null = null
   return (served: string | null): void => {

@@ -3,7 +3,7 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { unknownMinutes } from './timing.ts'
 
-/** How many messages each step of a sweep moved on. */
+/** The number of messages that each step of a sweep moved on. */
 interface Swept {
   readonly overdue: number
   readonly resent: number
@@ -11,9 +11,9 @@ interface Swept {
 }
 
 /**
- * Moves on messages whose time is over: without a response one becomes unknown (its process died, or the response was
- * lost); an unknown one is sent once more if the tenant's setting says so, else left to staff; one that was not sent in time
- * expires. Any number of processes may sweep at once.
+ * Moves on messages whose time is over. One without a response becomes unknown (its process died, or the response was
+ * lost); an unknown one is resent once if the tenant's setting says so, else left to staff; one that was not sent in
+ * time expires. Any number of processes may sweep at once.
  */
 export const sweep = async (pool: pg.Pool): Promise<Swept> => ({
   overdue: await move(pool, 'sweep_overdue', overdue, [unknownMinutes]),
@@ -39,7 +39,7 @@ const overdue = `
   where m.tenant_id = late.tenant_id and m.message_id = late.message_id
   returning m.tenant_id, m.message_id, m.status, 'no answer: it may have been sent' as detail`
 
-/** A message is resent by itself once, while it has not expired: a third one is never possible. */
+/** The setting resends a message once, while it has not expired: a third send is never possible. */
 const isResent = 't.resends_unknown and m.resent_at is null and m.expires_at > now()'
 const unknown = `
   update messages m set

@@ -1,21 +1,21 @@
 import t from 'tap'
 import { ThroughputEstimate } from './timing.ts'
 
-/** After a response at each of these times. */
+/** Returns the estimate after a response at each of these times. */
 const estimateOf = (...times: number[]): ThroughputEstimate => {
   const estimate = new ThroughputEstimate()
   for (const time of times) estimate.recordResponse(time)
   return estimate
 }
 
-t.test('nothing is expected before the first response', async t => {
+t.test('expects nothing before the first response', async t => {
   const estimate = new ThroughputEstimate()
   t.strictSame([estimate.expectedWithin(1_000, 50), estimate.expectedWithin(1_000, 1_000)], [0, 0])
   t.equal(estimate.expectedWhileClaiming(1_000), 0)
   t.equal(estimateOf(1_000).expectedWhileClaiming(1_000), 0, 'nothing was claimed')
 })
 
-t.test('as many responses are expected as came in a tenth of a second, rounded up', async t => {
+t.test('expects as many responses as came in a tenth of a second, rounded up', async t => {
   const three = [1_000, 1_010, 1_099]
   t.strictSame(
     [100, 50, 250, 1].map(milliseconds => estimateOf(...three).expectedWithin(milliseconds, 1_099)),
@@ -39,7 +39,7 @@ t.test('the first tenth of a second begins at 0', async t => {
   t.equal(estimateOf(50, 60, 70, 100).expectedWithin(100, 199), 3)
 })
 
-t.test('while messages are claimed, responses come; a slow claim is forgotten gradually', async t => {
+t.test('expects responses while messages are claimed; forgets a slow claim gradually', async t => {
   const estimate = estimateOf(...Array.from({ length: 10 }, () => 1_000))
   const expected = () => estimate.expectedWhileClaiming(1_000)
   estimate.recordClaim(100)

@@ -1,4 +1,4 @@
-/** Rates and waiting times of the queue. All of it is pure. */
+/** Rates and waiting times of the queue. Every function here is pure. */
 
 /** The token bucket of a number, as stored in the row of its channel. Each message costs one token. */
 export interface TokenBucket {
@@ -7,15 +7,15 @@ export interface TokenBucket {
   /** Tokens left at `at`, fractional. */
   readonly tokens: number
   readonly at: Date
-  /** Set while the API asks for less: the lowered rate and since when. */
+  /** The lowered rate and its time; set while the API asks for less. */
   readonly slowedRate: number | null
   readonly slowedAt: Date | null
 }
 
-/** A lowered rate doubles this often, until it is the number's own again. */
+/** A lowered rate doubles this often, until it reaches the number's own again. */
 const recoverySeconds = 10
 
-/** Messages per second that the number may send now. */
+/** Returns the messages per second that the number may send now. */
 export const rateNow = ({ rate, slowedRate, slowedAt }: TokenBucket, now: Date): number => {
   if (slowedRate === null || slowedAt === null) return rate
   const doublings = Math.floor((now.getTime() - slowedAt.getTime()) / 1000 / recoverySeconds)
@@ -23,8 +23,8 @@ export const rateNow = ({ rate, slowedRate, slowedAt }: TokenBucket, now: Date):
 }
 
 /**
- * How many messages may be sent now. The bucket holds a twentieth of a second's worth and refills more slowly than the
- * rate by as much, so that no one-second interval exceeds the rate.
+ * Returns how many messages may be sent now. The bucket holds a twentieth of a second's worth and refills more slowly
+ * than the rate by as much, so that no one-second interval exceeds the rate.
  */
 export const availableTokens = (bucket: TokenBucket, now: Date): number => {
   const rate = rateNow(bucket, now)
@@ -34,34 +34,37 @@ export const availableTokens = (bucket: TokenBucket, now: Date): number => {
   return Math.min(capacity, bucket.tokens + seconds * refillRate)
 }
 
-/** After error 130429: half of the rate, at least one a second, and nothing at all for one to five seconds. */
+/**
+ * Lowers the rate after error 130429: to half, at least one a second, and to nothing at all for one to five seconds.
+ */
 export const slowDown = (bucket: TokenBucket, now: Date, random: () => number) => ({
   slowedRate: Math.max(1, rateNow(bucket, now) / 2),
   slowedAt: now,
   notBefore: new Date(now.getTime() + 1_000 + random() * 4_000),
 })
 
-/** Waits after the first, second, … failed send, in seconds (5 s, 30 s, 2 m, 10 m, 30 m, 2 h, 5 h). */
+/** The waits after the first, second, … failed send, in seconds (5 s, 30 s, 2 m, 10 m, 30 m, 2 h, 5 h). */
 const waitSeconds = [5, 30, 120, 600, 1_800, 7_200, 18_000] as const
 
 /**
- * Seconds until the next send after `attempts` failed ones, or undefined when no send is left. Jitter adds up
- * to a fifth, so that what failed together is not retried together. Never sooner than the API's own `retryAfterSeconds`.
+ * Returns the seconds until the next send after `attempts` failed ones, or undefined when no send is left. Jitter adds
+ * up to a fifth, so that messages that failed together are not retried together. Never sooner than the API's own
+ * `retryAfterSeconds`.
  */
 export const secondsToRetry = (attempts: number, random: () => number, retryAfterSeconds = 0): number | undefined => {
   const wait = waitSeconds[attempts - 1]
   return wait === undefined ? undefined : Math.max(wait * (1 + random() / 5), retryAfterSeconds)
 }
 
-/** A message without a response stays unknown; after this long without a webhook nothing more is expected. */
+/** A message without a response stays unknown; after this long no webhook is expected any more. */
 export const unknownMinutes = 10
 
 /** A tenth of a second. */
 const slotMilliseconds = 100
 
 /**
- * Estimates how many responses arrive in a given time and how long a claim takes to commit: how many messages must be ready for no
- * place in the window to stay empty. Zero for an API that hangs. Times are those of performance.now().
+ * Estimates how many responses arrive in a given time and how long a claim takes to commit, and so how many messages
+ * must be ready to keep the window full. Zero for an API that hangs. Times are those of performance.now().
  */
 export class ThroughputEstimate {
   #slotBegan = 0
@@ -75,18 +78,18 @@ export class ThroughputEstimate {
   }
 
   recordClaim(milliseconds: number): void {
-    // A slow one is forgotten gradually.
+    // Forgets a slow claim gradually.
     this.#claimMilliseconds = Math.max(milliseconds, this.#claimMilliseconds * 0.9)
   }
 
-  /** Responses expected within that time. */
+  /** Returns the responses expected within that time. */
   expectedWithin(milliseconds: number, now: number): number {
     this.#advance(now)
     const perSlot = Math.max(this.#responses, this.#responsesBefore)
     return Math.ceil((perSlot * milliseconds) / slotMilliseconds)
   }
 
-  /** Responses expected while the next messages are claimed. */
+  /** Returns the responses expected while the next messages are claimed. */
   expectedWhileClaiming(now: number): number {
     return this.expectedWithin(this.#claimMilliseconds, now)
   }

@@ -13,7 +13,7 @@ const bucketOf = (rate: number, more: Partial<TokenBucket> = {}): TokenBucket =>
   ...more,
 })
 
-/** When each message leaves that is asked for after these gaps, as many as there are. */
+/** Returns the time at which each message leaves, if requested after these gaps. */
 const departures = (rate: number, gaps: readonly { gap: number; wanted: number }[]): number[] => {
   const left: number[] = []
   let bucket = bucketOf(rate)
@@ -36,7 +36,7 @@ const mostInASecond = (times: readonly number[]): number =>
 
 const gap = fc.record({ gap: fc.integer({ min: 0, max: 400 }), wanted: fc.integer({ min: 0, max: 200 }) })
 
-t.test('no second, wherever it begins, has more than the rate', async t => {
+t.test('no one-second interval, wherever it begins, exceeds the rate', async t => {
   const property = fc.property(
     fc.integer({ min: 1, max: 300 }),
     fc.array(gap, { minLength: 1, maxLength: 120 }),
@@ -45,17 +45,17 @@ t.test('no second, wherever it begins, has more than the rate', async t => {
   t.doesNotThrow(() => fc.assert(property, { numRuns: 500, seed: 7 }))
 })
 
-t.test('a number that is always asked for more sends nearly its rate', async t => {
+t.test('a number with a constant backlog sends nearly its rate', async t => {
   const everyTen = Array.from({ length: 1_000 }, () => ({ gap: 10, wanted: 1_000 }))
   t.ok(departures(80, everyTen).length >= 750, 'in ten seconds')
   t.ok(departures(1, everyTen).length >= 5, 'at one a second, at least one in two')
 })
 
-t.test('a clock that goes back gives nothing', async t => {
+t.test('a clock that goes back adds no tokens', async t => {
   t.equal(availableTokens(bucketOf(80, { tokens: 2 }), after(-5_000)), 2)
 })
 
-t.test('a slowed rate doubles every ten seconds until the own one is reached', async t => {
+t.test('a slowed rate doubles every ten seconds until the number’s own is reached', async t => {
   const slowed = bucketOf(80, { slowedRate: 10, slowedAt: start })
   const rates = [0, 9, 10, 20, 30, 40, 100_000].map(seconds => rateNow(slowed, after(seconds * 1_000)))
   t.same(rates, [10, 10, 20, 40, 80, 80, 80])
@@ -71,12 +71,12 @@ t.test('a bucket holds a twentieth of a second, at least one message', async t =
   t.equal(availableTokens(bucketOf(1), after(500)), 0.25)
 })
 
-t.test('a rate is lowered only with the time since when', async t => {
+t.test('a lowered rate requires its start time', async t => {
   t.equal(rateNow(bucketOf(80, { slowedAt: start }), after(1)), 80)
   t.equal(rateNow(bucketOf(80, { slowedRate: 10 }), after(1)), 80)
 })
 
-t.test('slowing halves what is allowed now, down to one a second, with a rest of 1 to 5 s', async t => {
+t.test('slowing halves the current rate, down to one a second, with a rest of 1 to 5 s', async t => {
   t.strictSame(
     slowDown(bucketOf(80), start, () => 0),
     { slowedRate: 40, slowedAt: start, notBefore: after(1_000) },

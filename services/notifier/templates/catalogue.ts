@@ -18,7 +18,7 @@ export const templateStatuses: readonly string[] = [
 /** A template of an account, as the API lists it (docs/contributors/messaging-api.md#templates). */
 export interface ListedTemplate {
   readonly name: string
-  /** The form of a send: en_US. */
+  /** The language in the form of a send: en_US. */
   readonly language: string
   readonly templateId: string | undefined
   /** A word in capitals. */
@@ -29,21 +29,21 @@ export interface ListedTemplate {
   readonly components: readonly unknown[]
 }
 
-/** A listed template, and whether the API refused it since. */
+/** A listed template, and its refusals by the API since. */
 export interface CatalogueTemplate extends ListedTemplate {
   readonly heldAt: Date | null
   readonly heldCode: number | null
   /** Set while the tenant's budget keeps it from being sent. */
   readonly budgetPausedAt: Date | null
-  /** A change of its category that is announced; null: there is none, or it was made. */
+  /** An announced change of its category; null: there is none, or it was made. */
   readonly announced: { readonly to: string; readonly at: Date } | null
 }
 
-/** The category that a delivery at that time has. */
+/** Returns the category that a delivery at that time has. */
 export const categoryAt = (template: CatalogueTemplate | undefined, at: Date): string | undefined =>
   template?.announced && template.announced.at <= at ? template.announced.to : template?.category
 
-/** A button as a send sees it: its place in the list is its index. */
+/** A button as a send sees it: its position in the list is its index. */
 export interface TemplateButton {
   readonly kind: ButtonKind | 'other'
   /** A send must carry its value. */
@@ -58,7 +58,7 @@ interface Anatomy {
   readonly header: readonly string[]
   readonly body: readonly string[]
   readonly buttons: readonly TemplateButton[]
-  /** Names what keeps it from being sent: a part that we cannot fill in, such as "a part of the kind carousel". */
+  /** The part that prevents it from being sent, since we cannot fill it in, such as "a part of the kind carousel". */
   readonly blockReason: string | undefined
 }
 
@@ -68,7 +68,7 @@ export type HeaderKind = (typeof headerKinds)[number]
 export const capitals = (value: unknown): string | undefined =>
   typeof value === 'string' ? value.toUpperCase() : undefined
 
-/** A template of the API's list; undefined when the entry is none. */
+/** Reads a template of the API's list; undefined when the entry is none. */
 export const readTemplate = (value: unknown): ListedTemplate | undefined => {
   if (!isRecord(value)) return undefined
   const { name, language } = value
@@ -90,19 +90,19 @@ export const readTemplate = (value: unknown): ListedTemplate | undefined => {
 export const isStatus = (text: string): boolean => /^[A-Z_]{1,50}$/.test(text)
 export const isLanguage = (text: string): boolean => /^[A-Za-z]{2,3}([_-][A-Za-z]{2,4})?$/.test(text)
 
-/** Template events write en-US, sends and the list en_US. */
+/** Normalises a language: template events write en-US, sends and the list en_US. */
 export const normaliseLanguage = (language: string): string => {
   const [tongue = '', region] = language.split(/[_-]/)
   return region === undefined ? tongue.toLowerCase() : `${tongue.toLowerCase()}_${region.toUpperCase()}`
 }
 
-/** Digits; undefined for a number that JSON.parse has already rounded. */
+/** Returns digits; undefined for a number that JSON.parse has already rounded. */
 export const readTemplateId = (value: unknown): string | undefined => {
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : undefined
   return typeof value === 'string' && /^\d{1,30}$/.test(value) ? value : undefined
 }
 
-/** The parameters of a send of the template. */
+/** Returns the parameters of a send of the template. */
 export const anatomyOf = ({ components, parameterFormat }: ListedTemplate): Anatomy => {
   const known = components.filter(isRecord)
   const textOf = (type: string): string =>
@@ -127,7 +127,7 @@ export const variable = {
   NAMED: /\{\{\s*([A-Za-z0-9_]{1,100})\s*\}\}/g,
 }
 
-/** The distinct variables of a text, in order. */
+/** Returns the distinct variables of a text, in order. */
 const variables = (text: string, format: ListedTemplate['parameterFormat']): string[] => [
   ...new Set([...text.matchAll(variable[format])].map(match => match[1] ?? '')),
 ]

@@ -8,7 +8,7 @@ export interface CategoryReport {
   readonly wabaId: string
   readonly name: string
   readonly language: string
-  /** A word in capitals; undefined: not said. */
+  /** A word in capitals; undefined: not given. */
   readonly from: string | undefined
   readonly to: string
   /** The time of the change, past or announced. */
@@ -18,11 +18,11 @@ export interface CategoryReport {
 }
 
 export interface CategoryChange extends CategoryReport {
-  /** Rules that make no messages until they are applied again. */
+  /** The number of rules that make no messages until they are applied again. */
   readonly pausedRules: number
 }
 
-/** Stores what is new, and pauses the rules that ask for it. A repeated or older report changes nothing. */
+/** Stores new reports, and pauses the rules that opt in. A repeated or older report changes nothing. */
 export const reportCategories = async (tx: Tx, reports: readonly CategoryReport[]): Promise<CategoryChange[]> => {
   const keyOf = ({ tenant, wabaId, name, language }: CategoryReport) => JSON.stringify([tenant, wabaId, name, language])
   const sorted = reports.toSorted(
@@ -37,8 +37,8 @@ export const reportCategories = async (tx: Tx, reports: readonly CategoryReport[
 }
 
 /**
- * Makes the announced changes whose time has come: the webhook that says so may be lost. Each is then stored as if it
- * was reported at its time, so that it is made once and a later catalogue or webhook prevails.
+ * Makes the announced changes that are due, since the webhook that confirms one may be lost. Stores each as if it was
+ * reported at its time, so that it is made once and a later catalogue or webhook prevails.
  */
 export const applyAnnounced = async (tx: Tx, tenant: string): Promise<CategoryChange[]> => {
   const { rows } = await sql<CategoryReport>`

@@ -1,12 +1,12 @@
 import type { ButtonKind, Component, ParameterType } from '../messaging-api/message-template.ts'
 import type { TemplateButton } from './catalogue.ts'
 
-/** The value that a button gets. */
+/** The type of value that each kind of button takes. */
 const typeOf: Record<ButtonKind, ParameterType> = { quick_reply: 'payload', url: 'text', copy_code: 'coupon_code' }
 
 type Finding = readonly [path: string, sentence: string]
 
-/** Checks a send's buttons by its template's (docs/contributors/messaging-api.md#components). */
+/** Checks a send's buttons against its template's (docs/contributors/messaging-api.md#components). */
 export const buttonErrors = (
   buttons: readonly TemplateButton[],
   components: readonly Component[],

@@ -5,10 +5,10 @@ import { buttonErrors } from './check-buttons.ts'
 
 type Kind = 'header' | 'body'
 
-/** A currency and a time stand in a text too (docs/contributors/messaging-api.md#components). */
+/** A text accepts a currency and a time too (docs/contributors/messaging-api.md#components). */
 const textTypes: readonly ParameterType[] = ['text', 'currency', 'date_time']
 
-/** The files that the API takes from an address (docs/contributors/messaging-api.md#components). */
+/** The file types that the API accepts from an address (docs/contributors/messaging-api.md#components). */
 const extensionsOf: Partial<Record<HeaderKind, readonly string[]>> = {
   image: ['.jpg', '.jpeg', '.png'],
   video: ['.mp4', '.3gp'],
@@ -16,7 +16,7 @@ const extensionsOf: Partial<Record<HeaderKind, readonly string[]>> = {
 }
 
 /**
- * The errors of a message by its account's catalogue: `known` holds the templates of its name, in any language.
+ * Returns the errors of a message by its account's catalogue: `known` holds the templates of its name, in any language.
  * Paths begin with `prefix`.
  */
 export const checkTemplate = (
@@ -68,7 +68,7 @@ const whyNotSendable = (template: CatalogueTemplate): string | undefined => {
 interface Part {
   readonly kind: Kind
   readonly variables: readonly string[]
-  /** The template's name. */
+  /** The name of the template. */
   readonly template: string
 }
 

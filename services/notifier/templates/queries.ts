@@ -3,7 +3,7 @@ import type { Tx } from '../database/tables.ts'
 import type { MessageTemplate } from '../messaging-api/message-template.ts'
 import type { CatalogueTemplate } from './catalogue.ts'
 
-/** The templates of these names, in every language; undefined when the account's catalogue was never synced. */
+/** Finds the templates of these names, in every language; undefined when the account's catalogue was never synced. */
 export const findTemplates = async (
   tx: Tx,
   tenant: string,
@@ -22,7 +22,7 @@ export const findTemplates = async (
 export const templateKey = ({ name, language }: Pick<MessageTemplate, 'name' | 'language'>): string =>
   `${name} ${language.code}`
 
-/** The keys of those templates of the number's account that are marketing messages. */
+/** Returns the keys of those templates of the number's account that are marketing messages. */
 export const findMarketingTemplates = async (
   tx: Tx,
   tenant: string,
@@ -75,7 +75,7 @@ export type TemplateKey = readonly [wabaId: string, name: string, language: stri
 
 export type TemplateRow = Awaited<ReturnType<typeof listTemplates>>[number]
 
-/** A page of the tenant's templates, those after a key, by account, name and language. */
+/** Lists a page of the tenant's templates, those after a key, by account, name and language. */
 export const listTemplates = (tx: Tx, tenant: string, filter: TemplateFilter, after: TemplateKey, limit: number) => {
   let query = tx
     .selectFrom('templates')
@@ -89,7 +89,10 @@ export const listTemplates = (tx: Tx, tenant: string, filter: TemplateFilter, af
   return query.orderBy('waba_id').orderBy('name').orderBy('language').limit(limit).execute()
 }
 
-/** Holds messages with the template until the catalogue shows it approved again. False: there is no such template. */
+/**
+ * Holds messages with the template until the catalogue shows it approved again. Returns false if there is no such
+ * template.
+ */
 export const holdTemplate = async (
   tx: Tx,
   tenant: string,
@@ -133,7 +136,7 @@ export const reportTemplates = async (tx: Tx, reports: readonly TemplateReport[]
     sorted.map(report => [JSON.stringify([report.tenant, report.wabaId, report.name, report.language]), report]),
   )
   const rows = [...newest.values()]
-  // The list has what a report lacks: the parts of a template that is new or was changed.
+  // The list has parts that a report lacks: those of a new or changed template.
   await sql`
     update channels c set catalogue_due_at = now() from jsonb_to_recordset(${JSON.stringify(rows)}::jsonb)
       as given (tenant text, "wabaId" text, status text)

@@ -11,10 +11,10 @@ interface RenderedMessage {
   readonly buttons: { kind: string; label: string; url: string | null; code: string | null }[]
 }
 
-/** A variable may repeat a long parameter many times; the API takes less than this. */
+/** A variable may repeat a long parameter many times; the API's maximum is lower. */
 const maxLength = 4096
 
-/** The template's texts with the parameters of a message filled in. */
+/** Fills the template's texts with the parameters of a message. */
 export const render = (template: CatalogueTemplate, { components }: MessageTemplate): RenderedMessage => {
   const listed = template.components.filter(isRecord)
   const partOf = (type: string) => listed.find(part => capitals(part.type) === type)
@@ -57,7 +57,7 @@ const fill = (text: unknown, parameterOf: (name: string) => Parameter | undefine
 const wordsOf = (parameter: Parameter | undefined): string | undefined =>
   parameter?.text ?? parameter?.currency?.fallback_value ?? parameter?.date_time?.fallback_value
 
-/** Its name is what the recipient sees of a file or a place. */
+/** The name of a file or a place is the part that the recipient sees. */
 const mediaOf = (kind: (typeof headerKinds)[number], parameter: Parameter | undefined): RenderedMessage['media'] => {
   const { link = null } = kind === 'location' ? {} : (parameter?.[kind] ?? {})
   const { document, location } = parameter ?? {}

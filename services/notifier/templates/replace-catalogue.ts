@@ -5,8 +5,8 @@ import type { ListedTemplate } from './catalogue.ts'
 export type CatalogueCounts = Awaited<ReturnType<typeof replaceCatalogue>>
 
 /**
- * Makes the catalogue of an account what the API listed at `readAt`. Later reports of webhooks stay; the hold of a
- * template that is approved ends, unless the API refused it since.
+ * Replaces the catalogue of an account by the API's list of `readAt`. Later reports of webhooks stay; the hold of an
+ * approved template ends, unless the API refused it since.
  */
 export const replaceCatalogue = async (
   tx: Tx,
@@ -49,7 +49,7 @@ export const replaceCatalogue = async (
   return { templates: rows.length, added, changed, removed: Number(numDeletedRows) }
 }
 
-/** One sync of an account at a time; its rows in the order in which the webhooks lock them. */
+/** Locks the catalogue: one sync of an account runs at a time, and rows are locked in the order of the webhooks. */
 const lockCatalogue = async (tx: Tx, tenant: string, wabaId: string): Promise<void> => {
   const account = JSON.stringify(['templates', tenant, wabaId])
   await sql`select pg_advisory_xact_lock(hashtextextended(${account}, 0))`.execute(tx)
@@ -64,7 +64,7 @@ const lockCatalogue = async (tx: Tx, tenant: string, wabaId: string): Promise<vo
     .execute()
 }
 
-/** JSON without what jsonb rejects: null characters and lone surrogates. */
+/** Returns JSON without the characters that jsonb rejects: null characters and lone surrogates. */
 const storable = (value: unknown): string =>
   JSON.stringify(value).replace(/\\(?:\\|u0000|ud[89a-f][0-9a-f]{2})/g, character =>
     character === '\\\\' ? character : '\\ufffd',

@@ -15,7 +15,7 @@ import type { SyncResult } from './sync.ts'
 
 interface TemplatesOptions {
   pool: pg.Pool
-  /** Syncs the account of a channel of the tenant, without an id of its default one. */
+  /** Syncs the account of the tenant's channel with that id, or of its default channel without an id. */
   syncChannel: (tenant: string, phoneNumberId: string | undefined, by: Actor) => Promise<SyncResult>
 }
 
@@ -166,7 +166,7 @@ const findPage = async (
   const after: TemplateKey = [account, name, language]
   const count = Number(query.limit ?? '50')
   const rows = await inTenant(pool, tenant, (tx: Tx) => listTemplates(tx, tenant, filter, after, count + 1))
-  // The messaging API may have statuses that we do not know.
+  // The messaging API may have statuses that this service does not know.
   if (filter.status && rows.length === 0 && !templateStatuses.includes(filter.status))
     throw invalid({ [TemplatesQuery.fieldOf(query, 'status')]: [unknownStatus] })
   const { data, next_cursor } = cursors.toPage(rows, count, row => [row.waba_id, row.name, row.language])

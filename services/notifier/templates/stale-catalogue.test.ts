@@ -26,7 +26,7 @@ const staffMessage = {
   },
 }
 
-/** A notifier with a synced catalogue, which lacks a template that the platform has. */
+/** Prepares a notifier with a synced catalogue that lacks a template of the platform. */
 const prepare = async (t: Test) => {
   const built = await build(t, undefined, undefined, { wabaId })
   const { app, call, rows, pool, control, tokens, api } = built
@@ -50,7 +50,7 @@ const prepare = async (t: Test) => {
   return { ...built, forget, deliver, statusOf, isKnown, reads, syncDue }
 }
 
-t.test("a rule's message with a template that the catalogue lacks or calls paused is sent", async t => {
+t.test('sends a rule’s message with a template that the catalogue lacks or shows as paused', async t => {
   const { deliver, statusOf, rows, queue } = await prepare(t)
   await deliver('lacking')
   await rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
@@ -62,7 +62,7 @@ t.test("a rule's message with a template that the catalogue lacks or calls pause
     await until('the platform accepts it', async () => (await statusOf(waybill)).status === 'accepted')
 })
 
-t.test('what the platform refuses holds the template, and the next message waits', async t => {
+t.test('a refusal by the platform holds the template, and the next message waits', async t => {
   const { deliver, statusOf, rows, queue, control } = await prepare(t)
   await rows(`insert into templates (tenant_id, waba_id, name, language, status, parameter_format, components)
     values ('demo', '${wabaId}', '${name}', 'en_US', 'PAUSED', 'POSITIONAL', '[]')`)
@@ -75,7 +75,7 @@ t.test('what the platform refuses holds the template, and the next message waits
   t.match(await statusOf('second'), { status: 'queued' })
 })
 
-t.test('a send by staff finds a new template by itself; an account is read once in ten seconds', async t => {
+t.test('a send by staff finds a new template; an account is read once in ten seconds', async t => {
   const { call, forget, rows, reads, isKnown } = await prepare(t)
   t.equal((await call('POST', '/api/messages', staffMessage)).status, 422, 'it was just read')
   const elapse = () => rows(`update channels set catalogue_tried_at = now() - interval '11 seconds'`)
@@ -128,7 +128,7 @@ t.test(
   },
 )
 
-t.test('a webhook that a template was approved has the catalogue read', async t => {
+t.test('a webhook that reports an approved template starts a sync of the catalogue', async t => {
   const { app, pool, keyring, isKnown, catalogues } = await prepare(t)
   await inTenant(pool, 'demo', (tx: Tx) =>
     storeSecret(tx, keyring, { tenant: 'demo', phoneNumberId, kind: 'app_secret' }, 'demo-app-secret'),

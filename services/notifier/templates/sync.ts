@@ -13,7 +13,7 @@ export type SyncResult =
   | ({ kind: 'synced'; skipped: number } & CatalogueCounts)
   /** The channel is unknown or not complete, or the API refused to list its templates. */
   | { kind: 'refused'; reason: string }
-  /** No response, or an invalid one. */
+  /** The response is missing or invalid. */
   | { kind: 'failed'; reason: string }
 
 /** An invalid cursor: the list is read from its first page again (docs/contributors/messaging-api.md#error-table). */

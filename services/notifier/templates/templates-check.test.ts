@@ -41,12 +41,12 @@ const message = (header: string[], body: string[]): MessageTemplate => ({
   ],
 })
 
-t.test('a message with as many parameters as the template has variables is right', t => {
+t.test('accepts a message with as many parameters as the template has variables', t => {
   t.same(checkParameters(template(), message(['WB-1'], ['Nimali', 'WB-1', '4500'])), {})
   t.end()
 })
 
-t.test('the list’s case does not matter', t => {
+t.test('ignores the letter case of the list', t => {
   const components = [
     { type: 'body', text: '{{1}}' },
     { type: 'Header', format: 'text', text: 'Hello' },
@@ -56,7 +56,7 @@ t.test('the list’s case does not matter', t => {
   t.end()
 })
 
-t.test('a wrong number of parameters is an error that names the expected and the given number', t => {
+t.test('the error of a wrong number of parameters names the expected and the given number', t => {
   t.same(checkParameters(template(), message([], ['Nimali', 'WB-1'])), {
     'template.components.0.parameters': ['The header of order_created takes 1 parameter, 0 were given.'],
     'template.components.1.parameters': ['The body of order_created takes 3 parameters, 2 were given.'],
@@ -84,7 +84,7 @@ t.test('a component given twice is an error', t => {
   t.end()
 })
 
-t.test('names are for templates that have them', t => {
+t.test('accepts names only for templates that have them', t => {
   const named = message(['WB-1'], ['a', 'b', 'c'])
   named.components[1]?.parameters.splice(1, 1, { type: 'text', text: 'b', parameter_name: 'second' })
   t.same(checkParameters(template(), named), {
@@ -95,7 +95,7 @@ t.test('names are for templates that have them', t => {
   t.end()
 })
 
-t.test('named parameters come in any order, each once, all of them, and no others', t => {
+t.test('accepts named parameters in any order, each once, all of them, and no others', t => {
   const components = [{ type: 'BODY', text: 'Hi {{customer}}, {{waybill}} costs {{ cod }}. Bye {{customer}}' }]
   const named = template({ parameter_format: 'named', components })
   const send = (...parameters: [string | undefined, string][]): MessageTemplate => ({
@@ -121,7 +121,7 @@ t.test('named parameters come in any order, each once, all of them, and no other
   t.end()
 })
 
-t.test('a template with parts that cannot be filled in cannot be sent', t => {
+t.test('refuses a template with parts that cannot be filled in', t => {
   const cases: [unknown, string][] = [
     [{ type: 'HEADER', format: 'CAROUSEL' }, 'a header of the kind carousel'],
     [{ type: 'BUTTONS', buttons: [{ type: 'QUICK_REPLY' }, { type: 'OTP' }] }, 'a button of the kind otp'],
@@ -146,7 +146,7 @@ const ofHeader = (format: string) =>
     ],
   })
 
-t.test('a header of another kind takes one parameter of that kind, whose link the API can use', t => {
+t.test('a media header takes one parameter of its kind, with a link that the API can use', t => {
   const image = (link: string) => send(header({ type: 'image', image: { link } }))
   t.same(checkParameters(ofHeader('IMAGE'), image('https://example.com/a/Parcel.JPG?x=1')), {})
   t.same(checkParameters(ofHeader('IMAGE'), image('https://example.com/label.pdf')), {
@@ -171,7 +171,7 @@ t.test('a header of another kind takes one parameter of that kind, whose link th
   t.end()
 })
 
-t.test('buttons take the value of their kind, at their place, and those with a variable need it', t => {
+t.test('buttons take the value of their kind, at their index, and those with a variable need it', t => {
   const buttons = [
     { type: 'QUICK_REPLY', text: 'Not me' },
     { type: 'URL', url: 'https://x/{{1}}' },
@@ -213,7 +213,7 @@ t.test('buttons take the value of their kind, at their place, and those with a v
   t.end()
 })
 
-t.test('only an approved template that is not held may be sent', t => {
+t.test('sends only an approved template that is not held', t => {
   const right = message(['WB-1'], ['a', 'b', 'c'])
   t.same(checkParameters(template({ status: 'PAUSED' }), right), {
     'template.name': ['The template order_created (en_US) is PAUSED: only an APPROVED one may be sent.'],
@@ -239,7 +239,7 @@ t.test('an unknown template, or one of another language, is an error', t => {
   t.end()
 })
 
-t.test('an entry of the list that is no template is left out', t => {
+t.test('leaves out an entry of the list that is no template', t => {
   const bad = [null, 7, [], {}, listed({ name: 'A B' }), listed({ language: 7 }), listed({ status: undefined })]
   t.same(bad.map(readTemplate).filter(Boolean), [])
   t.match(template({ id: 1387372356726668, components: 'none' }), { templateId: '1387372356726668', components: [] })
@@ -247,7 +247,7 @@ t.test('an entry of the list that is no template is left out', t => {
   t.end()
 })
 
-t.test('languages are written as in a send', t => {
+t.test('normalises languages to the form of a send', t => {
   for (const [given, written] of [
     ['en-US', 'en_US'],
     ['en_us', 'en_US'],

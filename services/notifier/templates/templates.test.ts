@@ -18,7 +18,7 @@ const listed = (name: string, fields: Record<string, unknown> = {}) => ({
   ...fields,
 })
 
-/** A list as the API gives it. */
+/** Returns a list in the API's form. */
 const listing = (templates: unknown[]) => async () => ({
   ...{ kind: 'received' as const, value: templates, servedVersion: null },
 })
@@ -32,7 +32,7 @@ const hold = (pool: pg.Pool, name: string, language = 'en_US') =>
 const find = (pool: pg.Pool, names: string[], tenant = 'demo') =>
   inTenant(pool, tenant, (tx: Tx) => findTemplates(tx, tenant, 'waba-demo', names))
 
-t.test("a sync replaces the catalogue by the account's list and returns what changed", async t => {
+t.test('a sync replaces the catalogue by the account’s list and returns the changes', async t => {
   const { pool, rows } = await createFixture(t)
   const first = [listed('a'), listed('b'), listed('b', { language: 'si' }), listed('c'), { name: 'no template' }]
   t.same(await sync(pool, first), { kind: 'synced', templates: 4, added: 4, changed: 0, removed: 0, skipped: 1 })
@@ -46,7 +46,7 @@ t.test("a sync replaces the catalogue by the account's list and returns what cha
   ])
 })
 
-t.test('an account without templates empties the catalogue of that account alone', async t => {
+t.test('an account without templates empties the catalogue of that account only', async t => {
   const { pool, rows } = await createFixture(t)
   await sync(pool, [listed('a')])
   await syncTemplates(pool, 'rival', 'waba-demo', listing([listed('a')]))
@@ -58,14 +58,14 @@ t.test('an account without templates empties the catalogue of that account alone
   ])
 })
 
-t.test('texts that Postgres refuses are stored without what it refuses', async t => {
+t.test('stores texts without the characters that Postgres refuses', async t => {
   const { pool } = await createFixture(t)
   const text = 'a\0b \ud800 \\u0000 😀 "'
   await sync(pool, [listed('a', { components: [{ type: 'BODY', text }] })])
   t.match(await find(pool, ['a']), [{ components: [{ text: 'a\ufffdb \ufffd \\u0000 😀 "' }] }])
 })
 
-t.test('a list that cannot be read to its end changes nothing', async t => {
+t.test('a list that breaks off changes nothing', async t => {
   const { pool, rows } = await createFixture(t)
   await sync(pool, [listed('a')])
   const read = (failed: Failed) => syncTemplates(pool, 'demo', 'waba-demo', async () => failed)
@@ -75,7 +75,7 @@ t.test('a list that cannot be read to its end changes nothing', async t => {
   t.same(await rows('select name from templates'), [{ name: 'a' }])
 })
 
-t.test('a cursor that became invalid begins the list again, once', async t => {
+t.test('a cursor that became invalid restarts the list, once', async t => {
   const { pool } = await createFixture(t)
   const badCursor = refusal(131059)
   let lists = 0
@@ -90,7 +90,7 @@ t.test('a cursor that became invalid begins the list again, once', async t => {
   t.equal(lists, 2)
 })
 
-t.test('the hold of a template ends when a sync finds it approved', async t => {
+t.test('a sync that shows a template as approved ends its hold', async t => {
   const { pool } = await createFixture(t)
   await sync(pool, [listed('a'), listed('b')])
   t.equal(await hold(pool, 'a'), true)
@@ -112,7 +112,7 @@ t.test('a hold that begins while the list is read stays', async t => {
   t.match(await find(pool, ['a']), [{ heldAt: Date }])
 })
 
-t.test('templates are found by name in all languages; a catalogue that was never synced is undefined', async t => {
+t.test('finds templates by name in all languages; a catalogue that was never synced is undefined', async t => {
   const { pool } = await createFixture(t)
   t.equal(await find(pool, ['a']), undefined)
   await sync(pool, [listed('a'), listed('a', { language: 'si' }), listed('b'), listed('c')])
@@ -125,7 +125,7 @@ t.test('templates are found by name in all languages; a catalogue that was never
   t.equal(await find(pool, ['a'], 'rival'), undefined)
 })
 
-t.test('several syncs at once end well', async t => {
+t.test('several concurrent syncs succeed', async t => {
   const { pool } = await createFixture(t)
   const all = Array.from({ length: 200 }, (_, index) => listed(`t_${index}`))
   const lists = [all, all.toReversed(), all.slice(0, 100), all.slice(100).toReversed()]
@@ -133,7 +133,7 @@ t.test('several syncs at once end well', async t => {
   t.ok(results.every(result => result.kind === 'synced'))
 })
 
-t.test('staff lists the templates, by pages and with filters', async t => {
+t.test('staff list the templates, by pages and with filters', async t => {
   const { pool, get } = await createFixture(t)
   const all = ['a', 'b', 'c', 'd', 'e'].map(name => listed(name))
   await sync(pool, [...all, listed('e', { language: 'si', status: 'PAUSED' })])
@@ -165,7 +165,7 @@ t.test('staff lists the templates, by pages and with filters', async t => {
   t.same((await get('/api/templates', 'rival')).json(), { data: [], next_cursor: null })
 })
 
-t.test('a wrong limit and a made-up cursor are refused', async t => {
+t.test('refuses a wrong limit and a made-up cursor', async t => {
   const { get } = await createFixture(t)
   for (const limit of ['0', '201', 'x', '-1', '1e2']) {
     const response = await get(`/api/templates?limit=${limit}`)
@@ -175,7 +175,7 @@ t.test('a wrong limit and a made-up cursor are refused', async t => {
   t.match((await get('/api/templates?cursor=eA')).json().errors, { cursor: [/next_cursor/] })
 })
 
-t.test('a filter that Postgres cannot store is refused', async t => {
+t.test('refuses a filter that Postgres cannot store', async t => {
   const { get } = await createFixture(t)
   for (const field of ['name', 'status', 'language'])
     for (const text of ['%00', 'a%00b', 'a'.repeat(513)]) {
@@ -185,7 +185,7 @@ t.test('a filter that Postgres cannot store is refused', async t => {
     }
 })
 
-t.test('staff starts a sync and reads its result', async t => {
+t.test('staff start a sync and read its result', async t => {
   const asked: unknown[] = []
   const responses = [
     { kind: 'synced', templates: 3, added: 1, changed: 1, removed: 0, skipped: 0 },

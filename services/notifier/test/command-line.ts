@@ -11,7 +11,10 @@ import { serviceToken } from './portal.ts'
 const run = promisify(execFile)
 const admin = join(import.meta.dirname, '../admin.ts')
 
-/** The operator's commands on a database of their own, and a file of the test's. `more` goes to the environment. */
+/**
+ * Prepares the operator's commands on a database of their own, and a file of the test's. `more` is added to the
+ * environment.
+ */
 export const commands = async (t: Test, more: Record<string, string> = {}) => {
   const { url } = await cloneDatabase(t, 'notifier')
   const folder = mkdtempSync(join(tmpdir(), 'courier-notifier-'))
@@ -37,7 +40,7 @@ export const commands = async (t: Test, more: Record<string, string> = {}) => {
   return { notifier, save, url }
 }
 
-/** Runs `archive` as the role that owns the tables; returns what it prints. */
+/** Runs `archive` as the role that owns the tables; returns its output. */
 export const archiveWith = async ({ url, ownerUrl }: { url: string; ownerUrl: string }, ...words: string[]) => {
   const env = { NOTIFIER_DATABASE_URL: url, NOTIFIER_MIGRATE_DATABASE_URL: ownerUrl }
   return (await run(process.execPath, [admin, 'archive', ...words], { env, timeout: 60_000 })).stdout

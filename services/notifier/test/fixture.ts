@@ -22,7 +22,7 @@ export const phoneNumberId = '106540352242922'
 
 type TemplateRequest = MessageRequest & { template: MessageTemplate }
 
-/** A message to that recipient with the parameters of order_created. */
+/** Builds a message to that recipient with the parameters of order_created. */
 export const messageTo = (to: string, more: Partial<TemplateRequest> = {}): TemplateRequest => ({
   to,
   template: {
@@ -44,14 +44,14 @@ export interface FixtureOptions {
   apiRate?: number
   plan?: 'free' | 'paid'
   isRunning?: boolean
-  /** Sends at once. */
+  /** The maximum of concurrent sends. */
   window?: number
   sendSeconds?: number
   wabaId?: string
   resendsUnknown?: boolean
 }
 
-/** A database with the tenant demo and its number, a registered number at a simulator, and a queue between them. */
+/** Creates a database with the tenant demo and its number, registered at a simulator, and a queue between them. */
 export const createFixture = async (t: Teardown, options: FixtureOptions = {}) => {
   const { url, ownerUrl } = await cloneDatabase(t, 'notifier')
   const pool = createPool({ url, name: 'test', connections: 10 })
@@ -109,7 +109,7 @@ export const createFixture = async (t: Teardown, options: FixtureOptions = {}) =
   }
 }
 
-/** A queue over real HTTP, as main.ts puts it together. */
+/** Builds a queue over real HTTP, wired as in main.ts. */
 export const buildQueue = (pool: pg.Pool, keyring: Keyring, baseUrl: string, options: FixtureOptions) => {
   const { window = 64, pairSeconds = 0, sendSeconds = 16 } = options
   const api = createMessagingApi({ baseUrl, version: 'v17.0', product: 'whatsapp' })

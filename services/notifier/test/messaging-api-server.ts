@@ -21,19 +21,19 @@ interface TestServer {
   readonly server: Server
   /** Complete requests. */
   readonly arrived: Arrived[]
-  /** Everything that any connection brought, whole requests or not. */
+  /** All data of all connections, whole requests or not. */
   readonly bytes: () => string
   readonly connections: () => number
 }
 
 export interface Behaviour {
   readonly onConnect?: (socket: Socket) => void
-  /** The first bytes of a request are here, perhaps not all. */
+  /** Runs when the first bytes of a request arrive, perhaps not all. */
   readonly onBytes?: (socket: Socket) => void
   readonly onRequest?: (request: Arrived, index: number) => void
 }
 
-/** A server of bare sockets: it can break every rule. Ends with the test. */
+/** Starts a server of bare sockets, which can break every rule. Ends with the test. */
 export const startServer = async (t: Test, { onConnect, onBytes, onRequest }: Behaviour): Promise<TestServer> => {
   const arrived: Arrived[] = []
   const pieces: string[] = []
@@ -70,7 +70,7 @@ export const startServer = async (t: Test, { onConnect, onBytes, onRequest }: Be
 
 type Split = Omit<Arrived, 'socket'>
 
-/** The complete requests received so far, and the rest. */
+/** Returns the complete requests received so far, and the rest. */
 const split = (come: string): [Split[], string] => {
   const end = come.indexOf('\r\n\r\n')
   if (end === -1) return [[], come]
@@ -104,7 +104,7 @@ export const message: OutboundMessage = {
   },
 }
 
-/** A client with short deadlines. Ends with the test. */
+/** Creates a client with short deadlines. Ends with the test. */
 export const clientOf = (t: Test, baseUrl: string, more: Partial<MessagingApiOptions> = {}): MessagingApi => {
   const api = createMessagingApi({
     baseUrl,

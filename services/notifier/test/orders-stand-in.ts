@@ -13,14 +13,16 @@ import { serviceToken } from './portal.ts'
 
 const { time_zone: _, ...withoutTimeZone } = exampleSnapshot
 
-/** An order as orders returns it, with some fields replaced. Tests set the time zone of their tenant themselves. */
+/**
+ * Builds an order as orders returns it, with some fields replaced. Tests set the time zone of their tenant themselves.
+ */
 export const orderFacts = (more: Partial<OrderSnapshot> = {}): OrderSnapshot => ({
   ...withoutTimeZone,
   ...{ order_no: null, weight: 1.5, description: null, status_key: 'key_1', status_name: 'DRAFT' },
   ...more,
 })
 
-/** An order of an orders service without PUBLIC_URL. */
+/** Builds an order of an orders service without PUBLIC_URL. */
 export const withoutPage = (waybill_number: string) =>
   ({ waybill_number, tracking_url: undefined }) as unknown as Partial<OrderSnapshot>
 
@@ -46,7 +48,7 @@ const tracking: TrackingEvent[] = [
 export const standIn = async (t: Test, ...orders: Partial<OrderSnapshot>[]) => {
   const known = new Map(orders.map(order => orderFacts(order)).map(order => [order.waybill_number, order]))
   const state = { asked: [] as string[], atOnce: 0, mostAtOnce: 0, isBroken: false }
-  /** What customers asked for, as it came, and what becomes of it. */
+  /** Customers' requests as received, with their outcomes. */
   const acted: CustomerAction[] = []
   const decide = {
     outcomeOf: (_action: CustomerAction): ActionOutcome => 'done',

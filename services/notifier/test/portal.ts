@@ -15,13 +15,13 @@ const nobody: OrdersClient = {
 }
 
 export interface PortalOptions extends FixtureOptions {
-  /** Gets the lines of the log. */
+  /** Collects the lines of the log. */
   log?: string[]
-  /** The application's own pool, of the database at that URL. */
+  /** Creates the application's own pool, for the database at that URL. */
   poolOf?: (url: string) => Promise<pg.Pool>
 }
 
-/** The whole application with a staff token, requested as the staff portal does. */
+/** Starts the whole application with a staff token, and sends requests as the staff portal does. */
 export const build = async (
   t: Teardown,
   requestsPerMinute = 1_000_000,

@@ -12,7 +12,7 @@ export const waybill = 'DM00000001'
 export const customer = '94770000101'
 
 const actions = ['confirm_order', 'cancel_order', 'change_address', 'call_me']
-/** The places of the buttons of delivery_options. */
+/** The indexes of the buttons of delivery_options. */
 export const [confirm, cancel, changeAddress, callMe] = [0, 1, 2, 3]
 
 export const rules = [
@@ -32,13 +32,13 @@ export const rules = [
   { on: 'call_me.declined', text: 'We cannot call: {{note}}' },
 ]
 
-/** The whole notifier between a stand-in for orders and the simulator, whose webhooks reach it over HTTP. */
+/** Starts the whole notifier between a stand-in for orders and the simulator, whose webhooks reach it over HTTP. */
 export const prepare = async (t: Test) => {
   const orders = await standIn(t, { waybill_number: waybill }, { waybill_number: 'DM2' })
   return { ...(await prepareWith(t, orders.client)), orders }
 }
 
-/** The same without the stand-in. */
+/** Does the same with the given client of orders. */
 export const prepareWith = async (t: Test, orders: OrdersClient) => {
   const log: string[] = []
   const built = await build(t, undefined, orders, { log })
@@ -57,7 +57,7 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
     const response = await app.inject({ method: 'POST', url: '/internal/events', headers, payload })
     if (response.statusCode !== 200) throw new Error(response.body)
   }
-  /** The id that the API gave to the message about an order. */
+  /** Sends the message about an order; returns the API's id of it. */
   const offer = async (waybill_number = waybill): Promise<string> => {
     const offers = () => control.messages().filter(({ template }) => template !== null)
     const before = offers().length
@@ -71,7 +71,7 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
       .filter(({ template, rendered }) => template === null && rendered.buttons.length === 0)
       .map(({ rendered }) => rendered.body)
       .toReversed()
-  /** The id that the API gave to the message that asks whether a text is the address. */
+  /** Returns the API's id of the message that asks for confirmation of the address. */
   const question = async (about: string): Promise<string> => {
     const find = () =>
       control
@@ -95,7 +95,7 @@ export const prepareWith = async (t: Test, orders: OrdersClient) => {
     return stored()
   }
   const texted = (count: number) => until(`${count} texts`, async () => texts().length === count)
-  /** Until every webhook is delivered. */
+  /** Waits until every webhook is delivered. */
   const heard = () =>
     until('webhooks are delivered', async () => {
       const { waiting, under_way, to_retry } = control.summary().webhooks

@@ -7,7 +7,7 @@ import { checkFile } from '../provisioning/check-file.ts'
 
 const secrets = { DEMO_ACCESS_TOKEN: 'demo-access-token', DEMO_APP_SECRET: 'demo-app-secret' }
 
-/** examples/demo-notifier.json with other rules, or its own. */
+/** Returns examples/demo-notifier.json with other rules, or its own. */
 export const demoFile = (rules?: unknown[]) => {
   const file = JSON.parse(readFileSync(new URL('../../../examples/demo-notifier.json', import.meta.url), 'utf8'))
   return rules ? { ...file, rules } : file

@@ -13,7 +13,7 @@ import { type WebhooksOptions, webhookRoutes } from '../platform-webhooks/routes
 import { templateRoutes } from '../templates/routes.ts'
 import type { SyncResult } from '../templates/sync.ts'
 
-/** demo has two numbers of one account, rival one of another. */
+/** demo has two numbers of one account, rival one number of another. */
 const numbers = [
   { tenant: 'demo', phoneNumberId: '100', wabaId: 'waba-demo', plan: 'free', isDefault: true },
   { tenant: 'demo', phoneNumberId: '101', wabaId: 'waba-demo', plan: 'paid', isDefault: false },
@@ -39,7 +39,7 @@ interface FixtureOptions extends Partial<Omit<WebhooksOptions, 'pool'>> {
   syncChannel?: (tenant: string, phoneNumberId: string | undefined) => Promise<SyncResult>
 }
 
-/** The three capabilities on a database of their own with two tenants. Staff's tenant is what X-tenant says. */
+/** Starts the three capabilities on a database of their own with two tenants. X-tenant names the tenant of staff. */
 export const createFixture = async (
   t: Test,
   { logger = pino({ level: 'silent' }), addressLimits, ...options }: FixtureOptions = {},
@@ -135,13 +135,13 @@ export const sign = (payload: string | Buffer, secret: string): string =>
 
 export const seconds = (date: Date): number => Math.floor(date.getTime() / 1000)
 
-/** A timestamp as the API writes it. */
+/** The start of the tests, from which timestamps count. */
 const started = Date.now()
 
-/** Before this test file began: the same whenever it is asked. */
+/** Returns a time before this test file began, in the API's format: the same on every use. */
 export const minutesAgo = (minutes: number): string => String(seconds(new Date(started - minutes * 60_000)))
 
-/** The body of a webhook with one change of the field `messages`. */
+/** Builds the body of a webhook with one change of the field `messages`. */
 export const envelope = (value: Record<string, unknown>, phoneNumberId = '100') => ({
   object: 'whatsapp_business_account',
   entry: [change({ messaging_product: 'whatsapp', metadata: { phone_number_id: phoneNumberId }, ...value })],

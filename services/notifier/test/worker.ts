@@ -1,4 +1,7 @@
-/** A process with a sending queue, for tests that kill it. Prints `ready`; ends, with its sends stored, on SIGTERM. */
+/**
+ * Runs a sending queue in a process of its own, for tests that kill it. Prints `ready`; on SIGTERM stores its sends and
+ * ends.
+ */
 import { createPool } from '@courier/shared/postgres/database.ts'
 import { readKeyring } from '../channels/vault.ts'
 import { buildQueue } from './fixture.ts'

@@ -9,12 +9,12 @@ import type { OrderEdit, TrackingEvent } from '../orders-client/orders-client.ts
 /** A status that a message reached. */
 export interface StatusUpdate {
   readonly message_id: string
-  /** null: it is a text. */
+  /** null: the message is a text. */
   readonly template: string | null
   readonly status: MessageStatus
   readonly happened_at: Date
   readonly detail: string | null
-  /** What the message cost. */
+  /** The cost of the message. */
   readonly cost?: Cost | undefined
 }
 
@@ -25,7 +25,7 @@ export interface Histories {
   readonly tracking: readonly TrackingEvent[]
   /** Newest first. */
   readonly edits?: readonly OrderEdit[] | undefined
-  /** Oldest first, those of one message in the order in which they were stored. */
+  /** Oldest first; statuses of one message in the order in which they were stored. */
   readonly messages: readonly StatusUpdate[]
   readonly events: Rows<typeof findFailedEvents>
   /** Newest first. */
@@ -34,7 +34,7 @@ export interface Histories {
   readonly inbound?: readonly InboundRow[]
 }
 
-/** One timeline of all, newest first. Pure. */
+/** Merges all into one timeline, newest first. Pure. */
 export const mergeTimelines = ({ tracking, edits = [], messages, events, actions = [], inbound = [] }: Histories) =>
   [
     ...tracking

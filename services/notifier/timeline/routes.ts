@@ -125,7 +125,7 @@ const Timeline = Type.Object(
   },
 )
 
-/** The timeline of a parcel: its statuses, and the messages sent to its customer. */
+/** Routes for the timeline of a parcel: its statuses, and the messages sent to its customer. */
 export const timelineRoutes: FastifyPluginAsyncTypebox<TimelineOptions> = async (app, options) => {
   app.get(
     '/api/timeline/:waybill',
@@ -190,7 +190,7 @@ const phonesIn = async (tx: Tx, tenant: string, order: KnownOrder): Promise<stri
   )
 }
 
-/** The statuses of the newest 200 messages about a waybill, in the order in which they were stored. */
+/** Finds the statuses of the newest 200 messages about a waybill, in the order in which they were stored. */
 const findStatusUpdates = async (tx: Tx, staff: Staff, waybill: string): Promise<StatusUpdate[]> => {
   const { rows } = await sql<StatusUpdate>`
     with about as (

@@ -43,7 +43,7 @@ t.test('the statuses of a parcel and the messages to its customer are one list, 
   t.equal(body.data.timeline.length, 4)
 })
 
-t.test('messages that could not be made or sent stand there with the reason', async t => {
+t.test('messages that could not be made or sent appear with the reason', async t => {
   const { take, read, rows } = await prepare(t)
   await rows(`update channels set state = 'paused'`)
   await take(orderEvent('a', { customer_phone: 'call the office' }))
@@ -68,7 +68,7 @@ t.test('a waybill unknown to orders is 404; while orders is unavailable it is 50
   t.same([away.status, away.headers['retry-after']], [503, '2'])
 })
 
-t.test('nothing of another tenant is shown, even when both have the waybill', async t => {
+t.test('shows nothing of another tenant, even when both have the waybill', async t => {
   const { read, rows, pool, call, state } = await prepare(t)
   await addTenant(pool, 'rival', '999', {})
   await inTenant(pool, 'rival', async (tx: Tx) => {
