@@ -6,7 +6,7 @@ import type { Headers } from './sender.ts'
 import { changedTables, printOf } from './table-prints.ts'
 import { bearer, endsToken, isInternal, isOfStaff, startTargets, type Target } from './targets.ts'
 
-/** Every operation that takes no token, with its reason. One that is not here fails. */
+/** Every operation that takes no token, with its reason. Any other operation without one fails. */
 const open: Readonly<Record<string, string>> = {
   'GET /health/live': 'shows nothing but that the process runs',
   'GET /health/ready': 'shows nothing but that it can work',
@@ -18,7 +18,9 @@ const open: Readonly<Record<string, string>> = {
   'POST /api/public/order/tracking-info': 'public by contract, shows no recipient in full',
 }
 
-/** Clients that must be refused at every operation that needs a token, and insiders of elsewhere who see nothing of demo's. */
+/**
+ * Clients that every operation with a token must refuse, and clients of another tenant that must see nothing of demo's.
+ */
 interface Clients {
   refused: Record<string, Headers>
   elsewhere: Record<string, Headers>
@@ -62,7 +64,7 @@ const clientsOf = async ({ name, createToken, revokeToken }: Target, merchant: H
   }
 }
 
-/** Requests an operation about demo's things. */
+/** Requests an operation about resources of demo. */
 const sendAs = ({ send, names }: Target, operation: Operation, headers: Headers) =>
   send(requestOf(operation, { headers, isRight: true }, { path: names, body: bodyOf(operation) }))
 
@@ -73,7 +75,7 @@ const isRefusal = (operation: Operation, name: string, { status, text }: { statu
     ? status === 400
     : status === 401 && text === '{"message":"Unauthenticated.","code":"unauthenticated"}'
 
-/** A client of the other kind: staff where a merchant is expected, and the reverse. */
+/** Returns a client of the other kind: staff where a merchant is expected, and the reverse. */
 const wrongKind = ({ name, headersFor }: Target, operation: Operation): Record<string, Headers> =>
   name === 'orders'
     ? {
@@ -81,7 +83,7 @@ const wrongKind = ({ name, headersFor }: Target, operation: Operation): Record<s
       }
     : {}
 
-/** Tries every client at every operation. Returns how many requests that were. */
+/** Tries every client at every operation. Returns the number of requests. */
 const tryAll = async (target: Target, { refused, elsewhere }: Clients, broken: Broken): Promise<number> => {
   const { operations, rows, marks, name: service } = target
   const before = await printOf(rows, 'demo')
@@ -109,7 +111,7 @@ const tryAll = async (target: Target, { refused, elsewhere }: Clients, broken: B
   return requests
 }
 
-/** Whoever may use an operation passes: a refusal of everybody would show nothing. */
+/** Requires that permitted clients pass: a refusal of everybody would prove nothing. */
 const letOwnersPass = async (target: Target, broken: Broken): Promise<void> => {
   for (const operation of target.operations.filter(({ needsToken }) => needsToken)) {
     const { status } = await sendAs(target, operation, target.headersFor(operation))

@@ -1,19 +1,22 @@
-/** A text that has held programs before, of any length. `own` is what a right request has in its place. */
+/** A text that is known to slow programs down, of any length. `own` is the valid value that it replaces. */
 export interface Attack {
   readonly name: string
   readonly text: (length: number, own: string) => string
 }
 
-/** A long one is as many bytes of JSON, a short one as many characters. */
+/** Repeats the unit: a long text up to a number of bytes of JSON, a short one up to a number of characters. */
 const repeat = (head: string, unit: string, tail: string, length: number): string => {
   const width = length > 65_536 ? Buffer.byteLength(JSON.stringify(unit)) - 2 : unit.length
   return head + unit.repeat(Math.max(1, Math.floor((length - head.length - tail.length) / width))) + tail
 }
 
 const blanks = [' ', '\t', '\n', '\u00a0', '\u2028', '\u3000']
-/** With an accent that combines, a ligature of 18 letters, a letter that grows in upper case, and half of a pair of units. */
+/**
+ * Units to repeat; among them a combining accent, a ligature of 18 letters, a letter that grows in upper case, and half
+ * of a surrogate pair.
+ */
 const units = [...'+ { {{ {{}} [ ( " \\ a a@ 9 - . \u0301 \ufdfa ß 😀'.split(' '), 'a ']
-/** Ends what a pattern repeats, whatever that is. */
+/** The end breaks any repetition that a pattern matched. */
 const stop = '\n!'
 
 const printed = (text: string): string =>
@@ -43,7 +46,7 @@ export const queryAttacks: readonly Attack[] = [
   { name: 'many keys', text: length => keys(length, n => `k${n}=1`, '&') },
 ]
 
-/** Attacks on a field that nobody knows, as JSON. */
+/** Attacks on an unknown field, as JSON. */
 export const documentAttacks: readonly Attack[] = [
   { name: 'nested lists', text: length => '['.repeat(length / 2) + ']'.repeat(length / 2) },
   { name: 'nested objects', text: length => `${'{"a":'.repeat(length / 6)}1${'}'.repeat(length / 6)}` },

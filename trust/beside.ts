@@ -10,14 +10,14 @@ import type { Target } from './targets.ts'
 
 /** Limits the p99 of another tenant's requests beside these clients, in relation to that without them. */
 export const maxRatio = 2
-/** A p99 so little above is the machine, on which the clients run too. */
+/** A p99 within this margin is due to the machine, which the clients share. */
 export const slackMs = 50
-/** A slow socket is closed within so many seconds. */
+/** A service closes a slow socket within this many seconds. */
 export const maxOpenSeconds = 6
 /** The client, too, waits for its turn beside other tests. */
 const maxOpenSecondsWhenBusy = 12
 
-/** The p99 in milliseconds of another tenant's requests, on four connections. */
+/** Returns the p99 in milliseconds of another tenant's requests, on four connections. */
 const p99Of = async ({ send, rivals }: Target, seconds: number): Promise<number> => {
   const end = performance.now() + seconds * 1000
   const durations: number[] = []
@@ -28,7 +28,7 @@ const p99Of = async ({ send, rivals }: Target, seconds: number): Promise<number>
   return percentile(durations, 0.99)
 }
 
-/** Sends its head, or its body, a byte each half second. Resolves to the seconds until the service closed it. */
+/** Sends the head, or the body, one byte each half second. Resolves to the seconds until the service closed it. */
 const sendSlowly = async (
   { url, headersFor }: Target,
   operation: Operation,
@@ -49,8 +49,8 @@ const sendSlowly = async (
 }
 
 /**
- * Requires that another tenant's requests are as fast as before beside clients that each send what cost most, twenty times a
- * second at most, and then beside slow sockets, and that these are closed in time. Returns what was measured.
+ * Requires that another tenant's requests stay fast beside clients that each send the most costly inputs, at most
+ * twenty times a second, and then beside slow sockets, and that those are closed in time. Returns the measured values.
  */
 export const goOnBeside = async (target: Target, costly: readonly Request[], { short, broken }: TrustOptions) => {
   const [seconds, sockets] = short ? [0.5, 50] : [6, 500]

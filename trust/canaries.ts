@@ -6,10 +6,10 @@ import { findIn, makeCanaries, meant, searchColumns } from './canary-set.ts'
 import { nowhere, unlimited } from './courier.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
-/** Postgres words these messages with a row's values. */
+/** Postgres' messages that contain a row's values. */
 const details = /Failing row contains|Key \(|"detail"|"where"|invalid input syntax/
 
-/** Searches everything that a service let out, and its tables. Returns how many texts and columns that were. */
+/** Searches all output of a service, and its tables. Returns the number of texts and columns. */
 const search = async (observed: Observed, canaries: Record<string, string>, broken: Broken): Promise<number> => {
   const { name: service, superuser } = observed
   const metrics = await fetch(`${observed.service.url}/metrics`).then(response => response.text())
@@ -30,13 +30,13 @@ const search = async (observed: Observed, canaries: Record<string, string>, brok
     const stray = found.filter(canary => !meant[name]?.includes(canary))
     broken.require(stray.length === 0, `${name} holds ${stray}`)
   }
-  // Every value that was to be stored is there: a run that failed at once would find nothing either.
+  // Requires that every value to be stored is there: a run that failed at once would find nothing either.
   for (const name of Object.keys(meant).filter(name => name.startsWith(`${service}.`)))
     broken.require((columns.get(name) ?? []).length > 0, `${name} holds no canary`)
   return Object.values(texts).reduce((sum, lines) => sum + lines.length, columns.size)
 }
 
-/** Every path was taken: each status came, and Postgres refused rows with their values. */
+/** Requires that every path was taken: each status occurred, and Postgres refused rows with their values. */
 const requirePaths = ({ name, service, statuses }: Observed, expected: number[], failures: number, broken: Broken) => {
   for (const status of expected) broken.require(statuses.has(status), `${name} never responded ${status}`)
   const failed = statuses.get(500) ?? 0

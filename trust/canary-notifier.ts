@@ -10,7 +10,7 @@ import type { Canaries } from './canary-set.ts'
 import { control } from './courier.ts'
 import { channelOfDemo, channelPath } from './targets.ts'
 
-/** Canaries through every path of the notifier, those that fail too. Returns the token that it created. */
+/** Sends canaries through every path of the notifier, including failing ones. Returns the token that it created. */
 export const runNotifier = async (notifier: Observed, simulator: string, canaries: Canaries) => {
   await control(simulator, '/tokens', { access_token: canaries.accessToken }, 'PUT')
   for (const file of filesWith(canaries)) await notifier.command(['apply', '-'], file)
@@ -39,7 +39,7 @@ export const runNotifier = async (notifier: Observed, simulator: string, canarie
   return { staffToken }
 }
 
-/** The file with the channel, and files that are refused. */
+/** Returns the file with the channel, and files that are refused. */
 const filesWith = ({ accessToken, appSecret, verifyToken, pin }: Canaries): string[] => {
   const secrets = { access_token: accessToken, app_secret: appSecret, verify_token: verifyToken }
   const file = (fields: object = {}): string => {
@@ -75,7 +75,7 @@ const manageChannel = async ({ send }: Observed, canaries: Canaries): Promise<vo
   await send('POST', '/api/templates/sync', {})
 }
 
-/** A message with canaries in it. */
+/** Builds a message with canaries. */
 const messageWith = ({ parameter, recipient }: Canaries, to = `0${recipient}`) => {
   const template = structuredClone(messageTo('').template)
   const [, body] = template.components
@@ -94,7 +94,7 @@ const sendMessages = async ({ send, superuser }: Observed, simulator: string, ca
   const open = `select from messages where message_id = $1 and status in ('queued', 'sending') and attempts = 0`
   for (const [index, trouble] of troubles.entries()) {
     if (trouble) await control(simulator, '/scripts', { call: 'messages', times: 1, trouble })
-    // To two people in turn: each gets one message a second.
+    // Alternates between two people: each gets one message a second.
     const to = index % 2 ? canaries.writer : canaries.recipient
     const { data } = JSON.parse(await send('POST', '/api/messages', messageWith(canaries, `0${to}`)))
     const isOpen = async () => (await superuser.query(open, [data?.id])).rows.length > 0
@@ -102,7 +102,7 @@ const sendMessages = async ({ send, superuser }: Observed, simulator: string, ca
   }
 }
 
-/** The message of a rule keeps the note of its event beside its text. */
+/** Delivers an event: the message of its rule keeps the note of the event beside its text. */
 const deliverEvent = async ({ service, send }: Observed, { parameter, recipient }: Canaries): Promise<void> => {
   const order = { ...exampleSnapshot, customer_phone: `0${recipient}`, note: parameter }
   const event = { id: 'canary', type: 'order.created', happened_at: new Date().toISOString(), order }
@@ -114,7 +114,7 @@ const sendWrongMessages = async ({ send }: Observed, canaries: Canaries): Promis
   const { name, parameter, recipient, strangeToken } = canaries
   const right = messageWith(canaries)
   const text = JSON.stringify(right)
-  // 132000 holds the template until it is found approved.
+  // 132000 holds the template until a sync shows it as approved.
   await send('POST', '/api/templates/sync', {})
   for (const body of [
     messageWith(canaries, name),
@@ -155,7 +155,7 @@ const sendWebhooks = async (notifier: Observed, canaries: Canaries): Promise<voi
   )
 }
 
-/** Presses a button, which orders refuses, for it does not know the order; then writes a text, which is shown back. */
+/** Presses a button, which orders refuses since it does not know the order; then writes a text, which is shown back. */
 const changeAddress = async (
   { service, superuser }: Observed,
   { writer, inboundText }: Canaries,

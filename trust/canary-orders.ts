@@ -4,7 +4,7 @@ import type { Canaries } from './canary-set.ts'
 
 const path = '/api/public/merchant/order/bulk'
 
-/** Canaries through every path of orders, those that fail too. Returns the tokens that it created. */
+/** Sends canaries through every path of orders, including failing ones. Returns the tokens that it created. */
 export const runOrders = async (orders: Observed, canaries: Canaries): Promise<Record<string, string>> => {
   const { name, phone, password, staffName, strangeToken } = canaries
   const { send } = orders
@@ -17,7 +17,7 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   await bulk({}, { 'idempotency-key': 'once' })
   await bulk({ cod: 2 }, { 'idempotency-key': 'once' })
   await send('POST', `${path}?dry_run=${name}`, batchOf(canaries))
-  // The waybill number is left out: its refusal repeats it, by contract.
+  // Leaves the waybill number out: its refusal repeats it, by contract.
   for (const field of ['cod', 'weight', 'destination_city_id', 'destination_city_name', 'initial_status_key'])
     await bulk({ [field]: name })
   await bulk({ customer_phone: [phone], customer_name: { [name]: name } })
@@ -34,7 +34,10 @@ export const runOrders = async (orders: Observed, canaries: Canaries): Promise<R
   return { merchantToken, ordersStaffToken, webhookSecret, sessionToken }
 }
 
-/** Registers an address that never responds, with a secret in its path, and sends events to it. Returns what signs them. */
+/**
+ * Registers an address that never responds, with a secret in its path, and sends events to it. Returns the signing
+ * secret.
+ */
 const runWebhook = async ({ send }: Observed, canaries: Canaries): Promise<string> => {
   const webhook = '/api/public/merchant/webhook'
   const { id, secret } = JSON.parse(
@@ -46,7 +49,7 @@ const runWebhook = async ({ send }: Observed, canaries: Canaries): Promise<strin
   return secret
 }
 
-/** A member of staff who logs in, also wrongly and beyond the role. Returns the token. */
+/** Logs a member of staff in, also wrongly, and uses operations beyond the role. Returns the token. */
 const runStaff = async ({ send, command }: Observed, canaries: Canaries): Promise<string> => {
   const { password, staffName, appSecret } = canaries
   const email = `${canaries.email}@courier.example`
@@ -67,7 +70,7 @@ const runStaff = async ({ send, command }: Observed, canaries: Canaries): Promis
   return token
 }
 
-/** The tenant file, and files that are refused. */
+/** Returns the tenant file, and files that are refused. */
 const filesWith = (password: string): string[] => {
   const file = tenantFile()
   for (const merchant of file.merchants) merchant.password = password

@@ -8,7 +8,7 @@ import type { Stack } from '../test/stack.ts'
 import type { TrustOptions } from './promise.ts'
 import { createSender, type Headers } from './sender.ts'
 
-/** Keeps every error response of a running service, and everything that its commands print, for the search. */
+/** Keeps every error response of a running service, and all output of its commands, for the search. */
 export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'notifier') => {
   const service = stack[name]
   const request = createSender(service.url)
@@ -16,14 +16,14 @@ export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'n
   superuser.on('error', () => {})
   await superuser.connect()
   t.teardown(() => superuser.end())
-  /** Head and body. */
+  /** Each has its head and body. */
   const errorResponses: string[] = []
   const printed: string[] = []
-  /** How many responses had each status. */
+  /** The number of responses with each status. */
   const statuses = new Map<number, number>()
   const own: Record<string, string> = { 'x-tenant': 'demo' }
 
-  /** Sends a request as the holder of the token that was created last. Returns the body of the response. */
+  /** Sends a request as the holder of the newest token. Returns the body of the response. */
   const send = async (method: string, path: string, body?: unknown, headers: Headers = {}): Promise<string> => {
     const payload = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
     const json = payload === undefined ? {} : { 'content-type': 'application/json' }
@@ -34,7 +34,7 @@ export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'n
     return text
   }
 
-  /** Runs an operator's command with a file on its standard input. Returns what it printed. */
+  /** Runs an operator's command with a file on its standard input. Returns its output. */
   const command = async (words: string[], input = '', variables: Record<string, string> = {}): Promise<string> => {
     const env = { ...service.environment, ...variables, PATH: process.env.PATH }
     const file = join(root, 'services', name, 'admin.ts')
@@ -51,7 +51,7 @@ export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'n
     return token
   }
 
-  /** Has Postgres end the connections that wait for the table until `action` is over: the first may be the relay's. */
+  /** Makes Postgres end the connections that wait for the table until `action` ends: the first may be the relay's. */
   const killDuring = async (table: string, action: () => Promise<unknown>): Promise<void> => {
     await superuser.query(`begin; lock table ${table} in access exclusive mode`)
     let isOver = false
@@ -67,7 +67,7 @@ export const observe = async (t: TrustOptions, stack: Stack, name: 'orders' | 'n
     await running
   }
 
-  /** Has Postgres refuse every new row, with the row's values in its `detail` or message, while `action` runs. */
+  /** Makes Postgres refuse every new row, with the row's values in its `detail` or message, while `action` runs. */
   const refuseDuring = async (table: string, condition: string, action: () => Promise<unknown>): Promise<void> => {
     await superuser.query(`alter table ${table} add constraint failing check (${condition}) not valid`)
     await action()

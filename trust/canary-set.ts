@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type pg from 'pg'
 
-/** Values that may stand where they are meant to and nowhere else. */
+/** Values that may appear in their intended places only. */
 const kinds = {
   person: ['name', 'address', 'email', 'description', 'remark', 'parameter', 'inboundText', 'profileName', 'staffName'],
   phone: ['phone', 'secondaryPhone', 'recipient', 'writer'],
@@ -22,7 +22,7 @@ type Kind = keyof typeof kinds
 export type CanaryName = (typeof kinds)[Kind][number]
 export type Canaries = Record<CanaryName, string>
 
-/** Letters and digits alone: no way of writing them down changes them. */
+/** Makes canaries of letters and digits alone, which no encoding changes. */
 export const makeCanaries = (seed: number): Canaries => {
   const hashOf = (name: string) => createHash('sha256').update(`${seed} ${name}`).digest('hex')
   const digits = (name: string, count: number) =>
@@ -35,17 +35,19 @@ export const makeCanaries = (seed: number): Canaries => {
   return Object.fromEntries(entries)
 }
 
-/** The names of what is found in the text. Tokens that services gave out are looked for like canaries. */
+/** Returns the names of the canaries in the text. Tokens that services issued count as canaries. */
 export const findIn = (text: string, canaries: Record<string, string>): string[] => {
   const lower = text.toLowerCase()
   return Object.entries(canaries).flatMap(([name, canary]) => (holds(lower, canary.toLowerCase()) ? [name] : []))
 }
 
-/** Six digits are easily part of a longer number or of an id: they count when they stand alone. */
+/**
+ * Returns true if the text contains the canary. Six digits occur in longer numbers and ids, so they must stand alone.
+ */
 const holds = (text: string, canary: string): boolean =>
   canary.length > 6 ? text.includes(canary) : new RegExp(`(?<![0-9a-z.-])${canary}(?![0-9a-z-])`).test(text)
 
-/** The columns that are meant to hold a canary, and which. */
+/** The columns that are meant to hold a canary, and which one. */
 export const meant: Readonly<Record<string, readonly string[]>> = {
   'orders.orders.customer_name': ['name'],
   'orders.orders.customer_address': ['address'],
@@ -77,7 +79,7 @@ export const meant: Readonly<Record<string, readonly string[]>> = {
   'notifier.tokens.staff_name': ['staffName'],
 }
 
-/** The canaries in every column of every table, by service.table.column. */
+/** Finds the canaries in every column of every table, by service.table.column. */
 export const searchColumns = async (superuser: pg.Client, service: string, canaries: Record<string, string>) => {
   const { rows: columns } = await superuser.query(
     `select relname as table, attname as column from pg_class join pg_attribute on attrelid = pg_class.oid

@@ -8,12 +8,12 @@ import type { Broken, TrustOptions, TrustPromise } from './promise.ts'
 import type { Request } from './sender.ts'
 import { startTargets, type Target } from './targets.ts'
 
-/** Milliseconds that an input may block the event loop longer than harmless text of as many bytes. */
+/** The milliseconds by which an input may block the event loop longer than harmless text of as many bytes. */
 const maxMs = 50
-/** Limits the cost of four times the bytes; below so many milliseconds it is noise, more of it beside other tests. */
+/** Limits the cost of four times the bytes; below this many milliseconds it is noise, more of it beside other tests. */
 const maxGrowth = 10
 const noiseMs = { full: 3, short: 20 }
-/** So many of the inputs that cost most are kept. */
+/** The number of the most costly inputs that are kept. */
 const kept = 10
 
 interface Try {
@@ -23,7 +23,7 @@ interface Try {
   readonly what: string
 }
 
-/** Looks for inputs of a service that cost much. */
+/** Searches for costly inputs of a service. */
 class Search {
   readonly broken: Broken
   /** Inputs of up to 64 KB that took longest. */
@@ -66,7 +66,10 @@ class Search {
     return Math.min(...own) - median(normal)
   }
 
-  /** The loop is to be blocked for no longer than by harmless text, and at most in proportion to the bytes. Twice, as a machine pauses too. */
+  /**
+   * Requires that the loop is blocked no longer than by harmless text, and at most in proportion to the bytes. Measures
+   * twice, since a machine pauses too.
+   */
   async #judge(place: Place, one: Try): Promise<void> {
     const first = await this.#excess(place, one, 1)
     const more = first < maxMs / 2 ? first : Math.min(first, await this.#excess(place, one, 1))
@@ -78,7 +81,9 @@ class Search {
     this.broken.require(again < maxGrowth, `${one.what}: ${rounded(again)} times a quarter of it`)
   }
 
-  /** Sends them one after another; if the loop was blocked too long, the slowest are measured. Whether all was well. */
+  /**
+   * Sends them one after another; if the loop was blocked too long, measures the slowest. Returns true if all passed.
+   */
   async #tryAll(place: Place, tries: readonly Try[]): Promise<boolean> {
     const failures = this.broken.count
     const slow: { one: Try; ms: number }[] = []
@@ -97,7 +102,7 @@ class Search {
     return this.broken.count === failures
   }
 
-  /** Tries the attacks, one of so many of them, at growing sizes. A place is left at its first failure. */
+  /** Tries the attacks, or one of so many of them, at growing sizes. Leaves a place at its first failure. */
   async try({ id }: Operation, place: Place, sizes: readonly [length: number, items: number][], share: number) {
     const turn = this.counts.places++
     for (const [length, items] of sizes) {
@@ -110,7 +115,7 @@ class Search {
   }
 }
 
-/** Growing lengths of a text, then lists of long ones. */
+/** Returns growing lengths of a text, then lists of long ones. */
 const sizesOf = (place: Place, limit: number, maxItems: number): [length: number, items: number][] => {
   const max = Math.floor(place.kind === 'head' ? Math.min(limit, 15_000) : limit)
   const grown = Array.from({ length: 8 }, (_, n) => 1024 * 4 ** n).filter(length => length < max)

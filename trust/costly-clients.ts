@@ -1,4 +1,5 @@
-// Clients that each send one request, twenty times a second at most. In a thread of their own: what they compute is not measured.
+// Runs clients that each send one request, at most twenty times a second, in a thread of their own: their computation
+// is not measured.
 import { setTimeout as delay } from 'node:timers/promises'
 import { parentPort, workerData } from 'node:worker_threads'
 import { createSender, type Request } from './sender.ts'

@@ -26,9 +26,9 @@ export interface Courier extends Stack {
   staffToken: string
   /** Headers of a member of the notifier's staff. */
   staff: Record<string, string>
-  /** Rows as the superuser sees them: of all tenants. */
+  /** Returns rows as the superuser sees them: of all tenants. */
   rows: (service: Service, text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
-  /** A control request to the simulator: a GET without a body. */
+  /** Sends a control request to the simulator: a GET without a body. */
   // biome-ignore lint/suspicious/noExplicitAny: a response is whatever came over the wire
   control: (path: string, body?: object, method?: string) => Promise<any>
 }
@@ -40,7 +40,7 @@ export interface CourierOptions extends StackOptions {
   rules?: readonly object[]
 }
 
-/** A rate limit would hide what is looked for. */
+/** Removes the rate limits, which would hide the effects under test. */
 export const unlimited = {
   RATE_LIMIT_PER_MINUTE: '1000000000',
   ADDRESS_LIMIT_PER_MINUTE: '1000000000',
@@ -49,7 +49,7 @@ export const unlimited = {
 /** For `NOTIFIER_URL`: no event is delivered. */
 export const nowhere = 'http://127.0.0.1:1'
 
-/** Both services and the simulator as processes, with the tenant demo: each order makes a message. */
+/** Starts both services and the simulator as processes, with the tenant demo: each order makes a message. */
 export const startCourier = async (t: TrustOptions, options: CourierOptions = {}): Promise<Courier> => {
   const simulator = { SIMULATOR_DELAY_FACTOR: '0', SIMULATOR_THROUGHPUT_PER_SECOND: '0', ...options.simulator }
   const stack = await startStack(t, {
@@ -71,7 +71,7 @@ export const startCourier = async (t: TrustOptions, options: CourierOptions = {}
   }
 }
 
-/** Applies the file of demo. Without the operator's commands, whose processes would take seconds. */
+/** Applies the file of demo without the operator's commands, whose processes would take seconds. */
 const provideOrders = async ({ databases }: Stack) => {
   const pool = createPool({ url: databases.orders.url, name: 'trust', connections: 1 })
   await applyTenant(pool, tenantFile(), false)
@@ -108,10 +108,10 @@ export const control = async (
   return response.json()
 }
 
-/** The simulator keeps the last ones. */
+/** The number of messages that the simulator keeps. */
 const keptMessages = 50_000
 
-/** The messages that arrived, newest first. Throws when some may be forgotten. */
+/** Returns the messages that arrived, newest first. Throws when some may be forgotten. */
 export const readArrivals = async (control: Courier['control']): ReturnType<Courier['control']> => {
   const { data } = await control(`/messages?limit=${keptMessages}`)
   if (data.length === keptMessages) throw new Error(`the simulator keeps ${keptMessages} messages: more have arrived`)
@@ -132,7 +132,7 @@ export const measure = async ({ lines, pid }: ServiceProcess, signal: NodeJS.Sig
   throw new Error('the event loop was blocked for more than a minute')
 }
 
-/** One more process of a service, on the database of the first. */
+/** Starts one more process of a service, on the database of the first. */
 export const startAnother = async (
   t: Teardown,
   { orders, notifier }: Pick<Stack, Service>,
@@ -149,7 +149,7 @@ export const startAnother = async (
   return process
 }
 
-/** How many messages have which status. */
+/** Counts the messages by status. */
 export const countByStatus = async ({ rows }: Courier): Promise<Record<string, number>> => {
   const counted = await rows('notifier', 'select status, count(*)::int as count from messages group by 1')
   return Object.fromEntries(counted.map(({ status, count }) => [String(status), Number(count)]))

@@ -14,14 +14,14 @@ export interface Operation {
   /** Such as `POST /api/messages`. */
   readonly id: string
   readonly method: string
-  /** With `{name}` where a parameter stands. */
+  /** The path, with `{name}` for a parameter. */
   readonly path: string
   readonly needsToken: boolean
   readonly parameters: readonly Parameter[]
   readonly body: JsonSchema | undefined
   /** The limit of its body. */
   readonly maxBodyBytes: number
-  /** A body that is right in the demo tenant. */
+  /** A valid body in the demo tenant. */
   readonly example: unknown
   /** Schemas by status and content type; a status without content allows any. */
   readonly responses: ReadonlyMap<number, ReadonlyMap<string, ValidateFunction>>
@@ -54,7 +54,7 @@ export const operationsOf = (document: OpenApi): Operation[] => {
   )
 }
 
-/** The same with what it refers to by name in its place. No schema of ours contains itself. */
+/** Replaces references by the schemas that they name. No schema of ours contains itself. */
 const inlined = (value: unknown, named: Record<string, JsonSchema>): unknown => {
   if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map(item => inlined(item, named))
@@ -92,7 +92,7 @@ export interface Response {
   readonly ms: number
 }
 
-/** How the response differs from what the document says of the operation; undefined when it does not. */
+/** Returns how the response differs from the operation's document; undefined when it does not. */
 export const deviation = (operation: Operation, { status, headers, text }: Response): string | undefined => {
   const contents = operation.responses.get(status)
   const type = String(headers['content-type']).split(';')[0] ?? ''
@@ -113,7 +113,7 @@ const parse = (text: string): unknown => {
   }
 }
 
-/** The response to what names no operation: JSON with a message, 4xx. */
+/** Returns true for a valid response to an unknown operation: JSON with a message, 4xx. */
 export const isPlainRefusal = ({ status, headers, text }: Omit<Response, 'ms'>): boolean =>
   status >= 400 &&
   status < 500 &&

@@ -58,7 +58,7 @@ const headerLine = fc
   )
   .map(([name, bytes]) => `${name}: ${Buffer.from(bytes).toString('latin1')}`)
 
-/** The first response to the bytes; undefined when the connection ends without one. */
+/** Returns the first response to the bytes; undefined when the connection ends without one. */
 const talk = async (url: string, headers: Headers, { method, target, lines, body }: RawRequest) => {
   const common = Object.entries({ host: 'a', ...headers, 'content-type': 'application/json' }).map(pair =>
     pair.join(': '),
@@ -83,7 +83,7 @@ const readResponse = (text: string) => {
   const status = /^HTTP\/1\.1 (\d{3})/.exec(head)?.[1]
   const type = /^content-type: *(.*)$/im.exec(head)?.[1]?.trim()
   const isChunked = /^transfer-encoding: chunked/im.test(head)
-  // The rest of the connection is the response to bytes that the service took for a second request.
+  // The rest of the connection is the response to bytes that the service read as a second request.
   const length = Number(/^content-length: *(\d+)$/im.exec(head)?.[1] ?? Number.POSITIVE_INFINITY)
   const body = rest.join('\r\n\r\n').slice(0, length)
   return status === undefined
@@ -93,7 +93,7 @@ const readResponse = (text: string) => {
 
 const unchunk = (body: string): string => /^[0-9a-f]+\r\n(.*)\r\n0\r\n/is.exec(body)?.[1] ?? body
 
-/** Heads and bodies as bytes, over real connections. Returns how many were tried. */
+/** Sends heads and bodies as bytes, over real connections. Returns how many were tried. */
 export const fuzzSockets = async (
   { url, name, operations, headersFor }: Target,
   count: number,

@@ -6,10 +6,10 @@ import { type DrawnRequest, requestsOf } from './requests.ts'
 import { startTargets, type Target } from './targets.ts'
 
 const inputs = { full: 50_000, short: 1_000 }
-/** Share of the inputs that are raw bytes, which no client would send. */
+/** The share of raw-byte inputs, which no client would send. */
 const shareOfSockets = 0.1
 
-/** Ids in responses, and the path parameters that they are for. */
+/** Ids in responses, with the path parameters that they fill. */
 const ids = {
   orders: { form: /DM\d{8}/g, parameters: ['waybill', 'waybill_number'] },
   notifier: { form: /msg_[0-9a-z]{25}/g, parameters: ['id'] },
@@ -29,7 +29,7 @@ const createMemory = ({ name, names }: Target) => {
 }
 type Memory = ReturnType<typeof createMemory>
 
-/** An odd path may name nothing at all: then the response is that of no operation. */
+/** Returns the error of a response. An odd path may name no operation, and then has the response of none. */
 const errorOf = (operation: Operation, request: DrawnRequest, response: Response): string | undefined => {
   const namesNothing =
     /"message":"(There is nothing at this address|The address is malformed|The [A-Z]+ method is not supported)/.test(
@@ -39,7 +39,10 @@ const errorOf = (operation: Operation, request: DrawnRequest, response: Response
   return isOfNone && isPlainRefusal(response) ? undefined : deviation(operation, response)
 }
 
-/** Sends `count` requests to one operation; the smallest that shows an error is named. Returns how many had a response, and how many succeeded. */
+/**
+ * Sends `count` requests to one operation; names the smallest that shows an error. Returns how many had a response, and
+ * how many succeeded.
+ */
 const fuzzOperation = async (
   target: Target,
   { known, learn }: Memory,
@@ -59,7 +62,7 @@ const fuzzOperation = async (
     if (error) throw new Error(error.slice(0, 300))
   }
   const requests = requestsOf(operation, target.headersFor(operation), known)
-  // Making a failing input smaller has no end of its own.
+  // The shrinking of a failing input has no limit of its own.
   const options = { numRuns: count, seed, interruptAfterTimeLimit: 120_000 }
   const result = await fc.check(fc.asyncProperty(requests, attempt), options)
   if (result.failed)

@@ -4,15 +4,15 @@ import { appSecret, verifyToken } from './targets.ts'
 
 /** Facts of an operation that its document cannot say, and that a fuzzer needs to get past the first checks. */
 export interface Hints {
-  /** Bodies that are right. */
+  /** Valid bodies. */
   readonly bodies?: readonly unknown[]
-  /** Queries that are right. */
+  /** Valid queries. */
   readonly queries?: readonly string[]
   /** Headers that depend on the body, such as its signature. */
   readonly headersOf?: (body: Buffer) => Record<string, string>
 }
 
-/** A person other than the recipient of the documented example, who is not to opt out. */
+/** A person other than the recipient of the documented example, who must not opt out. */
 const from = '94770000202'
 
 const templatePaused = {
@@ -40,7 +40,7 @@ const webhooks = [
   },
 ]
 
-/** Hints by operation. One without hints is tried all the same. */
+/** Hints by operation. One without hints is fuzzed all the same. */
 export const hints: Readonly<Record<string, Hints>> = {
   'GET /webhooks/messaging': {
     queries: [`hub.mode=subscribe&hub.verify_token=${verifyToken}&hub.challenge=1158201444`],

@@ -32,13 +32,16 @@ const clockOf = (time: number, timeZone: string): string => {
   return format.format(time)
 }
 
-/** Read off the clocks of the time zone, without the code of the service. */
+/** Computes the hours from the time zone's clocks, without the code of the service. */
 const isWithin = (time: number, { timeZone, between: [from, to] }: Span): boolean => {
   const clock = clockOf(time, timeZone)
   return from < to ? from <= clock && clock < to : from <= clock || clock < to
 }
 
-/** Hours around that minute by the clocks of a time zone: that begin, end, last and are over then, over midnight too. */
+/**
+ * Returns hours around that minute by the clocks of a time zone: those that begin, end, last and are over then, over
+ * midnight too.
+ */
 const spansAround = (minute: number, timeZone: string): Span[] => {
   const after = (hours: number): string => {
     const [hour, rest] = clockOf(minute, timeZone).split(':')
@@ -84,16 +87,19 @@ const scenes = (): Record<'now' | 'spring' | 'autumn', Scene> => {
 const lastSeconds = 30
 const runSeconds = 6
 
-/** Hours by which the clocks of the processes are wrong, one after the other: half a year is the other side of a change. */
+/**
+ * The hours by which the clocks of the processes are wrong, one after the other: half a year is the other side of a
+ * change.
+ */
 const wrongBy = ['0,-5,0.5,4400', '3,-4400,-0.4', '-12,25,0']
 
-/** Processes of the notifier whose clocks change while they run. */
+/** Starts processes of the notifier whose clocks change while they run. */
 const startProcesses = async (t: Parameters<TrustPromise['run']>[0], courier: Courier): Promise<ServiceProcess[]> => {
   const start = (CLOCK_IS_WRONG_BY: string) => startAnother(t, courier, 'notifier', { CLOCK_IS_WRONG_BY })
   return [courier.notifier, ...(await Promise.all(wrongBy.slice(1).map(start)))]
 }
 
-/** Messages for each span, by whichever process responds. */
+/** Queues messages for each span, at whichever process responds. */
 const queue = async (courier: Courier, processes: readonly ServiceProcess[], spans: readonly Span[], count: number) => {
   for (const { timeZone, between } of spans) {
     await courier.rows('notifier', 'update tenants set time_zone = $1, send_between = $2', [timeZone, between])
@@ -108,7 +114,7 @@ const queue = async (courier: Courier, processes: readonly ServiceProcess[], spa
   }
 }
 
-/** Nothing is in flight once it resolves, whatever was claimed. */
+/** Pauses sending. Nothing is in flight once it resolves, whatever was claimed. */
 const pause = async ({ rows }: Courier): Promise<void> => {
   await rows('notifier', `update channels set state = 'paused'`)
   await delay(1_000)
@@ -139,7 +145,7 @@ const disturb = async (
 
 const refusal = { call: 'messages', times: 20, trouble: { kind: 'error', code: 131016 } }
 
-/** Runs over the last moment at which messages of hours that end are sent, and over the minute itself. */
+/** Runs over the last moment at which messages of ending hours are sent, and over the minute itself. */
 const play = async (
   courier: Courier,
   processes: readonly ServiceProcess[],
@@ -160,7 +166,10 @@ const play = async (
   await eventually('all that may be sent has left', waiting, rows => !rows.some(isOpen), 60)
 }
 
-/** Each message's arrival by Postgres' clock lies within its hours. Returns how many arrived and how many wait. */
+/**
+ * Checks that each message's arrival by Postgres' clock lies within its hours. Returns how many arrived and how many
+ * wait.
+ */
 const audit = async (courier: Courier, clock: PostgresClock, broken: Broken) => {
   const rows = await courier.rows('notifier', 'select message_id, status, hours from messages')
   const data = await readArrivals(courier.control)

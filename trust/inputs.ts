@@ -7,7 +7,7 @@ import type { Headers, Request } from './sender.ts'
 
 export interface Client {
   readonly headers: Headers
-  /** The client may use the operation; else its signatures are wrong too. */
+  /** The client may use the operation; otherwise its signatures are wrong too. */
   readonly isRight: boolean
 }
 
@@ -19,7 +19,7 @@ export interface Given {
   body?: string | Buffer | undefined
 }
 
-/** A client's request of an operation. */
+/** Builds a client's request of an operation. */
 export const requestOf = (
   { id, method, path: pattern }: Operation,
   client: Client,
@@ -38,7 +38,7 @@ export const requestOf = (
   }
 }
 
-/** Values that the schema of a body or a parameter allows, from its examples where it has some. */
+/** Generates values that the schema of a body or a parameter allows, from its examples where it has some. */
 export const validFor = (schema: JsonSchema): fc.Arbitrary<unknown> => {
   const { examples, anyOf, type } = schema as { examples?: unknown[]; anyOf?: JsonSchema[]; type?: string }
   if (schema.enum) return fc.constantFrom(...(schema.enum as unknown[]))
@@ -48,7 +48,7 @@ export const validFor = (schema: JsonSchema): fc.Arbitrary<unknown> => {
   return byType[type ?? '']?.(schema) ?? anyValue
 }
 
-/** Bodies that are right: those that are known, else one of the schema. */
+/** Generates valid bodies: known ones, else from the schema. */
 export const rightBodies = ({ id, body, example }: Operation): unknown[] => {
   const known = [...(example ? [example] : []), ...(hints[id]?.bodies ?? [])]
   return known.length > 0 || !body ? known : fc.sample(validFor(body), { seed, numRuns: 1 })
@@ -87,7 +87,7 @@ const validText = (schema: JsonSchema): fc.Arbitrary<string> => {
   try {
     return fc.stringMatching(new RegExp(pattern), { maxLength: Math.min(maxLength, 60) })
   } catch {
-    // fast-check knows no look-ahead.
+    // fast-check does not support look-ahead.
     return plain
   }
 }
@@ -131,11 +131,11 @@ const mutate = (value: unknown, { at, kind, value: drawn, name }: Mutation): unk
   if (kind === 'add' && !Array.isArray(container)) put(name, odd)
   if (kind === 'rename' && !Array.isArray(container)) put(name, container[key])
   if (kind === 'repeat') {
-    // Values that were repeated before are not repeated as often again.
+    // Does not repeat values that are repetitions themselves as often again.
     const repeated = container[key]
     const characters = JSON.stringify(repeated)?.length ?? 1
     const most = Math.ceil(Math.min(maxPlaces / (placesIn(repeated).length + 1), maxCharacters / characters))
-    // Copies: what is changed next is changed in one of them.
+    // Copies, so that the next change affects one of them only.
     container[key] = Array.from({ length: 1 + (at % Math.min(most, 1_200)) }, () => structuredClone(repeated))
   }
   return value
@@ -148,7 +148,7 @@ const mutated = (valid: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> =>
 
 const asJson = (value: unknown): Buffer => Buffer.from(JSON.stringify(value) ?? 'null')
 
-/** A body with a byte changed, cut off, or put in. */
+/** Generates bodies with a byte changed, cut off, or inserted. */
 const brokenBytes = (bodies: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> =>
   fc
     .tuple(bodies, fc.nat(1_000_000), fc.nat(255), fc.constantFrom('change', 'cut', 'insert'))
@@ -160,7 +160,7 @@ const brokenBytes = (bodies: fc.Arbitrary<Buffer>): fc.Arbitrary<Buffer> =>
         : Buffer.concat([bytes.subarray(0, place), Buffer.from([byte]), rest])
     })
 
-/** Bodies for an operation: right ones, wrong ones, and bytes that are no JSON. */
+/** Generates bodies for an operation: valid, invalid, and bytes that are not JSON. */
 export const bodies = (schema: JsonSchema, examples: readonly unknown[]): fc.Arbitrary<Buffer> => {
   const own = validFor(schema)
   const valid = examples.length === 0 ? own : mix([2, fc.constantFrom(...examples)], [1, own])

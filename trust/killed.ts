@@ -6,7 +6,7 @@ import type { TrustPromise } from './promise.ts'
 /** In the short form the service and its clients wait for their turn beside other tests. */
 const maxRecoverySeconds = { full: 5, short: 30 }
 
-/** Seconds from each time that Postgres was back until an order was created that was requested after it. */
+/** Returns the seconds from each return of Postgres until an order was created that was requested after it. */
 const recoveriesOf = ({ evidence, happened }: Played): number[] =>
   happened
     .filter(({ text }) => text.startsWith('** Postgres-of-orders: killed is over'))

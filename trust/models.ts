@@ -11,7 +11,7 @@ import { seed as sameSeed, type TrustOptions, type TrustPromise } from './promis
 
 const models: Record<string, CreateModel> = { order, idempotency, tokens, message, conversation, outbox, endpoint }
 
-/** `MODELS_ONLY='order tokens'` plays only these. */
+/** `MODELS_ONLY='order tokens'` plays only these models. */
 const chosen = process.env.MODELS_ONLY?.split(' ') ?? Object.keys(models)
 
 const play = async (name: string, create: CreateModel, seed: number, options: TrustOptions): Promise<number[]> => {
@@ -24,7 +24,7 @@ const play = async (name: string, create: CreateModel, seed: number, options: Tr
   return [histories, steps]
 }
 
-/** Random in each run of the full form, unless one is given. */
+/** Returns the given seed; without one, the full form draws a random one. */
 const seedOf = ({ seed, short }: TrustOptions): number => (seed === sameSeed && !short ? randomInt(2 ** 31) : seed)
 
 export const promise: TrustPromise = {

@@ -4,7 +4,9 @@ import { hasDone, milliseconds, playProfile } from './chaos/profile.ts'
 import type { TrustPromise } from './promise.ts'
 
 const maxRatio = 1.1
-/** A p99 so little above is the machine. In the short form it is one of a hundred requests beside other tests. */
+/**
+ * A p99 within this margin is due to the machine. In the short form it is one of a hundred requests beside other tests.
+ */
 const slackMs = { full: 10, short: 2_000 }
 
 export const promise: TrustPromise = {
@@ -25,7 +27,7 @@ export const promise: TrustPromise = {
         const booked = history.filter(({ what }) => what === 'book')
         const p99 = (from: number, to: number): number =>
           percentile(booked.filter(({ sentAt }) => sentAt >= from && sentAt < to).map(milliseconds), 0.99)
-        // Beside other tests a client may give up waiting, and repeat its request.
+        // Beside other tests a client may time out, and repeat its request.
         const failed = (short ? intentsOf(booked) : booked).filter(({ ending }) => ending !== 'done').length
         broken.require(failed === 0, `${failed} requests failed`)
         const unknown = messages.filter(({ status }) => status === 'unknown').length

@@ -1,10 +1,10 @@
 import fc from 'fast-check'
 
-/** One of them, each as often as its weight says. */
+/** Mixes arbitraries, each as often as its weight says. */
 export const mix = <Value>(...parts: [weight: number, arbitrary: fc.Arbitrary<Value>][]): fc.Arbitrary<Value> =>
   fc.oneof(...parts.map(([weight, arbitrary]) => ({ weight, arbitrary })))
 
-/** Texts that have broken programs before. */
+/** Texts that are known to break programs. */
 const texts = [
   ...[
     '',
@@ -31,7 +31,7 @@ const numbers = [
   ...[2 ** 31, -(2 ** 31) - 1, 2 ** 53 + 2, 2 ** 63],
 ]
 
-/** Text of all of Unicode, also of half a surrogate pair and of U+0000. */
+/** Generates text of all of Unicode, including half a surrogate pair and U+0000. */
 export const anyText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(...texts),
   fc.string({ unit: 'binary', maxLength: 60 }),
@@ -45,7 +45,7 @@ const nest = (depth: number, inArray: boolean): unknown => {
   return value
 }
 
-/** Any JSON value, rather an odd one. */
+/** Generates any JSON value, odd ones more often. */
 export const anyValue: fc.Arbitrary<unknown> = mix<unknown>(
   [4, anyText],
   [3, fc.oneof(fc.constantFrom(...numbers), fc.double({ noNaN: true }), fc.maxSafeInteger())],
@@ -54,7 +54,7 @@ export const anyValue: fc.Arbitrary<unknown> = mix<unknown>(
   [1, fc.tuple(fc.integer({ min: 1, max: 1_000 }), fc.boolean()).map(([depth, inArray]) => nest(depth, inArray))],
 )
 
-/** Bytes that are no JSON, or JSON that hardly anyone writes. */
+/** Bytes that are not JSON, or JSON in an unusual form. */
 export const oddBodies: readonly string[] = [
   ...['', ' ', '\ufeff{}', '{"a":"\t"}'],
   ...'null 0 "text" [] {} { } {"a":1}{"b":2} {"a":1,"a":2} {"__proto__":{"a":1}} 1e400 -1e400'.split(' '),

@@ -8,7 +8,7 @@ const figures = join(root, 'trust/figures.json')
 
 const readFigures = (): Record<string, string> => JSON.parse(readFileSync(figures, 'utf8'))
 
-/** The table of docs/promises.md: a line for each promise, with what its last full run measured. */
+/** Renders the table of docs/promises.md: a line for each promise, with the values of its last full run. */
 const renderTable = async (): Promise<string> => {
   const measured = readFigures()
   const rows = promiseNames.map(async name => {
@@ -20,14 +20,14 @@ const renderTable = async (): Promise<string> => {
   )
 }
 
-/** The page as it is, and as it should be. */
+/** Returns the page as it is, and as it should be. */
 export const renderPage = async () => {
   const text = readFileSync(page, 'utf8')
   const table = await renderTable()
   return { text, rendered: text.replace(/\| NAME \|.*?\n(?=\n)/s, () => table) }
 }
 
-/** Keeps the figures of a full run, and writes the page anew. */
+/** Stores the values of a full run, and writes the page anew. */
 export const record = async (rows: readonly { promise: string; measured: string }[]): Promise<void> => {
   const own = Object.fromEntries(rows.map(({ promise, measured }) => [promise, measured]))
   writeFileSync(figures, `${JSON.stringify({ ...readFigures(), ...own }, null, 2)}\n`)

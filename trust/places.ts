@@ -4,17 +4,17 @@ import { hints } from './hints.ts'
 import { type Client, type Given, requestOf } from './inputs.ts'
 import type { Request } from './sender.ts'
 
-/** A place where text of a client goes. */
+/** A place for a client's text. */
 export interface Place {
   readonly name: string
   readonly attacks: readonly Attack[]
-  /** The text that a right request has there. */
+  /** The text that a valid request has there. */
   readonly own: string
   readonly maxLength: number
   readonly kind: 'head' | 'body' | 'list'
-  /** The request with `text` there, `items` times where it is in a list. Undefined: it cannot be sent so. */
+  /** Returns the request with `text` there, `items` times if it is in a list. Undefined: it cannot be sent so. */
   readonly fill: (text: string, items: number) => Request | undefined
-  /** The right request with as many items, and as many bytes of blanks or of an unknown parameter. */
+  /** Returns the valid request with as many items, and as many bytes of blanks or of an unknown parameter. */
   readonly harmless: (bytes: number, items: number) => Request
 }
 
@@ -35,7 +35,10 @@ interface Shape {
   maxLength?: number
 }
 
-/** Every text that a schema or a value has, by its path, with its most characters; `*` stands for the items of a list. */
+/**
+ * Returns every text of a schema or a value, by its path, with its maximum of characters; `*` stands for the items of a
+ * list.
+ */
 const textsIn = (schema: Shape, value: unknown, path: readonly string[] = []): [path: string, maxLength: number][] => {
   const { type, items = {}, properties = {}, anyOf = [], maxLength = Number.POSITIVE_INFINITY } = schema
   if (type === 'array' || Array.isArray(value))
@@ -50,7 +53,10 @@ const textsIn = (schema: Shape, value: unknown, path: readonly string[] = []): [
   ]
 }
 
-/** The value with `text` at the path, `items` times in the first list on the way. Without a text it stays as it is. */
+/**
+ * Returns the value with `text` at the path, `items` times in the first list on the way. Without a text it stays as it
+ * is.
+ */
 const put = (value: unknown, [key, ...rest]: readonly string[], text: string | undefined, items: number): unknown => {
   if (key === undefined) return text ?? value
   if (key !== '*') {
@@ -64,7 +70,7 @@ const put = (value: unknown, [key, ...rest]: readonly string[], text: string | u
 const at = (value: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((inner, key) => (inner as Record<string, unknown>)?.[key === '*' ? 0 : key], value)
 
-/** Every place of an operation where the client's text goes. `names` has values of path parameters in use. */
+/** Returns every place of an operation for the client's text. `names` has values of path parameters in use. */
 export const placesOf = (
   operation: Operation,
   client: Client,

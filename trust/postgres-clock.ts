@@ -3,15 +3,16 @@ import type { TestDatabase } from '../dev/test-database.ts'
 
 /** A clock of Postgres that can be set. */
 export interface PostgresClock {
-  /** Sets it to that time; it goes on from there. */
+  /** Sets it to that time; it runs on from there. */
   set: (time: number) => Promise<void>
-  /** What it showed when the computer's clock showed that. */
+  /** Returns the time that it showed at that time of the computer's clock. */
   at: (time: number) => number
 }
 
 /**
- * Makes now() of a service's role, in this database, a function that adds what is stored: the clock of the server itself is the
- * computer's. Defaults of columns keep the real one. To be called before the service connects. A stopped one does not go on.
+ * Replaces now() of a service's role, in this database, by a function that adds a stored offset: the server's own clock
+ * is the computer's. Defaults of columns keep the real one. Call it before the service connects. A stopped clock stands
+ * still.
  */
 export const setUpClock = async (
   { url, superuserUrl }: TestDatabase,

@@ -1,6 +1,6 @@
-// With NODE_OPTIONS=--import. On SIGURG prints what the heap holds after a collection, in bytes. On SIGWINCH, which means as
-// little to a service, for how many milliseconds the event loop was blocked at the longest since the one before, and how
-// long this thread computed: a loop that waits for a busy machine computes nothing.
+// Loaded with NODE_OPTIONS=--import. On SIGURG it prints the heap's size after a collection, in bytes. On SIGWINCH,
+// which like SIGURG means little to a service, it prints the longest block of the event loop since the last signal, in
+// milliseconds, and this thread's computing time: a loop that waits for a busy machine computes nothing.
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'

@@ -1,30 +1,33 @@
 import type { Teardown } from '../dev/test-database.ts'
 
-/** A promise that the services make, with what shows whether they keep it. One file each, under its name. */
+/** A promise of the services, with its test. Each has one file of its name. */
 export interface TrustPromise {
   /** A sentence of docs/promises.md. */
   promise: string
   limit: string
-  /** Needs the Postgres of TEST_POSTGRES_URL, and removes what it makes. Returns what was measured, in the order of the table. */
+  /**
+   * Needs the Postgres of TEST_POSTGRES_URL, and removes everything that it creates. Returns the measured values, in
+   * the order of the table.
+   */
   run: (options: TrustOptions) => Promise<Measured>
 }
 
 export type Measured = Record<string, number | string>
 
 export interface TrustOptions extends Teardown {
-  /** The form that runs with `npm test -- --all`: the same in seconds. */
+  /** The form that `npm test -- --all` runs: the same in seconds. */
   short: boolean
-  /** Seeds everything that is left to chance. */
+  /** Seeds all random choices. */
   seed: number
-  /** How long a run of `chaos` lasts, where that was asked for. */
+  /** The length of a run of `chaos`, where requested. */
   minutes?: number | undefined
   /** Logs the progress. */
   report: (progress: string) => void
-  /** Takes each way in which the promise was broken; none when it was kept. */
+  /** Collects each violation of the promise; none when it was kept. */
   broken: Broken
 }
 
-/** Every run has this seed: it finds again what it found once. */
+/** The seed of every run, so that a failure is found again. */
 export const seed = 20_261_121
 
 /** Writes the measured values into one line. */
@@ -33,10 +36,10 @@ export const describe = (measured: Measured): string =>
     .map(pair => pair.join(' '))
     .join(', ')
 
-/** At most so many ways in which a promise was broken are shown. */
+/** The maximum of violations that are shown. */
 export const shownErrors = 20
 
-/** Collects the ways in which a promise is broken; all are counted, the first ones kept. */
+/** Collects violations of a promise; counts all, keeps the first ones. */
 export class Broken {
   readonly sentences: string[] = []
   count = 0

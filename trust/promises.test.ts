@@ -1,4 +1,4 @@
-// The short form of the promise that is named after the file; without a name of all.
+// Runs the short form of the promise named after the file; without a name, of all.
 import t from 'tap'
 import { Broken, describe, seed } from './promise.ts'
 import { loadPromise, promiseNames } from './promises.ts'

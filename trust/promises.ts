@@ -1,6 +1,6 @@
 import type { TrustPromise } from './promise.ts'
 
-/** The promises in the order of docs/promises.md: of failures, of any order of events, of input, of access. */
+/** The promises in the order of docs/promises.md: failures, orders of events, inputs, access. */
 export const promiseNames = [
   ...['killed', 'repeated-requests', 'restarts', 'notifier-away', 'webhooks', 'presses', 'chaos', 'hours', 'restored'],
   ...['models', 'soak', 'fuzz', 'signatures', 'cost', 'access', 'row-security', 'roles', 'canaries'],

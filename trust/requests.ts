@@ -6,7 +6,7 @@ import { anyText, mix } from './odd-values.ts'
 import type { Headers, Request } from './sender.ts'
 
 export interface DrawnRequest extends Request {
-  /** A path parameter is odd: the path may name nothing at all. */
+  /** A path parameter is odd: the path may name no resource. */
   readonly isOddPath: boolean
 }
 
@@ -20,7 +20,7 @@ interface PathValue {
   isOdd: boolean
 }
 
-/** `known` gives the values in use of a parameter. */
+/** Generates a path value; `known` gives the values in use of a parameter. */
 const pathValue = (
   { name, schema }: Parameter,
   known: (name: string) => readonly string[],
@@ -54,7 +54,7 @@ const query = (parameters: readonly Parameter[]): fc.Arbitrary<string> => {
 const queries = (parameters: readonly Parameter[], right: readonly string[]): fc.Arbitrary<string> =>
   right.length === 0 ? query(parameters) : fc.oneof(fc.constantFrom(...right), query(parameters))
 
-/** Leaves only characters that may travel in a header. */
+/** Keeps only characters that may travel in a header. */
 const headerText = (text: string): string =>
   text
     .replace(/[^\t\x20-\x7e\x80-\xff]/g, '?')
@@ -85,7 +85,7 @@ const oddHeader = (names: readonly string[]): fc.Arbitrary<[string, string]> =>
     [1, fc.constantFrom(...Object.entries(oddHeaders))],
   )
 
-/** Requests of an operation, right and wrong ones, with these headers. */
+/** Generates requests of an operation, valid and invalid ones, with these headers. */
 export const requestsOf = (
   operation: Operation,
   headers: Headers,

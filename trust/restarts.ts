@@ -14,7 +14,7 @@ export const promise: TrustPromise = {
       bed: { pairs: ['orders'], isWithoutMessages: true },
       leftOut: ['eventsMakeTheirMessagesOnce'],
       crew: { merchants: 8, clerks: 2, pauseMs: t.short ? 60 : 30 },
-      // The link from the clients is a load balancer: it gives a refused connection to the other process.
+      // The link from the clients is a load balancer: it passes a refused connection to the other process.
       plan: () => [
         Array.from({ length: t.short ? 3 : 40 }, (_, n): Fault => {
           return { where: n % 2 ? 'orders-2' : 'orders-1', kind: 'restart', at: 500, lasts: 0, isAwaited: true }
@@ -23,7 +23,8 @@ export const promise: TrustPromise = {
       isEnough: hasDone(t.short ? 50 : 5_000),
       judge: ({ evidence: { history, exits } }, { broken, short }) => {
         const failed = history.filter(({ status }) => status === 0 || status >= 500)
-        // Beside other tests a client may come so late that its idle connection was closed, or find all of Postgres' busy.
+        // Beside other tests a client may be so late that its idle connection was closed, or find all connections of
+        // Postgres busy.
         const allowed = short ? history.length / 50 : 0
         for (const { what, name, status, code } of failed.length > allowed ? failed : [])
           broken.add(`${what} ${name} failed while the processes were restarted: ${status} ${code}`)

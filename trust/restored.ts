@@ -13,7 +13,7 @@ const startServer = async (t: TrustOptions, name: 'orders' | 'notifier') => {
   return { ...postgres, database: { url: as(name), ownerUrl: as(`${name}_owner`), superuserUrl: as('postgres') } }
 }
 
-/** Books and cancels, whether the services are there or not. `given` lists the waybills of each batch. */
+/** Books and cancels, with or without the services. `given` lists the waybills of each batch. */
 const keepBusy = ({ orders, merchant, staffToken }: Courier, seed: number, pauseMs: number) => {
   const given: string[][] = []
   let isOver = false
@@ -50,7 +50,7 @@ interface Printed {
   tenants: { requeued: unknown[]; lost: { waybill_number: string; status_key: string }[] }[]
 }
 
-/** Runs the commands of docs/operators/backup.md after a restore. Returns what orders printed. */
+/** Runs the commands of docs/operators/backup.md after a restore. Returns the output of orders. */
 const recover = async ({ admin, notifier }: Courier, since: Date, lostAt: Date, ...words: string[]) => {
   await admin('notifier', 'restored', '--until', lostAt.toISOString())
   notifier.start()
@@ -70,7 +70,7 @@ const processMore = async (courier: Courier): Promise<void> => {
   await eventually('events reach the notifier', poll, events => events.size > size + 50)
 }
 
-/** Both databases go back, that of orders further. */
+/** Restores both databases, that of orders to an earlier time. */
 const restoreBoth = async (courier: Courier, servers: Servers, broken: Broken) => {
   const since = new Date()
   const restoreOrders = await servers.orders.backUp()
@@ -93,7 +93,7 @@ const restoreBoth = async (courier: Courier, servers: Servers, broken: Broken) =
   return { requeued, lost }
 }
 
-/** The notifier's database goes back while orders runs on. */
+/** Restores the notifier's database while orders runs on. */
 const restoreNotifier = async (courier: Courier, servers: Servers, lostBefore: readonly string[], broken: Broken) => {
   const since = new Date()
   const restore = await servers.notifier.backUp()
@@ -110,13 +110,16 @@ const restoreNotifier = async (courier: Courier, servers: Servers, lostBefore: r
 
 type Servers = Record<'orders' | 'notifier', Awaited<ReturnType<typeof startServer>>>
 
-/** Each order and the status that it came to. */
+/** Returns each order and the statuses that it reached. */
 const eventsOf = async (courier: Courier, service: 'orders' | 'notifier', table: string): Promise<Set<string>> => {
   const rows = await courier.rows(service, `select waybill_number || ' ' || status_key as event from ${table}`)
   return new Set(rows.map(({ event }) => String(event)))
 }
 
-/** No number was given twice; no customer got a message twice; every event has its message, sent or unknown. */
+/**
+ * Checks that no number was given twice, no customer got a message twice, and every event has its message, sent or
+ * unknown.
+ */
 const check = async (courier: Courier, load: Load, broken: Broken) => {
   const given = load.given.flat()
   const twice = given.length - new Set(given).size

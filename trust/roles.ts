@@ -49,7 +49,7 @@ const provide = async (t: TrustOptions, server: string, how: string): Promise<st
   return names
 }
 
-/** Queries that find nothing when the roles are as they must be; $1 is the role of the service. */
+/** Queries that find nothing when the roles are correct; $1 is the role of the service. */
 const errorQueries: Readonly<Record<string, string>> = {
   'a role has more than a login': `select rolname from pg_roles where rolname in ($1::text, $1::text || '_owner')
      and (rolsuper or rolbypassrls or rolcreaterole or rolcreatedb or rolreplication or not rolcanlogin)`,
@@ -81,14 +81,14 @@ const checkRoles = (server: string, name: string, broken: Broken): Promise<void>
     }
   })
 
-/** undefined: it could connect. */
+/** Returns the refusal of a login; undefined: it could connect. */
 const refusalOf = (address: string): Promise<string | undefined> =>
   onServer(address, async () => {}).then(
     () => undefined,
     error => String((error as { code?: unknown }).code),
   )
 
-/** Tries each role at each database. Returns how many logins that were. */
+/** Tries each role at each database. Returns the number of logins. */
 const checkLogins = async (server: string, names: readonly string[], broken: Broken): Promise<number> => {
   let logins = 0
   for (const own of names)

@@ -5,16 +5,22 @@ import { findTables } from './table-prints.ts'
 
 const services = ['orders', 'notifier'] as const
 
-/** Tables of which every session may read all rows, with the reason. No one may change another tenant's row there either. */
+/**
+ * Tables of which every session may read all rows, with the reason. No session may change another tenant's row there
+ * either.
+ */
 const listed: Readonly<Record<string, string>> = {
   tenants: 'the processes ask which tenants there are; it holds no person and no secret',
 }
 
-/** Tables that a transaction with app.all_tenants shows whole, by service: those of what waits to be sent, and all of the notifier's. */
+/**
+ * Returns true for a table that a transaction with app.all_tenants shows whole: in orders the tables of waiting
+ * deliveries, in the notifier all.
+ */
 const isOpenToAll = (service: string, table: string): boolean =>
   service === 'notifier' || table in listed || /^(outbox|webhook_|log$|feeds$)/.test(table)
 
-/** A value of each type, in SQL; `$1` is the tenant, so that what is unique stays so. */
+/** A value of each type, in SQL; `$1` is the tenant, so that unique values stay unique. */
 const values: Readonly<Record<string, string>> = {
   text: '$1::text',
   'text[]': 'array[$1::text]',
@@ -41,7 +47,7 @@ const connect = async (t: TrustOptions, connectionString: string): Promise<pg.Cl
   return client
 }
 
-/** Puts a row of each tenant into every table, new ones too, whatever their rules are. */
+/** Inserts a row of each tenant into every table, including new ones, whatever its constraints. */
 const fill = async (superuser: pg.Client, tables: readonly string[]): Promise<void> => {
   await superuser.query('set session_replication_role = replica')
   const { rows: checks } = await superuser.query(
@@ -72,7 +78,7 @@ const rowOf = async (superuser: pg.Client, table: string) => {
   return { names: columns.map(({ name }) => name).join(), expressions: expressions.join() }
 }
 
-/** Runs the statement as that tenant. Returns its rows, or the SQLSTATE that refused it. Nothing stays. */
+/** Runs the statement as that tenant. Returns its rows, or the SQLSTATE that refused it, and rolls back. */
 const attempt = async (app: pg.Client, tenant: string | undefined, statement: string, allTenants?: string) => {
   await app.query('begin')
   try {

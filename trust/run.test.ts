@@ -9,7 +9,7 @@ import { loadPromise, promiseNames } from './promises.ts'
 const run = (...words: string[]) =>
   spawnSync(process.execPath, [join(root, 'trust/run.ts'), ...words], { encoding: 'utf8' })
 
-t.test('an unknown promise and a wrong seed are named, with what there is', async t => {
+t.test('the error of an unknown promise or a wrong seed names the valid ones', async t => {
   const unknown = run('fuz')
   t.equal(unknown.status, 1)
   t.match(unknown.stderr, /there is no promise fuz; there are: killed, repeated-requests/)
@@ -18,7 +18,7 @@ t.test('an unknown promise and a wrong seed are named, with what there is', asyn
   t.match(wrong.stderr, /--seed must be a whole number, not x/)
 })
 
-t.test('the help names every promise, and the table of docs/promises.md has its words and figures', async t => {
+t.test('the help names every promise, and the table of docs/promises.md has its words and values', async t => {
   const { status, stdout } = run('--help')
   t.equal(status, 0)
   for (const name of promiseNames) {
@@ -29,7 +29,7 @@ t.test('the help names every promise, and the table of docs/promises.md has its 
   t.equal(text, rendered)
 })
 
-t.test('every way in which a promise is broken is counted, the first ones are kept', async t => {
+t.test('counts every violation of a promise, and keeps the first ones', async t => {
   const broken = new Broken()
   broken.require(true, 'kept')
   for (let n = 0; n < 100; n++) broken.require(false, `error ${n}`)

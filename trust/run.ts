@@ -44,7 +44,7 @@ const log = (progress: string): void => {
 
 type Form = Pick<TrustOptions, 'short' | 'seed' | 'minutes'>
 
-/** Never rejects: a promise that could not be tried was not kept. */
+/** Tests a promise. Never rejects: one that could not be tested was not kept. */
 const keep = async (name: string, form: Form, cleanUps: AsyncDisposableStack) => {
   const { promise, limit, run } = await loadPromise(name)
   log(`${name}: ${promise} ...`)

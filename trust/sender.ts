@@ -3,7 +3,7 @@ import type { Response } from './document.ts'
 
 export type Headers = Readonly<Record<string, string>>
 
-/** A request as it is sent. */
+/** A request as sent. */
 export interface Request {
   readonly method: string
   readonly path: string
@@ -13,7 +13,7 @@ export interface Request {
 
 export type Send = (request: Request) => Promise<Response>
 
-/** Sends requests to a server, as many at once as are asked for. */
+/** Sends requests to a server, as many at once as requested. */
 export const createSender = (url: string): Send => {
   const agent = new Agent({ keepAlive: true })
   return ({ method, path, headers, body }) =>
@@ -21,7 +21,7 @@ export const createSender = (url: string): Send => {
       const started = performance.now()
       let text = ''
       const length = body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }
-      // The path as it is: a URL would resolve its `%2e%2e`.
+      // Sends the path unchanged: a URL would resolve its `%2e%2e`.
       const sent = request(url, { path, method, agent, headers: { ...headers, ...length } }, response => {
         const { statusCode: status = 0, headers } = response
         response.setEncoding('utf8').on('data', part => (text += part))

@@ -23,7 +23,7 @@ const flipText = (text: string, n: number): string => {
   return /^[\x20-\x7e\x80-\xff]+$/.test(flipped) ? flipped : flipText(text, n + 1)
 }
 
-/** The same document in other bytes. */
+/** Returns the same document in other bytes. */
 const rewritten = (body: Buffer, n: number): Buffer => {
   const document = JSON.parse(body.toString())
   const ways = [
@@ -55,7 +55,7 @@ const forgeries: Record<string, (body: Buffer, n: number) => Forgery> = {
   }),
 }
 
-/** Requests that write something when they are accepted. */
+/** Returns requests that write something when they are accepted. */
 const bodiesFor = (id: string): Buffer[] =>
   [
     { statuses: [status({ id: 'wamid.forged', status: 'delivered', biz_opaque_callback_data: id })] },
@@ -94,7 +94,7 @@ export const promise: TrustPromise = {
     }
     const written = await changedSince(before)
     broken.require(written.length === 0, `a forged request wrote in ${written}`)
-    // The same requests are accepted and stored once they are signed rightly.
+    // Requires that the same requests are accepted and stored with a valid signature.
     for (const body of bodies)
       broken.require((await post({ body, signature: sign(body, appSecret) })) === 200, 'a right signature was refused')
     const isWritten = (await changedSince(before)).length > 0

@@ -7,7 +7,7 @@ import { type Courier, measure, startCourier, withProbe } from './courier.ts'
 import type { Broken, TrustPromise } from './promise.ts'
 
 const roundsPerSecond = 10
-/** Amounts by which the median of the last third may exceed that of the first one, beside a tenth. */
+/** The amounts by which the median of the last third may exceed that of the first one, beside a tenth. */
 const slack = { 'heap MB': 8, descriptors: 12, connections: 6, 'transient tables MB': 2 }
 type Sample = Record<keyof typeof slack, number>
 
@@ -20,7 +20,7 @@ const transient: Record<Service, readonly string[]> = {
   notifier: ['channels', 'secrets', 'tokens', 'templates', 'rules'],
 }
 
-/** The heap after a collection, and connections to Postgres. Without /proc there are 0 descriptors. */
+/** Measures the heap after a collection, and connections to Postgres. Without /proc there are 0 descriptors. */
 const sample = async (courier: Courier, name: Service): Promise<Sample> => {
   const [row] = await courier.rows(
     name,
@@ -55,7 +55,7 @@ const playRound = async ({ merchant, staffToken, orders }: Courier, n: number): 
   return booked.body.data.length
 }
 
-/** Plays rounds for so many seconds. On a busy machine it waits rather than piles up. */
+/** Plays rounds for so many seconds. On a busy machine it waits instead of queuing rounds. */
 const createLoad = (courier: Courier, broken: Broken) => {
   const counts = { rounds: 0, orders: 0 }
   const playOne = (): Promise<void> =>

@@ -1,19 +1,19 @@
 type Rows = (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
 
-/** The tables of a service, by the catalogue: new ones too. Not those in which the migrations are listed. */
+/** Finds the tables of a service in the catalogue, including new ones, except those that list the migrations. */
 export const findTables = async (rows: Rows): Promise<string[]> =>
   (
     await rows(`select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v', 'm')
       and relname not like 'kysely%' order by relname`)
   ).map(row => String(row.relname))
 
-/** Marks the use of a token: that is no change of anyone's data. */
+/** Tables that record the use of a token, which changes nobody's data. */
 const unwatched = ['tokens']
 
-/** Housekeeping deletes those that say nothing: they are there to be locked. */
+/** Housekeeping deletes empty conversations, which exist only to be locked. */
 const conversations = 'and num_nonnulls(last_inbound_at, opted_out_at, opted_in_at) > 0'
 
-/** Leaves out what another merchant of the tenant does with its own things: it is no change of anyone's either. */
+/** Excludes another merchant's changes of its own resources in the tenant. */
 const exceptOwn = async (rows: Rows): Promise<Readonly<Record<string, string>>> => {
   const columns = await rows(`select table_name from information_schema.columns
     where table_schema = 'public' and column_name = 'merchant_id'`)
@@ -23,7 +23,7 @@ const exceptOwn = async (rows: Rows): Promise<Readonly<Record<string, string>>> 
   return { ...Object.fromEntries(byTable), audit: `and actor is distinct from ${books}::text` }
 }
 
-/** A print of every row of the tenant: two that are the same show that nothing was written. */
+/** Returns a print of every row of the tenant: two equal prints show that nothing was written. */
 export const printOf = async (rows: Rows, tenant: string): Promise<string> => {
   const tables = (await findTables(rows)).filter(table => !unwatched.includes(table))
   const others: Readonly<Record<string, string>> = { ...(await exceptOwn(rows)), conversations }
@@ -34,7 +34,7 @@ export const printOf = async (rows: Rows, tenant: string): Promise<string> => {
   return JSON.stringify(await rows(`${prints.join(' union all ')} order by name`, [tenant]))
 }
 
-/** The tables whose rows differ between two prints of a tenant. */
+/** Returns the tables whose rows differ between two prints of a tenant. */
 export const changedTables = (before: string, after: string): string[] => {
   const [then, now] = [before, after].map((print): { name: string; print: string }[] => JSON.parse(print))
   return (now ?? []).filter(({ print }, index) => print !== then?.[index]?.print).map(({ name }) => name)

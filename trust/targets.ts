@@ -41,17 +41,17 @@ export interface Target {
   readonly rows: (text: string, values?: unknown[]) => Promise<Record<string, unknown>[]>
   readonly createToken: (holder: ordersTokens.TokenRequest) => Promise<{ id: string; token: string }>
   readonly revokeToken: (id: string) => Promise<unknown>
-  /** Puts what requests may have changed back into order. */
+  /** Undoes the changes that requests may have made. */
   readonly repair: () => Promise<unknown>
 }
 
 export const bearer = (token = '', tenant = 'demo') => ({ authorization: `Bearer ${token}`, 'x-tenant': tenant })
 const json = { 'content-type': 'application/json' }
 
-/** Between the services: with the service token, without a tenant. */
+/** Returns true for requests between the services: with the service token, without a tenant. */
 export const isInternal = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/internal')
 export const isOfStaff = ({ path }: Pick<Operation, 'path'>): boolean => path.startsWith('/api/staff')
-/** Which operations end the token that they are requested with. */
+/** Returns true for operations that end the token of their request. */
 export const endsToken = ({ path }: Pick<Operation, 'path'>): boolean => path.endsWith('/logout')
 
 const describe = async (t: TrustOptions, courier: Courier, name: Target['name']) => {
@@ -69,7 +69,7 @@ const describe = async (t: TrustOptions, courier: Courier, name: Target['name'])
   }
 }
 
-/** A tenant with as many cities as a country has. */
+/** Builds a tenant with as many cities as a country has. */
 const largeTenant = () => {
   const file = tenantFile()
   const cities = Array.from({ length: 2_000 }, (_, n) => ({ id: 10_000 + n, name: `Grama ${n.toString(36)} Nuwara` }))
@@ -139,7 +139,7 @@ const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string
     return JSON.parse(changed.text)
   }
   const repair = async (): Promise<void> => {
-    // Slow: what is sent meanwhile is not to be measured.
+    // The sends are slow, so that they are not measured.
     await change('PUT', channelPath, { ...channelOfDemo, messages_per_second: 1 })
     await change('POST', `${channelPath}/resume`)
   }
@@ -166,7 +166,7 @@ const notifierTarget = async (t: TrustOptions, courier: Courier, waybill: string
 
 const many = '1000000000'
 
-/** Both services, without the limits that would refuse a request before it is read. Nothing is in flight. */
+/** Starts both services, without the limits that would refuse a request before it is read. Nothing is in flight. */
 export const startTargets = async (t: TrustOptions) => {
   const logins = { LOGIN_TRIES_PER_EMAIL: many, LOGIN_TRIES_PER_ADDRESS: many, PUBLIC_RATE_LIMIT_PER_MINUTE: many }
   const courier = await startCourier(t, {

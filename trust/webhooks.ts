@@ -11,7 +11,7 @@ const slow: Reactions = () => ({ milliseconds: 2_000 })
 const isAway = (): boolean => performance.now() % 12_000 < 3_000
 const fails: Reactions = chance => (isAway() ? { status: 503, isLost: true } : flaky(chance))
 
-/** Lists bookings with the milliseconds until their events arrived at the endpoint that is well. */
+/** Lists bookings with the milliseconds until their events arrived at the healthy endpoint. */
 const delays = ({ evidence: { history, received } }: Played) => {
   const arrivals = received.filter(({ endpoint }) => endpoint === 'good').toReversed()
   const arrivedAt = new Map(arrivals.map(({ waybill, at }) => [waybill, at]))
@@ -33,7 +33,7 @@ export const promise: TrustPromise = {
     const [calm, kills] = t.short ? [2_000, 2] : [20_000, 30]
     return playProfile(t, {
       name: 'webhooks',
-      // The first is behind the link that is cut.
+      // The first endpoint is behind the link that is cut.
       bed: {
         pairs: ['orders'],
         isWithoutMessages: true,

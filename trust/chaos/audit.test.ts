@@ -7,7 +7,7 @@ import { spoilsOfOrders } from './test/orders.ts'
 import { spoilsOfPresses } from './test/presses.ts'
 import { any, change, double, find, isKeyed, isUnconfirmed, remove, type Spoils, trueHistory } from './test/spoil.ts'
 
-/** By the check that has to notice. */
+/** Spoils by the check that has to detect them. */
 const spoils: Record<string, Spoils> = {
   ...spoilsOfEffects,
   ...spoilsOfOrders,
@@ -17,7 +17,7 @@ const spoils: Record<string, Spoils> = {
 
 t.test('a true history has no violations', async t => t.strictSame(audit(trueHistory()), []))
 
-t.test('a history that is spoiled in any way is noticed by the check for that', async t => {
+t.test('the check for it detects any spoiled history', async t => {
   t.strictSame(Object.keys(spoils).toSorted(), Object.keys(checks).toSorted())
   for (const [check, ways] of Object.entries(spoils))
     for (const [way, spoil] of Object.entries(ways)) {
@@ -30,7 +30,7 @@ t.test('a history that is spoiled in any way is noticed by the check for that', 
     }
 })
 
-/** What may be so in a true history as well. */
+/** Changes that leave a history true. */
 const harmless: Spoils = {
   'an edit in doubt lands after its repetition and after the next edit': ({ history, orders }) => {
     const edit = find(history, ({ what, ending }) => what === 'edit' && ending === 'done')
@@ -62,7 +62,7 @@ const harmless: Spoils = {
   },
 }
 
-t.test('what may be so is no violation', async t => {
+t.test('a change that leaves a history true is no violation', async t => {
   for (const [way, happen] of Object.entries(harmless)) {
     const evidence = trueHistory()
     happen(evidence)
@@ -70,7 +70,7 @@ t.test('what may be so is no violation', async t => {
   }
 })
 
-t.test('a violation is shown with the calls around it', async t => {
+t.test('shows a violation with the requests around it', async t => {
   const evidence = trueHistory()
   const { name } = find(evidence.history, isKeyed)
   remove(evidence.effects, effect => effect.name === name)

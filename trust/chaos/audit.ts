@@ -7,12 +7,12 @@ import * as presses from './checks/presses.ts'
 import * as processes from './checks/processes.ts'
 import type { Check, Evidence } from './evidence.ts'
 
-/** All checks, by their names. */
+/** All checks, by name. */
 export const checks = Object.fromEntries(
   [effects, orders, feed, messages, people, presses, processes].flatMap(all => Object.entries<Check>(all)),
 )
 
-/** Every way in which the services were wrong, as a sentence, with the check that found it. */
+/** Returns every violation as a sentence, with the check that found it. */
 export const audit = (evidence: Evidence, leftOut: readonly string[] = []): { check: string; sentence: string }[] =>
   Object.entries(checks)
     .filter(([check]) => !leftOut.includes(check))

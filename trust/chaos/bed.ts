@@ -26,14 +26,16 @@ export interface BedOptions {
   /** Messages per second. */
   readonly rate?: number
   readonly simulator?: Record<string, string>
-  /** The merchant's endpoints, with what each does to a request while it is disturbed. The first is behind a link. */
+  /**
+   * The merchant's endpoints, each with its reactions to requests while it is disturbed. The first is behind a link.
+   */
   readonly endpoints?: Readonly<Record<string, Reactions>>
   /** Orders delivers no event to the notifier: there are no messages. */
   readonly isWithoutMessages?: boolean
   readonly postgresSettings?: Record<string, string>
 }
 
-/** Processes of the services, whose every connection goes through a link that can fail. */
+/** The processes of the services, whose every connection goes through a link that can fail. */
 export interface Bed {
   readonly courier: Courier
   readonly processes: Readonly<Record<string, ServiceProcess>>
@@ -54,7 +56,7 @@ const rules = [
   aboutStatus('key_13', 'order_delivered'),
 ]
 
-/** The clocks of the processes go wrong by so many hours, one after the other. */
+/** The hours by which the clocks of the processes are wrong, one after the other. */
 const wrongClock = {
   CLOCK_IS_WRONG_BY: '0,3,-2,0.5,-5,0',
   NODE_OPTIONS: `--import ${pathToFileURL(join(root, 'dev/wrong-clock.ts'))}`,
@@ -68,7 +70,7 @@ const endAt = (url = 'http://127.0.0.1:1'): End => ({ host: '127.0.0.1', port: N
 const move = (end: End, url: string): void => void Object.assign(end, endAt(url))
 export const addressOf = ({ port }: TcpProxy): string => `http://127.0.0.1:${port}`
 
-/** A database, on a Postgres that can be killed if one is wanted. */
+/** Provides a database, on a Postgres that can be killed if requested. */
 const provideDatabase = async (t: TrustOptions, service: Service, { ownPostgres, postgresSettings }: BedOptions) => {
   if (!ownPostgres?.includes(service)) return { database: await cloneDatabase(t, service) }
   const server = await startOwnPostgres(t, service, { max_connections: '120', ...postgresSettings })
@@ -76,7 +78,7 @@ const provideDatabase = async (t: TrustOptions, service: Service, { ownPostgres,
   return { server, database: { url: as(service), ownerUrl: as(`${service}_owner`), superuserUrl: as('postgres') } }
 }
 
-/** The service's roles go through the link, the audit does not. */
+/** Routes the service's roles through the link, but not the audit. */
 const behind = ({ port }: TcpProxy, { url, ownerUrl, superuserUrl }: TestDatabase): TestDatabase => {
   const through = (address: string): string => Object.assign(new URL(address), { port: String(port) }).href
   return { url: through(url), ownerUrl: through(ownerUrl), superuserUrl }

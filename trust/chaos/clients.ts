@@ -11,7 +11,9 @@ import type { Recorder } from './record.ts'
 
 const roles = { merchant, clerk, agent, customer }
 
-/** Starts all clients, each doing one thing after the other. Their choices follow from the seed and from what they get. */
+/**
+ * Starts all clients, each performing one act after the other. Their choices depend on the seed and on the responses.
+ */
 export const startClients = (bed: Bed, recorder: Recorder, crew: Crew, seed: number, log: Happened[]) => {
   const common: Common = { bed, recorder, crew, log, known: [], made: { presses: [], texts: [], stops: [] } }
   const { pauseMs = 170, everyMs } = crew
@@ -38,7 +40,7 @@ export const startClients = (bed: Bed, recorder: Recorder, crew: Crew, seed: num
     ...start('agent', crew.agents),
     ...start('customer', crew.customers),
   ])
-  // It is awaited later; until then whoever runs the faults looks for a failure.
+  // It is awaited later; until then the run of the faults looks for a failure.
   working.catch(() => undefined)
   const stop = (): void => {
     isOver = true

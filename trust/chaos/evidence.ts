@@ -1,9 +1,9 @@
 import type { Call } from './history.ts'
 
-/** All that the auditor looks at: plain data, so that a test can spoil it. */
+/** The auditor's whole input: plain data, so that a test can spoil it. */
 export interface Evidence {
   readonly history: Call[]
-  /** Stored things that carry the name of an intent. */
+  /** Stored rows that carry the name of an intent. */
   readonly effects: Effect[]
   readonly orders: StoredOrder[]
   /** The steps of all orders, oldest first. */
@@ -24,17 +24,17 @@ export interface Evidence {
   /** Actions made of presses and texts: in the notifier, in the order in which it stored them, and in orders. */
   readonly actions: { id: string; waybill: string; action: string; outcome: string | null }[]
   readonly acted: { id: string; waybill: string; action: string; outcome: string }[]
-  /** When the opt-out was stored, in milliseconds since 1970. */
+  /** The time when the opt-out was stored, in milliseconds since 1970. */
   readonly optOuts: { person: string; at: number }[]
-  /** Who wrote STOP, with the id of what they wrote. */
+  /** The people who wrote STOP, with the id of their message. */
   readonly stops: { person: string; inbound: string }[]
-  /** Counts by name: things that still wait at the end. */
+  /** Counts by name of work that still waits at the end. */
   readonly waiting: Record<string, number>
-  /** Webhooks that the API gave up after the last attempt: what they were about may be unknown. */
+  /** Webhooks that the API gave up after the last attempt: their facts may be unknown. */
   readonly givenUp: GivenUp[]
-  /** How processes of the services ended. */
+  /** The ends of the services' processes. */
   readonly exits: Exit[]
-  /** When all processes were ready again after the last fault, in milliseconds since 1970. */
+  /** The time when all processes were ready again after the last fault, in milliseconds since 1970. */
   readonly readyAt: number
   /** Seconds between two messages to a person. */
   readonly pauseSeconds: number
@@ -54,7 +54,7 @@ export interface Effect {
 
 export interface StoredOrder {
   waybill: string
-  /** The name of its batch, and its place there. */
+  /** The name of its batch, and its index there. */
   name: string
   part: string
   phone: string
@@ -85,13 +85,13 @@ export interface StoredMessage {
   waybill: string | null
   person: string
   status: string
-  /** The event, of a message of a rule. */
+  /** The event that triggered the rule of the message. */
   event: string | null
-  /** The text, of a message that asks whether that is the address. */
+  /** The text of a message that asks to confirm an address. */
   question: string | null
   /** Milliseconds since 1970. */
   createdAt: number
-  /** How often staff had it sent again, and whether they cancelled it. */
+  /** The number of resends by staff, and a cancellation by them. */
   resends: number
   isCancelled: boolean
 }
@@ -106,7 +106,7 @@ export interface Arrival {
 export interface Press {
   message: string
   index: number
-  /** The API's id of what its webhook reports, and how often that comes. */
+  /** The API's id of the subject of its webhook, and the number of its copies. */
   inbound: string
   copies: number
 }
@@ -116,7 +116,7 @@ export interface GivenUp {
   at: number
   /** The status of the last response; null: there was none. */
   status: number | null
-  /** The message whose status it is, or the id of what a person sent. */
+  /** The message whose status it is, or the id of a person's message. */
   message: string | null
   inbound: string | null
 }
@@ -128,11 +128,11 @@ export interface Exit {
   stoppedSeconds: number
   /** The signal, if one ended it. */
   status: number | string | null
-  /** The signal that asked for it; null: nothing did. */
+  /** The signal that ended it; null: none did. */
   by: 'SIGKILL' | 'SIGTERM' | 'SIGTERM while it started' | null
-  /** The line that it printed last. */
+  /** The last line that it printed. */
   line: string
 }
 
-/** Looks for one way in which the services could be wrong; returns a sentence for each place. */
+/** A check looks for one kind of violation; returns a sentence for each occurrence. */
 export type Check = (evidence: Evidence) => string[]

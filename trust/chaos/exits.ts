@@ -8,7 +8,7 @@ const isServing = ({ url }: ServiceProcess): Promise<boolean> =>
     () => false,
   )
 
-/** Stops and starts processes, and records each end of theirs, also those that nobody asked for. */
+/** Stops and starts processes, and records each of their ends, also unexpected ones. */
 export const watchExits = (processes: Readonly<Record<string, ServiceProcess>>, log: (text: string) => void) => {
   const exits: Exit[] = []
   const names = new Map(Object.entries(processes).map(([name, process]) => [process, name]))

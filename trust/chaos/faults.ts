@@ -16,7 +16,7 @@ const hurtProcess = async (process: ServiceProcess, { kind, isAwaited }: Fault, 
   }
   if (kind === 'kill') await exits.kill(process)
   if (kind === 'restart') await exits.terminate(process)
-  // A stop that lasts longer than planned is not judged with a pause in it.
+  // A stop that lasts longer than planned is not judged if it contains a pause.
   if (kind === 'pause' && !exits.isStopping(process)) signal('SIGSTOP')
   if (kind === 'clock') signal('SIGWINCH')
   if (kind === 'pause') return () => signal('SIGCONT')
@@ -72,7 +72,7 @@ export interface Happened {
   readonly text: string
 }
 
-/** Does what the plan says, at its times. `stop` ends it early, without mending what is broken. */
+/** Applies the plan's faults at their times. `stop` ends it early, without repair. */
 export const runFaults = (bed: Bed, plan: readonly Lane[]) => {
   const log: Happened[] = []
   const watched = watchExits(bed.processes, text => log.push({ at: Date.now(), text }))

@@ -1,14 +1,14 @@
-/** A client knows that a call was done, that it was refused, or neither. */
+/** The client's knowledge of a request: it was done, it was refused, or neither is known. */
 export type Ending = 'done' | 'refused' | 'in doubt'
 
-/** A call as its client saw it. Times in milliseconds since 1970. */
+/** A request as its client saw it. Times are in milliseconds since 1970. */
 export interface Call {
   readonly who: string
   readonly what: string
-  /** Names the intent: calls that repeat one another share it, and everything stored because of them carries it. */
+  /** Names the intent: requests that repeat one another share it, and everything stored because of them carries it. */
   readonly name: string
   readonly key: string | null
-  /** Lists the parts that are stored once it is done, such as the places of the orders in a batch. */
+  /** Lists the parts that are stored once it is done, such as the indexes of the orders in a batch. */
   readonly parts: readonly string[]
   /** Holds the requested values that a check compares with the stored ones. */
   readonly asked?: unknown
@@ -24,7 +24,7 @@ export interface Call {
   readonly data: unknown
 }
 
-/** A client wants something: a call, with those that repeat it. */
+/** A client's intent: a request, with its repetitions. */
 export interface Intent {
   readonly name: string
   readonly what: string
@@ -34,20 +34,23 @@ export interface Intent {
   readonly ending: Ending
 }
 
-/** A 503 `unavailable` says that nothing was changed: it counts as refused, and the audit holds it to that. */
+/**
+ * Classifies a response. A 503 `unavailable` says that nothing was changed: it counts as refused, and the audit
+ * verifies that.
+ */
 export const endingOf = (status: number, code: string | null): Ending => {
   if (status >= 200 && status < 300) return 'done'
   return (status >= 400 && status < 500) || code === 'unavailable' ? 'refused' : 'in doubt'
 }
 
-/** docs/merchants/errors.md: the client repeats these. */
+/** The errors that the client retries: docs/merchants/errors.md. */
 const repeated: readonly (string | null)[] = ['request_timeout', 'idempotency_key_running', 'rate_limited']
 
-/** A response that needs no repetition. */
+/** Returns true for a response that needs no repetition. */
 export const isSettled = ({ code, status }: Pick<Call, 'code' | 'status'>): boolean =>
   status >= 200 && status < 500 && !repeated.includes(code)
 
-/** A final refusal of a key says that no call with it did anything, those in doubt included. */
+/** Classifies the requests of a key. A final refusal means that none of them took effect, those in doubt included. */
 const endingOfAll = (calls: readonly Call[]): Ending => {
   if (calls.some(({ ending }) => ending === 'done')) return 'done'
   const last = calls[0]?.key === null ? 0 : Math.max(0, calls.findLastIndex(isSettled))
@@ -65,7 +68,7 @@ export const intentsOf = (history: readonly Call[]): Intent[] =>
 
 const seconds = (at: number, start: number): string => `${((at - start) / 1000).toFixed(2).padStart(7)} s`
 
-/** Shows a violation: its calls, other events of the same things, and the faults around them. */
+/** Shows a violation: its requests, other events of the same subjects, and the faults around them. */
 export const excerptOf = (
   sentence: string,
   history: readonly Call[],

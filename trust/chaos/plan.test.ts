@@ -1,7 +1,7 @@
 import t from 'tap'
 import { planFaults } from './plan.ts'
 
-t.test('a seed has one plan, with at most four faults at once and one at a place', async t => {
+t.test('a seed has one plan, with at most four faults at once and one per target', async t => {
   for (const seed of [1, 2, 3]) {
     const plan = planFaults(seed, 200_000, 14_000)
     t.strictSame(plan, planFaults(seed, 200_000, 14_000))

@@ -29,14 +29,14 @@ export type Fault = Target & {
   /** Counts from the end of the fault before it in its lane, or from the beginning. */
   readonly at: number
   readonly lasts: number
-  /** Ends only when the process is ready again. */
+  /** The fault ends only when the process is ready again. */
   readonly isAwaited?: boolean
 }
 
-/** Faults that happen one after the other, beside those of other lanes. */
+/** Faults that occur one after the other, parallel to those of other lanes. */
 export type Lane = Iterable<Fault>
 
-/** As many random faults may last at the same time. */
+/** The maximum of concurrent random faults. */
 const lanes = 4
 
 export const pick = <Item>(items: readonly Item[], chance: () => number): Item =>
@@ -50,13 +50,19 @@ const pickTarget = (chance: () => number): Target => {
   return { where: 'API', kind: pick(toApi, chance) }
 }
 
-/** A process may sleep for longer than a claim (10 s), a lease (22 s) and a send (32 s) last. */
+/**
+ * Returns the length of a fault. A process may sleep for longer than a claim (10 s), a lease (22 s) and a send (32 s)
+ * last.
+ */
 const lengthOf = ({ kind }: Target, most: number, chance: () => number): number => {
   if (kind === 'clock' || kind === 'silence') return 0
   return Math.round(chance() * (kind === 'pause' ? 5 * most : most))
 }
 
-/** Plans the same for the same seed: faults of `milliseconds` in all, none longer than `most` but pauses of processes. */
+/**
+ * Plans the same for the same seed: faults of `milliseconds` in all, none longer than `most` except pauses of
+ * processes.
+ */
 export const planFaults = (seed: number, milliseconds: number, most: number): Fault[] => {
   const chance = chanceOf(seed)
   const faults: Fault[] = []
@@ -82,7 +88,7 @@ export const planKills = (chance: () => number, count: number, most: number, of:
     return { ...target, at: chance() * most, lasts: 0, isAwaited: chance() < 0.8 }
   })
 
-/** Troubles of the connections, one after another with a pause as long as each, until it is enough. */
+/** Plans faults of the connections, one after another with a pause as long as each, until the time is used up. */
 export function* planTroubles(
   chance: () => number,
   where: (typeof linkNames)[number],

@@ -17,21 +17,21 @@ import { readEvidence } from './read-evidence.ts'
 import { createRecorder, type Recorder } from './record.ts'
 import { becomeReady, comeToRest, emptyOutbox } from './recover.ts'
 
-/** A profile of the bed: clients, faults, and what must hold beside the audit's checks. */
+/** A profile of the bed: clients, faults, and the conditions that must hold beside the audit's checks. */
 export interface Profile {
   /** The promise, as the command line names it. */
   readonly name: string
   readonly bed: BedOptions
   readonly crew: Crew
   readonly plan: (chance: () => number, history: readonly Call[]) => readonly Lane[]
-  /** Clients work at least that long, and until the last fault is over and enough has happened. */
+  /** The minimum time for which clients work; they go on until the last fault is over and enough has happened. */
   readonly seconds?: number
   readonly isEnough?: (seen: Seen) => boolean
-  /** A send that has no response so long after the last fault never gets one. */
+  /** A send without a response this long after the last fault never gets one. */
   readonly sendSeconds?: number
   /** Checks of the audit that this history cannot pass. */
   readonly leftOut?: readonly string[]
-  /** Adds sentences about this promise alone, and returns what was measured of it. */
+  /** Adds sentences about this promise alone, and returns its measured values. */
   readonly judge?: (played: Played, t: TrustOptions) => Measured
 }
 
@@ -62,7 +62,7 @@ const registerEndpoints = async ({ courier, endpoints, links }: Bed, { call }: R
   }
 }
 
-/** Plays one history: clients and faults, then recovery. Returns everything that is to be known of it. */
+/** Plays one history: clients and faults, then recovery. Returns its evidence. */
 const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Played> => {
   const bed = await startBed(t, profile.bed)
   const recorder = createRecorder()
@@ -73,7 +73,7 @@ const play = async (t: TrustOptions, profile: Profile, seed: number): Promise<Pl
   const workingUntil = performance.now() + (profile.seconds ?? 0) * 1000
   const faults = runFaults(bed, plan)
   const clients = startClients(bed, recorder, profile.crew, seed, faults.log)
-  // This runs first of all: nothing is started again after it.
+  // Runs before all else: nothing is started again after it.
   t.teardown(() => {
     clients.stop()
     recorder.giveUpIn(0)

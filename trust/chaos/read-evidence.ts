@@ -27,7 +27,7 @@ const ofNotifier = {
       ${happened('cancelled by staff')} > 0 as "isCancelled", ${textOf(0)} as name, ${textOf(1)} as part
     from messages m order by message_id`,
   actions: 'select action_id as id, waybill_number as waybill, action, outcome from customer_actions order by position',
-  // The audit has the time at which it was stored; `at` is when it was said.
+  // The audit has the time of storage; `at` is the time of the fact.
   optOuts: `select recipient as person, reason, extract(epoch from a.happened_at)::float8 * 1000 as at
     from opt_outs o join audit a on a.object_id = o.opt_out_id::text and a.action = 'conversation.opted_out'`,
 }
@@ -55,7 +55,7 @@ const givenUpOf = ({ at, status, update }: GivenUpView): GivenUp => ({
   inbound: update.message?.id ?? null,
 })
 
-/** Everything stored, on the wire and received, once all is well. */
+/** Reads everything stored, on the wire and received, after recovery. */
 export const readEvidence = async (
   { courier, endpoints, pauseSeconds }: Bed,
   recorded: Pick<Evidence, 'history' | 'presses' | 'texts' | 'stops' | 'waiting' | 'exits' | 'readyAt'>,

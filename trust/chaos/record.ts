@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Call, endingOf, isSettled } from './history.ts'
 
-/** A call that a client wants to make. */
+/** A request that a client is about to send. */
 export interface Wanted extends Pick<Call, 'who' | 'what' | 'name' | 'parts' | 'asked'> {
   readonly url: string
   readonly method?: string
@@ -10,10 +10,10 @@ export interface Wanted extends Pick<Call, 'who' | 'what' | 'name' | 'parts' | '
   readonly key?: string | undefined
 }
 
-/** No client waits longer: the call is in doubt then. */
+/** Clients wait no longer: the request is then in doubt. */
 const timeoutMs = 12_000
 
-/** Makes calls for the clients and records each. */
+/** Sends requests for the clients and records each. */
 export const createRecorder = () => {
   const history: Call[] = []
   let givesUpAt = Number.POSITIVE_INFINITY
@@ -50,7 +50,10 @@ export const createRecorder = () => {
     return made
   }
 
-  /** Repeats the call until it gets a final response; without a key only while its responses say that nothing was changed. */
+  /**
+   * Repeats the request until it gets a final response; without a key only while its responses say that nothing was
+   * changed.
+   */
   const insist = async (wanted: Wanted): Promise<Call> => {
     for (let pause = 200; ; pause = Math.min(1_000, pause * 1.5)) {
       const made = await call(wanted)

@@ -5,7 +5,7 @@ import { addressOf, type Bed } from './bed.ts'
 
 type Counts = Record<string, number>
 
-/** Counts what waits in orders. An endpoint that failed is tried again at once when its merchant enables it. */
+/** The count of waiting work in orders. A failed endpoint is retried at once when its merchant enables it. */
 const inOutbox = 'events in the outbox'
 const waitingInOrders = `select
   (select count(*)::int from outbox) as "${inOutbox}",
@@ -18,7 +18,7 @@ const waitingInNotifier = `select
   (select count(*)::int from messages where status in ('queued', 'held', 'sending')) as "messages to send",
   (select count(*)::int from customer_actions where outcome is null) as "presses to deliver"`
 
-/** Everything that has to happen by itself, and has not. */
+/** Counts the work that the services have to finish on their own. */
 const countWaiting = async ({ courier, hasMessages }: Bed): Promise<Counts> => {
   const [[orders], [notifier], { webhooks }] = await Promise.all([
     courier.rows('orders', waitingInOrders),
@@ -39,7 +39,7 @@ const isReady = async ({ processes }: Bed): Promise<boolean> => {
   return (await Promise.all(ready)).every(Boolean)
 }
 
-/** Resumes what waits for people: the merchant's endpoints, and the number. */
+/** Resumes everything that waits for people: the merchant's endpoints, and the number. */
 const resume = async ({ courier, links, endpoints }: Bed): Promise<void> => {
   const own = { authorization: `Bearer ${courier.merchant.token}`, 'x-tenant': 'demo' }
   const headers = { ...own, 'content-type': 'application/json' }
@@ -51,13 +51,13 @@ const resume = async ({ courier, links, endpoints }: Bed): Promise<void> => {
   await send(number, { method: 'POST', headers: { authorization, 'x-tenant': tenant } })
 }
 
-/** Moves the times of both queues to now, but for sends that began less than so many seconds ago. */
+/** Moves the due times of both queues to now, except for sends that began less than so many seconds ago. */
 const passTime = async ({ courier: { rows } }: Bed, sendSeconds: number): Promise<void> => {
   // The notifier gives up a send after 32 s. A later message of its waybill would overtake one that is on its way.
   const unanswered = `update messages set due_at = now() where status = 'sending' and status_at < now() - make_interval(secs => $1)`
   await rows('notifier', unanswered, [sendSeconds])
-  // A message waits 15 minutes for an unknown one of its waybill, a failed attempt up to five hours, a press two minutes.
-  // What is claimed is due within ten seconds, and stays as it is.
+  // A message waits 15 minutes for an unknown one of its waybill, a failed attempt up to five hours, a press two
+  // minutes. A claimed message is due within ten seconds, and stays as it is.
   await rows('notifier', `update messages set due_at = 'infinity' where status = 'unknown' and due_at < 'infinity'`)
   for (const [table, isOpen] of [
     ['messages', `status = 'queued'`],
@@ -74,7 +74,7 @@ export const becomeReady = async (bed: Bed, until: Until): Promise<void> => {
   await eventually('all processes are ready', () => isReady(bed), Boolean, secondsLeft(until))
 }
 
-/** Everything that happened in orders is delivered to the notifier. */
+/** Waits until orders has delivered all its events to the notifier. */
 export const emptyOutbox = async (bed: Bed, until: Until): Promise<void> => {
   await resume(bed)
   if (!bed.hasMessages) return
@@ -82,7 +82,7 @@ export const emptyOutbox = async (bed: Bed, until: Until): Promise<void> => {
   await eventually('the outbox is empty', outbox, ([row]) => row?.depth === 0, secondsLeft(until))
 }
 
-/** Waits until nothing is left to do, moving what is only a matter of time. Returns what waits for ever. */
+/** Waits until nothing is left to do, skipping waits that only take time. Returns the work that waits for ever. */
 export const comeToRest = async (
   bed: Bed,
   sendSeconds: number,

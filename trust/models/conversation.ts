@@ -27,13 +27,13 @@ const isOut = ({ outAt, inAt }: State): boolean => outAt > 0 && outAt >= inAt
 const isOpen = ({ wroteAt }: State): boolean => wroteAt + 86_400 > Date.now() / 1000
 const mayBeSent = (state: State): boolean => state.plan === 'paid' || isOpen(state)
 
-/** Says what becomes of a message of staff. */
+/** Returns the outcome of a message of staff. */
 const accepted = (state: State, holds: boolean): 'refused' | 'held' | 'queued' => {
   if (isOut(state)) return 'refused'
   if (mayBeSent(state)) return 'queued'
   return holds ? 'held' : 'refused'
 }
-/** Says what becomes of a message that is due. */
+/** Returns the outcome of a message that is due. */
 const due = (state: State, holds: boolean): string => {
   if (isOut(state)) return 'cancelled'
   if (mayBeSent(state)) return 'accepted'
@@ -76,7 +76,7 @@ export const conversation: CreateModel = async t => {
     },
   )
 
-  /** `isLate`: its webhook comes after that of a newer one. */
+  /** `isLate`: its webhook arrives after that of a newer one. */
   const writes = stepsOf(
     fc.record({ word: fc.constantFrom(...(Object.keys(words) as (keyof typeof words)[])), isLate: fc.boolean() }),
     ({ word, isLate }) => `customer writes "${word}"${isLate ? ', and it comes late' : ''}`,
@@ -101,7 +101,7 @@ export const conversation: CreateModel = async t => {
     async (state: State, which) => {
       const { status } = await call('POST', `/api/conversations/${state.recipient}/opt-${which}`, { reason: 'phone' })
       state.now += 10
-      // The opt-out is moved to the clock of this history.
+      // Moves the opt-out to the clock of this history.
       const set = `update conversations set opted_${which}_at = to_timestamp($2) where recipient = $1`
       await rows(set, [state.recipient, state.now])
       if (which === 'out') state.outAt = state.now

@@ -2,20 +2,20 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import type { Teardown } from '../../dev/test-database.ts'
 
-/** One step of a history: what somebody does, and what comes of it. */
+/** One step of a history: an act and its outcome. */
 export interface Step<State> {
-  /** Says whether it can be done now. */
+  /** Returns true if it is possible now. */
   isPossible?: (state: State) => boolean
-  /** Describes it before it is done. */
+  /** Describes the step before it runs. */
   text: (state: State) => string
-  /** Does it to the application and to the model, compares both, and returns what came of it. */
+  /** Applies it to the application and to the model, compares both, and returns the outcome. */
   run: (state: State) => Promise<string | number>
 }
 
 export interface Model<State, Setting> {
   /** Choices for a whole history. */
   settings: fc.Arbitrary<Setting>
-  /** The state in which a history begins: nothing of an earlier one shows. */
+  /** Creates the state in which a history begins: nothing of an earlier one shows. */
   begin: (setting: Setting) => Promise<State>
   steps: fc.Arbitrary<Step<State>>[]
   /** Checks what holds after each step. */
@@ -30,7 +30,7 @@ export type CreateModel = (t: Teardown) => Promise<Model<any, any>>
 export interface HistoryOptions {
   seed: number
   histories: number
-  /** None begins later; of a failure smaller ones are searched for as long. */
+  /** No history begins later; the search for a smaller failing one takes as long again. */
   seconds: number
 }
 
@@ -41,7 +41,7 @@ export interface Played {
   failure?: string
 }
 
-/** The application did something else than the model. */
+/** Requires that the application did the same as the model. */
 export const expectSame = (what: string, actual: unknown, expected: unknown): void => {
   if (!isDeepStrictEqual(actual, expected))
     throw new Error(`${what}: ${JSON.stringify(actual)}, expected ${JSON.stringify(expected)}`)
@@ -91,10 +91,10 @@ const toCommand = <State extends object, Setting>(
   toString: () => 'step',
 })
 
-/** One of a list, by a number of any size; `undefined` of an empty one. */
+/** Picks one of a list, by a number of any size; `undefined` from an empty one. */
 export const pick = <Item>(items: readonly Item[], number: number): Item => items[number % items.length] as Item
 
-/** One kind of step that is chosen as often as so many. */
+/** Repeats one kind of step, so that it is chosen as often. */
 export const times = <Item>(count: number, item: Item): Item[] => Array.from({ length: count }, () => item)
 
 /** Steps that know an input, drawn for each. */
@@ -110,7 +110,7 @@ export const stepsOf = <State, Input>(
     run: state => run(state, input),
   }))
 
-/** A step with one of some items, if there are any. */
+/** Makes a step with one of some items, if there are any. */
 export const stepWith =
   <State, Item>(
     itemsOf: (state: State) => readonly Item[],

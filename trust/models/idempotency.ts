@@ -13,7 +13,7 @@ interface State {
   history: string
   /** Bookings with a key, by merchant, request and key. */
   keys: Map<string, { body: Body; waybills: string[] }>
-  /** The bodies booked, once for each booking. */
+  /** The bodies booked, one entry for each booking. */
   booked: string[]
 }
 
@@ -69,7 +69,7 @@ export const idempotency: CreateModel = async t => {
     state.booked.push(`${wanted.merchant} ${wanted.body}`)
   }
 
-  /** Several at once with one key; one of them may have another body. */
+  /** Several concurrent requests with one key; one of them may have another body. */
   const twins = fc
     .record({ first: booking, count: fc.integer({ min: 2, max: 4 }), other: fc.constantFrom(...bodies, 'same') })
     .map(({ first, count, other }): Step<State> => {
@@ -88,7 +88,7 @@ export const idempotency: CreateModel = async t => {
           if (winner !== undefined) remember(state, all[winner] as Booking, responses[winner]?.body.data)
           const now = state.keys.get(slotOf(first))
           for (const [index, { status, body }] of responses.entries()) {
-            // 409: the other one is running.
+            // 409: the other request is running.
             if (status === 409 && !known) continue
             expectSame(`status of ${index}`, status, now?.body === all[index]?.body ? 200 : 422)
             if (status === 200) expectSame('waybills', body.data, now?.waybills)

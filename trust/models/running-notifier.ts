@@ -9,7 +9,10 @@ import { envelope, sign } from '../../services/notifier/test/webhooks-fixture.ts
 import type { Trouble } from '../../simulator/trouble/trouble.ts'
 import { expectSame } from './history.ts'
 
-/** A send is refused for good or for now, or loses its response, or its request before that took effect. */
+/**
+ * The fates of a send: refused permanently or temporarily, its response lost, or its request lost before it took
+ * effect.
+ */
 export const fates: Record<string, Trouble> = {
   refused: { kind: 'error', code: 131026 },
   busy: { kind: 'error', code: 131016 },
@@ -24,7 +27,7 @@ interface Expected {
   attempts: number
 }
 
-/** The notifier with a running queue, against the simulator over the wire, and webhooks that the test sends. */
+/** Starts the notifier with a running queue, against the simulator over the wire, with webhooks that the test sends. */
 export const runningNotifier = async (t: Teardown) => {
   const notifier = await build(t)
   const { app, pool, keyring, queue, rows } = notifier
@@ -57,7 +60,7 @@ export const runningNotifier = async (t: Teardown) => {
     }
     return expectSame('messages', await read(), expected)
   }
-  /** A message refused for now is due again when the model says so. */
+  /** Defers messages refused temporarily until the model says so. */
   const park = (ids: string[]) =>
     rows(
       `update messages set due_at = now() + interval '1 hour'
@@ -70,7 +73,7 @@ export const runningNotifier = async (t: Teardown) => {
     const response = await app.inject({ method: 'POST', url: '/webhooks/messaging', headers, payload: body })
     expectSame('webhook', response.statusCode, 200)
   }
-  /** The webhook of some facts. */
+  /** Builds the webhook of some facts. */
   const webhook = (value: Record<string, unknown>): string => JSON.stringify(envelope(value, phoneNumberId))
   return { ...notifier, settle, post, webhook }
 }

@@ -1,7 +1,7 @@
 import type { Check, Evidence } from '../evidence.ts'
 import { type Call, type Intent, intentsOf, isSettled, reads } from '../history.ts'
 
-/** How often each part of what an intent wants is stored. */
+/** Counts how often each part of an intent is stored. */
 const storedParts = ({ effects }: Evidence) => {
   const byName = Map.groupBy(effects, ({ name }) => name)
   return ({ name }: Intent): Map<string, number> =>
@@ -41,7 +41,7 @@ export const inDoubtIsWholeOrNot: Check = evidence => {
     .map(({ intent: { what, name, parts }, count }) => `${what} ${name} is stored in part: ${count} of ${parts.length}`)
 }
 
-/** An intent without a key may be stored as often as it was sent, except for calls that were refused. */
+/** Requires that an intent without a key is stored at most as often as it was sent, refused requests excepted. */
 export const nothingTwice: Check = evidence => {
   const storedOf = storedParts(evidence)
   return changesOf(evidence).flatMap(intent => {
@@ -61,7 +61,7 @@ export const nothingUnasked: Check = evidence => {
 /** Drops the status, which the response to a repeated send gives as it is now. */
 const comparable = (data: unknown): string => JSON.stringify(data, (name, value) => (name === 'status' ? '' : value))
 
-/** An intent that was done stays done: a repetition is not refused either. */
+/** Requires that an intent that was done stays done: a repetition is not refused either. */
 export const oneResponseForAKey: Check = ({ history }) =>
   intentsOf(history).flatMap(({ what, name, key, calls }) => {
     const done = calls.findIndex(({ ending }) => ending === 'done')
@@ -72,7 +72,10 @@ export const oneResponseForAKey: Check = ({ history }) =>
       : []
   })
 
-/** docs/merchants/errors.md: only 503, with Retry-After where nothing was changed and without where that is not known. */
+/**
+ * Requires docs/merchants/errors.md: only 503, with Retry-After where nothing was changed and without where that is
+ * unknown.
+ */
 export const onlyTheErrorsOfTheDocs: Check = ({ history }) =>
   history
     .filter(({ status }) => status >= 500)
@@ -85,7 +88,7 @@ export const onlyTheErrorsOfTheDocs: Check = ({ history }) =>
         `${what} ${name} got ${status} ${code} ${hasRetryAfter ? 'with' : 'without'} Retry-After`,
     )
 
-/** 409 `idempotency_key_running` needs another call with that key which may still run. */
+/** Requires that 409 `idempotency_key_running` has another request with that key which may still run. */
 export const keysRunOnlyWhileTheyRun: Check = ({ history }) =>
   intentsOf(history).flatMap(({ what, name, calls }) =>
     calls
@@ -98,7 +101,7 @@ export const keysRunOnlyWhileTheyRun: Check = ({ history }) =>
       .map(() => `${what} ${name} was said to be running, and was not`),
   )
 
-/** Once all is well a repetition gets its response. */
+/** Requires that a repetition gets its response after recovery. */
 export const nobodyWaitsForever: Check = ({ history }) =>
   intentsOf(history)
     .filter(({ key, calls }) => key !== null && !isSettled(calls.at(-1) as Call))

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks'
 import type { Check, Evidence, Received } from '../evidence.ts'
 
-/** A reader of the changes gets each once, those of a waybill in their order. */
+/** Requires that a reader of the changes gets each once, those of a waybill in their order. */
 export const changesComeOnceInOrder: Check = ({ changes, timeline, edits }) => {
   const read = Map.groupBy(changes, ({ waybill }) => waybill)
   const edited = Map.groupBy(edits, ({ waybill }) => waybill)
@@ -34,7 +34,7 @@ export const endpointsGetEveryEvent: Check = evidence =>
     return lost.map(({ id, waybill }) => `the endpoint ${name} never got ${id} of ${waybill}`)
   })
 
-/** A repeated event may come later. */
+/** Requires order at the endpoints; a repeated event may arrive later. */
 export const endpointsGetThemInOrder: Check = evidence =>
   byEndpoint(evidence).flatMap(([name, received]) => {
     const first = new Map(received.toReversed().map(event => [event.id, event]))
@@ -49,7 +49,7 @@ export const endpointsGetThemInOrder: Check = evidence =>
       })
   })
 
-/** Signs again by the time that the sender wrote: its clock may be wrong. */
+/** Signs again with the sender's time: its clock may be wrong. */
 export const signaturesAreRight: Check = ({ received, endpoints }) => {
   const signers = new Map(Object.entries(endpoints).map(([name, secret]) => [name, new Webhook(secret)]))
   return received

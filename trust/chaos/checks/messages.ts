@@ -6,7 +6,7 @@ const byId = (messages: readonly StoredMessage[]) => new Map(messages.map(messag
 /** The statuses that make a message, by the rules of trust/chaos/bed.ts. */
 const statusesWithRules = ['key_3', 'key_12', 'key_13']
 
-/** Each event is processed once: each makes its message, and one. */
+/** Requires that each event is processed once and makes exactly one message. */
 export const eventsMakeTheirMessagesOnce: Check = ({ orders, timeline, messages }) => {
   const due = [
     ...orders.map(({ waybill }) => `${waybill} order.created`),
@@ -36,7 +36,9 @@ export const noMessageTwiceOnTheWire: Check = ({ messages, wire }) => {
   })
 }
 
-/** Staff have a message sent again at most as often as they asked for it, and once at least if that was acknowledged. */
+/**
+ * Requires that a message is resent at most as often as staff requested it, and at least once if that was acknowledged.
+ */
 export const resendsAreAskedFor: Check = ({ history, messages }) => {
   const asked = Map.groupBy(
     history.filter(({ what }) => what === 'resend'),
@@ -45,7 +47,7 @@ export const resendsAreAskedFor: Check = ({ history, messages }) => {
   return messages.flatMap(({ id, resends }) => {
     const calls = asked.get(id) ?? []
     const most = calls.filter(({ ending }) => ending !== 'refused').length
-    // One of two at once finds it queued already, and gets 200 too.
+    // The second of two concurrent requests finds it queued already, and gets 200 too.
     const least = calls.some(({ ending }) => ending === 'done') ? 1 : 0
     return resends < least || resends > most
       ? [`${id} was sent again by staff ${resends} times, and they asked for it ${most} times`]
@@ -53,7 +55,7 @@ export const resendsAreAskedFor: Check = ({ history, messages }) => {
   })
 }
 
-/** The response to a send names a stored message for each that was asked for. */
+/** Requires that the response to a send names a stored message for each requested one. */
 export const sendsNameTheirMessages: Check = ({ history, messages }) => {
   const stored = byId(messages)
   return intentsOf(history)
@@ -73,7 +75,10 @@ const arrived = ['accepted', 'sent', 'delivered', 'read']
 
 const hasNotArrived = ['unknown', 'failed', 'cancelled', 'expired', 'queued', 'held']
 
-/** Webhooks have come, except those given up: what arrived is known to have arrived, and nothing else is. */
+/**
+ * Requires true statuses after all webhooks, except those given up, have arrived: a message that arrived is known to
+ * have, and no other is.
+ */
 export const statusesAreTrue: Check = ({ messages, wire, givenUp }) => {
   const there = new Set(wire.map(({ message }) => message))
   const unreported = new Set(givenUp.map(({ message }) => message))
@@ -86,7 +91,10 @@ export const statusesAreTrue: Check = ({ messages, wire, givenUp }) => {
   })
 }
 
-/** Messages of rules arrive in the order of their events of a waybill. One sent again by staff may arrive at any time. */
+/**
+ * Requires that messages of rules arrive in the order of their waybill's events. One resent by staff may arrive at any
+ * time.
+ */
 export const messagesKeepTheirOrder: Check = ({ messages, timeline, wire }) => {
   const place = new Map<string, number>()
   const steps = Map.groupBy(timeline, ({ waybill }) => waybill)

@@ -2,7 +2,7 @@ import { merchantMoves, standardStatuses } from '../../../services/orders/status
 import type { Check, Evidence, StoredOrder } from '../evidence.ts'
 import { type Call, intentsOf } from '../history.ts'
 
-/** A merchant's request had this of an order. */
+/** The fields of an order in a merchant's request. */
 export interface AskedOrder {
   readonly phone: string
   readonly cod: number
@@ -24,7 +24,7 @@ export const ordersAreInFull: Check = ({ history, orders }) => {
     .map(({ waybill, name, part }) => `${waybill} is not stored as ${name} ${part} had it`)
 }
 
-/** Each order has its own, and the response lists them in the order of the request. */
+/** Requires that each order has its own waybill, and that the response lists them in the order of the request. */
 export const waybillsAreTrue: Check = ({ history, orders }) => {
   const stored = new Map(orders.map(order => [order.waybill, `${order.name} ${order.part}`]))
   const twice = [...Map.groupBy(orders, ({ waybill }) => waybill)].filter(([, all]) => all.length > 1)
@@ -46,7 +46,7 @@ const legal = new Set([
   ...Object.entries(merchantMoves).flatMap(([key, moves]) => moves.map(to => `${key} ${to}`)),
 ])
 
-/** An order's timeline begins with its creation, has only legal moves, and ends with its status. */
+/** Requires that an order's timeline begins with its creation, has only legal moves, and ends with its status. */
 export const timelinesAreTrue: Check = ({ orders, timeline }) => {
   const steps = Map.groupBy(timeline, ({ waybill }) => waybill)
   return orders.flatMap(({ waybill, status }) => {
@@ -59,7 +59,7 @@ export const timelinesAreTrue: Check = ({ orders, timeline }) => {
   })
 }
 
-/** The order's customer was asked whether it is the address, and confirmed it. */
+/** Returns true if the order's customer was asked to confirm the address and did. */
 const isConfirmed = ({ messages, acted }: Evidence, { waybill, address, phone }: StoredOrder): boolean =>
   messages.some(
     ({ id, question, person, waybill: about }) =>
@@ -70,8 +70,9 @@ const isConfirmed = ({ messages, acted }: Evidence, { waybill, address, phone }:
   )
 
 /**
- * A merchant edits one order after the other, each time with an address of its own. What is in doubt may have been done at any
- * time, also after a repetition and after later edits. When customers confirmed theirs is not compared.
+ * Requires that edits are kept. A merchant edits one order after the other, each time with a new address. An edit in
+ * doubt may take effect at any time, also after a repetition and after later edits. The time of customers'
+ * confirmations is not compared.
  */
 export const editsAreKept: Check = evidence => {
   const { history, orders, acted, texts } = evidence
@@ -99,7 +100,7 @@ export const editsAreKept: Check = evidence => {
   })
 }
 
-/** The statuses of an order that were acknowledged before. */
+/** Returns the statuses of an order that were acknowledged before. */
 const acknowledgedBefore = (history: readonly Call[], at: number, waybill: string): unknown[] =>
   history
     .filter(
@@ -108,7 +109,7 @@ const acknowledgedBefore = (history: readonly Call[], at: number, waybill: strin
     .filter(({ parts }) => parts.includes(waybill))
     .map(({ asked }) => asked)
 
-/** Who looks up what was acknowledged before finds it, with a status that it had then or later. */
+/** Requires that a look-up finds an order acknowledged before, with a status that it had then or later. */
 export const readersSeeWhatWasAcknowledged: Check = ({ history, timeline }) => {
   const steps = Map.groupBy(timeline, ({ waybill }) => waybill)
   return history.flatMap(({ what, name, parts: [waybill = ''], status, ending, data, sentAt }) => {

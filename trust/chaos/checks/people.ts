@@ -1,6 +1,6 @@
 import type { Check, Evidence } from '../evidence.ts'
 
-/** The API's clock has milliseconds. */
+/** The API's clock counts milliseconds. */
 const slackMs = 2
 
 export const peopleGetTheirPause: Check = ({ wire, pauseSeconds }) =>
@@ -19,11 +19,14 @@ const inFlightMs = 60_000
 
 type OptOut = Evidence['optOuts'][number]
 
-/** When each person opted out first. */
+/** Returns the time of each person's first opt-out. */
 const firstOf = (optOuts: readonly OptOut[]): Map<string, number> =>
   new Map(optOuts.toSorted((one, other) => other.at - one.at).map(({ person, at }) => [person, at]))
 
-/** A message made after staff got the response never arrives. Only its transaction's time says when a STOP was stored. */
+/**
+ * Requires that a message made after the response to staff never arrives. For a STOP only its transaction's time
+ * counts.
+ */
 export const optOutsHold: Check = ({ history, messages, wire, optOuts }) => {
   const createdAt = new Map(messages.map(message => [message.id, message.createdAt]))
   const stored = firstOf(optOuts)

@@ -2,10 +2,10 @@ import type { Check, Evidence } from '../evidence.ts'
 
 type Action = Evidence['actions'][number]
 
-/** The id of an address ends with it; that of its question precedes it. */
+/** The id of an address ends with it; the id of its question precedes it. */
 const ending = ' address'
 const isAddress = ({ id }: Action): boolean => id.endsWith(ending)
-/** The message and the place of the button that the action follows from. */
+/** Returns the message and the index of the button that caused the action. */
 const buttonOf = ({ id }: Action): string => id.replace(ending, '')
 const isUnconfirmed = ({ outcome }: Action): boolean => outcome === 'unconfirmed'
 
@@ -16,7 +16,7 @@ export const pressesActOnce: Check = ({ actions, acted }) => {
   return twice.map(([id, same]) => `the press ${id} acted ${same.length} times`)
 }
 
-/** Nothing acts unless a customer pressed it. */
+/** Requires that every action has a press of a customer. */
 export const onlyPressesAct: Check = ({ presses, actions }) => {
   const pressed = new Set(presses.map(({ message, index }) => `${message} ${index}`))
   return actions
@@ -24,7 +24,9 @@ export const onlyPressesAct: Check = ({ presses, actions }) => {
     .map(({ id, outcome }) => `the press ${id} is ${outcome}, and nobody pressed it`)
 }
 
-/** Each question shows what its person wrote, about a parcel whose `change_address` the person pressed, once. */
+/**
+ * Requires that each question shows its person's text, about a parcel whose `change_address` the person pressed, once.
+ */
 export const questionsFollowTexts: Check = ({ presses, texts, messages, actions }) => {
   const written = new Set(texts.map(({ person, text }) => `${person} ${text}`))
   const byId = new Map(messages.map(message => [message.id, message]))
@@ -51,8 +53,9 @@ export const questionsFollowTexts: Check = ({ presses, texts, messages, actions 
 }
 
 /**
- * The simulator got a 200 for at least one copy of the webhook of each, unless it gave up all of them. An address whose
- * button was pressed stays unconfirmed only where a later one of the order is confirmed.
+ * Requires that no press is lost: the simulator got a 200 for at least one copy of the webhook of each, unless it gave
+ * up all of them. An address whose button was pressed stays unconfirmed only where a later one of the order is
+ * confirmed.
  */
 export const noPressIsLost: Check = ({ presses, actions, givenUp }) => {
   const isReplaced = ({ waybill }: Action, n: number): boolean =>
@@ -66,7 +69,7 @@ export const noPressIsLost: Check = ({ presses, actions, givenUp }) => {
     .map(id => `the press ${id} was acknowledged and is lost`)
 }
 
-/** Orders has what customers did, but not the addresses that they have not confirmed. */
+/** Requires that orders has the customers' actions, but not their unconfirmed addresses. */
 export const ordersAndNotifierAgree: Check = ({ actions, acted }) => {
   const outcomes = new Map(acted.map(({ id, outcome }) => [id, outcome]))
   const known = new Set(actions.map(({ id }) => id))
@@ -84,7 +87,7 @@ const outcomesWithRules = [
   ...['change_address.refused', 'call_me.requested', 'call_me.declined'],
 ]
 
-/** Each outcome makes its message, and one. */
+/** Requires that each outcome makes exactly one message. */
 export const outcomesMakeTheirMessagesOnce: Check = ({ actions, messages }) => {
   const due = actions.map(({ waybill, action, outcome }) => ({ waybill, event: `${action}.${outcome}` }))
   const count = (all: readonly { waybill: string | null; event: string | null }[]): Map<string, number> => {
@@ -100,7 +103,7 @@ export const outcomesMakeTheirMessagesOnce: Check = ({ actions, messages }) => {
 
 const moveOf: Readonly<Record<string, string>> = { confirm_order: 'key_2', cancel_order: 'key_3' }
 
-/** Each act of a customer is one step of the timeline, and every such step is an act of a customer. */
+/** Requires that each act of a customer is one step of the timeline, and every such step is an act of a customer. */
 export const customersStepsAreTheirs: Check = ({ acted, timeline }) => {
   const listOf = (steps: readonly string[]) => Map.groupBy(steps, step => step)
   const done = listOf(

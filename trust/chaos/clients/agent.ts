@@ -4,7 +4,7 @@ import { addressOf } from '../bed.ts'
 import { pick } from '../plan.ts'
 import { type Act, anyone, type Client, leaver, requester } from './client.ts'
 
-/** A message that carries the name of its request and its place there. */
+/** Builds a message that carries the name of its request and its index there. */
 const messageAbout = (client: Client, name: string, part: string, waybill?: string): object => {
   const { template } = messageTo('')
   const values = [name, part, waybill ? '{{customer_name}}' : 'x']
@@ -14,7 +14,7 @@ const messageAbout = (client: Client, name: string, part: string, waybill?: stri
   return waybill ? { ...sent, waybill_number: waybill } : sent
 }
 
-/** Staff of the notifier: sends, cancels, sends again, resumes and registers the number, and notes who opts out. */
+/** Acts as staff of the notifier: sends, cancels, resends, resumes and registers the number, and records opt-outs. */
 export const agent = (client: Client): Act => {
   const { bed, crew, who, chance, known } = client
   const { call, insist } = requester(client, `${addressOf(bed.links['clients-notifier'])}/api`, bed.courier.staff)
@@ -30,7 +30,7 @@ export const agent = (client: Client): Act => {
       body,
       key,
     })
-    // A 202 without ids is found by a check.
+    // A check finds a 202 without ids.
     if (ending === 'done') ids.push(...[data as { id: string } | null].flat().flatMap(sent => sent?.id ?? []))
   }
   const sendSome = async (n: number) => {

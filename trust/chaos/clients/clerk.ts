@@ -2,11 +2,11 @@ import { addressOf } from '../bed.ts'
 import { pick } from '../plan.ts'
 import { type Act, bearer, type Client, requester } from './client.ts'
 
-/** The way of a parcel. */
+/** The statuses of a parcel, in order. */
 const way = ['key_1', 'key_2', 'key_9', 'key_10', 'key_11', 'key_12', 'key_13']
 const nextOf = (status: string): string | undefined => (way.includes(status) ? way[way.indexOf(status) + 1] : undefined)
 
-/** Staff of orders: moves parcels, and changes some. */
+/** Acts as staff of orders: moves parcels, and edits some. */
 export const clerk = (client: Client): Act => {
   const { bed, who, chance, known } = client
   const address = `${addressOf(bed.links['clients-orders'])}/api/staff/order`
@@ -25,7 +25,7 @@ export const clerk = (client: Client): Act => {
     const parts = same.map(({ waybill }) => waybill)
     const body = { waybill_numbers: parts, status_key, note: name }
     const { ending } = await insist('move', name, '/status', { parts, asked: status_key, body, key: name })
-    // A refusal says that a customer or another clerk moved one of them. They are moved no more.
+    // A refusal means that a customer or another clerk moved one of them. They are moved no more.
     for (const one of same) one.status = ending === 'done' ? status_key : 'unknown'
   }
 }

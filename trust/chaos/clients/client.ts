@@ -5,11 +5,11 @@ import type { Call } from '../history.ts'
 import { pick } from '../plan.ts'
 import type { Recorder, Wanted } from '../record.ts'
 
-/** Does what a client does next, again and again; `n` counts. */
+/** Performs a client's next act, again and again; `n` counts. */
 export type Act = (n: number) => Promise<unknown>
 export type Chance = () => number
 
-/** Who takes part, and how busily. */
+/** The clients, and their load. */
 export interface Crew {
   readonly merchants?: number
   readonly clerks?: number
@@ -17,27 +17,27 @@ export interface Crew {
   readonly customers?: number
   /** Agents keep at least half as many messages queued. */
   readonly backlog?: number
-  /** Messages go to so many people. */
+  /** The number of people who get messages. */
   readonly people?: number
   /** The mean pause of a client between two acts, in milliseconds. */
   readonly pauseMs?: number
-  /** Starts an act in each such time, in milliseconds, however long the one before takes. */
+  /** Starts an act in each such time, in milliseconds, even while the one before lasts. */
   readonly everyMs?: number
-  /** Orders in a batch, at most, but for a twentieth of the batches. */
+  /** The maximum of orders in a batch, except for a twentieth of the batches. */
   readonly batch?: number
-  /** Merchants book with a key, and do nothing else. */
+  /** Merchants only book, with a key. */
   readonly onlyBooks?: boolean
 }
 
-/** People who opt out: the first half of them by staff, the other half by themselves. */
+/** The people who opt out: staff opt out the first half, the others do it themselves. */
 const leavers = 8
 const personOf = (n: number): string => `9477${1_000_000 + n}`
 export const leaver = (half: 0 | 1, chance: Chance): string => personOf(Math.floor(((half + chance()) * leavers) / 2))
 
-/** Who decides what becomes of an order: the others leave it alone. */
+/** The parties that decide an order's fate: the others leave it alone. */
 const fates = ['staff', 'staff', 'staff', 'customer', 'customer', 'merchant'] as const
 
-/** A waybill that was acknowledged, with the status that staff know of. */
+/** An acknowledged waybill, with the status that staff know. */
 export interface Known {
   readonly waybill: string
   readonly fate: (typeof fates)[number]
@@ -47,7 +47,7 @@ export const toKnown = (chance: Chance, waybill: string, status: string): Known 
   return { waybill, status, fate: pick(fates, chance) }
 }
 
-/** Things that clients share. */
+/** Objects that clients share. */
 export interface Common {
   readonly bed: Bed
   readonly recorder: Recorder
@@ -69,7 +69,7 @@ export const bearer = (token: string) => ({ authorization: `Bearer ${token}`, 'x
 
 type Wish = Partial<Pick<Wanted, 'parts' | 'asked' | 'body' | 'method' | 'key'>>
 
-/** Requests of one client to one address. `insist` repeats what has a key, and at times what was done already. */
+/** Sends requests of one client to one address. `insist` repeats requests with a key, and at times settled ones. */
 export const requester = ({ recorder, who, chance }: Client, address: string, headers: Wanted['headers']) => {
   const want = (what: string, name: string, path: string, { parts = [], asked, ...wish }: Wish): Wanted => {
     return { who, what, name, url: address + path, headers, parts, asked, ...wish }

@@ -4,7 +4,7 @@ import { phoneNumberId } from '../../../services/notifier/test/fixture.ts'
 import { pick } from '../plan.ts'
 import { type Act, type Client, leaver } from './client.ts'
 
-/** A message that a person got, as the simulator shows it. */
+/** A message as the simulator shows it to a person. */
 interface Got {
   readonly id: string
   readonly to: string
@@ -14,11 +14,14 @@ interface Got {
   readonly biz_opaque_callback_data: string
 }
 
-/** No message has a button there: what acts on it was forged. */
+/** No message has a button at this index, so an action from it was forged. */
 const forgedIndex = 7
 const stranger = '94779999999'
 
-/** People press buttons, write addresses, confirm new ones, or stop. The simulator accepts what they do at once. */
+/**
+ * Acts as people: they press buttons, write addresses, confirm new ones, or stop. The simulator accepts their acts at
+ * once.
+ */
 export const customer = ({ bed: { courier }, who, chance, known, made, log }: Client): Act => {
   const { control, notifier } = courier
   const keyring = readKeyring(notifier.environment.CREDENTIALS_KEYS ?? '')
@@ -27,7 +30,9 @@ export const customer = ({ bed: { courier }, who, chance, known, made, log }: Cl
     note(`${from} writes ${text}`)
     return (await control('/inbound', { from, text })).id
   }
-  /** Presses in ways that may change nothing: as somebody else, with an altered, a stale or another tenant's payload. */
+  /**
+   * Presses in ways that must change nothing: as another person, with an altered, a stale or another tenant's payload.
+   */
   const forge = async ({ id, to, components, biz_opaque_callback_data: messageId }: Got): Promise<void> => {
     const button = {
       messageId,

@@ -24,7 +24,7 @@ export const merchant = (client: Client): Act => {
     const parts = asked.map((_, part) => String(part))
     const key = onlyBooks || chance() < 0.6 ? name : undefined
     const { ending, data } = await insist('book', name, '/bulk', { parts, asked, body: batch(orders), key })
-    // A 200 without waybills is found by a check.
+    // A check finds a 200 without waybills.
     if (ending !== 'done' || !Array.isArray(data)) return
     const booked = data.map((waybill: string) => toKnown(chance, waybill, initial_status_key))
     own.push(...booked)
@@ -41,7 +41,7 @@ export const merchant = (client: Client): Act => {
     const one = pick(own, chance)
     if (!one) return
     const name = `${who}-edit-${n}`
-    // The stored order shows only the last edit: a check of its own compares it.
+    // The stored order shows only the last edit, which a check of its own compares.
     const wish = { asked: one.waybill, body: { customer_address: name }, method: 'PATCH' }
     const first = await call('edit', name, `/${one.waybill}`, wish)
     if (first.ending === 'in doubt') await call('edit', name, `/${one.waybill}`, wish)

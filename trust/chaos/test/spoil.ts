@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Evidence, StoredMessage } from '../evidence.ts'
 import type { Call } from '../history.ts'
 
-/** Ways to spoil a true history that a check has to notice. */
+/** Ways to spoil a true history, each of which a check has to detect. */
 export type Spoils = Record<string, (evidence: Evidence) => unknown>
 
 /** A part of what a run of `npm run trust -- chaos` recorded: a line for each kind of evidence. */
@@ -11,7 +11,7 @@ const lines = readFileSync(new URL('./true-history.jsonl', import.meta.url), 'ut
   .split('\n')
 export const trueHistory = () => Object.fromEntries(lines.map(line => JSON.parse(line))) as Evidence
 
-/** The first that is so; the recorded history has one. */
+/** Returns the first match; the recorded history has one. */
 export const find = <Item>(items: readonly Item[], isSo: (item: Item) => boolean): Item => {
   const found = items.find(isSo)
   if (found === undefined) throw new Error('the recorded history has no such thing')
@@ -19,7 +19,7 @@ export const find = <Item>(items: readonly Item[], isSo: (item: Item) => boolean
 }
 export const remove = <Item>(items: Item[], isSo: (item: Item) => boolean): void =>
   void items.splice(items.indexOf(find(items, isSo)), 1)
-/** With one more of them, or another one in its place. */
+/** Returns the items with a match repeated, or replaced by another. */
 export const double = <Item>(items: Item[], isSo: (item: Item) => boolean, changes: Partial<Item> = {}): void =>
   void items.push({ ...find(items, isSo), ...changes })
 export const change = <Item extends object>(
@@ -27,13 +27,13 @@ export const change = <Item extends object>(
   isSo: (item: Item) => boolean,
   changes: Partial<Item>,
 ): void => void Object.assign(find(items, isSo), changes)
-/** The two change places. */
+/** Swaps the two items. */
 export const swap = <Item>(items: Item[], one: Item, other: Item): void => {
   const [first, second] = [items.indexOf(one), items.indexOf(other)]
   items[first] = other
   items[second] = one
 }
-/** The first two that belong to the same waybill, or person. */
+/** Returns the first two that belong to the same waybill, or person. */
 export const twoOf = <Item>(items: readonly Item[], of: (item: Item) => unknown): [Item, Item] =>
   find([...Map.groupBy(items, of).values()], ({ length }) => length > 1) as [Item, Item]
 

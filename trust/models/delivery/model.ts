@@ -1,6 +1,6 @@
 export const processNames = ['A', 'B'] as const
 export type ProcessName = (typeof processNames)[number]
-/** What a process does with the lease in its hands. It can stop before each of them. */
+/** The stages of a process while it holds the lease. It can stop before each of them. */
 export const stages = ['read', 'send', 'store'] as const
 export type Stage = (typeof stages)[number]
 
@@ -9,7 +9,7 @@ export interface Order {
   status: string
 }
 
-/** What a process does between acquiring the lease and its end. */
+/** A process's work between acquiring the lease and its end. */
 export interface Drain<Item = unknown> {
   process: ProcessName
   next: Stage
@@ -20,9 +20,9 @@ export interface Drain<Item = unknown> {
 /** Two processes deliver the events of orders, one at a time. Times are in seconds. */
 export interface DeliveryState<D extends Drain = Drain> {
   now: number
-  /** What Math.random() returns. */
+  /** The result of Math.random(). */
   random: number
-  /** What the receiver does with requests. */
+  /** The receiver's reaction to requests. */
   mood: string
   orders: Order[]
   lease: { holder: ProcessName | 'nobody'; until: number } | undefined
@@ -34,11 +34,11 @@ export interface DeliveryState<D extends Drain = Drain> {
 }
 
 export interface Rules<State extends DeliveryState<D>, D extends Drain> extends Record<Stage, Rule<State, D>> {
-  /** Who gets the events. */
+  /** The receiver of the events. */
   receiver: string
   /** Orders were booked or moved. */
   happen: (state: State, orders: readonly Order[]) => void
-  /** Whether there is something for the process to do now. */
+  /** Returns true if there is work for the process now. */
   mayWork: (state: State, name: ProcessName) => boolean
   acquire: (state: State, name: ProcessName) => D
 }
@@ -53,7 +53,7 @@ export const beginDeliveries = (now: number, random: number) => ({
 export const isHeldElsewhere = ({ lease, now }: DeliveryState, name: ProcessName): boolean =>
   lease !== undefined && lease.holder !== name && lease.until > now
 
-/** A process renews the lease when less than half is left. */
+/** Returns false when less than half of the lease is left, at which a process renews it. */
 export const isFresh = ({ now }: DeliveryState, { since }: Drain, leaseSeconds: number): boolean =>
   now - since < leaseSeconds / 2
 
@@ -68,7 +68,7 @@ export const processesOf = <State extends DeliveryState<D>, D extends Drain>(rul
       rules[stage](state, drain)
     }
   }
-  /** A process delivers until there is nothing to do for it, or until it stops. */
+  /** Delivers until there is no more work for the process, or until it stops. */
   const work = (state: State, name: ProcessName, stop?: Stage): void => {
     while (!state.stopped[name] && rules.mayWork(state, name)) advance(state, rules.acquire(state, name), stop)
   }

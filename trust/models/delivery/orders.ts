@@ -7,7 +7,7 @@ import { setUpClock } from '../../postgres-clock.ts'
 import { expectSame } from '../history.ts'
 import type { Order } from './model.ts'
 
-/** Orders with clocks that move when a step says so. Of Math.random() the caller decides. */
+/** Starts orders with clocks that move only on a step's command. The test sets Math.random(). */
 export const stoppedOrders = async (t: Teardown) => {
   const real = { now: performance.now, random: Math.random, timeout: AbortSignal.timeout }
   t.teardown(() => {

@@ -15,7 +15,7 @@ export interface ProcessOptions<Key> {
 
 const own = { logger: pino({ level: 'silent' }), isStopping: () => false }
 
-/** A process that delivers when a step says so, until there is nothing more to do, or until it stops. */
+/** Creates a process that delivers on a step's command, until there is no more work, or until it stops. */
 export const createProcess = <Key>(pool: pg.Pool, gate: Gate, { findWaiting, drain, idOf }: ProcessOptions<Key>) => {
   const holder = randomUUID()
   let draining = 0
@@ -26,7 +26,7 @@ export const createProcess = <Key>(pool: pg.Pool, gate: Gate, { findWaiting, dra
     name: 'model',
     findWaiting: async () => {
       const found = await inAllTenants(pool, (tx: Tx) => findWaiting(tx, holder))
-      // By then it has begun to drain what it chose.
+      // By then it has begun to drain the chosen tenant or endpoint.
       setImmediate(() => draining === 0 && quiet.resolve())
       return found
     },
@@ -47,18 +47,18 @@ export const createProcess = <Key>(pool: pg.Pool, gate: Gate, { findWaiting, dra
     await loop.stop()
   }
   return {
-    /** Returns whether it stopped. */
+    /** Runs the process; returns true if it stopped. */
     run: async (stop?: Stage): Promise<boolean> => {
       quiet = Promise.withResolvers<void>()
       gate.close(stop)
       loop.start()
       const isStopped = await Promise.race([gate.reached.promise.then(() => true), quiet.promise.then(() => false)])
-      // What is under way in it ends.
+      // Ends the work that is under way in it.
       for (let turns = 0; isStopped && turns < 5; turns++) await turn()
       if (!isStopped) await end()
       return isStopped
     },
-    /** It goes on, if it stopped. */
+    /** Resumes the process if it stopped. */
     wake: async (): Promise<void> => {
       gate.open()
       await end()
@@ -66,13 +66,13 @@ export const createProcess = <Key>(pool: pg.Pool, gate: Gate, { findWaiting, dra
   }
 }
 
-/** Stops all that a process does at one point, until it is opened. */
+/** Stops all work of a process at one point, until it is opened. */
 export class Gate {
   #stop: Stage | undefined
   #opened: PromiseWithResolvers<void> | undefined
   reached = Promise.withResolvers<void>()
   #transactions = Number.NaN
-  /** Of the drain; those that were let through. */
+  /** Requests of the drain, and those that were let through. */
   #requests = 0
 
   close(stop: Stage | undefined): void {

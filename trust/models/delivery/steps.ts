@@ -38,7 +38,7 @@ export const deliverySteps = <State extends DeliveryState<D>, D extends Drain>(
       return made.map(({ waybill }) => waybill).join(', ')
     },
   })
-  /** Of orders with the status of the first. */
+  /** Moves orders with the status of the first. */
   const moves = ({ which, to }: { which: number[]; to: number }): Step<State> => ({
     isPossible: ({ orders }) => orders.some(order => nextStatus(order.status, to)),
     text: () => 'staff moves',
@@ -81,7 +81,7 @@ export const deliverySteps = <State extends DeliveryState<D>, D extends Drain>(
       return state.requests.join('; ') || 'nothing'
     },
   })
-  /** All goes well from now on, and they go on. */
+  /** Makes every request succeed from now on, and resumes the processes. */
   const allGoOn = async (state: State, check: (state: State) => Promise<void>): Promise<void> => {
     state.mood = 'works'
     for (const name of processNames.filter(name => state.stopped[name])) {
@@ -99,7 +99,7 @@ export const deliverySteps = <State extends DeliveryState<D>, D extends Drain>(
   return { books, moves, changes, delivers, goesOn, allGoOn, passes }
 }
 
-/** Nothing first arrives before what happened earlier to the same waybill arrived or was given up. */
+/** Requires that earlier events of a waybill arrived or were given up before a later one first arrives. */
 export const expectInOrder = ({ orders, seen }: DeliveryState, happened: readonly string[]): void => {
   for (const { waybill } of orders) {
     const of = (events: readonly string[]) => [...new Set(events)].filter(event => event.startsWith(waybill))

@@ -17,13 +17,13 @@ interface Sending extends Drain<Event> {
 
 /** One endpoint of a merchant: docs/merchants/webhooks.md. */
 export interface State extends Endpoint, DeliveryState<Sending> {
-  /** How often its address was changed. */
+  /** The number of changes of its address. */
   url: number
 }
 
 type Mood = { status: number; isLost?: true; retryAfter?: number }
 
-/** What the endpoint does with a request. Of a lost response nobody knows that it accepted the event. */
+/** The endpoint's reaction to a request. After a lost response nobody knows that it accepted the event. */
 export const moods: Record<string, Mood> = {
   ...{ works: { status: 204 }, refuses: { status: 400 }, fails: { status: 500 } },
   ...{ 'loses its responses': { status: 204, isLost: true }, 'is away': { status: 503, isLost: true } },
@@ -61,7 +61,7 @@ export const rules: Rules<State, Sending> = {
     const limit = failures < downAfter ? 256 : 1
     return { process, next: 'read', since: now, due: [], url, limit, responses: [] }
   },
-  /** Adds what is new in the feed. Without the lease it sends nothing, unless it cannot know that. */
+  /** Adds the new events of the feed. Without the lease it sends nothing, unless it cannot know that. */
   read: (state, drain) => {
     const isHolder = state.lease?.holder === drain.process
     if (isHolder) for (const event of state.events) event.state ??= 'pending'
@@ -76,7 +76,7 @@ export const rules: Rules<State, Sending> = {
       responses.push({ event, code: isLost ? null : status, retryAfter })
     }
   },
-  /** What the holder of the lease learns counts, and nobody else's. */
+  /** Only responses to the holder of the lease count. */
   store: (state, { process, responses }) => {
     if (state.lease?.holder !== process) return
     if (responses.length > 0 && state.disabled === null) settle(state, responses)
@@ -85,7 +85,7 @@ export const rules: Rules<State, Sending> = {
 }
 
 export type Verb = 'enables' | 'disables' | 'moves'
-/** The merchant changes it: it begins anew, and what waited for another attempt is due. */
+/** Applies a merchant's change: the endpoint begins anew, and events that waited for another attempt are due. */
 export const change = (state: State, verb: Verb): void => {
   if (verb === 'moves') state.url++
   else state.disabled = verb === 'enables' ? null : (state.disabled ?? 'merchant')
@@ -94,7 +94,7 @@ export const change = (state: State, verb: Verb): void => {
     for (const event of waitingIn(state)) Object.assign(event, { dueAt: state.now, attempts: 0 })
 }
 
-/** All but one of the attempts of three days have failed. */
+/** Fails all but one of the attempts of three days. */
 export const tire = (state: State): void => {
   for (const event of waitingIn(state)) if (event.attempts > 0) Object.assign(event, { attempts: 9, dueAt: state.now })
 }

@@ -11,7 +11,7 @@ import { type StoppedOrders, stoppedOrders } from '../delivery/orders.ts'
 import { createProcess, Gate, type Runner } from '../delivery/process.ts'
 import { leaseSeconds, reactionTo, type State, type Verb } from './model.ts'
 
-/** Orders with two processes that send webhooks, and a merchant's endpoint. */
+/** Starts orders with two processes that send webhooks, and a merchant's endpoint. */
 export const startEndpoint = async (t: Teardown) => {
   const orders = await stoppedOrders(t)
   const { app, base, rows, token } = orders
@@ -27,7 +27,7 @@ export const startEndpoint = async (t: Teardown) => {
     return response.json().data
   }
   const urlOf = (number: number): string => `${receiver.url}&n=${number}`
-  /** An endpoint instead of all others. */
+  /** Creates an endpoint in place of all others. */
   const create = async (state: State): Promise<void> => {
     for (const { id } of await call('GET', '')) await call('DELETE', `/${id}`)
     const made = await call('POST', '', { url: urlOf(0) })
@@ -42,21 +42,21 @@ export const startEndpoint = async (t: Teardown) => {
   }
   const change = (verb: Verb, url: number) =>
     call('PATCH', `/${id}`, verb === 'moves' ? { url: urlOf(url) } : { state: `${verb.slice(0, -1)}d` })
-  /** Instead of three days. */
+  /** Replaces the wait of three days. */
   const tire = (now: number) =>
     rows(
       `update webhook_deliveries set attempts = 9, next_attempt_at = to_timestamp($2)
       where endpoint_id = $1 and state = 'pending' and attempts > 0 and next_attempt_at is not null`,
       [id, base / 1000 + now],
     )
-  /** What arrived since the last time, which may be under way. */
+  /** Returns the arrivals since the last time, which may be under way. */
   const arrivals = async (expected: number): Promise<string[]> => {
     for (let tries = 0; tries < 200 && arrived.length < expected; tries++) await delay(10)
     return arrived.splice(0)
   }
   const timeOf = (time: string | null): number | undefined =>
     time === null ? undefined : Math.round(Date.parse(time) / 100 - base / 100) / 10
-  /** As the merchant sees it, with its failures in a row. */
+  /** Reads the endpoint as the merchant sees it, with its failures in a row. */
   const look = async () => {
     const [[endpoint], [health], list] = await Promise.all([
       call('GET', ''),

@@ -11,44 +11,47 @@ interface Outcome {
 
 export interface Event extends Order, Outcome {
   isAccepted: boolean
-  /** What may be as well: of responses that arrive at once any may be stored first. */
+  /** Other possible outcomes: of concurrent responses any may be stored first. */
   others: Outcome[]
 }
 
 export interface Response {
   event: Event
-  /** null: it was lost. */
+  /** null: the response was lost. */
   code: number | null
   retryAfter: number
 }
 
-/** What responses change. Times are in seconds. */
+/** The state that responses change. Times are in seconds. */
 export interface Endpoint {
   now: number
   random: number
   events: Event[]
   disabled: string | null
-  /** In a row. */
+  /** The number of failures in a row. */
   failures: number
-  /** Of failures at once, those stored after one that pauses or disables it, or before a success, do not count. */
+  /**
+   * The minimum of failures: concurrent ones stored after one that pauses or disables it, or before a success, do not
+   * count.
+   */
   fewestFailures: number
   failingSince: number | undefined
-  /** It gets nothing before. */
+  /** The endpoint gets nothing before. */
   retryAt: number
 }
 
 const [minute, hour] = [60, 3_600]
 export const day = 86_400
-/** docs/merchants/webhooks.md: after the first attempt, the second and so on. */
+/** The delays after the first attempt, the second and so on: docs/merchants/webhooks.md. */
 const delays = [5, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour]
-/** So many failures in a row. */
+/** This many failures in a row bring an endpoint down. */
 export const downAfter = 5
 
 const isSuccess = ({ code }: Response): boolean => code === 204
 const jittered = ({ random }: Endpoint, seconds: number): number => seconds * (0.9 + random / 5)
 
 export const waitingIn = ({ events }: Endpoint): Event[] => events.filter(({ dueAt }) => dueAt !== undefined)
-/** The first one of each waybill is due now, if it was not before; the others wait for it. */
+/** Makes the first event of each waybill due now, unless it was due before; the others wait for it. */
 export const activate = ({ events, now }: Endpoint): void => {
   const waybills = new Set<string>()
   for (const event of events.filter(({ state }) => state === 'pending')) {
@@ -57,7 +60,7 @@ export const activate = ({ events, now }: Endpoint): void => {
   }
 }
 
-/** What comes of responses that arrive at once. */
+/** Applies concurrent responses. */
 export const settle = (endpoint: Endpoint, responses: readonly Response[]): void => {
   const { now, failures, fewestFailures, failingSince = now } = endpoint
   const before = responses.map(({ event: { state, attempts, code, dueAt } }) => ({ state, attempts, code, dueAt }))
@@ -73,7 +76,7 @@ export const settle = (endpoint: Endpoint, responses: readonly Response[]): void
   else if (endpoint.failures > 0 && failingSince <= now - 5 * day) endpoint.disabled = 'failing'
   if (responses.length > 1 && (retryAfter > 0 || endpoint.disabled))
     endpoint.fewestFailures = Math.min(fewestFailures + 1, endpoint.fewestFailures)
-  // What comes after the one that disabled it is not stored.
+  // Events after the one that disabled it are not stored.
   if (responses.length > 1 && endpoint.disabled)
     for (const [index, { event }] of responses.entries()) event.others.push(before[index] as Outcome)
 }
@@ -83,7 +86,7 @@ const countFailures = (endpoint: Endpoint, responses: readonly Response[]): void
   const failed = responses.filter(response => !isSuccess(response)).length
   const further = retryAt > now ? 0 : failed
   const hasSuccess = failed < responses.length
-  // Many at once bring it down, no further.
+  // Concurrent failures bring it down only once.
   const after = (count: number) => Math.min(count + further, Math.max(count + 1, downAfter))
   endpoint.failures = hasSuccess ? Math.min(failed, 1) : after(failures)
   endpoint.fewestFailures = hasSuccess ? 0 : after(fewestFailures)
@@ -91,7 +94,7 @@ const countFailures = (endpoint: Endpoint, responses: readonly Response[]): void
   endpoint.failingSince = endpoint.failures > 0 ? since : undefined
 }
 
-/** An event is given up after its last attempt, unless the endpoint is down. */
+/** Settles an event: it is given up after its last attempt, unless the endpoint is down. */
 const settleEvent = (endpoint: Endpoint, response: Response, failuresBefore: number): void => {
   const { event, code, retryAfter } = response
   const isDown = endpoint.failures >= downAfter
@@ -103,7 +106,7 @@ const settleEvent = (endpoint: Endpoint, response: Response, failuresBefore: num
   else {
     const dueAt = endpoint.now + Math.max(jittered(endpoint, delay), retryAfter)
     Object.assign(event, { state: 'pending', attempts, code, dueAt })
-    // The one that brings it down is not given up; those before it are.
+    // The event that brings it down is not given up; those before it are.
     if (attempts > delays.length && failuresBefore + 1 < downAfter) event.others.push(givenUp)
   }
 }
@@ -115,7 +118,7 @@ const pauseOf = (endpoint: Endpoint): number => {
 
 type Delivery = { event: string; state: string; attempts: number }
 
-/** Of what may be it becomes what was seen. */
+/** Reduces the possible outcomes to the one observed. */
 export const resolve = (endpoint: Endpoint, failures: number, deliveries: readonly Delivery[]): void => {
   if (failures >= endpoint.fewestFailures && failures < endpoint.failures) endpoint.failures = failures
   endpoint.fewestFailures = endpoint.failures

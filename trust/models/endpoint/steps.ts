@@ -6,7 +6,10 @@ import { begin, change, moods, rules, type State, tire, type Verb } from './mode
 import { startEndpoint } from './real.ts'
 import { day, downAfter, type Event, resolve } from './settle.ts'
 
-/** Of successes and failures at once the one that is stored first would decide whether the endpoint is down, or disabled. */
+/**
+ * The excluded mood: of concurrent successes and failures the first one stored would decide if the endpoint is down, or
+ * disabled.
+ */
 const mixed = 'refuses one waybill'
 const isUnclear = ({ mood, failures }: State): boolean => mood === mixed && failures >= downAfter - 1
 

@@ -19,7 +19,7 @@ export interface Message {
 interface Send {
   /** The notifier has learned its id. */
   isKnown: boolean
-  /** It was sent again since. */
+  /** The message was sent again since. */
   isFormer: boolean
 }
 
@@ -31,7 +31,7 @@ export interface State {
   fates: string[]
   /** The names of the messages that arrived, in this order. */
   arrived: string[]
-  /** Each report in another second. */
+  /** Gives each report a second of its own. */
   second: number
   reported: { text: string; body: string }[]
 }
@@ -43,10 +43,10 @@ const isForward = (from: string, to: Reported): boolean => {
   return from === 'failed' ? to !== 'sent' : (rank[to] ?? 0) > (rank[from] ?? 0)
 }
 
-/** A later message about its waybill waits for it. */
+/** Returns true if a later message about its waybill waits for it. */
 const holdsBack = ({ status, isGivenUp }: Message): boolean =>
   status === 'queued' || (status === 'unknown' && !isGivenUp)
-/** Sends what may be sent now: of a waybill the oldest one first. */
+/** Sends the messages that may be sent now: of a waybill the oldest one first. */
 export const sendDue = (state: State): void => {
   for (const [index, message] of state.messages.entries()) {
     const { waybill, status, waits } = message
@@ -69,7 +69,7 @@ export const accept = (state: State, id: string, waybill: string | null): void =
   const made = { name: `M${state.messages.length + 1}`, id, waybill, status: 'queued', attempts: 0 }
   state.messages.push({ ...made, waits: false, isGivenUp: false, wasSentAgain: false, sends: [] })
 }
-/** An unknown message is sent again once, if the tenant wants that. */
+/** Resends an unknown message once, if the tenant's setting says so. */
 export const giveUp = ({ resends }: State, message: Message): void => {
   message.isGivenUp = true
   if (!resends || message.wasSentAgain) return
@@ -87,7 +87,7 @@ const queueAgain = (message: Message): void => {
   Object.assign(message, { status: 'queued', waits: false, isGivenUp: false })
 }
 
-/** A webhook reports one of its sends. Of a former one only an arrival counts. */
+/** Applies a webhook's report on one of its sends. Of a former one only an arrival counts. */
 export const report = (message: Message, sent: Send, to: Reported): void => {
   const counts = !sent.isFormer || to === 'delivered' || to === 'read'
   if (counts && isForward(message.status, to)) Object.assign(message, { status: to, waits: false })
@@ -95,7 +95,10 @@ export const report = (message: Message, sent: Send, to: Reported): void => {
 }
 
 const isCertain = ({ sends }: Message): boolean => sends.some(({ isKnown, isFormer }) => isKnown && !isFormer)
-/** Leaves out an earlier send whose id was never learned while that of the current one is unknown: nobody can tell them apart. */
+/**
+ * Lists the reportable sends. Leaves out an earlier send whose id was never learned while that of the current one is
+ * unknown: nothing distinguishes them.
+ */
 export const reportable = ({ messages }: State): { message: Message; sent: Send; nth: number }[] =>
   messages.flatMap(message =>
     message.sends.flatMap((sent, nth) =>

@@ -51,7 +51,7 @@ export const message: CreateModel = async t => {
     },
   )
 
-  /** Something that happens to one of some messages. */
+  /** Makes a step that happens to one of some messages. */
   const happens = (
     text: string,
     applies: (message: Message) => boolean,

@@ -3,7 +3,7 @@ import { pick } from '../history.ts'
 
 export interface Order {
   waybill: string
-  /** The first one first. */
+  /** Oldest first. */
   statuses: string[]
   cod: number
   customer_address: string
@@ -18,9 +18,9 @@ export interface State {
   /** The merchant's own number of all orders of this history. */
   order_no: string
   orders: Order[]
-  /** Acts of customers, to repeat them. */
+  /** Acts of customers, for repetition. */
   actions: { id: string; body: object; outcome: string }[]
-  /** The cursor of the feed of changes, and the changes that it is to bring after this step. */
+  /** The cursor of the feed of changes, and the changes expected from it after this step. */
   cursor: string
   changes: string[]
   touched: Order[]
@@ -34,7 +34,7 @@ export const moves = new Map(
   [...contract.matchAll(/^\| (key_\d+) \|.*\| (.*) \|$/gm)].map(([, key = '', to = '']) => [key, to.split(', ')]),
 )
 export const isFinal = (status: string): boolean => moves.get(status)?.[0] === '–'
-/** One of the statuses to which staff may move it, if there is one. */
+/** Returns one of the statuses to which staff may move it, if there is one. */
 export const nextStatus = (status: string, which: number): string | undefined =>
   isFinal(status) ? undefined : pick(moves.get(status) ?? [], which)
 /** docs/merchants/editing.md. */
@@ -43,7 +43,7 @@ const isOver = (status: string): boolean => /^key_(3|7|13|14|18|19|20|21)$/.test
 
 export const statusOf = (order: Order): string => order.statuses.at(-1) ?? ''
 
-/** A merchant, or a customer by a button, may only confirm or cancel. */
+/** Returns true if the actor may make the move. A merchant, or a customer by a button, may only confirm or cancel. */
 export const mayMove = (by: Actor, order: Order, to: string): boolean => {
   const from = statusOf(order)
   if (by === 'staff') return moves.get(from)?.includes(to) === true
@@ -81,7 +81,7 @@ export const edit = (state: State, order: Order, fields: Edit, by: Actor): void 
 }
 
 export const buttons = ['confirm_order', 'cancel_order', 'change_address', 'call_me'] as const
-/** A customer presses a button; returns the outcome. */
+/** Applies a customer's press of a button; returns the outcome. */
 export const press = (state: State, order: Order, button: (typeof buttons)[number], address: string): string => {
   if (button === 'call_me') {
     if (isFinal(statusOf(order))) return 'refused'

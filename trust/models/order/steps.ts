@@ -29,7 +29,7 @@ export const order: CreateModel = async t => {
   const counts = { given: 0, histories: 0, actions: 0 }
   const ordersOf = ({ orders }: State): Order[] => orders
 
-  /** `ahead`: a free number that the service would soon give by itself. */
+  /** `ahead`: a free number that the service would soon assign. */
   const choose = ({ tenant, orders }: State, waybill: string, which: number): string | undefined => {
     if (waybill === 'none' || (waybill !== 'own' && orders.length === 0)) return undefined
     if (waybill === 'taken') return pick(orders, which).waybill
@@ -69,7 +69,7 @@ export const order: CreateModel = async t => {
     },
   )
 
-  /** Orders are moved together or not at all. */
+  /** Moves orders together or not at all. */
   const movesOf = (
     by: 'merchant' | 'staff',
     which: readonly number[],

@@ -10,7 +10,7 @@ import {
   type Rules,
 } from '../delivery/model.ts'
 
-/** What the notifier does with a request. Of a lost response nobody knows that the events are there. */
+/** The notifier's reaction to a request. After a lost response nobody knows that the events are there. */
 export const moods: Record<string, Reaction> = {
   ...{ works: 'acknowledge', 'loses its responses': 'lose', 'is away': 'cut', refuses: 422, fails: 500 },
   'does not know the tenant': 'unknown',
@@ -34,12 +34,12 @@ const none: Backoff = { failures: 0, until: 0 }
 
 /** The events of one tenant that wait for the notifier: each is delivered until it is acknowledged, in their order. */
 export interface State extends DeliveryState<Sending> {
-  /** What was not acknowledged, the oldest first. */
+  /** The unacknowledged events, oldest first. */
   rows: Row[]
-  /** Since when the notifier does not know the tenant; nothing is sent before the lease ends. */
+  /** The time since which the notifier does not know the tenant; nothing is sent before the lease ends. */
   unknownSince: number | undefined
   backoffs: Record<ProcessName, Backoff>
-  /** All events in their order, and what the notifier has. */
+  /** All events in their order, and those that the notifier has. */
   happened: string[]
   got: Set<string>
 }
@@ -65,13 +65,13 @@ export const rules: Rules<State, Sending> = {
     state.rows.push(row)
     state.happened.push(...row)
   },
-  /** Of what does not wait a process forgets its failures. */
+  /** A process forgets the failures of a tenant without waiting events. */
   mayWork: (state, name) => {
     const isWaiting = state.rows.length > 0 && !isSuspended(state)
     if (!isWaiting) state.backoffs[name] = none
     return isWaiting && !isHeldElsewhere(state, name) && state.backoffs[name].until <= state.now
   },
-  /** Of an unknown tenant it reads one event alone, which shows whether the tenant is known now. */
+  /** A process reads one event alone of an unknown tenant, which shows if the tenant is known now. */
   acquire: (state, process) => {
     acquireLease(state, process)
     const { rows, unknownSince, now } = state
@@ -80,7 +80,7 @@ export const rules: Rules<State, Sending> = {
     const [first = []] = rows
     return { ...begun, due: first.slice(0, 1), finished: first.length === 1 ? [first] : [] }
   },
-  /** What it read before may have been delivered meanwhile: then it comes once more. */
+  /** Events read before may have been delivered meanwhile: then they arrive once more. */
   read: (state, drain) => {
     if (isFresh(state, drain, leaseSeconds)) return
     if (isHeldElsewhere(state, drain.process)) drain.due = []
@@ -95,7 +95,7 @@ export const rules: Rules<State, Sending> = {
   },
   store: (state, { process, due, finished, mood }) => {
     if (due.length === 0) return
-    // What was acknowledged may go, whoever has the lease.
+    // Acknowledged events may be deleted, whoever holds the lease.
     if (mood === 'works') state.rows = state.rows.filter(row => !finished.includes(row))
     const isFailure = mood !== 'works' && mood !== 'does not know the tenant'
     state.backoffs[process] = isFailure ? backOff(state, process) : none
@@ -111,7 +111,7 @@ const backOff = ({ now, random, backoffs }: State, process: ProcessName): Backof
   return { failures, until: now + Math.min(30, 0.5 * 2 ** (failures - 1)) * (1 - random / 2) }
 }
 
-/** It waits as long as the tenant has been unknown, up to five minutes. */
+/** Suspends delivery for as long as the tenant has been unknown, up to five minutes. */
 const suspend = (state: State): void => {
   const { now, random } = state
   state.unknownSince ??= now

@@ -16,7 +16,7 @@ import { leaseSeconds, moods, type State } from './model.ts'
 
 const tenant = 'demo'
 
-/** Orders with two processes that deliver its outbox, and a notifier. */
+/** Starts orders with two processes that deliver its outbox, and a notifier. */
 export const startOutbox = async (t: Teardown) => {
   const orders = await stoppedOrders(t)
   const receiver = Object.assign(await startReceiver(t), { milliseconds: 0 })
@@ -31,16 +31,16 @@ export const startOutbox = async (t: Teardown) => {
       return moods[state.mood] ?? 'hang'
     }
   }
-  /** The requests since the last time. */
+  /** Returns the requests since the last time. */
   const arrivals = (): string[] => arrived.splice(0)
-  /** As `restored` does after a restore of the notifier's database; returns the order's events. */
+  /** Does as `restored` does after a restore of the notifier's database; returns the order's events. */
   const queueAgain = (waybill: string): Promise<string[]> =>
     change(async tx => {
       const events = (await findEvents(tx, tenant, new Date(0))).filter(event => event.waybill === waybill)
       await requeue(tx, tenant, events)
       return events.map(({ statusKey: status }) => orderEvent({ waybill, status }))
     })
-  /** The events of each row. */
+  /** Reads the events of each row. */
   const readRows = async (): Promise<string[][]> => {
     const query =
       'select waybill_numbers as waybills, status_keys as statuses from log where not is_relayed order by entry_id'

@@ -38,7 +38,7 @@ export const outbox: CreateModel = async t => {
       Math.random = () => random
       const state = begin(await pass(1_000), random)
       real.reactAs(state)
-      // Nothing waits: they forget their failures.
+      // Nothing waits, so the processes forget their failures.
       for (const name of processNames) await runners[name].run()
       await real.empty('outbox_leases')
       real.arrivals()

@@ -10,7 +10,7 @@ export interface Token {
   id: string | undefined
   isLogin: boolean
   isEnded: boolean
-  /** Its statuses of the last five seconds. */
+  /** The statuses of the last five seconds. */
   recent: Set<number>
 }
 
@@ -34,7 +34,7 @@ export const statusOf = ({ accounts, role }: State, { of, isLogin, isEnded }: To
   return its === 'dispatcher' || its === 'admin' ? 422 : 403
 }
 
-/** Before something changes: processes may remember it for five seconds. */
+/** Records the current status before a change: processes may cache it for five seconds. */
 export const remember = (state: State): void => {
   for (const token of state.tokens) token.recent.add(statusOf(state, token))
 }

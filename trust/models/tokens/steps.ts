@@ -146,7 +146,7 @@ export const tokens: CreateModel = async t => {
     },
   )
   const uses = withToken(({ of, name }) => `${of} uses ${name}`, use)
-  /** Ends what processes remember. */
+  /** Clears the processes' caches. */
   const forget = async ({ tokens }: State): Promise<void> => {
     await pass(5_000)
     for (const token of tokens) token.recent.clear()
