@@ -22,8 +22,7 @@ export class ApiError extends Error {
 }
 
 /**
- * @typedef
- * {{ method?: string, body?: unknown, key?: string, ifMatch?: string, signal?: AbortSignal, as?: 'json' | 'blob', token?: string | null }}
+ * @typedef {{ method?: string, body?: unknown, key?: string, ifMatch?: string, signal?: AbortSignal, as?: 'json' | 'blob', token?: string | null }}
  * Options
  */
 

@@ -8,8 +8,7 @@ export const maxScanned = 500
 const atOnce = 6
 
 /**
- * @typedef
- * {{ waybill: string, order?: any, error?: any, refusal?: { statusKey: string, reason: string }, isRead: boolean }}
+ * @typedef {{ waybill: string, order?: any, error?: any, refusal?: { statusKey: string, reason: string }, isRead: boolean }}
  * Item
  */
 

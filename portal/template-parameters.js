@@ -1,8 +1,7 @@
 // Finds the parameters of a template of the catalogue, and builds the components of a message from their values. Pure.
 
 /**
- * @typedef
- * {{ id: string, part: 'header' | 'body' | 'button', label: string, type: string, name?: string, index?: number, guess: string }}
+ * @typedef {{ id: string, part: 'header' | 'body' | 'button', label: string, type: string, name?: string, index?: number, guess: string }}
  * Parameter
  */
 

@@ -336,7 +336,7 @@ t.test('with an orders version without staff its tokens are unknown to the notif
   t.equal((await send('notifier', 'GET', '/api/messages', tokens[0] as string)).status, 401)
 })
 
-t.test('no log line has a token, its hash or a password', async t => {
+t.test('logs no token, hash of a token or password', async t => {
   const text = log.join('\n')
   t.ok(text.length > 0)
   for (const token of tokens) t.notOk(text.includes(token.slice('courier_'.length)))

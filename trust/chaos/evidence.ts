@@ -128,7 +128,7 @@ export interface Exit {
   stoppedSeconds: number
   /** The signal, if one ended it. */
   status: number | string | null
-  /** The signal that ended it; null: none did. */
+  /** The signal that was sent to it; null: none was. */
   by: 'SIGKILL' | 'SIGTERM' | 'SIGTERM while it started' | null
   /** The last line that it printed. */
   line: string

@@ -40,8 +40,8 @@ type Step = 'claim' | 'store' | 'sweep'
  * - writing: its request is in flight.
  * - finished: its outcome waits to be stored.
  *
- * One loop moves messages on, many with each statement. It claims as many as have a free place or will have one when the claim is
- * committed. Any number of processes may run one.
+ * One loop moves messages on, many with each statement. It claims as many as have a free place or will have one when the
+ * claim is committed. Any number of processes may run one.
  */
 export class Queue {
   readonly #options: QueueOptions
