@@ -107,13 +107,25 @@ export const inTenant = <Tables, Result>(
   action: (tx: TenantTransaction<Tables>) => Promise<Result>,
   { keeps, isPlannedOnce = false }: TransactionOptions<Result> = {},
 ): Promise<Result> => {
-  const beginning = isPlannedOnce ? ['begin', planningOnce] : ['begin']
-  return inTenantShare(pool, tenant, () => inTransaction(pool, { 'app.tenant': tenant }, action, { keeps, beginning }))
+  return inTenantShare(pool, tenant, async () => {
+    const beginning = isPlannedOnce ? ['begin', ...(await findPlanning(pool))] : ['begin']
+    return inTransaction(pool, { 'app.tenant': tenant }, action, { keeps, beginning })
+  })
 }
 
-/** Citus plans with the values: they say which node has the tenant. */
-const planningOnce = `select set_config('plan_cache_mode',
-  case when current_setting('citus.shard_count', true) is null then 'force_generic_plan' else 'auto' end, true)`
+const plannings = new WeakMap<pg.Pool, Promise<readonly string[]>>()
+
+/** Asks the pool's Postgres once. Citus plans with the values: they say which node has the tenant. */
+const findPlanning = (pool: pg.Pool): Promise<readonly string[]> => {
+  const known = plannings.get(pool)
+  if (known) return known
+  const planning = pool
+    .query("select current_setting('citus.shard_count', true) is null as is_plain")
+    .then(({ rows }) => (rows[0].is_plain ? ['set local plan_cache_mode = force_generic_plan'] : []))
+  plannings.set(pool, planning)
+  planning.catch(() => plannings.delete(pool))
+  return planning
+}
 
 /** Runs `action` in a transaction, for inTenant and inAllTenants. `settings` limit what the transaction may see. */
 export const inTransaction = async <Tables, Result>(
