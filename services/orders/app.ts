@@ -51,7 +51,7 @@ import { createWorkers } from './workers.ts'
 export interface OrdersOptions extends Edge {
   pool: pg.Pool
   logger: Logger
-  /** Receives the order events. */
+  /** The service that receives the order events. */
   notifier: ServiceClient
   serviceToken: string
   maxOrdersPerBatch: number
@@ -69,7 +69,7 @@ export interface OrdersOptions extends Edge {
 
 const merchantPrefix = '/api/public/merchant'
 const staffPrefix = '/api/staff'
-/** Some programs know all of it under this path. */
+/** Some programs use this path for every request. */
 const alias = { from: '/api/merchant/', to: `${merchantPrefix}/` }
 /** Creates the dependencies of the routes. */
 const createDependencies = ({ pool, tracer, login, catalogueBytes }: OrdersOptions, registry: Registry) => {
@@ -94,7 +94,7 @@ const createDependencies = ({ pool, tracer, login, catalogueBytes }: OrdersOptio
 
 type Dependencies = ReturnType<typeof createDependencies> & ReturnType<typeof createWorkers>
 
-/** The HTTP application, in reading order, and the relay and the sender of webhooks beside it. */
+/** Creates the HTTP application, in reading order, and the relay and the sender of webhooks beside it. */
 export const createOrders = async (options: OrdersOptions) => {
   const { pool, serviceToken, publicUrl } = options
   const registry = new Registry()

@@ -21,7 +21,7 @@ export const databaseSettings = {
   ),
 }
 
-/** How the notifier is reached. */
+/** The connection to the notifier. */
 export const notifierSettings = {
   SERVICE_TOKEN: ServiceToken,
   NOTIFIER_URL: ServiceUrl('the address of the notifier; without it NOTIFIER_PORT on this machine'),
@@ -37,7 +37,7 @@ export const notifierUrl = ({
   NOTIFIER_PORT: number
 }): string => NOTIFIER_URL ?? `http://127.0.0.1:${NOTIFIER_PORT}`
 
-/** Where browsers open the staff console. */
+/** The address where browsers open the staff console. */
 export const portalOrigins = ({
   PORTAL_ORIGINS,
   NOTIFIER_PORT,

@@ -9,7 +9,7 @@ import { deliveryDeletions } from './merchant-webhooks/housekeeping.ts'
 import { deleteOldGaps } from './rate-gaps/queries.ts'
 import { skipUnwanted } from './relay/queries.ts'
 
-/** Deletes what is no longer kept, and events of tenants without messaging; numbers changes that nobody reads. */
+/** Deletes expired rows, and events of tenants without messaging; numbers changes that no client reads. */
 export const createOrdersHousekeeping = (pool: pg.Pool, logger: Logger) =>
   createHousekeeping(pool, logger, [
     deleteOldKeys,

@@ -14,7 +14,7 @@ export interface Accounts<Row extends Account> {
   /** Keeps the account from changing until the transaction ends. */
   readonly keep: (tx: Tx, tenant: string, account: Row) => Promise<Row | undefined>
   readonly toHolder: (account: Row) => Holder
-  /** Returns the name that the audit has. */
+  /** Returns the name that the audit shows. */
   readonly toName: (account: Row) => string
 }
 

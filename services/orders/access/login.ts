@@ -19,7 +19,7 @@ export interface LoginLimits {
   triesPerAddress: number
 }
 
-/** Logins in progress, which hold some memory each. */
+/** The logins in progress, which hold some memory each. */
 const maxLogins = { network: 32, account: 64, tenant: 128, process: 256 }
 
 /**
@@ -53,21 +53,21 @@ interface Login {
   readonly tenant: string
   readonly email: string
   readonly password: string
-  /** The network that the request came from. */
+  /** Returns the network that the request came from. */
   readonly network: string
   readonly requestId?: string | undefined
 }
 
 export type LoggedIn<Row> =
   | { kind: 'logged_in'; token: string; expiresAt: Date; account: Row }
-  /** No such tenant, no such active account, or another password: the caller cannot tell which. */
+  /** The tenant or an active account does not exist, or the password is wrong: the client cannot tell which. */
   | { kind: 'invalid_credentials' }
   | { kind: 'too_many'; retryAfterSeconds: number }
   | { kind: 'busy' }
 
 /**
- * The keys of bulkheads and throttle are what a login claims, so they do not reveal which accounts exist. Of one
- * tenant, those of merchants and of staff differ.
+ * The keys of bulkheads and throttle are the claims of a login, so they do not reveal which accounts exist. In one
+ * tenant, the keys of merchants and of staff differ.
  */
 const keysOf = (kind: Accounts<Account>['kind'], { network, tenant, email }: Login) => ({
   network,
@@ -94,7 +94,7 @@ export const logIn = async <Row extends Account>(
   }
 }
 
-/** Matches no password, and takes as long to check as that of an account. */
+/** Matches no password, and takes as long to check as an account's hash. */
 const dummyHash = `argon2id$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
 const check = async <Row extends Account>(

@@ -41,7 +41,7 @@ const example: ListedMerchant = {
 const Query = listQuery(cursorFields, { id: id('The id.'), name: text('Part of the name, in any letter case.') })
 const cursors = listCursor(/^[1-9]\d{0,17}$/)
 
-/** The merchants of the tenant, for its staff. */
+/** Lists the merchants of the tenant, for its staff. */
 export const merchantListRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   app.get(
     '/merchant',

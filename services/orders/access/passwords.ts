@@ -25,7 +25,7 @@ const cacheMilliseconds = 600_000
 
 /**
  * Caches correct passwords by the stored hash, so a changed one is hashed again: as an HMAC under a key of this
- * process. Wrong ones always cost a hash.
+ * process. A wrong one always costs a hash.
  */
 export const createPasswordCheck = (isCorrect = isPassword): typeof isPassword => {
   const key = randomBytes(32)

@@ -20,7 +20,7 @@ export const selectStaff = (tx: Tx, tenant: string) =>
 /** Reads the roles of a person. Rows from before a person could have several have `role` alone. */
 export const readRoles = ({ role, roles }: Pick<StaffRow, 'role' | 'roles'>): readonly StaffRole[] => roles ?? [role]
 
-/** The roles of those who are active, by id. */
+/** Reads the roles of the active accounts, by id. */
 export const findRoles = async (tx: Tx, tenant: string, staffIds: readonly string[]) => {
   const rows = await tx
     .selectFrom('staff')
@@ -32,7 +32,7 @@ export const findRoles = async (tx: Tx, tenant: string, staffIds: readonly strin
   return new Map(rows.map(row => [row.staff_id, readRoles(row)]))
 }
 
-/** The tenant of a token, and the e-mail address of the account behind it; null without one. */
+/** Reads the tenant of a token, and the e-mail address of the account behind it; null without an account. */
 export const findStaffOf = (tx: Tx, tenant: string, tokenId: string) =>
   tx
     .selectFrom('tokens')
@@ -45,7 +45,7 @@ export const findStaffOf = (tx: Tx, tenant: string, tokenId: string) =>
     .where('token_id', '=', tokenId)
     .executeTakeFirst()
 
-/** The active businesses of one merchant. */
+/** Reads the active businesses of one merchant. */
 export const findBusinessesOf = (tx: Tx, tenant: string, merchantId: string) =>
   tx
     .selectFrom('businesses')

@@ -64,7 +64,7 @@ export const loginRoutes: FastifyPluginAsync<{ dependencies: LoginDependencies }
     describe: merchant => ({ user: toUser(merchant) }),
   })
 
-/** The merchant itself, and the end of its session. */
+/** Describes the merchant, and ends its session. */
 export const userRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller: TokenReader }> = async (
   app,
   { pool, findCaller },

@@ -23,7 +23,7 @@ export interface NewStaff extends StaffRequest {
 
 const maxNameLength = 100
 
-/** Reads one role, or several with commas between. */
+/** Reads one role, or several separated by commas. */
 const readRoleColumns = (text: string): { role: StaffRole; roles: StaffRole[] } => {
   const roles = [...new Set(text.split(',').map(name => findRole(name.trim())))]
   return { role: roles[0] as StaffRole, roles }
@@ -56,8 +56,8 @@ const nameOf = (text: string): string => {
 }
 
 /**
- * Creates a member of staff, or reactivates one that was deactivated. Throws UsageError for an unknown tenant, one who
- * is there and a name that somebody else has: orders' timelines and the audit show it.
+ * Creates a member of staff, or reactivates a deactivated one. Throws UsageError for an unknown tenant, an existing
+ * account and a name that another member of staff has: orders' timelines and the audit show it.
  */
 export const addStaff = async (pool: pg.Pool, request: NewStaff, password: string, by = operator()) => {
   const { tenant } = request
@@ -101,7 +101,7 @@ const refuseTakenName = async (tx: Tx, tenant: string, email: string, name: stri
   if (other) throw new UsageError(`${other.email} of tenant ${tenant} has the name ${name} already`)
 }
 
-/** Within 5 seconds both services go by it. Throws UsageError for an unknown tenant or member of staff. */
+/** Changes roles, in both services within 5 seconds. Throws UsageError for an unknown tenant or member of staff. */
 export const changeRole = (pool: pg.Pool, request: StaffRequest & { role: string }, by = operator()) => {
   const held = readRoleColumns(request.role)
   return change(pool, request, held, async (tx, { name }) =>

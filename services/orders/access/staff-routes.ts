@@ -45,7 +45,7 @@ export const staffLoginRoutes: FastifyPluginAsync<{ dependencies: LoginDependenc
   })
 }
 
-/** The member of staff itself, and the end of its session. */
+/** Describes the member of staff, and ends the session. */
 export const staffSessionRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool; findCaller: TokenReader }> = async (
   app,
   { pool, findCaller },
@@ -82,7 +82,7 @@ const readStaff = async (pool: pg.Pool, { tenant, name, roles, tokenId }: Staff)
   const found = await inTenant(pool, tenant, (tx: Tx) => findStaffOf(tx, tenant, tokenId))
   if (!found) throw unauthenticated()
   const { email, ...of } = found
-  // Without an account it is a token that the operator made: the notifier does not know it.
+  // A token without an account was made by the operator: the notifier does not know it.
   const operations = operationsFor(roles, email === null ? ordersOperations : staffOperations)
   return { name, email, role: roles[0] as StaffRole, roles: [...roles], tenant: of, operations }
 }

@@ -10,7 +10,7 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { type Caller, findCallers } from './tokens.ts'
 
-/** 100 tokens of tenants with the longest names have 16 KB. */
+/** 100 tokens of tenants with the longest names take 16 KB. */
 const maxBodyBytes = 32_768
 
 /**

@@ -40,7 +40,7 @@ const findTokenHolder = async (tx: Tx, tenant: string, email: string): Promise<H
   return { merchantId: merchant.merchant_id }
 }
 
-/** The tokens of one tenant, or of all. */
+/** Lists the tokens of one tenant, or of all. */
 export const listTokens = (pool: pg.Pool, tenant?: string) =>
   commands.listOf(pool, tenant, (tx: Tx, id) => findTokens(tx, id))
 

@@ -6,7 +6,7 @@ import type pg from 'pg'
 import type { Tx } from '../database/tables.ts'
 import { findRoles } from './queries.ts'
 
-/** Staff with a `staffId` have an account, others are named by the operator. */
+/** Staff with a `staffId` have an account; the operator names the others. */
 export type Holder =
   | { merchantId: string; fromLogin?: true }
   | { staffName: string; staffId?: string; fromLogin?: true }
@@ -51,14 +51,14 @@ export interface Caller {
 /** Finds the holders of tokens, cached for a few seconds. undefined: unknown, expired or revoked. */
 export const createTokenReader = (pool: pg.Pool) => rememberCallers<Caller>(pool, findCallers)
 
-/** Staff, or a merchant that is active. */
+/** Staff, or an active merchant. */
 const isOfActive = sql<boolean>`(merchant_id is null or exists (
   select from merchants where merchants.tenant_id = tokens.tenant_id and merchants.merchant_id = tokens.merchant_id
     and merchants.is_active))`
 
 type TokenRow = LiveToken & { merchant_id: string | null; staff_id: string | null }
 
-/** The callers of live tokens, by hash in base64. */
+/** Reads the callers of live tokens, by hash in base64. */
 export const findCallers = async (tx: Tx, tenant: string, hashes: readonly Buffer[]): Promise<Map<string, Caller>> => {
   const rows = await findLiveTokens<TokenRow>(tx, tenant, hashes, isOfActive)
   const ids = rows.flatMap(({ staff_id }) => (staff_id === null ? [] : [staff_id]))
@@ -108,11 +108,11 @@ export const revokeLoginsOf = (tx: Tx, tenant: string, column: 'merchant_id' | '
     .returning(['token_id', 'merchant_id'])
     .execute()
 
-/** Tokens from logins that an account keeps however long they are unused, until they expire. */
+/** The tokens from logins that an account keeps until they expire, even unused. */
 const maxUnusedLogins = 50
 
 /**
- * Deletes up to 10,000 tokens of the tenant; returns how many. Those that expired or were revoked stay for a week, for
+ * Deletes up to 10,000 tokens of the tenant; returns how many. Expired and revoked ones stay for a week, for
  * `token list`; those of an account's logins beyond its 50 used last, for eight days of disuse.
  */
 export const deleteOldTokens = async (tx: Tx, tenant: string): Promise<number> => {

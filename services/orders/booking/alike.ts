@@ -3,7 +3,7 @@ import { cancelledKey } from '../statuses/statuses.ts'
 import { arrayLiteral } from './batch-rows.ts'
 import type { CheckedBatch, PricedOrder } from './check-batch.ts'
 
-/** The waybills of the newest orders of the last 24 hours that an order looks like. */
+/** The waybills of the newest orders of the last 24 hours that are similar to an order. */
 interface Alike {
   readonly sameParcel: string | null
   readonly sameOrderNo: string | null
@@ -18,7 +18,7 @@ export interface Comparable {
 }
 
 /**
- * Finds what the orders of the batches look like; those that are like none are left out. Cancelled orders do not count.
+ * Finds the earlier orders that the batches' orders are similar to; leaves out orders without any. Ignores cancelled ones.
  */
 export const findAlike = async (tx: Tx, tenant: string, batches: readonly Comparable[]): Promise<FoundAlike> => {
   const orders = batches.flatMap(({ batch }) => batch.orders)
@@ -42,7 +42,7 @@ const newest = (condition: string): string => `
 
 /**
  * `wanted` computes phone_key as the table does. It is materialized: under row-level security no index serves a
- * condition that calls a function. Joined: Citus takes no subquery of another table as a column.
+ * condition that calls a function. A join, because Citus takes no subquery of another table as a column.
  */
 const findAlikeSql = {
   name: 'find_alike',

@@ -92,7 +92,7 @@ const toRows = (batches: readonly NewBatch[]): Row[] => {
   return isSorted ? rows : rows.sort((a, b) => (a.waybill < b.waybill ? -1 : 1))
 }
 
-/** An entry of the log for each batch. That of one batch alone takes waybills and statuses from the orders. */
+/** Makes an entry of the log for each batch. A single batch takes waybills and statuses from the orders. */
 export const entryParameters = (batches: readonly NewBatch[]): NamedValues => {
   const isAlone = batches.length === 1
   return {

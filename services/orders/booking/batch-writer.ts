@@ -9,7 +9,7 @@ import type { NewBatch } from './batch-rows.ts'
 import { insertBatches, storeWarnings } from './insert-batch.ts'
 import { addAlike } from './warnings.ts'
 
-/** All but `written` wrote nothing. */
+/** Every outcome but `written` means that nothing was written. */
 type Written =
   /** The batch is committed. */
   | { kind: 'written'; warnings: FieldErrors }
@@ -21,10 +21,10 @@ type Written =
 /** Writes a checked batch. Rejects when Postgres is unavailable or its response was lost. */
 export type WriteBatch = (tenant: string, batch: NewBatch) => Promise<Written>
 
-/** Another batch of the same statement may be what is stale or taken. */
+/** Another batch of the same statement may be the stale or conflicting one. */
 type WrittenTogether = Written | { kind: 'retry_alone' }
 
-/** In orders. Larger batches gain nothing from group commit. */
+/** The limit in orders. Larger batches gain nothing from group commit. */
 const maxSmallBatch = 100
 /** The most orders in one statement of several batches. */
 const maxGroupOrders = 1_000
@@ -54,7 +54,7 @@ export const createBatchWriter = (pool: pg.Pool, tracer?: Tracer): WriteBatch =>
     inSpans(tracer, 'batch.write', 'internal', [batch], ([traced = batch]) => write(tenant, traced))
 }
 
-/** Writes all batches in one transaction, or none. A batch alone is never to be retried alone. */
+/** Writes all batches in one transaction, or none. Never asks to retry a single batch alone. */
 const writeTogether = async (
   pool: pg.Pool,
   tenant: string,
@@ -99,7 +99,7 @@ interface DatabaseError {
   readonly table?: unknown
 }
 
-/** A waybill or a key exists, or a deadlock. The table of a shard has a suffix. */
+/** Returns true if a waybill or a key exists, or for a deadlock. The table of a shard has a suffix. */
 const isCollision = ({ code, table }: DatabaseError): boolean =>
   code === '40P01' || (code === '23505' && /^(orders|idempotency_keys)(_\d+)?$/.test(String(table)))
 
@@ -108,7 +108,7 @@ const lanesFor = (waiting: readonly NewBatch[]): number => {
   return countWithin(waiting, manyOrders, ({ waybills }) => waybills.length) < waiting.length ? 2 : 1
 }
 
-/** How many of the first batches fit one statement: all must have the same version. */
+/** Returns how many of the first batches fit one statement: all must have the same version. */
 const groupSize = (waiting: readonly NewBatch[]): number =>
   countWithin(waiting, maxGroupOrders, ({ version, waybills }) =>
     version === waiting[0]?.version ? waybills.length : Number.POSITIVE_INFINITY,

@@ -21,7 +21,7 @@ export interface BookingDependencies {
   readonly writeBatch: WriteBatch
 }
 
-/** A merchant's batch, as far as its shape is right. */
+/** A merchant's batch, with the parts whose shape is right. */
 interface Asked {
   readonly tenant: string
   readonly merchantId: string
@@ -81,7 +81,7 @@ export const bookOrders = async (dependencies: BookingDependencies, booking: Boo
 
 export type Quotation = { kind: 'quoted'; batch: CheckedBatch; currency: string; warnings: FieldErrors } | Refusal
 
-/** All checks of `bookOrders`, and the prices. Writes nothing and uses no waybill number. */
+/** Runs all checks of `bookOrders`, and prices the batch. Writes nothing and uses no waybill number. */
 export const quoteOrders = async (dependencies: BookingDependencies, asked: Asked): Promise<Quotation> => {
   const { tenant, batch } = asked
   const catalogue = await dependencies.catalogues.fresh(tenant)
@@ -95,7 +95,7 @@ export const quoteOrders = async (dependencies: BookingDependencies, asked: Aske
   return { kind: 'quoted', batch: verdict.batch, currency: catalogue.currency, warnings: warnings.errors }
 }
 
-/** A batch beside one version of the catalogue. */
+/** A batch, checked against one version of the catalogue. */
 interface Checked {
   readonly catalogue: Catalogue
   readonly verdict: Verdict
@@ -115,7 +115,7 @@ const check = async (
   return { catalogue, verdict, habits, suspicions: judge({ catalogue, verdict, habits }) }
 }
 
-/** The errors of a refused batch, or what looks wrong in a legal one. */
+/** Lists the errors of a refused batch, or the doubts about a valid one. */
 const judge = ({ catalogue, verdict, habits }: Omit<Checked, 'suspicions'>, alike?: FoundAlike): Suspicions =>
   verdict.kind === 'accepted'
     ? suspect(verdict.batch, catalogue, habits, alike)
@@ -126,7 +126,7 @@ const comparableOf = ({ merchantId }: Asked, verdict: Verdict): Comparable | und
 
 const ownWaybills = ({ orders }: ReadableBatch): string[] => orders.flatMap(order => order?.waybill ?? [])
 
-/** The response to a batch that was not written; undefined when nothing is wrong with it now. */
+/** Returns the response to a batch that was not written; undefined when nothing is wrong with it now. */
 const explain = async (
   { pool, catalogues, numbers }: BookingDependencies,
   booking: Booking,
@@ -147,7 +147,7 @@ const explain = async (
   return newest.version === version ? refuse(checked, batch, conflicts, numbered !== undefined) : undefined
 }
 
-/** Every error of the batch, existing waybills included; undefined when there is none. */
+/** Lists every error of the batch, existing waybills included; undefined when there is none. */
 const refuse = (
   checked: Checked,
   { orders }: ReadableBatch,

@@ -6,7 +6,7 @@ import { findPrices, type ParcelPaths } from '../catalogue/price-parcels.ts'
 import { charge, type Rate } from '../catalogue/rate-card.ts'
 import type { Batch, Order, ReadableBatch } from './read-batch.ts'
 
-/** An order that may be created: its destination is known and it has a price. */
+/** An order that may be created: it has a destination and a price. */
 export interface PricedOrder {
   readonly order: Order
   readonly destination: City
@@ -27,7 +27,7 @@ export const batchPaths: ParcelPaths = { origin: 'general_data.', destination: i
 
 /**
  * Finds every error of a batch except existing waybills (docs/merchants/contract.md#errors), or its cities and prices.
- * `errors` has those of its shape: what is readable of the batch is checked beside them.
+ * `errors` has the errors of its shape: the readable parts of the batch are checked besides them.
  * Pure: the verdict holds for that version of the catalogue.
  */
 export const checkBatch = (

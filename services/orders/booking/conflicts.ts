@@ -54,7 +54,7 @@ const findWarnings = async (tx: Tx, tenant: string, { scope, key }: IdempotencyK
   return row?.warnings ? JSON.parse(row.warnings) : {}
 }
 
-/** Returns those of `waybills` that exist. */
+/** Returns the `waybills` that exist. */
 export const findExisting = async (tx: Tx, tenant: string, waybills: readonly string[]): Promise<Set<string>> => {
   if (waybills.length === 0) return new Set()
   const { rows } = await tx.client.query({

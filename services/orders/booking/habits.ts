@@ -19,7 +19,7 @@ const rememberedMilliseconds = 60_000
 /** The limit for all merchants together: 20 to 40 MB. */
 const maxCityIds = 1_000_000
 
-/** undefined for a merchant with few orders. A process reads them once a minute. */
+/** Returns undefined for a merchant with few orders. A process reads them once a minute. */
 export const createFindHabits = (pool: pg.Pool): FindHabits => {
   const cache = new LRUCache<string, Habits>({
     max: 10_000,

@@ -7,7 +7,7 @@ import {
 } from 'libphonenumber-js'
 import { digitsOf } from '../tracking/mask.ts'
 
-/** Between two numbers in one field; each has six digits at least. */
+/** Matches the separator of two numbers in one field; each has six digits at least. */
 const separator = /[/,;|&\n]|\s(?:or|and)\s/i
 const minDigits = 6
 

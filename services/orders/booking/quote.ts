@@ -61,7 +61,7 @@ export const Quotes = Type.Object(
 export type Quotes = Static<typeof Quotes>
 
 interface ReadQuote {
-  /** Undefined where the shape is wrong. */
+  /** Returns undefined where the shape is wrong. */
   readonly parcels: Parcels
   readonly weights: readonly number[]
   readonly errors: ErrorList

@@ -64,7 +64,7 @@ export const batchReader = (maxOrders: number): ((body: unknown, bytes: Buffer |
 
 const bodyIsList = 'The body must be an object with general_data and order_data, not a list.'
 
-/** Returns true if the text may hold what Postgres refuses: in valid UTF-8 that stands only in escapes. */
+/** Returns true if the text may hold characters that Postgres refuses: valid UTF-8 has them only in escapes. */
 const mayHoldBadText = (bytes: Buffer): boolean =>
   bytes.includes('\\') && /\\u(0000|d[89a-f])/i.test(bytes.toString('latin1'))
 
@@ -72,7 +72,7 @@ type Json = Record<string, unknown>
 export const isObject = (value: unknown): value is Json =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** The parts of a body whose shape is right; none where there may be more errors than were counted. */
+/** Returns the parts of a body whose shape is right; none where there may be more errors than were counted. */
 interface Parts<General extends TObject, Item extends TObject> {
   readonly general: Static<General> | undefined
   readonly orders: readonly (Static<Item> | undefined)[]

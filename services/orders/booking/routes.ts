@@ -28,7 +28,7 @@ const BulkQuery = Type.Object({
   ),
 })
 
-/** The requests that create orders. */
+/** Creates orders, one or many. */
 export const bookingRoutes: FastifyPluginAsyncTypebox<BookingOptions> = async (app, options) => {
   // batchReader checks the body: it adds rules that a schema cannot express.
   app.setValidatorCompiler<TSchema>(context => (context.httpPart === 'body' ? () => true : validator(context)))

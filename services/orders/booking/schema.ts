@@ -102,7 +102,7 @@ const example = {
   ],
 }
 
-/** One order with every character escaped, and some unknown fields. */
+/** The bytes of one order with every character escaped, and some unknown fields. */
 export const maxOrderBytes = 65_536
 
 /** The body of a bulk or single request (docs/merchants/contract.md#bulk-request). Unknown fields are ignored. */

@@ -12,14 +12,14 @@ export interface Suspicions {
   readonly errors: ErrorList
 }
 
-/** In larger batches similar orders are looked for only where the tenant's file asks, and in dry runs. */
+/** In larger batches similar orders are searched only where the tenant's file asks, and in dry runs. */
 const maxLookedUp = 100
 
 /** Returns how orders similar to earlier ones are treated. */
 export const duplicatesOf = ({ checks: { duplicate } }: Catalogue, orders: number): Check =>
   duplicate ?? (orders <= maxLookedUp ? 'warn' : 'off')
 
-/** `alike` is what is known of earlier orders yet. */
+/** `alike` holds the similar earlier orders found so far. */
 export const suspect = (
   { orders }: CheckedBatch,
   { country, checks }: Catalogue,
@@ -38,7 +38,7 @@ export const suspect = (
 }
 
 /**
- * Adds warnings of earlier orders that were found later. `warnings` stay as they are: the batch may be written again.
+ * Adds warnings of earlier orders that were found later. Does not change `warnings`: the batch may be written again.
  */
 export const addAlike = (warnings: ErrorList, orders: readonly PricedOrder[], alike: FoundAlike): FieldErrors => {
   if (alike.size === 0) return warnings.errors
@@ -48,7 +48,7 @@ export const addAlike = (warnings: ErrorList, orders: readonly PricedOrder[], al
   return list.errors
 }
 
-/** Unusual spellings of a batch that are looked into: reading one takes as long as checking the rest of its order. */
+/** The unusual spellings of a batch that are checked: parsing one takes as long as checking the rest of its order. */
 const maxUnusualPhones = 200
 
 const suspectPhones = (orders: readonly PricedOrder[], country: string, list: ErrorList): void => {
@@ -62,7 +62,7 @@ const suspectPhones = (orders: readonly PricedOrder[], country: string, list: Er
 }
 
 /**
- * Orders of one batch: a sentence for each group, at the second of it. Different numbers say that the orders differ.
+ * Adds one warning for each group of similar orders in a batch, at the second of them. Different order numbers make orders distinct.
  */
 const suspectRepeats = (orders: readonly PricedOrder[], list: ErrorList): void => {
   if (orders.length < 2) return
@@ -84,8 +84,8 @@ const parcelOf = (priced: PricedOrder | undefined): string =>
   `${priced?.order.cod} ${priced?.destination.id} ${priced?.order.orderNo ?? ''}`
 
 /**
- * Groups the indexes that have a key in common with an earlier one, with that one, by key. Makes no list for a single
- * one.
+ * Groups each index with the earlier one that shares a key with it, by key. Makes no list for a single
+ * index.
  */
 const findRepeats = (
   indexes: readonly number[],
@@ -120,7 +120,7 @@ const suspectAlike = (orders: readonly PricedOrder[], alike: FoundAlike, list: E
   }
 }
 
-/** Money to be collected in a city, or for a weight, that the merchant never had: a digit or a row may have slipped. */
+/** Warns of money to be collected in a city, or for a weight, that is new to the merchant: a digit or a row may have slipped. */
 const suspectUnusual = (
   orders: readonly PricedOrder[],
   { cityIds, maxWeightKg, ...habits }: Habits,

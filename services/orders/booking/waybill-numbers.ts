@@ -8,9 +8,9 @@ import { findExisting } from './conflicts.ts'
 import type { Order } from './read-batch.ts'
 
 export interface WaybillNumbers {
-  /** A tenant's next waybills; undefined when the format has fewer than `count` left. */
+  /** Reserves a tenant's next waybills; undefined when the format has fewer than `count` left. */
   reserve(tenant: string, format: WaybillFormat, count: number): Promise<string[] | undefined>
-  /** Returns reserved waybills that were not used: they are the next ones. */
+  /** Returns unused reserved waybills: they come next. */
   release(tenant: string, format: WaybillFormat, waybills: readonly string[]): void
 }
 
@@ -24,7 +24,7 @@ interface Stock {
 
 /**
  * Each process reserves numbers in blocks, in a transaction of their own, so batches never wait for each other's
- * numbers. What a process has left when it exits is never used: gaps are fine.
+ * numbers. Numbers left when it exits are never used: gaps are fine.
  */
 export const createWaybillNumbers = (pool: pg.Pool): WaybillNumbers => {
   const stocks = new Map<string, Stock>()
@@ -77,7 +77,7 @@ const withoutDoubt = (error: unknown): never => {
 export const blockSize = ({ capacity }: WaybillFormat): number =>
   Math.min(10_000, Math.max(1, Math.floor(capacity / 10_000)))
 
-/** Returns the first of `count` numbers that nobody else gets. */
+/** Returns the first of `count` numbers that no other process gets. */
 export const reserveNumbers = async (tx: Tx, tenant: string, count: number): Promise<number> => {
   const { next_number } = await tx
     .insertInto('waybill_counters')
@@ -92,7 +92,7 @@ export const reserveNumbers = async (tx: Tx, tenant: string, count: number): Pro
   return Number(next_number) - count
 }
 
-/** The waybill of each order, in the order of the batch, and which of them are newly reserved. */
+/** The waybill of each order, in the order of the batch, and the newly reserved ones. */
 export interface NumberedOrders {
   readonly waybills: readonly string[]
   readonly fresh: readonly string[]

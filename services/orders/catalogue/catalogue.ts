@@ -20,9 +20,9 @@ export interface Catalogue {
   readonly version: string
   /** The tenant's name. */
   readonly company: string
-  /** Where recipients reach it. */
+  /** The phone number where recipients reach the tenant. */
   readonly contact: string | null
-  /** Such as #0a5c8f. */
+  /** A colour such as #0a5c8f. */
   readonly color: string | null
   readonly currency: string
   readonly country: string
@@ -31,7 +31,7 @@ export interface Catalogue {
   readonly linkKey: string
   readonly waybills: { readonly mode: 'auto' | 'manual'; readonly format: WaybillFormat }
   readonly secondaryPhone: boolean
-  /** How to treat what looks wrong but is legal; null is `warn`. */
+  /** Sets how doubtful but valid input is treated; null is `warn`. */
   readonly checks: Readonly<Record<'phone' | 'duplicate' | 'unusual', Check | null>>
   /** The active cities and states. */
   readonly cities: CityIndex
@@ -40,7 +40,7 @@ export interface Catalogue {
   /** The merchant of each active business, by business id. */
   readonly merchantOfBusiness: ReadonlyMap<string, string>
   readonly statuses: ReadonlyMap<string, StoredStatus>
-  /** By id, the deactivated included: orders refer to them still. */
+  /** The statuses, cities and states by id, deactivated ones included: orders still refer to them. */
   readonly names: Names
 }
 
@@ -50,20 +50,20 @@ interface Names {
   readonly cities: ReadonlyMap<number, City>
 }
 
-/** Catalogues in memory. Each rejects for an unknown tenant. */
+/** The catalogues in memory. Each rejects for an unknown tenant. */
 export interface Catalogues {
-  /** May be out of date: writers compare the version in their own transaction. */
+  /** Returns a catalogue that may be out of date: writers compare the version in their own transaction. */
   current(tenant: string): Promise<Catalogue>
   reload(tenant: string): Promise<Catalogue>
-  /** No older than a version that was just read. */
+  /** Returns a catalogue no older than a version that was just read. */
   since(tenant: string, version: string): Promise<Catalogue>
-  /** As the database has it now. */
+  /** Returns the catalogue as the database has it now. */
   fresh(tenant: string): Promise<Catalogue>
-  /** The cities and states with the zones of the merchant's card. Merchants with the same card share them. */
+  /** Returns the cities and states with the zones of the merchant's card. Merchants with the same card share them. */
   lists(catalogue: Catalogue, merchantId: string): Lists
 }
 
-/** The least recently used leave when all exceed `maxBytes`; one that does so alone stays until another is used. */
+/** Evicts the least recently used when all exceed `maxBytes`; a single one that exceeds it stays until another is used. */
 export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new Registry()): Catalogues => {
   const help = 'Catalogues read from Postgres.'
   const loads = new Counter({ name: 'catalogue_loads_total', help, registers: [registry] })
@@ -71,7 +71,7 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
     maxSize: maxBytes,
     sizeCalculation: cached =>
       Math.min(maxBytes, cached instanceof Lists ? cached.estimatedBytes : estimateBytes(cached)),
-    // A catalogue that leaves while it is read still goes to those who wait for it.
+    // A catalogue evicted during its load still resolves for the requests that wait for it.
     ignoreFetchAbort: true,
     fetchMethod: async tenant => {
       loads.inc()
@@ -111,7 +111,7 @@ export const createCatalogues = (pool: pg.Pool, maxBytes: number, registry = new
   return { current, reload, since, fresh, lists }
 }
 
-/** In memory, as measured, rounded up. Merchants share cards; long names are rare. */
+/** The bytes in memory, as measured, rounded up. Merchants share cards; long names are rare. */
 export const estimateBytes = ({ cities, rateCards, merchantOfBusiness, names, statuses }: Catalogue): number => {
   const cards = [...new Set(rateCards.values())].reduce((bytes, card) => bytes + card.estimatedBytes, 0)
   const others = names.cities.size - cities.cities.length

@@ -14,7 +14,7 @@ export interface City {
   readonly aliases?: readonly string[] | undefined
 }
 
-/** A city as a merchant refers to it: by id, or by its name or an alias and the name of its state. */
+/** A city as a merchant refers to it: by id, or by name or alias and the name of its state. */
 export interface CityReference {
   readonly cityId?: string | undefined
   readonly cityName?: string | undefined
@@ -52,7 +52,7 @@ export class CityIndex {
     }
   }
 
-  /** In memory with the index of its names, as measured, rounded up. */
+  /** The bytes in memory with the index of its names, as measured, rounded up. */
   get estimatedBytes(): number {
     const named = [...this.states, ...this.cities]
     const ofAliases = this.cities
@@ -61,7 +61,7 @@ export class CityIndex {
     return named.reduce((bytes, { name }) => bytes + 650 + 3 * name.length, 1_000 + ofAliases)
   }
 
-  /** The cities of a name, in all states, or else of an alias. */
+  /** Finds the cities of a name, in all states, or else of an alias. */
   named(name: string): readonly City[] {
     const key = nameKey(name)
     return this.#byName.get(key) ?? this.#byAlias.get(key) ?? []

@@ -9,7 +9,7 @@ interface Word {
   readonly kind: Kind
 }
 
-/** Words of a part that name places. */
+/** The words of a part that name places. */
 export interface Match {
   readonly names: readonly Named[]
   readonly words: readonly Word[]
@@ -19,13 +19,13 @@ export interface Match {
 
 /** The names found in one part of an address. */
 export interface Part {
-  /** Cities, from the left. */
+  /** The cities, from the left. */
   readonly named: readonly Match[]
-  /** States and numbered districts. */
+  /** The states and numbered districts. */
   readonly broad: readonly Named[]
-  /** The cities that it ends with. */
+  /** The cities at the end of the part. */
   readonly towns: readonly City[]
-  /** Cities that are named by a street or almost so. */
+  /** The cities named only by a street or by a near spelling. */
   readonly similar: readonly City[]
   /**
    * The last word that no name, street or number explains: it may name a town that is not served. -1 if there is none.
@@ -80,13 +80,13 @@ const matchAt = (words: readonly Word[], names: readonly Named[], start: number,
 
 export const citiesIn = ({ names }: Match): City[] => [...new Set(names.flatMap(({ city }) => city ?? []))]
 
-/** Returns false for "Fort" and such, which every other city has too. */
+/** Returns false for words such as "Fort", which every other city has too. */
 export const isTown = ({ words }: Match): boolean => words.some(({ kind }) => kind === 'name')
 
-/** Such a name is often part of another: "Hali Ella" is not Ella. */
+/** Returns true for a name that is often part of another: "Hali Ella" is not Ella. */
 export const isShort = ({ names }: Match): boolean => names.some(({ plain }) => plain.length < 5)
 
-/** Finds the places that a part names: in so many words or, if there are none, in words that are spelt almost so. */
+/** Finds the places that a part names exactly or, if there are none, nearly. */
 export const readPart = (words: readonly Word[], index: PlaceIndex, budget: SuggestionBudget): Part => {
   const { matches: exact, streets } = findNames(words, index)
   const near = exact.length > 0 ? undefined : findNear(words, streets, index, budget)
@@ -109,7 +109,7 @@ export const readPart = (words: readonly Word[], index: PlaceIndex, budget: Sugg
   }
 }
 
-/** The places that a part names in so many words, from the left, and those that only name a street. */
+/** Finds the places that a part names exactly, from the left, and those that only name a street. */
 export const findNames = (words: readonly Word[], index: PlaceIndex): { matches: Match[]; streets: Match[] } => {
   const all: Match[] = []
   for (let start = 0; start < words.length; start++) {
@@ -127,7 +127,7 @@ export const findNames = (words: readonly Word[], index: PlaceIndex): { matches:
   return { matches, streets }
 }
 
-/** Shorter names that only sound so are words of a language too. */
+/** Shorter names that only sound alike are also words of a language. */
 const minLength = 5
 
 const longestAt = (words: readonly Word[], start: number, index: PlaceIndex): Match | undefined => {
@@ -142,11 +142,11 @@ const longestAt = (words: readonly Word[], start: number, index: PlaceIndex): Ma
 }
 
 /**
- * How far a name may be misspelt: by a vowel or a swap of letters; a long one, which few towns resemble, by a
+ * Limits how far a name may be misspelt: by a vowel or a swap of letters; a long one, which few towns resemble, by a
  * consonant.
  */
 const mostDistance = ({ sound }: Named): number => (sound.length < 10 ? 0.8 : 1.8)
-/** Names that are so little farther than the nearest may be meant as well. */
+/** Names that are only slightly farther than the nearest may be meant as well. */
 const almostAsNear = 0.15
 
 interface NearMatch extends Match {
@@ -154,7 +154,7 @@ interface NearMatch extends Match {
   readonly isLikely: boolean
 }
 
-/** The words of a part, except those of `streets`, that are nearest to a name; of equals the later. */
+/** Finds the words of a part, except those of `streets`, that are nearest to a name; the later of equals. */
 const findNear = (
   words: readonly Word[],
   streets: readonly Match[],

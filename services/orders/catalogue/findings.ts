@@ -6,7 +6,7 @@ import { placesOf, SuggestionBudget } from './place-index.ts'
 import { resolvePlace } from './resolve-place.ts'
 import { wordsOf } from './spelling.ts'
 
-/** A combination of cities that a merchant's card lacks, and how many parcels want it. */
+/** A combination of cities that a merchant's card lacks, and the number of parcels that want it. */
 export interface MissingRate {
   readonly origin: City
   readonly destination: City
@@ -20,10 +20,10 @@ export type Refusal = {
   missingRates: readonly MissingRate[]
 }
 
-/** At most so many distinct names of a request get suggestions, and only while its budget lasts. */
+/** The most distinct names of a request that get suggestions, while its budget lasts. */
 const maxSuggestedNames = 50
 
-/** The errors of a request's cities, with suggestions for those that were not found. */
+/** The errors of a request's cities, with suggestions for those not found. */
 export class Findings {
   readonly list: ErrorList
   readonly missingRates: MissingRate[] = []
@@ -69,7 +69,7 @@ export class Findings {
 
 const maxSuggestions = 3
 
-/** Up to three cities that may be meant, those of the given state first. */
+/** Suggests up to three cities, those of the given state first. */
 export const suggestCities = (
   { cityName = '', stateName = '' }: CityReference,
   cities: CityIndex,

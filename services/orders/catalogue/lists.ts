@@ -2,7 +2,7 @@ import type { City, CityIndex, State } from './cities.ts'
 import type { RateCard } from './rate-card.ts'
 import type { ListedCity, ListedState } from './schema.ts'
 
-/** Reference numbers look like `CT-0260`. */
+/** Formats reference numbers such as `CT-0260`. */
 export const refNo = (prefix: 'CT' | 'ST', id: number): string => `${prefix}-${String(id).padStart(4, '0')}`
 
 /** A tenant serves one country. */
@@ -33,7 +33,7 @@ export class Lists {
     })
   }
 
-  /** In memory, as measured with both whole lists and the keys of every filter, rounded up. */
+  /** The bytes in memory, as measured with both whole lists and the keys of every filter, rounded up. */
   get estimatedBytes(): number {
     return this.cities.reduce((bytes, { name }) => bytes + 1_000 + 10 * name.length, 2_000)
   }

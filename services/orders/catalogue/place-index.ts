@@ -6,7 +6,7 @@ import { consonantsOf, maxSoundLength, soundDistance, soundOf, startOf, wordsOf 
 /** The meaning of a name: a city, or a state or numbered districts (Colombo 01 to 15), which name no single city. */
 export interface Named {
   readonly sound: string
-  /** As it is written, without blanks and signs. */
+  /** The name as it is written, without spaces and signs. */
   readonly plain: string
   readonly consonants: number
   readonly city?: City
@@ -31,7 +31,7 @@ export class SuggestionBudget {
     this.#limit = limit
   }
 
-  /** False, with nothing spent, when fewer steps are left. */
+  /** Returns false and spends nothing when fewer steps are left. */
   spend(steps: number): boolean {
     if (this.spent + steps > this.#limit) return false
     this.spent += steps
@@ -40,7 +40,7 @@ export class SuggestionBudget {
 }
 
 const mostWords = 6
-/** How much of a sound may differ in names that are suggested. */
+/** The share of a sound that may differ in suggested names. */
 const suggestedShare = 0.34
 /** The weight of a wrong consonant in the distance. */
 const wrongConsonant = 1.5
@@ -67,13 +67,13 @@ export class PlaceIndex {
     for (const [stem, among] of stems) this.#add(stem, { among: [...new Set(among)] })
   }
 
-  /** A state has the aliases of the city of its name. */
+  /** A state has the aliases of the city with the same name. */
   #addState(state: State, among: readonly City[]): void {
     const namesake = among.find(({ name }) => soundOf(name) === soundOf(state.name))
     for (const name of [state.name, ...(namesake?.aliases ?? [])]) this.#add(name, { state, among })
   }
 
-  /** Sinhala and Tamil names are found by their sound alone: Latin names that are almost the same are other towns. */
+  /** Sinhala and Tamil names match only by their exact sound: Latin names that are almost the same are other towns. */
   #add(name: string, of: Partial<Named>): string[] {
     const words = wordsOf(name).flat()
     this.maxWords = Math.min(mostWords, Math.max(this.maxWords, words.length))
@@ -93,7 +93,7 @@ export class PlaceIndex {
     return same.length > 0 ? same : alike
   }
 
-  /** Names that sound almost so, the nearest first, short ones within one edit; none when the budget runs out. */
+  /** Finds names that sound similar, nearest first, short ones within one edit; none when the budget runs out. */
   near(plain: string, budget: SuggestionBudget): Near[] {
     const sound = plain.length > 2 * maxSoundLength ? '' : soundOf(plain)
     if (sound.length < 3 || sound.length > maxSoundLength) return []
@@ -115,7 +115,7 @@ export class PlaceIndex {
     return found.sort((a, b) => a.distance - b.distance)
   }
 
-  /** Leading zeros do not count: spreadsheets lose them. */
+  /** Drops leading zeros: spreadsheets lose them. */
   coded(postalCode: string): readonly City[] {
     return this.#byCode.get(codeKey(postalCode)) ?? []
   }

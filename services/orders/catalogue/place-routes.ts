@@ -75,7 +75,7 @@ const originOf = ({ origin_city_id: id }: ResolvePlaces, { cities }: Catalogue):
   throw invalid({ origin_city_id: [selectedInvalid('origin_city_id')] })
 }
 
-/** Comparing the letters of misspelt names may cost so many steps in a request; then they are not found. */
+/** The steps that a request may spend on comparing misspelt names; beyond them such names are not found. */
 const maxSteps = 50_000_000
 const sliceMs = 3
 

@@ -7,7 +7,7 @@ const optional = (maxLength: number, description: string) =>
   Type.Optional(Type.Union([Type.String({ maxLength }), Type.Null()], { description }))
 
 export const maxPlaces = 1_000
-/** An item with every character escaped. */
+/** The bytes of an item with every character escaped. */
 export const maxPlaceBytes = 3_584
 
 const Place = Type.Object(

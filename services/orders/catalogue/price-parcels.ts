@@ -11,7 +11,7 @@ export interface Parcels {
   readonly destinations: readonly (CityReference | undefined)[]
 }
 
-/** Cities and rates as far as they were found. */
+/** The cities and rates that were found. */
 export interface FoundPrices {
   readonly origin: City | undefined
   readonly destinations: readonly (City | undefined)[]
@@ -50,7 +50,7 @@ type PricedParcel =
   | Refusal
 
 /**
- * The cities and the charge of one parcel, as booking finds them, or every error; `path` precedes their fields
+ * Returns the cities and the charge of one parcel, as booking finds them, or every error; `path` precedes their fields
  * (`order.`).
  */
 export const priceParcel = (

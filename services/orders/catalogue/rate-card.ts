@@ -11,7 +11,7 @@ export interface Zone {
   readonly name: string
 }
 
-/** The parts of a card; a zone goes by its name. */
+/** The parts of a card, with zones by name. */
 interface RateCardParts {
   readonly name: string
   readonly zones: readonly Zone[]
@@ -23,7 +23,7 @@ interface RateCardParts {
 
 /**
  * A merchant's prices: cities belong to zones, and a pair of zones has a rate. Processes keep hundreds of thousands of
- * them: with the prices in arrays of numbers a rate takes half of what it takes in an object.
+ * them: prices in arrays of numbers take half of the memory of objects.
  */
 export class RateCard {
   readonly name: string
@@ -50,19 +50,19 @@ export class RateCard {
     this.#eachExtraKg = Float64Array.from(rates, ({ eachExtraKg }) => eachExtraKg)
   }
 
-  /** In memory, as measured, rounded up. */
+  /** The bytes in memory, as measured, rounded up. */
   get estimatedBytes(): number {
     const zones = this.#zones.reduce((bytes, { name }) => bytes + 120 + 2 * name.length, 0)
     const entries = entryBytes * (this.#cityIds.size + this.#pairs.size)
     return 2_000 + zones + entries + this.#zoneOfCity.byteLength + 2 * this.#firstKg.byteLength
   }
 
-  /** undefined for a city that is in no zone. */
+  /** Returns undefined for a city without a zone. */
   zoneOf(cityId: number): Zone | undefined {
     return this.#zones[this.#placeOf(cityId)]
   }
 
-  /** undefined when the card lacks the combination (docs/merchants/contract.md#errors). */
+  /** Returns undefined when the card lacks the combination (docs/merchants/contract.md#errors). */
   find(originCityId: number, destinationCityId: number): Rate | undefined {
     const from = this.#placeOf(originCityId)
     const to = this.#placeOf(destinationCityId)
@@ -84,10 +84,10 @@ export class RateCard {
 const indexNumbers = (numbers: readonly number[]): ReadonlyMap<number, number> =>
   new Map(numbers.map((number, index) => [number, index]))
 
-/** How much an entry of such a map takes. */
+/** The bytes of an entry of such a map. */
 const entryBytes = 36
 
-/** The charge in hundredths: the first kilogram, and each further one begun. */
+/** Returns the charge in hundredths: the first kilogram, and each further one begun. */
 export const charge = (rate: Rate, weightKg: number): number =>
   rate.firstKg + Math.max(0, Math.ceil(weightKg) - 1) * rate.eachExtraKg
 

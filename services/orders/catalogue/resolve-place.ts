@@ -14,7 +14,7 @@ import {
 import { type Named, type PlaceIndex, placesOf, type SuggestionBudget } from './place-index.ts'
 import { soundOf, wordsOf } from './spelling.ts'
 
-/** A place as somebody wrote it: the name of a city, or an address. */
+/** A place as a person wrote it: the name of a city, or an address. */
 export interface WrittenPlace {
   readonly text: string
   readonly stateName?: string | undefined
@@ -26,9 +26,9 @@ export type Confidence = (typeof confidences)[number]
 
 export interface ResolvedPlace {
   readonly confidence: Confidence
-  /** None where it is ambiguous. */
+  /** The city; undefined if it is ambiguous. */
   readonly city: City | undefined
-  /** The nearest first. */
+  /** The candidates, nearest first. */
   readonly alternatives: readonly City[]
 }
 
@@ -42,7 +42,7 @@ interface Clues {
   readonly coded: readonly City[] | undefined
 }
 
-/** The city that is meant by a text, with how sure that is (docs/merchants/places.md#confidence). Pure. */
+/** Finds the city that a text means, with a confidence (docs/merchants/places.md#confidence). Pure. */
 export const resolvePlace = (place: WrittenPlace, cities: CityIndex, budget: SuggestionBudget): ResolvedPlace => {
   const index = placesOf(cities)
   const clues = cluesOf(place, index)
@@ -70,7 +70,7 @@ const statesOf = (names: readonly Named[]): Set<number> | undefined => {
   return ids.length > 0 ? new Set(ids) : undefined
 }
 
-/** Only what is written as a code in full. */
+/** Matches only complete postal codes. */
 const codedIn = (text: string, index: PlaceIndex): readonly City[] | undefined => {
   const codes = text.slice(0, 255).match(/[0-9]+/g) ?? []
   const cities = codes
@@ -79,7 +79,7 @@ const codedIn = (text: string, index: PlaceIndex): readonly City[] | undefined =
   return cities.length > 0 ? [...new Set(cities)] : undefined
 }
 
-/** One of the candidates that fits the clues. */
+/** Finds the one candidate that fits the clues. */
 const settle = (
   candidates: readonly City[],
   { states, coded }: Clues,
@@ -154,7 +154,7 @@ const read = (
 const settleIn = (broad: readonly Named[], cities: readonly City[], clues: Clues): ResolvedPlace => {
   const states = statesOf(broad)
   const inside = states ? cities.filter(({ state }) => states.has(state.id)) : cities
-  // "Colombo" is also said of suburbs in other states, but "Colombo District" is not.
+  // People also write "Colombo" for suburbs in other states, but not "Colombo District".
   if (inside.length === 0 && broad.every(({ state }) => state)) return ambiguous(cities)
   return settle(inside.length > 0 ? inside : cities, clues, 'likely')
 }

@@ -33,7 +33,7 @@ const listSchema = <Query extends TObject>(
   schema: { tags: ['merchant'], security, operationId, summary, querystring, response: { 200: list, ...failures } },
 })
 
-/** The businesses and states that merchants choose from, by id, and single rows. Only active rows. */
+/** Serves the businesses and states that merchants choose from, and single rows by id. Only active rows. */
 export const catalogueRoutes: FastifyPluginAsyncTypebox<CatalogueOptions> = async (app, { pool, catalogues }) => {
   const ofBusinesses = listSchema('listBusinesses', "List the merchant's businesses", BusinessQuery.schema, Businesses)
   app.get('/business', ofBusinesses, async request => {
@@ -78,11 +78,11 @@ interface CityOptions {
   catalogues: Catalogues
   tag: string
   operationId: string
-  /** Staff have no merchant, and so no zones. */
+  /** Staff have no merchant, and therefore no zones. */
   callerOf: (request: FastifyRequest) => { tenant: string; merchantId?: string }
 }
 
-/** The cities of the tenant. */
+/** Serves the cities of the tenant. */
 export const cityRoutes: FastifyPluginAsyncTypebox<CityOptions> = async (app, options) => {
   const { catalogues, tag, operationId, callerOf } = options
   const { schema } = listSchema(operationId, 'List the cities', CityQuery.schema, Cities)
@@ -94,7 +94,7 @@ export const cityRoutes: FastifyPluginAsyncTypebox<CityOptions> = async (app, op
   })
 }
 
-/** Sends bytes as they are, past the types and the serializer. */
+/** Sends prepared bytes, without types and the serializer. */
 const sendJson = (reply: FastifyReply, json: Buffer) => reply.type('application/json; charset=utf-8').send(json)
 
 const findBusinesses = async (pool: pg.Pool, { tenant, merchantId }: Merchant) => {
@@ -102,7 +102,7 @@ const findBusinesses = async (pool: pg.Pool, { tenant, merchantId }: Merchant) =
   return rows.map(({ business_id: id, ...row }) => ({ id, ref_no: String(id), business_name: row.name, ...row }))
 }
 
-/** The cities and states of the tenant with the merchant's zones. */
+/** Returns the cities and states of the tenant with the merchant's zones. */
 const findLists = async (
   catalogues: Catalogues,
   { tenant, merchantId = '' }: { tenant: string; merchantId?: string },

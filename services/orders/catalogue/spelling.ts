@@ -1,4 +1,4 @@
-// How names of places sound, however they are written: in Latin, Sinhala or Tamil letters
+// Converts names of places to their sound, in Latin, Sinhala or Tamil letters
 // (docs/merchants/places.md#how-it-matches).
 
 const byLetter = (sounds: Record<string, string>): Map<string, string> =>
@@ -9,7 +9,7 @@ const consonants = byLetter({
   ...{ n: 'ඤඥණනஙஞணநன', r: 'රரற', l: 'ලළலளழ', v: 'වவ', s: 'ශෂසஷஸ', h: 'හஹ', ng: 'ඞඟ', nj: 'ඦ', nd: 'ඬඳ', mb: 'ඹ' },
 })
 const vowels = byLetter({ a: 'අආஅஆ', e: 'ඇඈඑඒஎஏ', i: 'ඉඊஇஈ', u: 'උඌஉஊ', o: 'ඔඕஒஓ', ai: 'ඓஐ', au: 'ඖஔ', n: 'ං', h: 'ඃ' })
-/** These take the place of the `a` that a consonant has by itself. */
+/** These signs replace the `a` that a consonant has on its own. */
 const signs = byLetter({
   ...{ a: '\u0dcf\u0bbe', e: '\u0dd0\u0dd1\u0dd9\u0dda\u0bc6\u0bc7', i: '\u0dd2\u0dd3\u0bbf\u0bc0' },
   ...{ u: '\u0dd4\u0dd6\u0bc1\u0bc2', o: '\u0ddc\u0ddd\u0bca\u0bcb', ai: '\u0ddb\u0bc8', au: '\u0dde\u0bcc' },
@@ -29,13 +29,13 @@ const romanize = (text: string): string => {
     .join('')
 }
 
-/** Normalization can make eighteen characters of one. */
+/** Normalization can turn one character into eighteen. */
 const maxCharacters = 512
 const shortForms = new Map(
   Object.entries({ mt: 'mount', ft: 'fort', pt: 'point', col: 'colombo', cmb: 'colombo', no: '' }),
 )
 
-/** The words and numbers of each part of an address, in lower-case Latin letters, numbers without leading zeros. */
+/** Splits each part of an address into words and numbers, in lower-case Latin letters, numbers without leading zeros. */
 export const wordsOf = (text: string): string[][] =>
   romanize(
     text
@@ -70,7 +70,7 @@ const sameSounds = new Map(
 )
 
 /**
- * The same for spellings that differ by habit alone: th or t, w or v, y or i, doubled letters, an h that is not heard.
+ * Returns the same sound for common variants: th or t, w or v, y or i, doubled letters, a silent h.
  */
 export const soundOf = (word: string): string =>
   word
@@ -80,7 +80,7 @@ export const soundOf = (word: string): string =>
 
 const pairs = new Map(Object.entries({ g: 'k', d: 't', b: 'p', j: 'c', s: 'c' }))
 
-/** The consonants of a sound as a set of bits, the same for those that are easily confused. */
+/** Returns the consonants of a sound as a set of bits, the same for those that are easily confused. */
 export const consonantsOf = (sound: string): number => {
   let bits = 0
   for (const letter of sound) {
@@ -90,7 +90,7 @@ export const consonantsOf = (sound: string): number => {
   return bits
 }
 
-/** The consonant that a sound begins with, the same for those that are easily confused; `a` for a vowel. */
+/** Returns the consonant that a sound begins with, the same for those that are easily confused; `a` for a vowel. */
 export const startOf = (sound: string): string => {
   const letter = sound[0] ?? ''
   return isWeak(letter) ? 'a' : (pairs.get(letter) ?? letter)
@@ -131,7 +131,7 @@ const width = maxSoundLength + 1
 const [first, second] = [new Uint8Array(maxSoundLength), new Uint8Array(maxSoundLength)]
 const rows = new Float64Array(width * width)
 
-/** How far two sounds are from each other: 1.5 for a wrong or missing consonant, 0.5 for a vowel. */
+/** Returns the distance of two sounds: 1.5 for a wrong or missing consonant, 0.5 for a vowel. */
 export const soundDistance = (one: string, other: string): number => {
   const [n, m] = [read(one, first), read(other, second)]
   for (let j = 1; j <= m; j++) rows[j] = at(rows, j - 1) + at(losses, at(second, j - 1))

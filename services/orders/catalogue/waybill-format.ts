@@ -11,7 +11,7 @@ const meanings: Record<string, string> = {
   '*': '* is a digit or a capital letter',
 }
 
-/** A run of digits, or one character: one of `range`, or itself. */
+/** A run of digits, or one character: any of `range`, or a literal. */
 interface Part {
   readonly characters: string
   readonly digits: number
@@ -27,7 +27,7 @@ const toPart = (text: string): Part => {
 /** A tenant's waybill mask, such as `DM########`. */
 export class WaybillFormat {
   readonly mask: string
-  /** How many different waybills match, at most 2^53 - 1. */
+  /** The number of distinct waybills that match, at most 2^53 - 1. */
   readonly capacity: number
   /** The characters allowed at each position of the mask. */
   readonly #sets: readonly string[]
@@ -47,7 +47,7 @@ export class WaybillFormat {
     return waybill.length === this.#sets.length && this.#sets.every((set, index) => set.includes(waybill.charAt(index)))
   }
 
-  /** The waybill of a number from 0 to `capacity - 1`; later numbers sort later. */
+  /** Returns the waybill of a number from 0 to `capacity - 1`; later numbers sort later. */
   waybill(number: number): string {
     let rest = number
     let text = ''
@@ -59,7 +59,7 @@ export class WaybillFormat {
     return text
   }
 
-  /** The mask in words, for an error: `DM##, where # is a digit`. */
+  /** Describes the mask in words, for an error: `DM##, where # is a digit` */
   get description(): string {
     const used = Object.keys(meanings).filter(wildcard => this.mask.includes(wildcard))
     return used.length ? `${this.mask}, where ${used.map(wildcard => meanings[wildcard]).join(' and ')}` : this.mask

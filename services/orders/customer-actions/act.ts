@@ -35,7 +35,7 @@ interface Acted {
 }
 
 /**
- * Acts once for an id: outcome, order, timeline, log and audit are one transaction, and a repeated id changes
+ * Applies an action once for its id: outcome, order, timeline, log and audit are one transaction, and a repeated id changes
  * nothing. undefined: the catalogue kept changing, nothing was written.
  */
 export const act = async (pool: pg.Pool, catalogues: Catalogues, delivered: Delivered): Promise<Acted | undefined> => {

@@ -15,10 +15,10 @@ interface WantedDecision extends Decision {
 }
 
 export type Decided =
-  /** Also when it is repeated, word for word, by the same member of staff. */
+  /** The request is decided, now or earlier by the same member of staff in the same words. */
   | { kind: 'decided'; request: CustomerRequest; isRepeated: boolean }
   | { kind: 'unknown' }
-  /** It was decided before. */
+  /** Somebody decided it before. */
   | { kind: 'closed'; request: CustomerRequest }
 
 /** Decides a request once, with its audit and its event. One transaction. */

@@ -25,7 +25,7 @@ export const findOutcome = (tx: Tx, tenant: string, id: string): Promise<Outcome
     .where('action_id', '=', id)
     .executeTakeFirst()
 
-/** A request becomes open unless the same one of the waybill is. Its order is locked. */
+/** Opens a request unless the waybill has the same one open. Its order is locked. */
 export const insertAction = async (
   tx: Tx,
   tenant: string,
@@ -67,7 +67,7 @@ export const findRequest = async (
   return rows[0]
 }
 
-/** Holds the request until the transaction ends. Lock its order before. */
+/** Locks the request until the transaction ends. Lock its order first. */
 export const lockRequest = (tx: Tx, tenant: string, id: string) => findRequest(tx, tenant, id, sql`for update`)
 
 export interface Decision {
@@ -84,7 +84,7 @@ export const storeDecision = async (tx: Tx, tenant: string, id: string, { decisi
   return (await findRequest(tx, tenant, id)) as CustomerRequest
 }
 
-/** The event of a decision, if the tenant has messaging. The order is locked: its events keep their order. */
+/** Writes the event of a decision, if the tenant has messaging. The order is locked: its events keep their order. */
 export const insertEvent = (
   tx: Tx,
   tenant: string,
@@ -103,7 +103,7 @@ export const insertEvent = (
 
 const keptDays = 90
 
-/** Deletes actions that are no longer kept, without open requests; returns how many. */
+/** Deletes expired actions without open requests; returns how many. */
 export const deleteOldActions = async (tx: AnyTransaction, tenant: string): Promise<number> => {
   const { rowCount } = await tx.client.query(
     `delete from customer_actions where tenant_id = $1 and action_id in (

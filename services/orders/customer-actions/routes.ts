@@ -26,11 +26,11 @@ interface CustomerActionsOptions {
   readonly onChanged: (tenant: string) => void
 }
 
-/** An action with every character of an address escaped has less than 4 KiB. */
+/** An action with every character of an address escaped takes less than 4 KiB. */
 const maxBodyBytes = 524_288
 
 /**
- * Lists of one tenant, which are worked on one after another: they hold one connection to Postgres, and leave the
+ * The lists of one tenant that run at once: one after another they hold one connection to Postgres, and leave the
  * others to merchants and staff.
  */
 const maxWaiting = 100
@@ -101,7 +101,7 @@ const actOn = async (
   return result
 }
 
-/** Actions before this one may be done. */
+/** The message of a failure: actions before it may have been done. */
 const unlessLost = (error: unknown): never => {
   throw isLost(error) ? repeat('The service is unavailable for a moment.') : error
 }

@@ -14,7 +14,7 @@ export type RefusedEdit = { kind: 'refused'; errors: FieldErrors; suggestions?: 
 interface WantedFields {
   readonly waybill: string
   readonly editor: Mover
-  /** The names of what is to be changed. */
+  /** The names of the fields to change. */
   readonly given: readonly string[]
 }
 
@@ -23,7 +23,7 @@ interface WantedEdit extends Omit<WantedFields, 'given'> {
 }
 
 /**
- * The order as it is to be, or every error of a change whose shape is right. Pure: holds for that version of the
+ * Returns the edited order, or every error of a change whose shape is right. Pure: holds for that version of the
  * catalogue.
  */
 export const checkEdit = (
@@ -49,7 +49,7 @@ export const checkEdit = (
 const noSecondPhone =
   'The customer secondary phone field cannot be set: the courier company keeps one phone number of each recipient.'
 
-/** Another city or weight has its price of now, what stays keeps its own. */
+/** Reprices the order for a new city or weight; otherwise keeps its price. */
 const price = (order: OrderRow, { values, destination }: OrderChanges, catalogue: Catalogue) => {
   const state: OrderState = { ...order, ...values }
   if (!destination && state.weight === order.weight) return { kind: 'priced' as const, state }
@@ -73,7 +73,7 @@ const editableFields = (statusKey: string, editor: Mover): readonly string[] => 
   return 'staffName' in editor && editable === 'customer' ? contactFields : []
 }
 
-/** A sentence for each given field that may not be changed any more. */
+/** Adds an error for each given field that may no longer change. */
 export const checkFields = (
   { waybill, editor, given }: WantedFields,
   statusKey: string,

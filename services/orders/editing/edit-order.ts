@@ -34,7 +34,7 @@ export type Edited =
 
 const maxAttempts = 5
 
-/** Changes an order that the editor may change, with its edits, its entry of the log and the audit. One transaction. */
+/** Edits an order that the editor may change: edits, entry of the log and audit are one transaction. */
 export const editOrder = async (pool: pg.Pool, catalogues: Catalogues, edit: Edit): Promise<Edited> => {
   if (!isWaybill.test(edit.waybill)) return { kind: 'unknown' }
   const edited = await withCatalogue(catalogues, edit.tenant, catalogue =>

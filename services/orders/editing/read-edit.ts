@@ -18,7 +18,7 @@ import { fieldNames, fixedFields, OrderEdit, StaffOrderEdit } from './schema.ts'
 type NewValues = Partial<Omit<OrderState, 'destination_city_id' | 'delivery_charge' | 'status_key'>>
 
 export interface OrderChanges {
-  /** The fields of the body. */
+  /** The fields that the body has. */
   readonly given: readonly string[]
   readonly values: NewValues
   readonly destination: CityReference | undefined
@@ -31,7 +31,7 @@ type Body = Static<typeof OrderEdit> & Partial<Static<typeof StaffOrderEdit>>
 
 const checks = { merchant: TypeCompiler.Compile(OrderEdit), staff: TypeCompiler.Compile(StaffOrderEdit) }
 
-/** The changes that a body asks for, or every error of its shape, as of one order of a batch. */
+/** Reads the changes of a body, or every error of its shape, as for one order of a batch. */
 export const readEdit = (editor: 'merchant' | 'staff', body: unknown): ReadEdit => {
   const record = isObject(body) ? body : {}
   dropFrom(record, OrderEdit)

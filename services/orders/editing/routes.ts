@@ -30,7 +30,7 @@ const common = {
 }
 const bodyLimit = maxOrderBytes
 
-/** A merchant changes an order of its own. */
+/** Lets a merchant edit its own orders. */
 export const merchantEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async (app, options) => {
   const schema = {
     ...common,
@@ -45,7 +45,7 @@ export const merchantEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = asy
   })
 }
 
-/** Staff changes any merchant's order. */
+/** Lets staff edit any merchant's orders. */
 export const staffEditRoutes: FastifyPluginAsyncTypebox<EditingOptions> = async (app, options) => {
   const schema = {
     ...common,

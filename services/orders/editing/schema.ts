@@ -22,7 +22,7 @@ const byMove = 'an order moves with POST /order/confirm, /order/cancel or, by st
 const fromStart = 'the price and the pickup follow from it. Cancel the order and book it again.'
 const ofBooking = 'it is that of the booking.'
 
-/** Why other fields of an order cannot be changed. */
+/** The reason why other fields of an order cannot be changed. */
 export const fixedFields: Readonly<Record<string, string>> = {
   waybill_number: 'labels and messages carry it. Cancel the order and book it again.',
   order_no: 'your own records refer to it. Cancel the order and book it again.',
@@ -43,7 +43,7 @@ export const OrderEdit = Type.Object(fields, {
   examples: [{ customer_phone: '0770000102', customer_address: '14 Temple Road, Galle' }],
 })
 
-/** The same for staff. */
+/** The same edit by staff. */
 export const StaffOrderEdit = Type.Object(
   {
     ...fields,

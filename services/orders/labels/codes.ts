@@ -1,7 +1,7 @@
 import JsBarcode from 'jsbarcode'
 import { correction, generate } from 'lean-qr'
 
-/** The modules of a Code 128 from left to right, without quiet zones: whether each is dark. */
+/** Returns the modules of a Code 128 from left to right, without quiet zones: true for dark. */
 export const barsOf = (text: string): boolean[] => {
   const encoded: { encodings?: { data: string }[] } = {}
   JsBarcode(encoded, text, { format: 'CODE128' })
@@ -14,7 +14,7 @@ interface Matrix {
   readonly isDark: (x: number, y: number) => boolean
 }
 
-/** A QR code that stays readable with a sixth of it damaged. */
+/** Makes a QR code that stays readable with a sixth of it damaged. */
 export const qrOf = (text: string): Matrix => {
   const code = generate(text, { minCorrectionLevel: correction.M })
   return { size: code.size, isDark: (x, y) => code.get(x, y) }

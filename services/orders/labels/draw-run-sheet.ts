@@ -21,7 +21,7 @@ const columns = {
 type Column = keyof typeof columns
 const sheetWidth = mm(190)
 
-/** A sheet that a courier takes along: a line for each parcel, with a column for signatures. A4. */
+/** Draws the sheet of a courier: a line for each parcel, with a column for signatures. A4. */
 export interface RunSheetJob {
   readonly kind: 'run_sheet'
   readonly labels: readonly Label[]

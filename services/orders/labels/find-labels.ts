@@ -11,7 +11,7 @@ export interface LabelStore {
   readonly catalogues: Catalogues
 }
 
-/** Whose orders may be printed; `merchantId` is null for staff. */
+/** The caller whose orders may be printed; `merchantId` is null for staff. */
 export interface Caller {
   readonly tenant: string
   readonly merchantId: string | null
@@ -19,7 +19,7 @@ export interface Caller {
   readonly publicUrl: string
 }
 
-/** The labels of the caller's orders with these waybills, by waybill. */
+/** Finds the labels of the caller's orders with these waybills, by waybill. */
 export const findLabels = async (
   { pool, catalogues }: LabelStore,
   { tenant, merchantId, publicUrl }: Caller,
@@ -39,7 +39,7 @@ export const findLabels = async (
 
 const isWaybillNumber = (text: string): boolean => isWaybill.test(text)
 
-/** The labels in the order of the waybills. Throws unless the caller has all of these orders. */
+/** Returns the labels in the order of the waybills. Throws unless the caller has all of these orders. */
 export const findAllLabels = async (store: LabelStore, caller: Caller, waybills: readonly string[]) => {
   const found = await findLabels(store, caller, waybills)
   const missing = waybills.flatMap((waybill, index) =>

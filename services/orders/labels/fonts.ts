@@ -13,7 +13,7 @@ const scripts = {
 type Script = keyof typeof scripts
 
 export type Weight = 400 | 700
-/** As a document knows it: `sinhala-700`. */
+/** The name in a document: `sinhala-700`. */
 type FontName = `${Script}-${Weight}`
 
 const weights: readonly Weight[] = [400, 700]
@@ -63,7 +63,7 @@ const scriptOf = (character: string): Script => {
   return code >= 0x0100 && code <= 0x024f ? 'latin-ext' : 'latin'
 }
 
-/** Joiners and marks belong to the letter before them: apart from it they are not shaped. */
+/** Joiners and marks belong to the letter before them: without it they are not shaped. */
 const isJoined = (character: string): boolean => /^(\u200c|\u200d|\p{M})$/u.test(character)
 
 interface Run {
@@ -71,11 +71,11 @@ interface Run {
   readonly text: string
 }
 
-/** Letters that the fonts lack, such as those of Vietnamese, without their marks. */
+/** Replaces letters that the fonts lack, such as those of Vietnamese, by letters without marks. */
 const shownOf = (text: string): string =>
   text.normalize('NFC').replace(/[\u1e00-\u1eff]/g, letter => letter.normalize('NFD').charAt(0))
 
-/** The parts of a text that one font can show each. Pure. */
+/** Splits a text into parts that one font can show. Pure. */
 export const runsOf = (text: string, weight: Weight): Run[] => {
   const runs: Run[] = []
   for (const character of shownOf(text)) {

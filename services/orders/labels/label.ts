@@ -18,7 +18,7 @@ export interface Label extends OrderView {
 export const codOf = ({ cod, currency }: Pick<Label, 'cod' | 'currency'>): string | undefined =>
   cod > 0 ? `COD ${currency} ${cod.toLocaleString('en')}` : undefined
 
-/** City and state, once if they are the same. */
+/** Joins city and state, or names one if they are the same. */
 export const placeOf = (city: string, state: string): string => (city === state ? city : `${city}, ${state}`)
 
 export const phonesOf = ({ customer_phone, customer_secondary_phone }: Label): string =>

@@ -1,9 +1,9 @@
-// The thread that draws: the event loop of the process stays free.
+// Draws in a thread, so that the event loop of the process stays free.
 import { constants, setPriority } from 'node:os'
 import { type MessagePort, parentPort } from 'node:worker_threads'
 import { draw, type PrintJob } from './draw.ts'
 
-// So that requests go first when the cores are busy. Only Linux has a priority for each thread; elsewhere it would be
+// A low priority lets requests go first on busy cores. Only Linux has a priority for each thread; elsewhere it would be
 // that of the process.
 if (process.platform === 'linux') setPriority(constants.priority.PRIORITY_LOW)
 
@@ -13,7 +13,7 @@ parentPort?.on('message', async ({ job, port }: { job: PrintJob; port: MessagePo
   port.once('close', () => {
     isOpen = false
   })
-  // A copy: a part of a buffer would be sent with the whole buffer.
+  // A copy: posting part of a buffer would send the whole buffer.
   await draw(
     job,
     bytes => port.postMessage(Uint8Array.from(bytes)),

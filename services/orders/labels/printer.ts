@@ -6,15 +6,15 @@ import type { PrintJob } from './draw.ts'
 const maxJobs = 10
 /** The jobs of one tenant, so that others find room. */
 const maxJobsOfTenant = 4
-/** A PDF that nobody has read to its end after so long is given up. */
+/** The time after which a PDF that is not read to its end is given up. */
 const maxMilliseconds = 120_000
 /** The thread keeps 60 to 100 MB. */
 const idleMilliseconds = 60_000
-/** Without them it takes twice the memory and two thirds of the time. */
+/** Without these limits the thread takes twice the memory and two thirds of the time. */
 const resourceLimits = { maxYoungGenerationSizeMb: 8, maxOldGenerationSizeMb: 128 }
 
 /**
- * Draws in a thread of its own, which starts with the first job and ends when there is nothing to do. Tenants take
+ * Draws in a thread of its own, which starts with the first job and ends without jobs. Tenants take
  * turns, label by label; each tenant's jobs are drawn one after another. A job stops when its reader is gone.
  */
 export class Printer {
@@ -23,7 +23,7 @@ export class Printer {
   #thread: Worker | undefined
   #idle: NodeJS.Timeout | undefined
 
-  /** The PDF as it is drawn; undefined when too many wait. */
+  /** Returns the PDF while it is drawn; undefined when too many wait. */
   print(tenant: string, job: PrintJob): Readable | undefined {
     const own = this.#jobs.filter(each => each === tenant).length
     if (this.#jobs.length >= maxJobs || own >= maxJobsOfTenant) return undefined

@@ -29,11 +29,11 @@ const allOrders = ({ staff: { tenant }, publicUrl }: FastifyRequest): Caller => 
   publicUrl,
 })
 
-/** Labels of the merchant's orders. */
+/** Prints labels of the merchant's orders. */
 export const merchantLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) =>
   app.register(labels, { ...options, callerOf: ownOrders, tag: 'orders', name: 'Label' })
 
-/** Labels of all orders, and the sheet that a courier takes along. */
+/** Prints labels of all orders, and the sheet that a courier takes along. */
 export const staffLabelRoutes: FastifyPluginAsyncTypebox<LabelsOptions> = async (app, options) => {
   await app.register(labels, { ...options, callerOf: allOrders, tag: 'staff', name: 'AnyLabel' })
   acceptJson(app)

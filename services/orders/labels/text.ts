@@ -4,7 +4,7 @@ import { runsOf, type Weight } from './fonts.ts'
 type Page = PDFKit.PDFDocument
 
 interface TextStyle {
-  /** Points. */
+  /** The size in points. */
   readonly size: number
   readonly weight?: Weight
   /** Longer texts end in an ellipsis. */
@@ -16,7 +16,7 @@ const lineHeight = 1.25
 const widthOf = (page: Page, text: string, { size, weight = 400 }: TextStyle): number =>
   runsOf(text, weight).reduce((sum, run) => sum + page.font(run.font).fontSize(size).widthOfString(run.text), 0)
 
-/** The lines of a text that are at most `width` points wide, at most one more than are shown. */
+/** Splits a text into lines of at most `width` points, at most one more than are shown. */
 const linesOf = (page: Page, text: string, width: number, style: TextStyle): string[] => {
   const { maxLines = 1 } = style
   const space = widthOf(page, ' ', style)
@@ -34,7 +34,7 @@ const linesOf = (page: Page, text: string, width: number, style: TextStyle): str
 }
 
 /**
- * The word with its width, or the parts of one that is too wide for a line. Such a word is measured by its letters: of
+ * Measures the word, or the parts of one that is too wide for a line. Such a word is measured by its letters: given
  * the whole, pdfkit would keep each measured beginning as long as the document.
  */
 const partsOf = (page: Page, word: string, width: number, style: TextStyle): [part: string, width: number][] => {
@@ -56,7 +56,7 @@ const partsOf = (page: Page, word: string, width: number, style: TextStyle): [pa
   return [...parts, [part, filled]]
 }
 
-/** In UTF-16 units: no longer word fits on a line of a label. */
+/** The limit in UTF-16 units: no longer word fits on a line of a label. */
 const maxWholeWord = 60
 
 const clusters = new Intl.Segmenter('si', { granularity: 'grapheme' })
@@ -72,7 +72,7 @@ export const write = (page: Page, text: string, x: number, y: number, width: num
     let left = x
     for (const { font, text } of runsOf(line, weight)) {
       page.font(font).fontSize(size)
-      // The fonts of the scripts have ascenders of their own; the baseline is common.
+      // The fonts of the scripts have different ascenders; the baseline is common.
       page.text(text, left, y + (index + 1) * size * lineHeight - size * 0.3, {
         lineBreak: false,
         baseline: 'alphabetic',

@@ -13,7 +13,7 @@ const escapeText = (text: string): string =>
 /** Keeps the beginning of a long text, without half of an emoji. */
 const cut = (text: string): string => text.slice(0, 200).replace(/[\ud800-\udbff]$/, '')
 
-/** A text of at most so many lines; dots of 203 to the inch. */
+/** Writes a text of at most so many lines; 203 dots to the inch. */
 const text = (x: number, y: number, height: number, width: number, lines: number, value: string): string =>
   `^FO${x},${y}^A0N,${height},${height}^FB${width},${lines},4,L^FH_^FD${escapeText(cut(value))}^FS`
 

@@ -5,7 +5,7 @@ import { findStatuses } from '../statuses/status-queries.ts'
 const ordersAtOnce = 2_000
 
 /**
- * The timelines of orders in a final status, without open requests, whose last event is that old. The orders stay:
+ * Takes the timelines of orders in a final status, without open requests, whose last event is old enough. The orders stay:
  * their waybills are taken.
  */
 export const takeTimelines: TakeOld = async (tx, tenant, days, [at = '-infinity', waybill = '']) => {

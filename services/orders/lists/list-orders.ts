@@ -6,7 +6,7 @@ import type { OrderFilter } from './order-filter.ts'
 
 /** An order's position in a list, newest first; it never changes. */
 export interface Position {
-  /** ISO 8601, UTC, in microseconds. */
+  /** A time in ISO 8601, UTC, in microseconds. */
   readonly createdAt: string
   readonly waybill: string
 }
@@ -15,14 +15,14 @@ export interface Position {
 interface Window {
   readonly after?: Position | undefined
   readonly offset: number
-  /** null: all. */
+  /** The number of rows; null for all. */
   readonly limit: number | null
 }
 
-/** Lists are counted, and paged by number, up to here; cursors reach further. */
+/** The most orders that are counted and paged by number; cursors reach further. */
 export const maxCounted = 10_000
 
-/** Rows for `viewOrders`: the orders of a tenant that match the filter, newest first. */
+/** Returns rows for `viewOrders`: the orders of a tenant that match the filter, newest first. */
 export const listOrders = async (tx: Tx, tenant: string, filter: OrderFilter, window: Window): Promise<OrderRow[]> =>
   (await tx.client.query<OrderRow>(selectOrders(tenant, filter, window))).rows
 
@@ -37,7 +37,7 @@ export const selectOrders = (tenant: string, filter: OrderFilter, { after, offse
   return { text, values: values.all }
 }
 
-/** How many orders match the filter, after a position if given; `most` for that many or more. */
+/** Counts the orders that match the filter, after a position if given; `most` for that many or more. */
 export const countOrders = async (
   tx: Tx,
   tenant: string,
@@ -54,7 +54,7 @@ export const countOrders = async (
 }
 
 /**
- * The matching orders. Those of a filter by number, phone or day of an outcome are few and materialized first: the
+ * Selects the matching orders. Orders filtered by number, phone or day of an outcome are few and materialized first: the
  * planner may otherwise scan all orders by age.
  */
 const hits = (filter: OrderFilter, conditions: readonly string[]): string => {
@@ -92,7 +92,7 @@ const conditionSql: Readonly<Record<string, (value: string) => string>> = {
   failed_on: day => ofOutcomesSql(day, fromFailedAttempts),
   waybill_number: number => `waybill_number = ${number}`,
   order_no: number => `order_no = ${number}`,
-  // As the column phone_key is computed.
+  // Computes the key as the column phone_key does.
   phone: phone => `phone_key = right(translate(${phone}::text, ' +-().', ''), 9)`,
   origin_city_id: id => `origin_city_id = ${id}::bigint`,
   destination_city_id: id => `destination_city_id = ${id}::bigint`,
@@ -121,7 +121,7 @@ const untilSql = (bound: DateOrTime, values: Values): string =>
     ? `created_at <= ${values.add(bound.time)}::timestamptz`
     : `created_at < ${midnightSql(values.add(bound.date), 1)}`
 
-/** The orders of the events of a day. */
+/** Selects the orders of the events of a day. */
 const ofOutcomesSql = (day: string, fromEvents: (first: string, last: string) => string): string =>
   `waybill_number in (select waybill_number ${fromEvents(midnightSql(day, 0), midnightSql(day, 1))})`
 

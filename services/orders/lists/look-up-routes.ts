@@ -7,7 +7,7 @@ import { exampleOrder, OrderView, TrackingEvent } from '../tracking/order-view.t
 import { type LookUpStore, lookUpOrders, maxPerOrderNo } from './look-up.ts'
 
 const maxNumbers = 500
-/** An order number of 100 characters, each escaped, and white space. */
+/** The bytes of an order number of 100 escaped characters, and white space. */
 const bodyLimit = maxNumbers * 1_024
 
 const numbers = (maxLength: number, description: string) =>
@@ -53,7 +53,7 @@ const LookedUp = Type.Object(
   },
 )
 
-/** Where many orders of the merchant are. */
+/** Shows the statuses of many orders of the merchant. */
 export const lookUpRoutes: FastifyPluginAsyncTypebox<LookUpStore> = async (app, store) => {
   acceptJson(app)
   app.post(
@@ -86,7 +86,7 @@ export const lookUpRoutes: FastifyPluginAsyncTypebox<LookUpStore> = async (app, 
   )
 }
 
-/** No order has a number that Postgres refuses. */
+/** Orders never have a number that Postgres refuses. */
 const isStorable = (number: string): boolean => !isBadText(number)
 
 const wantedIn = ({ waybill_numbers, order_nos }: Static<typeof LookUp>) => {

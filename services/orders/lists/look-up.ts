@@ -10,11 +10,11 @@ export interface LookUpStore {
   readonly catalogues: Catalogues
 }
 
-/** Merchants may give several orders one number: the newest of each are found. */
+/** The orders returned for one order number, newest first: merchants may reuse numbers. */
 export const maxPerOrderNo = 10
 
 interface FoundRow extends OrderRow {
-  /** When it came to its status; null: its timeline is archived. */
+  /** The time when it came to its status; null: its timeline is archived. */
   readonly since: string | null
 }
 
@@ -33,7 +33,7 @@ const byOrderNoSql = `${selectSql} from unnest($3::text[]) as wanted (number) cr
   ) orders
   order by orders.created_at desc`
 
-/** The merchant's orders with these waybill numbers, or order numbers (the newest first), in no other order. */
+/** Finds the merchant's orders by waybill numbers or by order numbers (newest first), otherwise unsorted. */
 export const lookUpOrders = async (
   { pool, catalogues }: LookUpStore,
   { tenant, merchantId }: { tenant: string; merchantId: string },

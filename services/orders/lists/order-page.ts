@@ -69,13 +69,13 @@ interface PageQuery {
   cursor?: string
 }
 
-/** The part of a list that a query wants: with `all`, everything that follows. */
+/** The part of a list that a query requests: with `all`, everything that follows. */
 type WantedOrders = { readonly after: Position | undefined } & (
   | { readonly all: true }
   | { readonly all: false; readonly page: WantedPage }
 )
 
-/** Throws for an invalid cursor, and for pages beyond what is counted. */
+/** Throws for an invalid cursor, and for pages beyond the counted ones. */
 export const wantedOrders = ({ cursor, ...numbered }: PageQuery): WantedOrders => {
   const after = readPosition(cursor)
   const page = wantedPage(numbered)
@@ -85,7 +85,7 @@ export const wantedOrders = ({ cursor, ...numbered }: PageQuery): WantedOrders =
 }
 
 /**
- * A page of a list of orders: by number with a count, or after a cursor without one. Both carry the cursor of the next
+ * Reads a page of a list of orders: by number with a count, or after a cursor without one. Both carry the cursor of the next
  * page.
  */
 export const orderPage = async (
@@ -110,7 +110,7 @@ export const orderPage = async (
   return { ...rest, meta: { ...meta, next_cursor } }
 }
 
-/** Lists that had `maxCounted` orders: no order is deleted, or changes its merchant. */
+/** Remembers lists that had `maxCounted` orders: orders are never deleted, and never change their merchant. */
 const longLists = new WeakMap<pg.Pool, LRUCache<string, true>>()
 
 const countListed = async (pool: pg.Pool, tx: Tx, tenant: string, filter: OrderFilter): Promise<number> => {

@@ -46,7 +46,7 @@ export const WaybillParams = Type.Object({ waybill: Type.String({ description: '
 const MerchantQuery = listQuery(orderPageFields, merchantFilters)
 const StaffQuery = listQuery(orderPageFields, staffFilters)
 
-/** A merchant's own orders. */
+/** Serves a merchant's own orders. */
 export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
   const about = { tags: ['orders'], operationId: 'listOrders', summary: 'List your orders, newest first' }
   addList(app, options, about, MerchantQuery, ({ merchant: { tenant, merchantId }, query }) => {
@@ -61,7 +61,7 @@ export const merchantOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> 
   })
 }
 
-/** The current status of a merchant's order. */
+/** Serves the current status of a merchant's order. */
 export const orderStatusRoutes: FastifyPluginAsyncTypebox<Pick<OrderRoutesOptions, 'findOrder'>> = async (
   app,
   options,
@@ -75,7 +75,7 @@ export const orderStatusRoutes: FastifyPluginAsyncTypebox<Pick<OrderRoutesOption
   )
 }
 
-/** The orders of all merchants of a tenant. */
+/** Serves the orders of all merchants of a tenant. */
 export const staffOrderRoutes: FastifyPluginAsyncTypebox<OrderRoutesOptions> = async (app, options) => {
   const about = { tags: ['staff'], operationId: 'listAllOrders', summary: "List all merchants' orders, newest first" }
   addList(app, options, about, StaffQuery, ({ staff: { tenant, name }, query }) => ({

@@ -18,14 +18,14 @@ export const maxWholeList = 50_000
 
 /** A reader that takes longer is disconnected: it holds a connection to Postgres as long as orders are unread. */
 const longestSeconds = 60
-/** Rows in memory at once: about half a megabyte. */
+/** The rows in memory at once: about half a megabyte. */
 export const rowsPerFetch = 500
 /** The bytes read ahead of the client, as many as a long page has: shorter lists free their connection at once. */
 export const bufferedBytes = 1_048_576
-/** Requests of a caller, and callers, that wait for their turn. */
+/** The waiting requests of one caller, and the waiting callers. */
 const maxWaiting = 10
 
-/** `json` is `{"data": [...]}`. Whoever gets it reads or destroys it. */
+/** The stream `json` is `{"data": [...]}`; its receiver reads or destroys it. */
 type WholeList = { kind: 'opened'; total: number; json: Readable } | { kind: 'too_long' } | { kind: 'busy' }
 
 type Wanted = [tenant: string, filter: OrderFilter, after?: Position | undefined]
@@ -49,7 +49,7 @@ export const createWholeLists = (pool: pg.Pool, catalogues: Catalogues, maxSecon
     })
 }
 
-/** `closed` resolves once the list holds no connection any more. */
+/** `closed` resolves once the list has released its connection. */
 const openList = async (
   pool: pg.Pool,
   catalogues: Catalogues,
@@ -91,12 +91,12 @@ const stream = (snapshot: Snapshot<Tables>, total: number, write: WriteRows, max
     highWaterMark: bufferedBytes,
   })
   const timer = setTimeout(() => json.destroy(new Error('a whole list was not read in time')), maxSeconds * 1000)
-  // Also of a list of which nothing was read.
+  // Runs also for a list that was never read.
   json.once('close', release)
   return { json, closed }
 }
 
-/** The rows arrive as objects and leave as text, so many at a time. Fails unless there are as many as were counted. */
+/** Turns rows into text, a batch at a time. Fails unless there are as many as were counted. */
 async function* chunks(snapshot: Snapshot<Tables>, total: number, write: WriteRows, release: () => Promise<void>) {
   let count = 0
   let opening = '{"data":['

@@ -3,7 +3,7 @@ import { selectedInvalid } from '@courier/shared/errors/field-errors.ts'
 import type { ChangeActor } from '../database/tables.ts'
 import { cancelledKey, merchantMoves, type Statuses } from '../statuses/statuses.ts'
 
-/** Staff may make every move of the tenant's set, a merchant and a customer those of `merchantMoves`. */
+/** Returns every move of the tenant's set for staff, and `merchantMoves` for a merchant and a customer. */
 export type Mover = { readonly staffName: string } | { readonly merchantId: string } | { readonly isCustomer: true }
 
 export const actorOf = (mover: Mover): ChangeActor => {
@@ -12,7 +12,7 @@ export const actorOf = (mover: Mover): ChangeActor => {
 }
 
 /**
- * The errors of moving all of `waybills` to the status `to`. `current` holds the status of each that the mover may see;
+ * Lists the errors of moving all of `waybills` to the status `to`. `current` holds the status of each that the mover may see;
  * their rows are locked. Pure.
  */
 export const checkMoves = (
@@ -52,8 +52,8 @@ const hintOf = (from: string, to: string, mover: Mover, statuses: Statuses): str
   return moves.length > 0 ? `it may move to ${moves.map(name).join(', ')}.` : 'it may not move any more.'
 }
 
-/** The start of a hint: what customers may do is read by staff. */
+/** Begins a hint: staff read which moves customers may make. */
 export const whoMay = (mover: Mover): string => ('isCustomer' in mover ? 'customers may' : 'you may')
 
-/** Its key and its name. */
+/** Names a status by its key and its name. */
 export const nameOf = (key: string, statuses: Statuses): string => `${key} ${statuses.get(key)?.name ?? ''}`.trim()

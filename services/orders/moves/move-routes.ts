@@ -18,7 +18,7 @@ const security = [{ token: [] }]
 const failures = errorResponses(400, 401, 405, 409, 413, 415, 422, 429, 503)
 const updated = 'Order Status Updated Successfully'
 
-/** Staff moves orders. */
+/** Moves orders, for staff. */
 export const staffMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
   acceptJson(app)
   app.post(
@@ -68,7 +68,7 @@ const ownMoves = [
   },
 ]
 
-/** A merchant confirms or cancels orders of its own. */
+/** Confirms or cancels a merchant's own orders. */
 export const merchantMoveRoutes: FastifyPluginAsyncTypebox<MovesOptions> = async (app, options) => {
   acceptJson(app)
   for (const { name, statusKey, body, message, ...about } of ownMoves)

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 
 /**
- * The bytes of a body with so many waybills. One with every character escaped is 300; the rest is for white space and a
+ * Returns the most bytes of a body with so many waybills. One with every character escaped takes 300; the rest is for white space and a
  * note.
  */
 export const bytesOfWaybills = (count: number): number => count * 512
@@ -54,7 +54,7 @@ const ownOrders = (title: string) =>
 export const Cancellation = ownOrders('Cancellation')
 export const Confirmation = ownOrders('Confirmation')
 
-/** `message` is the example's. */
+/** `message` is the one of the example. */
 export const MovedOrders = (message: string) =>
   Type.Object(
     {

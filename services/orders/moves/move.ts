@@ -16,7 +16,7 @@ export interface Move {
   readonly statusKey: string
   readonly note: string | null
   readonly key?: IdempotencyKey | undefined
-  /** For the audit; a merchant's own moves appear only in the timeline. */
+  /** Recorded in the audit; a merchant's own moves appear only in the timeline. */
   readonly by?: Actor | undefined
   readonly traceparent?: string | undefined
 }
@@ -47,7 +47,7 @@ export const moveOrders = (pool: pg.Pool, move: Move): Promise<Moved> =>
     { keeps: ({ kind }) => kind === 'moved', isPlannedOnce: true },
   )
 
-/** `moveOrders` in a transaction of the caller's, without a key. Writes nothing when it is refused. */
+/** Runs `moveOrders` in the caller's transaction, without a key. Writes nothing when it is refused. */
 export const moveIn = async (
   tx: Tx,
   move: Omit<Move, 'key'>,
@@ -67,11 +67,11 @@ export const moveIn = async (
   return { kind: 'moved', waybills, replayed: false }
 }
 
-/** A lock that is not free within two seconds ends the request with 503. */
+/** A lock that is not acquired within two seconds ends the request with 503. */
 export const limitLockWait = (tx: Tx) => tx.client.query(`set local lock_timeout = '2s'`)
 
 /**
- * Locks those of `waybills` that the mover may see until the transaction ends, and returns the status of each, read
+ * Locks the `waybills` that the mover may see until the transaction ends, and returns the status of each, read
  * under the lock. Locking in the order of the waybills prevents deadlocks.
  */
 const lockOrders = async (

@@ -12,7 +12,7 @@ import { sync } from './sync.ts'
 import type { MerchantsFile } from './tenant-file.ts'
 
 /**
- * The password hash of each merchant of the file, by e-mail address. Hashing is slow on purpose, so it runs before the
+ * Returns the password hash of each merchant of the file, by e-mail address. Hashing is slow on purpose, so it runs before the
  * transaction. A stored hash that matches the password is kept: a new one would count as a change.
  */
 export const hashPasswords = async (
@@ -37,7 +37,7 @@ const findStored = (tx: Tx, tenant: string) =>
 
 type Stored = Awaited<ReturnType<typeof findStored>>[number]
 
-/** `hashes` are of `hashPasswords`. */
+/** `hashes` come from `hashPasswords`. */
 export const applyMerchants = async (
   tx: Tx,
   { tenant, merchants }: MerchantsFile,
@@ -69,7 +69,7 @@ export const applyMerchants = async (
 const reasonOf = ({ change }: Change): Pick<Change, 'reason'> =>
   change === 'deactivated' ? { reason: 'its tokens are refused, its orders stay' } : {}
 
-/** Gives merchants their new e-mail addresses, which nobody else has. */
+/** Gives merchants new e-mail addresses, which must be unused. */
 const renameMerchants = async (
   tx: Tx,
   entries: MerchantsFile['merchants'],
@@ -91,7 +91,7 @@ const renameMerchants = async (
   return changes
 }
 
-/** Whoever logged in with an old password is logged out. */
+/** Ends the sessions of logins with an old password. */
 const endLogins = async (tx: Tx, tenant: string, merchants: readonly Stored[], by: Actor): Promise<Change[]> => {
   const emails = new Map(merchants.map(({ merchant_id, email }) => [merchant_id, email]))
   const tokens = await revokeLoginsOf(tx, tenant, 'merchant_id', [...emails.keys()])
@@ -120,7 +120,7 @@ const applyBusinesses = async (tx: Tx, tenant: string, merchants: MerchantsFile[
   return sync(tx, tenant, [{ table: 'businesses', rows, among: { column: 'merchant_id', values: owners } }])
 }
 
-/** Errors: merchants that are not there or not clear, and business ids of merchants that the file does not name. */
+/** Adds errors for missing and ambiguous merchants, and for business ids of merchants that the file does not name. */
 export const findMerchantErrors = async (tx: Tx, { tenant, merchants }: MerchantsFile): Promise<FieldErrors> => {
   const stored = await findStored(tx, tenant.id)
   const errors = findMatchErrors(merchants, stored)

@@ -7,7 +7,7 @@ import type { Wanted } from './sync.ts'
 import type { TenantFile } from './tenant-file.ts'
 
 /**
- * The set that a tenant is to have: the file's own, or the one that is there, else the standard one, with the names and
+ * Returns the desired set of a tenant: the file's own, or the existing or standard one with the names and
  * colours of the file.
  */
 const wantedSet = ({ statuses: entries = [] }: TenantFile, current: Statuses): Status[] => {
@@ -25,7 +25,7 @@ const wantedSet = ({ statuses: entries = [] }: TenantFile, current: Statuses): S
 
 const baseSet = (current: Statuses): readonly Status[] => (current.size > 0 ? [...current.values()] : standardStatuses)
 
-/** Errors: names of statuses that the tenant lacks, and a new set without a status that orders have. */
+/** Adds errors for names of statuses that the tenant lacks, and for a new set without a status that orders have. */
 export const findStatusErrors = async (tx: Tx, file: TenantFile): Promise<FieldErrors> => {
   const { tenant, statuses: entries = [] } = file
   if (isWholeSet(entries)) return findKeysInUse(tx, file)
@@ -48,7 +48,7 @@ const findKeysInUse = async (tx: Tx, { tenant, statuses = [] }: TenantFile): Pro
   return used.length > 0 ? { statuses: [`The set lacks ${used.join(', ')}: there are orders in that status.`] } : {}
 }
 
-/** The statuses and moves that the tenant is to have. */
+/** The desired statuses and moves of the tenant. */
 export const findStatusRows = async (tx: Tx, file: TenantFile): Promise<Wanted[]> => {
   const wanted = wantedSet(file, await findStatuses(tx, file.tenant.id))
   return [

@@ -14,7 +14,7 @@ import { sync } from './sync.ts'
 import type { MerchantsFile, TenantFile } from './tenant-file.ts'
 
 /**
- * Makes a tenant what a checked file says, in one transaction. States, cities and businesses that the file
+ * Brings a tenant to the state of a checked file, in one transaction. States, cities and businesses that the file
  * no longer names are deactivated, zones and rates of its cards deleted; merchants and cards that it does not name
  * stay. `dryRun` rolls the same transaction back. Resolves once no process admits a token that this ended.
  */

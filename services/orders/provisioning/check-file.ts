@@ -9,7 +9,7 @@ import { type Add, unique } from './unique.ts'
 const check = TypeCompiler.Compile(TenantFile)
 const checkMerchantsFile = TypeCompiler.Compile(MerchantsFile)
 
-/** A file that names a tenant by its id alone has nothing but merchants. */
+/** A file that names a tenant only by its id may have only merchants. */
 const isOfMerchants = (value: unknown): boolean =>
   typeof value === 'object' &&
   value !== null &&
@@ -50,7 +50,7 @@ const checkTexts = (value: unknown, path: string, add: Add): void => {
 
 const checkTimeZone = ({ tenant }: TenantFile, add: Add): void => {
   try {
-    // Postgres reads offsets and abbreviations in its own way.
+    // Postgres interprets offsets and abbreviations differently.
     if (!/^(UTC|[A-Za-z_]+(\/[A-Za-z0-9_+-]+)+)$/.test(tenant.time_zone)) throw new RangeError()
     new Intl.DateTimeFormat('en', { timeZone: tenant.time_zone })
   } catch {
@@ -111,7 +111,7 @@ const checkZones = (card: TenantFile['rate_cards'][number], path: string, cities
   }
 }
 
-/** Without `cards` those of the database are meant. */
+/** Without `cards` the names refer to the cards of the database. */
 const checkMerchants = (merchants: MerchantsFile['merchants'], cards: Set<string> | undefined, add: Add): void => {
   const email = unique(add, 'e-mail address')
   const businessId = unique(add, 'business id')

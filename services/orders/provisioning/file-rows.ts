@@ -45,7 +45,7 @@ export const toCities = ({ states }: TenantFile): Wanted[] => {
   ]
 }
 
-/** `zones` are those that the tenant has, of all cards: they keep their numbers. */
+/** `zones` are the tenant's existing zones, of all cards: they keep their numbers. */
 export const toRateCards = ({ rate_cards }: TenantFile, zones: readonly Selectable<Tables['zones']>[]): Wanted[] => {
   const numberOf = createZoneNumbers(zones)
   const among = { column: 'rate_card', values: rate_cards.map(({ name }) => name) }
@@ -87,7 +87,7 @@ export const toRateCards = ({ rate_cards }: TenantFile, zones: readonly Selectab
   ]
 }
 
-/** Returns the number that a zone has, or the next one. */
+/** Returns the number of an existing zone, or the next one. */
 const createZoneNumbers = (zones: readonly Selectable<Tables['zones']>[]) => {
   const keyOf = (card: string, zone: string): string => JSON.stringify([card, zone])
   const numbers = new Map(zones.map(({ rate_card, zone, zone_id }) => [keyOf(rate_card, zone), zone_id]))

@@ -3,7 +3,7 @@ import type { MerchantsFile } from './tenant-file.ts'
 
 type Entry = MerchantsFile['merchants'][number]
 
-/** A merchant as it is stored. */
+/** A merchant as stored. */
 interface StoredMerchant {
   readonly merchant_id: string
   readonly email: string
@@ -12,7 +12,7 @@ interface StoredMerchant {
 export const addressOf = ({ email }: Pick<Entry, 'email'>): string => email.toLowerCase()
 
 /**
- * The stored row of each merchant of a file: with its `id`, else with the e-mail address that it `was` or has;
+ * Finds the stored row of each merchant of a file: with its `id`, else with the e-mail address that it `was` or has;
  * undefined: new.
  */
 export const matchMerchants = <Row extends StoredMerchant>(
@@ -26,7 +26,7 @@ export const matchMerchants = <Row extends StoredMerchant>(
   })
 }
 
-/** Errors: an `id` or a `was` of nobody, one merchant twice, and an e-mail address that another merchant has. */
+/** Adds errors for an unknown `id` or `was`, a merchant that appears twice, and an e-mail address of another merchant. */
 export const findMatchErrors = (entries: readonly Entry[], stored: readonly StoredMerchant[]): FieldErrors => {
   const matches = matchMerchants(entries, stored)
   const errors: FieldErrors = {}

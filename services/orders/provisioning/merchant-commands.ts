@@ -15,11 +15,11 @@ export interface MerchantRequest {
 export interface NewMerchant extends MerchantRequest {
   name: string
   rateCard?: string
-  /** `7290:Lanka Shoes Online`; the first is the default. */
+  /** Matches `7290:Lanka Shoes Online`; the first business is the default. */
   business: string[]
 }
 
-/** Creates a merchant with its businesses. Throws UsageError for an unknown tenant, or a merchant that is there. */
+/** Creates a merchant with its businesses. Throws UsageError for an unknown tenant, or an existing merchant. */
 export const addMerchant = async (pool: pg.Pool, request: NewMerchant, password: string): Promise<Applied> => {
   const { tenant, email, name, rateCard, business } = request
   await requireTenant(pool, tenant)
@@ -52,7 +52,7 @@ const apply = async (pool: pg.Pool, tenant: string, merchant: object): Promise<A
   return checked.kind === 'refused' ? checked : applyTenant(pool, checked.file, false)
 }
 
-/** As a file has it. */
+/** Formats the merchant as a file has it. */
 const findMerchant = (pool: pg.Pool, { tenant, email }: MerchantRequest) =>
   inTenant(pool, tenant, async (tx: Tx) => {
     const row = await tx

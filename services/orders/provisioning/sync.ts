@@ -29,16 +29,16 @@ interface Table {
 
 type Row = Readonly<Record<string, string | number | boolean | null>>
 
-/** The rows that a table is to have, without `tenant_id`. */
+/** The desired rows of a table, without `tenant_id`. */
 export interface Wanted {
   readonly table: keyof typeof tables
   readonly rows: readonly Row[]
-  /** Leaves rows with other values in this column alone. */
+  /** Keeps rows with other values in this column. */
   readonly among?: { readonly column: string; readonly values: readonly string[] }
 }
 
 /**
- * Brings tables to the wanted state, each in a statement a step, and returns what changed. Tables that others refer to
+ * Brings tables to the desired state, one statement per step, and returns the changes. Tables that others refer to
  * come first: rows are deleted in reverse order, once all are written.
  */
 export const sync = async (tx: Tx, tenant: string, wanted: readonly Wanted[]): Promise<Change[]> => {
@@ -88,7 +88,7 @@ const read = async (tx: Tx, tenant: string, table: string, among: Wanted['among'
   return rows
 }
 
-/** The columns that differ. */
+/** Lists the columns that differ. */
 const findChanged = (before: Row, after: Row): string[] =>
   Object.keys(after).filter(column => {
     const [old = null, now = null] = [before[column], after[column]]

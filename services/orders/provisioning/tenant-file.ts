@@ -38,7 +38,7 @@ const TenantSettings = Type.Object(
       strict,
     ),
     secondary_phone: Type.Optional(Type.Boolean()),
-    /** Where recipients reach the company, on the page of a parcel. */
+    /** The phone number of the company for recipients, on the tracking page. */
     contact: Type.Optional(Name),
     /** The colour of the tracking page. */
     color: Type.Optional(Type.String({ maxLength: 7, pattern: '^#[0-9a-f]{6}$', must: 'be a colour such as #0a5c8f' })),
@@ -60,7 +60,7 @@ const City = Type.Object(
     id: Id,
     name: Name,
     postal_code: Type.Optional(Type.String({ minLength: 1, maxLength: 20 })),
-    /** Other names, which merchants may book by. */
+    /** Other names that merchants may book by. */
     aliases: Type.Optional(Type.Array(Name, { maxItems: 20 })),
   },
   strict,
@@ -85,13 +85,13 @@ const Email = Type.String({ pattern: '^[^\\s@]+@[^\\s@]+$', maxLength: 255, must
 
 const Merchant = Type.Object(
   {
-    /** The merchant's id, which finds it whatever its e-mail address was; new merchants have none. */
+    /** The merchant's id, which finds it under any e-mail address; new merchants have none. */
     id: Type.Optional(Id),
     name: Name,
     email: Email,
-    /** The e-mail address before this one. */
+    /** The previous e-mail address. */
     was: Type.Optional(Email),
-    /** Without it a merchant stays as it is. */
+    /** Without it the merchant keeps its password. */
     active: Type.Optional(Type.Boolean()),
     password: Type.String({ minLength: 8, maxLength: 255, must: 'be 8 to 255 characters long' }),
     rate_card: Type.Optional(Type.Union([Name, Type.Null()])),
@@ -127,7 +127,7 @@ export const TenantFile = Type.Object(
 )
 export type TenantFile = Static<typeof TenantFile>
 
-/** Merchants of a tenant that is there: everything else stays as it is, a password that is not given too. */
+/** Merchants of an existing tenant: everything else keeps its value, even an omitted password. */
 export const MerchantsFile = Type.Object(
   {
     tenant: Type.Object({ id: Key }, strict),

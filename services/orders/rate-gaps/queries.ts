@@ -1,7 +1,7 @@
 import type { AnyTransaction } from '@courier/shared/postgres/database.ts'
 import type { Tx } from '../database/tables.ts'
 
-/** Parcels that a merchant asked for between two cities. */
+/** The parcels that a merchant requested between two cities. */
 export interface MissingCount {
   readonly tenant: string
   readonly merchantId: string
@@ -10,10 +10,10 @@ export interface MissingCount {
   parcels: number
 }
 
-/** A merchant that has about so many combinations on a day gets no others: it asks for all there are. */
+/** The most combinations that one merchant may store in a day: one that reaches it requests all there are. */
 const maxOfMerchant = 2_000
 
-/** Sorted, so that two processes never wait for each other's rows. */
+/** Sorts the rows, so that two processes never wait for each other's. */
 export const addMissing = (tx: Tx, tenant: string, missing: readonly MissingCount[]) => {
   const columns = [
     missing.map(({ merchantId }) => merchantId),
@@ -60,7 +60,7 @@ export interface Wanted {
 export const maxOrders = 100_000
 const maxCombinations = 20_000
 
-/** By merchant and cities, of the last `days`; most asked for first. */
+/** Sums by merchant and cities over the last `days`, most requested first. */
 export const findWanted = async (tx: Tx, tenant: string, days: number): Promise<Wanted[]> =>
   (await tx.client.query({ name: 'find_wanted', text: findWantedSql, values: [tenant, days] })).rows
 
@@ -87,7 +87,7 @@ const findWantedSql = `
 
 export const keptDays = 90
 
-/** Up to 10,000 rows. */
+/** Deletes up to 10,000 rows. */
 export const deleteOldGaps = async (tx: AnyTransaction, tenant: string): Promise<number> => {
   const { rowCount } = await tx.client.query(
     `delete from rate_gaps where tenant_id = $1 and ctid = any(array(

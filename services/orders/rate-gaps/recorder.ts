@@ -11,20 +11,20 @@ interface Merchant {
 }
 
 export interface RateGaps {
-  /** Counts in memory alone. */
+  /** Counts in memory only. */
   record(by: Merchant, missing: readonly MissingRate[]): void
-  /** Stores what was counted. Never rejects. */
+  /** Stores the counts. Never rejects. */
   flush(): Promise<void>
   close(): Promise<void>
 }
 
 const flushMilliseconds = 5_000
-/** Combinations of all merchants between two flushes; others are not counted. */
+/** The combinations of all merchants between two flushes; further ones are not counted. */
 const maxInMemory = 10_000
 
 /**
  * Counts the combinations that rate cards lack, and stores the counts every few seconds: a killed process loses them.
- * What could not be stored stays in memory, within its bounds.
+ * Counts that could not be stored stay in memory, within its bounds.
  */
 export const createRateGaps = (pool: pg.Pool, logger: Logger): RateGaps => {
   let counts = new Map<string, MissingCount>()
@@ -49,11 +49,11 @@ export const createRateGaps = (pool: pg.Pool, logger: Logger): RateGaps => {
         taken.delete(tenant)
       } catch (err) {
         logger.warn({ err, tenant }, 'rate_gaps.not_stored')
-        // Each of the others would wait for the database in vain, and a process that stops with them.
+        // Every other tenant would wait for the database in vain, and so would a process that stops.
         if (isUnavailable(err)) break
       }
     }
-    // The one that failed comes last next time.
+    // The failed tenant comes last next time.
     for (const missing of [...taken.values()].reverse()) missing.forEach(add)
   }
   const flush = (): Promise<void> => {

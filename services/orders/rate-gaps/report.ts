@@ -40,7 +40,7 @@ export const exampleGap: RateGap = {
 /** The most lines that a report has. */
 const maxGaps = 200
 
-/** The combinations of active cities that merchants want and their cards lack now, most wanted first. */
+/** Lists the combinations of active cities that merchants want and their cards lack now, most wanted first. */
 export const reportGaps = async (pool: pg.Pool, catalogue: Catalogue, days: number): Promise<RateGap[]> => {
   const { tenant, rateCards } = catalogue
   const wanted = await inTenant(pool, tenant, (tx: Tx) => findWanted(tx, tenant, days))

@@ -28,7 +28,7 @@ const Query = Type.Object({
   ),
 })
 
-/** A report reads many orders: whoever asks for the same meanwhile shares it. */
+/** A report reads many orders: concurrent requests for the same report share it. */
 const keptMilliseconds = 5_000
 
 /** Lists the rates that rate cards lack. */

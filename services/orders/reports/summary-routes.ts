@@ -91,7 +91,7 @@ const settingsSql = `
   select version, time_zone, currency, (now() at time zone time_zone)::date::text as today
   from tenants where tenant_id = $1`
 
-/** Throws for one that is empty or too long. */
+/** Throws for a period that is empty or too long. */
 const periodOf = ({ from, to }: Pick<Wanted, 'from' | 'to'>, today: string) => {
   const last = to ?? today
   const first = from ?? addDays(last, 1 - defaultDays)

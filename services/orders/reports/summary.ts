@@ -17,7 +17,7 @@ export interface SummaryQuery {
 }
 
 /**
- * The most orders that one statement counts: half a second by day, from the index alone, and in time also on a busy
+ * The most orders that one statement counts: half a second by day, from the index alone, and fast enough on a busy
  * machine.
  */
 export const maxSummed = 500_000
@@ -29,7 +29,7 @@ export interface Counted {
   readonly status_key: string
   readonly orders: number
   readonly cod: number
-  /** Delivered at the first attempt, and delivered after more. Not known of orders delivered before 0.2.0. */
+  /** Orders delivered at the first attempt, and after more. Unknown for orders delivered before 0.2.0. */
   readonly first: number
   readonly later: number
 }
@@ -95,11 +95,11 @@ export const totalsOf = (rows: readonly Counted[]): Totals => {
 
 export interface Groups {
   readonly groups: readonly Group[]
-  /** The sums of what `groups` leave out. */
+  /** Sums the groups that `groups` leaves out. */
   readonly others: (Totals & { readonly groups: number }) | null
 }
 
-/** Every day or status, or the cities with the most orders. Pure. */
+/** Lists every day or status, or the cities with the most orders. Pure. */
 export const groupOrders = (
   { group, from, to }: SummaryQuery,
   counted: readonly Counted[],

@@ -4,7 +4,7 @@ import { Type } from '@sinclair/typebox'
 import type pg from 'pg'
 import { createToday, exampleToday, Today } from './today.ts'
 
-/** How the staff's day goes. */
+/** Serves the metrics of the staff's day. */
 export const todayRoutes: FastifyPluginAsyncTypebox<{ pool: pg.Pool }> = async (app, { pool }) => {
   const find = createToday(pool)
   app.get(

@@ -44,7 +44,7 @@ const earlierMilliseconds = 86_400_000
 const yesterdayMilliseconds = 3_600_000
 
 /**
- * The figures of a tenant's day and of the days before. Processes keep them for `keptMilliseconds`: requests in between
+ * Counts the metrics of a tenant's day and of the days before. Processes keep them for `keptMilliseconds`: requests in between
  * cost nothing.
  */
 export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: string) => Promise<Today>) => {
@@ -53,7 +53,7 @@ export const createToday = (pool: pg.Pool, keptMilliseconds = 5_000): ((tenant: 
     max: 10_000,
     ttl: keptMilliseconds,
     fetchMethod: tenant => {
-      // Made when it is first needed: it takes its memory at once.
+      // Created on first use: it takes its memory at once.
       earlier ??= new LRUCache({ max: 100_000 })
       const known = earlier
       return inTenant(pool, tenant, (tx: Tx) => readToday(tx, tenant, known))
@@ -81,7 +81,7 @@ const readToday = async (tx: Tx, tenant: string, earlier: LRUCache<string, Day>)
     return found
   }
   const days: Day[] = []
-  // Each is kept once it is counted, and has the time of a statement: all of them together may need more.
+  // Stores each day once it is counted, with a statement of its own: all together may need more time.
   for (const day of daysOf(addDays(date, 1 - listedDays), date)) days.push(await find(day))
   const { created, delivered, failed } = days.at(-1) as Day
   return { date, time_zone, new: created, moving: counted[0].moving, failed, delivered, days }

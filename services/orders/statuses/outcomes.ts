@@ -1,6 +1,6 @@
 import { deliveredKeys, failedAttemptKeys } from './statuses.ts'
 
-// SQL of the events of a tenant, $1, between two times. The keys are in the text: with parameters a generic plan could
+// SQL of the events of a tenant, $1, between two times. The text has the keys: with parameters a generic plan could
 // not use the partial index of these events.
 const literals = (keys: readonly string[]): string => keys.map(key => `'${key}'`).join(', ')
 

@@ -4,11 +4,11 @@ import type { Tx } from '../database/tables.ts'
 import type { Status } from './statuses.ts'
 
 export interface StoredStatus extends Status {
-  /** ISO 8601, UTC, in microseconds. */
+  /** A time in ISO 8601, UTC, in microseconds. */
   readonly createdAt: string
 }
 
-/** The statuses of a tenant with their moves, from one snapshot. */
+/** Reads the statuses of a tenant with their moves, from one snapshot. */
 export const findStatuses = async (tx: Tx, tenant: string): Promise<ReadonlyMap<string, StoredStatus>> => {
   const { rows } = await tx.client.query({ name: 'find_statuses', text: statusesSql, values: [tenant] })
   return new Map(rows.map((row: StoredStatus) => [row.key, row]))

@@ -69,7 +69,7 @@ interface StatusListOptions {
   tenantOf: (request: FastifyRequest) => string
 }
 
-/** The statuses that orders of the tenant may have. */
+/** Serves the statuses that orders of the tenant may have. */
 export const statusRoutes: FastifyPluginAsyncTypebox<StatusListOptions> = async (app, { pool, path, ...options }) => {
   app.get(
     path,
@@ -93,7 +93,7 @@ export const statusRoutes: FastifyPluginAsyncTypebox<StatusListOptions> = async 
   )
 }
 
-/** Where an order can go from a status, by its merchant too. */
+/** Shows the moves from a status, and which of them its merchant may make. */
 const nextOf = ({ key, moves }: Status): string[] => [...new Set([...moves, ...(merchantMoves[key] ?? [])])]
 
 const toRows = (statuses: ReadonlyMap<string, StoredStatus>): Row[] => {

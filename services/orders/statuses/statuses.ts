@@ -34,13 +34,13 @@ export const classOf = (key: string): StatusClass => {
   return returnedKeys.includes(key) ? 'returned' : 'under_way'
 }
 
-/** The statuses of an order that is with its merchant; of their own, tenants may have others. */
+/** The statuses of an order that is with its merchant; tenants may have others of their own. */
 export const beforePickup: readonly string[] = ['key_1', 'key_2', 'key_4', 'key_5']
 
 export const editables = ['all', 'customer', 'none'] as const
 
 /**
- * The fields that staff may change: all before pickup; then, until it is delivered, returned or cancelled, the
+ * Lists the fields that staff may change: all before pickup; then, until it is delivered, returned or cancelled, the
  * customer_ fields.
  */
 export const editableIn = (key: string): (typeof editables)[number] => {
@@ -53,16 +53,16 @@ export interface Status {
   readonly key: string
   readonly name: string
   readonly description: string
-  /** By name, such as success. */
+  /** The name, such as success. */
   readonly color: string
   readonly moves: readonly string[]
 }
 
-/** The keys of a tenant's statuses that mean the same. */
+/** Returns the keys of a tenant's statuses with the same meaning. */
 export const keysOfClass = (statuses: Statuses, wanted: StatusClass): string[] =>
   [...statuses.keys()].filter(key => classOf(key) === wanted)
 
-/** A final status is one that no move leads from; one that the set no longer has counts as final. */
+/** Returns true for a status without moves, and for one that the set no longer has. */
 export const isFinal = (status: Status | undefined): boolean => (status?.moves.length ?? 0) === 0
 
 /** A tenant's statuses, by key, in the order of the set. */

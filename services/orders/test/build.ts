@@ -14,7 +14,7 @@ import { tenantFile } from './tenant.ts'
 export interface ApiResponse {
   status: number
   headers: Record<string, unknown>
-  // biome-ignore lint/suspicious/noExplicitAny: a response is whatever came over the wire
+  // biome-ignore lint/suspicious/noExplicitAny: a response may have any shape
   body: any
 }
 
@@ -32,7 +32,7 @@ export const webhookKeyring = readKeys('WEBHOOK_KEYS', `test:${Buffer.alloc(32, 
 type PoolOf = (url: string) => Promise<pg.Pool>
 
 /**
- * The orders application on a database of its own, with one tenant and a token of its first merchant. Its relay is not
+ * Builds the orders application on a database of its own, with one tenant and a token of its first merchant. Its relay is not
  * started.
  */
 export const build = async (
@@ -71,7 +71,7 @@ export const build = async (
   await apply(file)
   const ownToken = await tokenOf(file.merchants[0]?.email ?? '')
 
-  /** Posts a batch, or a body as it is. */
+  /** Posts a batch, or any other body. */
   const bulk = async (body: unknown, options: RequestOptions = {}): Promise<ApiResponse> => {
     const response = await app.inject({
       method: 'POST',
@@ -87,7 +87,7 @@ export const build = async (
     return { status: response.statusCode, headers: response.headers, body: response.json() }
   }
 
-  /** Any request of a merchant: `path` follows /api/public/merchant. A body makes it a POST. */
+  /** Sends any request of a merchant: `path` follows /api/public/merchant. A body makes it a POST. */
   const request = async (path: string, body?: unknown, options: RequestOptions & { remoteAddress?: string } = {}) => {
     const { tenant = file.tenant.id, token = ownToken, headers, remoteAddress } = options
     const response = await app.inject({
@@ -105,7 +105,7 @@ export const build = async (
     return { status: response.statusCode, headers: response.headers, body: response.json() } as ApiResponse
   }
 
-  /** Rows as the superuser sees them: of all tenants. */
+  /** Returns rows as the superuser sees them: of all tenants. */
   const rows = async (text: string, values: unknown[] = []) => {
     const superuser = createPool({ url: database.superuserUrl, name: 'test superuser', connections: 1 })
     return superuser

@@ -43,7 +43,7 @@ export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters
     if (response.status !== 200) throw new Error(JSON.stringify(response.body))
     return response.body.data
   }
-  /** Makes one order for each waybill; `fields` are of each. */
+  /** Makes one order for each waybill; `fields` apply to each. */
   const make = async (waybills: string[], fields: Record<string, unknown> = {}): Promise<string[]> =>
     made(await bulk(batch(waybills.map(waybill_number => order({ waybill_number, ...fields })))))
   /** The same for Ceylon Books. */
@@ -52,7 +52,7 @@ export const ordersFixture = async (t: Teardown, options: NonNullable<Parameters
     return made(await bulk(batch(orders, { merchant_business_id: 7300 }), { token: booksToken }))
   }
 
-  /** Staff moves orders. */
+  /** Moves orders as staff. */
   const move = (
     waybill_numbers: unknown,
     status_key: unknown,

@@ -12,7 +12,7 @@ interface Page {
 }
 
 /**
- * Says where a parcel is, or that there is none, in a page that needs no script. The `code` of its link shows amount
+ * Shows where a parcel is, or that there is none, in a page that needs no script. The `code` of its link adds amount
  * and city. Pure.
  */
 export const pageOf = (language: Language, parcel: TrackedOrder | undefined, code?: string): Page => {
@@ -72,7 +72,7 @@ ${rows.join('\n')}
 </dl>`
 }
 
-/** The steps so far with their times and, of a parcel that arrives, those that follow. */
+/** Lists the steps so far with their times and, for a parcel that will arrive, the next ones. */
 const lineOf = (language: Language, stage: Stage, { row, catalogue: { timeZone } }: TrackedOrder): string => {
   const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeStyle: 'short', timeZone })
   const { timeline, status_key, created_at } = row
@@ -100,7 +100,7 @@ const payOf = (language: Language, stage: Stage, { cod, currency }: OrderView): 
     : `<p class="pay">${nothingToPay}</p>`
 }
 
-/** Black or white, whichever is easier to read on the colour (WCAG 2.2, relative luminance). */
+/** Returns black or white, whichever is easier to read on the colour (WCAG 2.2, relative luminance). */
 const onColor = (color: string): string => {
   const [red = 0, green = 0, blue = 0] = [1, 3, 5].map(at => {
     const part = Number.parseInt(color.slice(at, at + 2), 16) / 255

@@ -5,7 +5,7 @@ import { type Language, languageOf, languages } from './languages/choose.ts'
 import { pageOf } from './page.ts'
 
 /**
- * The page of a parcel, to which its label leads by a signed link: without its code the page shows neither amount nor
+ * Serves the tracking page, which the label opens by a signed link: without its code the page shows neither amount nor
  * city. An unknown tenant and an unknown waybill get the same page.
  */
 export const trackingPageRoutes: FastifyPluginAsyncTypebox<{ findOrder: FindOrder }> = async (app, { findOrder }) => {

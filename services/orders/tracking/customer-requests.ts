@@ -32,7 +32,7 @@ export const requestColumns = sql.raw(`
   request_id as id, waybill_number, action as request, status, ${isoTime('happened_at')} as requested_at,
   ${isoTime('decided_at')} as decided_at, decided_by, note`)
 
-/** The newest requests that are shown with an order. */
+/** The number of newest requests shown with an order. */
 export const maxRequests = 50
 
 interface RequestFilter {
@@ -40,7 +40,7 @@ interface RequestFilter {
   readonly waybill_number?: string | undefined
 }
 
-/** Up to `limit` requests, newest first, older than the request `before`. */
+/** Reads up to `limit` requests, newest first, older than the request `before`. */
 export const listRequests = async (
   tx: Tx,
   tenant: string,

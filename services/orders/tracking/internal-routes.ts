@@ -13,7 +13,7 @@ interface InternalOptions {
   publicUrl: string | undefined
 }
 
-/** For the notifier. */
+/** Serves orders to the notifier. */
 export const internalRoutes: FastifyPluginAsyncTypebox<InternalOptions> = async (
   app,
   { findOrder, serviceToken, publicUrl },

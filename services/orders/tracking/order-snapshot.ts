@@ -9,10 +9,10 @@ import { signWaybill, trackingUrlOf } from './tracking-link.ts'
 /** An order for the notifier. `change`: in the status that an event brought, with its note. */
 export type Snapshot = (change: { statusKey: string; note: string | null }) => OrderSnapshot
 
-/** Reads those of `waybills` that the tenant has, by waybill. */
+/** Reads the tenant's orders among `waybills`, by waybill. */
 export type ReadSnapshots = (tenant: string, waybills: readonly string[]) => Promise<ReadonlyMap<string, Snapshot>>
 
-/** Without `publicUrl` the pages of parcels are not known. */
+/** Without `publicUrl` the tracking links are omitted. */
 export const createSnapshotReader =
   (pool: pg.Pool, catalogues: Catalogues, publicUrl: string | undefined): ReadSnapshots =>
   async (tenant, waybills) => {

@@ -8,7 +8,7 @@ export type Language = keyof typeof languages
 
 const isLanguage = (text: string): text is Language => Object.hasOwn(languages, text)
 
-/** The language that an Accept-Language header likes best of those that there are; English when it likes none. Pure. */
+/** Returns the available language that an Accept-Language header prefers; English when it prefers none. Pure. */
 export const languageOf = (header = ''): Language => {
   const wished = header
     .slice(0, 500)

@@ -2,13 +2,13 @@ import type { Stage } from '../stages.ts'
 
 /** The texts of the page in one language. */
 export interface Words {
-  /** In itself. */
+  /** The language's own name. */
   readonly language: string
   readonly parcel: string
   /** The sender's name. */
   readonly from: string
   readonly to: string
-  /** Where to reach the company. */
+  /** The line that says where to reach the company. */
   readonly contact: string
   readonly pay: string
   readonly nothingToPay: string
